@@ -1,0 +1,108 @@
+#include "core/error.hpp"
+
+#include <algorithm>
+
+namespace quench {
+
+const char* status_name(quench_status code) {
+  switch (code) {
+    case QUENCH_OK:
+      return "ok";
+    case QUENCH_INVALID_ARGUMENT:
+      return "invalid argument";
+    case QUENCH_FAILED_PRECONDITION:
+      return "failed precondition";
+    case QUENCH_NOT_FOUND:
+      return "not found";
+    case QUENCH_UNSUPPORTED:
+      return "unsupported";
+    case QUENCH_RESOURCE_EXHAUSTED:
+      return "resource exhausted";
+    case QUENCH_DATA_LOSS:
+      return "data loss";
+    case QUENCH_NUMERICAL:
+      return "numerical failure";
+    case QUENCH_CANCELLED:
+      return "cancelled";
+    case QUENCH_INTERNAL:
+      return "internal error";
+    case QUENCH_END:
+      return "end";
+    default:
+      return "unknown status";
+  }
+}
+
+namespace {
+
+// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) {
+    return 1;
+  }
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+  if (length == 0 || first > 0xF4 || text.size() < length) {
+    return 0;
+  }
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) {
+      return 0;
+    }
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool outside = (first == 0xED && byte(1) >= 0xA0) || (first == 0xF4 && byte(1) >= 0x90);
+  return overlong || outside ? 0 : length;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, size_t limit) {
+  std::string out;
+  size_t i = 0;
+  while (i < text.size() && out.size() < limit) {
+    const size_t length = utf8_length(text.substr(i));
+    const unsigned char first = static_cast<unsigned char>(text[i]);
+    if (length == 0 || first < 0x20 || first == 0x7F) {
+      out += fmt::format("\\x{:02x}", first);
+      ++i;
+    } else {
+      out.append(text.substr(i, length));
+      i += length;
+    }
+  }
+  if (i < text.size()) {
+    out += "...";
+  }
+  return out;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const size_t allowed = std::max<size_t>(2, word.size() / 3);
+  size_t best = allowed + 1;
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    // Levenshtein distance, one row at a time.
+    std::vector<size_t> row(candidate.size() + 1);
+    for (size_t j = 0; j < row.size(); ++j) {
+      row[j] = j;
+    }
+    for (size_t i = 1; i <= word.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j <= candidate.size(); ++j) {
+        const size_t substitute = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+      }
+    }
+    if (row.back() < best) {
+      best = row.back();
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+}  // namespace quench

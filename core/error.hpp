@@ -1,0 +1,45 @@
+// The exception of the host. One type: what a caller can do about a failure depends on its code
+// alone.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quench/abi/status.h"
+
+namespace quench {
+
+// A failure with a message for the user: what, where, got, wanted, on one line.
+class Error : public std::runtime_error {
+ public:
+  Error(quench_status code, const std::string& message)
+      : std::runtime_error(message), code_(code) {}
+  // One of QUENCH_* in quench/abi/status.h.
+  quench_status code() const { return code_; }
+
+ private:
+  quench_status code_;
+};
+
+// Throws Error(code, formatted message).
+template <typename... Args>
+[[noreturn]] void fail(quench_status code, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// The name of a code in messages and records: "data loss".
+const char* status_name(quench_status code);
+
+// Text as it may appear in a one-line message: control characters and invalid UTF-8 escaped, cut at
+// `limit` bytes.
+std::string printable(std::string_view text, size_t limit = 120);
+
+// Of `candidates`, the nearest to a misspelt `word` (at most two edits, or a third of its length),
+// or "".
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace quench

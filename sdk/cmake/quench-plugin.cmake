@@ -1,0 +1,40 @@
+# Building a plugin against the SDK, inside and outside quench's own tree.
+#
+#   quench_add_plugin(<target> [KIND <kind>] SOURCES a.cpp ... [LINK target ...])
+#
+# makes the module <target>.so, with hidden symbols and exactly one exported one. With KIND it is written to
+# <build>/<kind>/, which is a folder that `quench --plugin-path <build>` searches.
+set(QUENCH_PLUGIN_MAP "${CMAKE_CURRENT_LIST_DIR}/plugin.map")
+if(NOT EXISTS "${QUENCH_PLUGIN_MAP}")
+  set(QUENCH_PLUGIN_MAP "${CMAKE_CURRENT_LIST_DIR}/../../cmake/plugin.map")
+endif()
+
+# Compile flags: nothing visible but the entry, and no GNU_UNIQUE symbols, which would be shared between
+# plugins in spite of RTLD_LOCAL.
+function(quench_plugin_flags target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
+                        VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+endfunction()
+
+function(quench_plugin_link target)
+  set(options "-Wl,--version-script=${QUENCH_PLUGIN_MAP}" -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,relro)
+  if(NOT QUENCH_SANITIZE) # a sanitized module finds its runtime in the host
+    list(APPEND options -Wl,-z,defs)
+  endif()
+  target_link_options(${target} PRIVATE ${options})
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${QUENCH_PLUGIN_MAP}")
+endfunction()
+
+function(quench_add_plugin target)
+  cmake_parse_arguments(arg "" "KIND" "SOURCES;LINK" ${ARGN})
+  add_library(${target} MODULE ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE quench::sdk ${arg_LINK})
+  quench_plugin_flags(${target})
+  quench_plugin_link(${target})
+  set_target_properties(${target} PROPERTIES PREFIX "")
+  if(arg_KIND)
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${arg_KIND}")
+  endif()
+endfunction()

@@ -1,0 +1,284 @@
+/* Kind "model": one family of decoder language models.
+ *
+ *   probe(config) -> open(source, config) -> info, parameters, blocks ->
+ *   embed -> stage 0..S-1 of each block -> token_nll / logits            (any number of batches)
+ *   weight_get / weight_set / set_linear_op between stages               -> close
+ *
+ * The stage protocol. A block's linears fall into input groups: linears that read the same tensor
+ * (q,k,v; o; gate,up; down). A block with G groups is cut into stages at the inputs of its groups,
+ * normally G+1:
+ *
+ *   stage 0:  h                -> h, x0        x0 = input of group 0 (after the norm)
+ *   stage s:  h, x(s-1), ...   -> h, xs, ...   applies group s-1's linears, computes group s's
+ * input stage G:  h, x(G-1), ...   -> h            applies the last group
+ *
+ * The host owns every tensor between stages. `carry` says which tensors enter a stage, so a family
+ * may carry more than h and x (a parallel branch, a gate, routing decisions). What leaves the last
+ * stage of a block enters stage 0 of the next; both are the residual stream alone. One pass over
+ * the stages is one forward, so a sequential quantizer needs exactly one forward per block.
+ *
+ * A mixture of experts: all experts' first linears read one carried tensor; each expert is a group
+ * with `expert` >= 0 and `rows` naming the carried int32 tensor that says to which expert each row
+ * goes. A stage may then feed many groups; `stage` of the group says after which stage its input
+ * exists.
+ *
+ * Threads: unless a comment says otherwise, one call at a time per process into a module that uses
+ * libtorch [instance-serial]; different modules without libtorch may run beside it.
+ */
+#ifndef QUENCH_ABI_KIND_MODEL_H
+#define QUENCH_ABI_KIND_MODEL_H
+
+#include "quench/abi/host.h"
+#include "quench/abi/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_KIND_MODEL "model"
+
+typedef struct quench_model quench_model; /* an open model; the plugin's own object */
+
+/* ---- Descriptions: all pointers in them are valid until the model is closed
+ * -------------------------- */
+
+typedef struct quench_model_info {
+  uint32_t struct_size;
+  uint32_t blocks;       /* decoder blocks */
+  int64_t width;         /* residual stream, elements per token */
+  int64_t vocabulary;    /* rows of the output head */
+  int64_t max_positions; /* longest sequence the config allows */
+  quench_dtype dtype;    /* of weights and of the residual stream */
+  quench_device device;
+} quench_model_info;
+
+#define QUENCH_ROLE_MATRIX 1    /* weight of a hidden linear */
+#define QUENCH_ROLE_EMBEDDING 2 /* token or position embedding */
+#define QUENCH_ROLE_HEAD 3      /* output head */
+#define QUENCH_ROLE_NORM 4      /* scale or shift of a norm */
+#define QUENCH_ROLE_BIAS 5
+#define QUENCH_ROLE_OTHER 6
+
+/* One trainable tensor. The parameters in this order, tied ones once, form the flat parameter
+ * vector in which gradients, Hessian products and search directions cross the border. */
+typedef struct quench_parameter_info {
+  uint32_t struct_size;
+  int32_t role;     /* QUENCH_ROLE_* */
+  const char* name; /* as the family's files call it */
+  int32_t dimensions;
+  const int64_t* shape;
+  uint64_t offset; /* of element 0 in the flat vector, in elements */
+  uint32_t
+      alias_count; /* further names under which files and callers know this tensor (tied weights) */
+  const char* const* aliases;
+} quench_parameter_info;
+
+#define QUENCH_LINEAR_HAS_BIAS 1u
+
+typedef struct quench_linear_info {
+  uint32_t struct_size;
+  uint32_t flags;   /* QUENCH_LINEAR_* */
+  const char* name; /* module name: "gpt_neox.layers.0.attention.dense" */
+  const char*
+      role; /* "qkv", "q", "k", "v", "o", "gate", "up", "down", "gate_up", or the family's own */
+  const char* weight; /* parameter name; the weight is [out_features, in_features], C order */
+  const char* bias;   /* parameter name or NULL */
+  int64_t out_features;
+  int64_t in_features;
+} quench_linear_info;
+
+/* Where a per-input-channel scale s of a group can be absorbed: tensor `parameter` is divided by s
+ * along its first axis, channel c at row rows[c] (NULL: row c). A group with no sites cannot absorb
+ * a scale. */
+typedef struct quench_scale_site {
+  uint32_t struct_size;
+  const char* parameter;
+  const int64_t* rows; /* [in_features of the group] or NULL */
+} quench_scale_site;
+
+typedef struct quench_group_info {
+  uint32_t struct_size;
+  uint32_t stage; /* its input exists after this stage */
+  int32_t input;  /* index of the tensor, among those carried out of `stage`, whose rows the linears
+                     read */
+  int32_t rows; /* index of the carried int32 [N] tensor of destinations, or -1: all rows belong */
+  int32_t expert; /* a row belongs when its destination equals this; -1 where `rows` is -1 */
+  uint32_t linear_count;
+  const quench_linear_info* linears; /* [linear_count] */
+  uint32_t site_count;
+  const quench_scale_site* sites; /* all of them together absorb the scale */
+} quench_group_info;
+
+typedef struct quench_carry_info {
+  uint32_t struct_size;
+  const char* name;       /* "h", "x", or the family's own */
+  int64_t width;          /* elements per row */
+  int64_t rows_per_token; /* 1, or k for tensors with k rows a token (routed) */
+  quench_dtype dtype;
+} quench_carry_info;
+
+typedef struct quench_block_info {
+  uint32_t struct_size;
+  uint32_t stage_count;
+  uint32_t group_count;
+  const quench_group_info* groups; /* in the order in which they are quantized */
+} quench_block_info;
+
+/* ---- Argument blocks
+ * ----------------------------------------------------------------------------- */
+
+typedef struct quench_model_open_args {
+  uint32_t struct_size;
+  uint32_t flags;              /* 0 */
+  const quench_source* source; /* borrowed for the call; the model copies what it keeps */
+  const char* config_json;     /* text of config.json */
+  uint64_t config_bytes;
+  quench_device device;
+  quench_dtype dtype; /* weights are converted to it */
+} quench_model_open_args;
+
+/* A batch of B rows of T tokens, N = B*T. Attention is causal within a row. */
+typedef struct quench_batch {
+  uint32_t struct_size;
+  uint32_t flags;              /* 0 */
+  const quench_tensor* tokens; /* int32 [B,T], host memory */
+  /* int32 [B,T], host memory, or NULL: 0..T-1 in each row. */
+  const quench_tensor* positions;
+  /* int32 [B,T], host memory, or NULL: all 0. A token sees earlier tokens of its row in segment 0
+   * and in its own segment; -1 marks padding, which no token sees. So packed documents are segments
+   * 1,2,...; a shared prefix with alternatives is segment 0 followed by segments 1,2,... */
+  const quench_tensor* segments;
+} quench_batch;
+
+typedef struct quench_embed_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  const quench_batch* batch;
+  const quench_tensor* h; /* out: [N,width], residual stream */
+  void* stream;           /* of the device; NULL on the CPU and for the default stream */
+} quench_embed_args;
+
+typedef struct quench_stage_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  uint32_t block;
+  uint32_t stage;
+  const quench_batch* batch;
+  uint32_t in_count;
+  uint32_t out_count;
+  const quench_tensor*
+      in; /* [in_count], each [N*rows_per_token, width], as carry(block, stage) says */
+  /* [out_count], as carry(block, stage+1) says; out: overwritten. A tensor of `out` is either the
+   * very same storage as the tensor of `in` with the same name, or overlaps nothing. */
+  const quench_tensor* out;
+  void* stream;
+} quench_stage_args;
+
+typedef struct quench_head_args {
+  uint32_t struct_size;
+  uint32_t flags;               /* 0 */
+  const quench_tensor* h;       /* [N,width]: residual stream after the last block */
+  const quench_tensor* targets; /* int32 [N], host memory; -1: not scored */
+  /* out, float64 [N], host memory: -log p(target) in nats, 0 where not scored. Logits of a whole
+   * batch never exist at once. */
+  const quench_tensor* nll;
+  const quench_tensor*
+      argmax; /* out, int32 [N], host memory, or NULL: most likely id, lowest on ties */
+  void* stream;
+} quench_head_args;
+
+/* A replacement for x·Wᵀ of one linear, for methods that quantize activations too. The model still
+ * adds the bias. */
+typedef struct quench_linear_op {
+  uint32_t struct_size;
+  void* context;
+  /* y[N,out] = op(x[N,in]); both in the model's dtype and on its device. */
+  quench_status (*apply)(void* context, const quench_tensor* x, const quench_tensor* y,
+                         void* stream, quench_error* error) QUENCH_NOEXCEPT;
+  /* Called by whoever holds the op last. */
+  void (*release)(void* context) QUENCH_NOEXCEPT;
+} quench_linear_op;
+
+/* ---- The table
+ * ----------------------------------------------------------------------------------- */
+
+typedef struct quench_model_table {
+  uint32_t struct_size;
+
+  /* How well this family fits a config.json: 0 not at all, 100 by `model_type`. Reads nothing else;
+   * says in `error` what hinders when the type is its own and the score is 0 all the same.
+   * [thread-safe] */
+  int32_t (*probe)(const char* config_json, uint64_t config_bytes,
+                   quench_error* error) QUENCH_NOEXCEPT;
+
+  /* Opens a model: reads the config and every tensor it needs from the source and refuses by name
+   * missing tensors, wrong shapes, unexpected tensors (known legacy buffers excepted) and config
+   * keys that change the mathematics and are not understood. The caller closes the model. */
+  quench_status (*open)(const quench_model_open_args* args, quench_model** model,
+                        quench_error* error) QUENCH_NOEXCEPT;
+  void (*close)(quench_model* model) QUENCH_NOEXCEPT;
+
+  /* Descriptions; the returned pointers are valid until `close`. */
+  quench_status (*info)(const quench_model* model, quench_model_info* info,
+                        quench_error* error) QUENCH_NOEXCEPT;
+  quench_status (*parameters)(const quench_model* model, const quench_parameter_info** parameters,
+                              uint64_t* count, quench_error* error) QUENCH_NOEXCEPT;
+  quench_status (*block)(const quench_model* model, uint32_t block, const quench_block_info** info,
+                         quench_error* error) QUENCH_NOEXCEPT;
+  /* Tensors that enter `stage` of `block`; stage = stage_count gives what leaves the block. Tensor
+   * 0 is the residual stream, always. */
+  quench_status (*carry)(const quench_model* model, uint32_t block, uint32_t stage,
+                         const quench_carry_info** tensors, uint32_t* count,
+                         quench_error* error) QUENCH_NOEXCEPT;
+
+  /* Memory on the model's device for the tensors between stages; both NULL for a family that runs
+   * in host memory, which the host then provides. RESOURCE_EXHAUSTED says how many bytes were
+   * wanted. */
+  quench_status (*allocate)(quench_model* model, uint64_t bytes, void** memory,
+                            quench_error* error) QUENCH_NOEXCEPT;
+  void (*release)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
+  /* Copies between views of equal shape and dtype, either of which may be on the device; returns
+   * when the bytes are there. NULL when allocate is NULL. */
+  quench_status (*copy)(quench_model* model, const quench_tensor* from, const quench_tensor* to,
+                        void* stream, quench_error* error) QUENCH_NOEXCEPT;
+
+  /* The forward. INVALID_ARGUMENT names a wrong shape, an id outside the vocabulary, a position
+   * outside the table. */
+  quench_status (*embed)(quench_model* model, const quench_embed_args* args,
+                         quench_error* error) QUENCH_NOEXCEPT;
+  quench_status (*stage)(quench_model* model, const quench_stage_args* args,
+                         quench_error* error) QUENCH_NOEXCEPT;
+  quench_status (*token_nll)(quench_model* model, const quench_head_args* args,
+                             quench_error* error) QUENCH_NOEXCEPT;
+  /* Final norm and output head of a few rows: h [R,width] -> logits [R,vocabulary], both in the
+   * model's dtype and on its device. */
+  quench_status (*logits)(quench_model* model, const quench_tensor* h, const quench_tensor* logits,
+                          void* stream, quench_error* error) QUENCH_NOEXCEPT;
+
+  /* Copies parameter `name` (or an alias) to `destination`: same shape, any float dtype, host or
+   * device. */
+  quench_status (*weight_get)(quench_model* model, const char* name,
+                              const quench_tensor* destination,
+                              quench_error* error) QUENCH_NOEXCEPT;
+  /* Overwrites parameter `name` from `value`, converting from any float dtype, rounding once; tied
+   * names change together. Raises the parameter's generation. */
+  quench_status (*weight_set)(quench_model* model, const char* name, const quench_tensor* value,
+                              quench_error* error) QUENCH_NOEXCEPT;
+  /* How often `name` was set since `open`, so that a caller knows whether a restore is due. */
+  quench_status (*weight_generation)(const quench_model* model, const char* name,
+                                     uint64_t* generation, quench_error* error) QUENCH_NOEXCEPT;
+
+  /* Puts `op` in place of linear `linear` of group `group`, taking it over; NULL restores the
+   * weight. */
+  quench_status (*set_linear_op)(quench_model* model, uint32_t block, uint32_t group,
+                                 uint32_t linear, const quench_linear_op* op,
+                                 quench_error* error) QUENCH_NOEXCEPT;
+
+  /* A table of draft/ or of a third party, or NULL. */
+  const void* (*extension)(const quench_model* model, const char* id)QUENCH_NOEXCEPT;
+} quench_model_table;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

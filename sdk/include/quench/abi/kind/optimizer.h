@@ -1,0 +1,63 @@
+/* Kind "optimizer": one update rule.
+ *
+ *   create(parameters) -> begin(tensors) -> for each step: step(tensor, gradient, lr) of every
+ * tensor
+ *   -> evaluation_weights where evaluated and stepped weights differ -> state_get / state_set ->
+ * destroy
+ *
+ * The host owns schedules, gradients and clipping. [instance-serial, except where said]
+ */
+#ifndef QUENCH_ABI_KIND_OPTIMIZER_H
+#define QUENCH_ABI_KIND_OPTIMIZER_H
+
+#include "quench/abi/host.h"
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_KIND_OPTIMIZER "optimizer"
+
+typedef struct quench_optimizer quench_optimizer;
+
+typedef struct quench_step_args {
+  uint32_t struct_size;
+  uint32_t flags;                /* 0 */
+  uint64_t tensor;               /* index in `begin` */
+  uint64_t step;                 /* 1 for the first update */
+  double lr;                     /* learning rate of this step */
+  double peak_lr;                /* of the schedule, for fully decoupled weight decay lr/peak_lr */
+  int32_t decays;                /* 0: weight decay does not apply to this tensor */
+  const quench_tensor* weight;   /* float32 or float64, in place */
+  const quench_tensor* gradient; /* same shape and dtype; the optimizer may overwrite it */
+  void* stream;
+} quench_step_args;
+
+typedef struct quench_optimizer_table {
+  uint32_t struct_size;
+  quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_optimizer** optimizer,
+                          quench_error* error) QUENCH_NOEXCEPT;
+  void (*destroy)(quench_optimizer* optimizer) QUENCH_NOEXCEPT;
+  /* Allocates state for all tensors (shape and role say which rule applies), cleared. */
+  quench_status (*begin)(quench_optimizer* optimizer, const quench_parameter_info* tensors,
+                         uint64_t count, quench_device device, quench_error* error) QUENCH_NOEXCEPT;
+  /* Updates one tensor in place. [different tensors may be stepped on different threads] */
+  quench_status (*step)(quench_optimizer* optimizer, const quench_step_args* args,
+                        quench_error* error) QUENCH_NOEXCEPT;
+  /* Writes the weights to evaluate and save for tensor `tensor`, given the stepped ones
+   * (schedule-free methods); NULL where they are the same. */
+  quench_status (*evaluation_weights)(quench_optimizer* optimizer, uint64_t tensor,
+                                      const quench_tensor* stepped, const quench_tensor* evaluated,
+                                      quench_error* error) QUENCH_NOEXCEPT;
+  /* State tensors, for exact resume. `name` is valid as long as the optimizer; QUENCH_END past the
+   * last. `view` is writable, so that the same call serves loading. */
+  quench_status (*state)(quench_optimizer* optimizer, uint64_t index, const char** name,
+                         quench_tensor* view, quench_error* error) QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_optimizer* optimizer, const char* id)QUENCH_NOEXCEPT;
+} quench_optimizer_table;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

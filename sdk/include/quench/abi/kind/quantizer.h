@@ -1,0 +1,153 @@
+/* Kind "quantizer": turns the weights of linears into codes.
+ *
+ *   create(parameters) -> needs ->
+ *   for each input group, in order of the forward:
+ *     begin(group) -> observe(rows)* -> quantize(linear) for each of its linears -> end
+ *   -> destroy
+ *
+ * One state serves all linears of a group, so what is derived from their common input (the Gram
+ * matrix, a factorization) exists once by construction. Without calibration a quantizer is begun,
+ * asked to quantize and ended, with no row observed; one that needs rows then fails with
+ * FAILED_PRECONDITION.
+ *
+ * Threads: [instance-serial]; a quantizer that uses libtorch shares its one-call-at-a-time rule
+ * (model.h).
+ */
+#ifndef QUENCH_ABI_KIND_QUANTIZER_H
+#define QUENCH_ABI_KIND_QUANTIZER_H
+
+#include "quench/abi/host.h"
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_KIND_QUANTIZER "quantizer"
+
+typedef struct quench_quantizer quench_quantizer;             /* an instance */
+typedef struct quench_quantizer_state quench_quantizer_state; /* one input group in the making */
+
+#define QUENCH_NEEDS_ROWS (1u << 0) /* calibration is required */
+#define QUENCH_USES_ROWS (1u << 1)  /* observes rows when there is calibration (for diagnostics) */
+#define QUENCH_NEEDS_FLOAT_STREAM (1u << 2) /* observe also gets the rows of the float model */
+#define QUENCH_NEEDS_SEQUENTIAL (1u << 3)   /* rows must come from the already quantized part */
+#define QUENCH_NEEDS_GRADIENTS (1u << 4)    /* draft/gradients.h */
+#define QUENCH_NEEDS_BLOCK_REPLAY (1u << 5) /* draft/block.h */
+#define QUENCH_MAKES_LINEAR_OP (1u << 6)    /* its result is an op, not a weight */
+
+typedef struct quench_group_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  uint32_t block;
+  uint32_t group;
+  const quench_group_info* info; /* borrowed until `end` */
+  int64_t in_features;
+  quench_device device; /* of rows and weights */
+} quench_group_args;
+
+typedef struct quench_observe_args {
+  uint32_t struct_size;
+  uint32_t flags;         /* 0 */
+  const quench_tensor* x; /* [N,in_features], float dtype of the model; N may differ per call */
+  const quench_tensor* float_x;    /* same shape, rows of the unquantized model, or NULL */
+  const quench_tensor* row_index;  /* int64 [R], host memory: only these rows count; NULL: all */
+  const quench_tensor* row_weight; /* float64 [R or N], host memory; NULL: all 1 */
+  void* stream;
+} quench_observe_args;
+
+/* Where a quantizer puts its results. Host-owned, valid for the call. */
+typedef struct quench_quantize_sink {
+  uint32_t struct_size;
+  void* context;
+  /* Makes a host tensor called `name` and fills `view` for the quantizer to write through, until
+   * the call returns. Names with a meaning for the host: "codes"  uint8  [out,in]      integer
+   * codes, original column order "scales" float64|float32 [out,groups] "zeros"  float64|float32
+   * [out,groups] "g_idx"  int32  [in]          group of each input column "perm"   int32  [in]
+   * perm[k] = column that was quantized k-th A weight is then scales[:,g_idx] * (codes -
+   * zeros[:,g_idx]). Other names are kept as they are. */
+  quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
+                          const int64_t* shape, quench_tensor* view,
+                          quench_error* error) QUENCH_NOEXCEPT;
+  /* A number for the record: "bits_per_weight" (scales, zeros and order included; required), "loss"
+   * (sum of squared errors weighted as the method does), "damp", "retries", "dead", ... */
+  quench_status (*number)(void* context, const char* name, double value,
+                          quench_error* error) QUENCH_NOEXCEPT;
+  /* A word for the record: "fallback", ... */
+  quench_status (*text)(void* context, const char* name, const char* value,
+                        quench_error* error) QUENCH_NOEXCEPT;
+  /* The op that stands for the linear from now on; taken over by the host. */
+  quench_status (*linear_op)(void* context, const quench_linear_op* op,
+                             quench_error* error) QUENCH_NOEXCEPT;
+} quench_quantize_sink;
+
+typedef struct quench_quantize_args {
+  uint32_t struct_size;
+  uint32_t flags;  /* 0 */
+  uint32_t linear; /* index in the group */
+  const quench_tensor*
+      weight; /* [out,in], float32, or float64 when the model runs in float64; read only */
+  /* out: [out,in], dtype and device of `weight`; the dequantized weight. Left alone with a linear
+   * op. */
+  const quench_tensor* dequantized;
+  const quench_quantize_sink* sink;
+  void* stream;
+} quench_quantize_args;
+
+typedef struct quench_quantizer_table {
+  uint32_t struct_size;
+
+  /* `parameters_json`: an object with every parameter of the schema. The caller destroys the
+   * instance. */
+  quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_quantizer** quantizer,
+                          quench_error* error) QUENCH_NOEXCEPT;
+  void (*destroy)(quench_quantizer* quantizer) QUENCH_NOEXCEPT;
+
+  /* QUENCH_NEEDS_* | QUENCH_USES_* | QUENCH_MAKES_* for these parameters. */
+  uint32_t (*needs)(const quench_quantizer* quantizer) QUENCH_NOEXCEPT;
+
+  /* Starts a group. The caller ends the state, also after a failure of a later call. */
+  quench_status (*begin)(quench_quantizer* quantizer, const quench_group_args* args,
+                         quench_quantizer_state** state, quench_error* error) QUENCH_NOEXCEPT;
+  /* Takes in rows; they are borrowed for the call. Not called after the first `quantize` of the
+   * state. */
+  quench_status (*observe)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                           const quench_observe_args* args, quench_error* error) QUENCH_NOEXCEPT;
+  /* Quantizes one linear. On failure nothing that was put into the sink counts. NUMERICAL names
+   * what is not finite or cannot be factorized; a method never falls back without saying so in the
+   * sink. */
+  quench_status (*quantize)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                            const quench_quantize_args* args, quench_error* error) QUENCH_NOEXCEPT;
+  void (*end)(quench_quantizer* quantizer, quench_quantizer_state* state) QUENCH_NOEXCEPT;
+
+  const void* (*extension)(const quench_quantizer* quantizer, const char* id)QUENCH_NOEXCEPT;
+} quench_quantizer_table;
+
+/* ---- Extension quench.quantizer.gram/1
+ * ------------------------------------------------------------- */
+/* For quantizers built on the Gram matrix of a group, G = Σ w·xxᵀ. It lets one quantizer's
+ * statistics serve another's group, and lets the host ask for the error of any quantizer's result.
+ */
+#define QUENCH_QUANTIZER_GRAM "quench.quantizer.gram/1"
+
+typedef struct quench_quantizer_gram {
+  uint32_t struct_size;
+  /* A view of G, float64 or float32 [in,in], both triangles filled, valid until `end`; `rows` = Σ
+   * w. */
+  quench_status (*get)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                       quench_tensor* gram, double* rows, quench_error* error) QUENCH_NOEXCEPT;
+  /* Takes over G from elsewhere instead of observing. Copies. */
+  quench_status (*set)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                       const quench_tensor* gram, double rows, quench_error* error) QUENCH_NOEXCEPT;
+  /* error = tr(ΔGΔᵀ), reference = tr(WGWᵀ), Δ = weight − dequantized: squared output errors summed
+   * over the observed rows. */
+  quench_status (*output_error)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                                const quench_tensor* weight, const quench_tensor* dequantized,
+                                double* squared_error, double* reference,
+                                quench_error* error) QUENCH_NOEXCEPT;
+} quench_quantizer_gram;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

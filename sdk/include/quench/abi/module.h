@@ -1,0 +1,65 @@
+/* The entry of a plugin: one shared object, one exported symbol, any number of items.
+ *
+ *   host: dlopen -> quench_module_v1() -> check versions -> init -> item(0..n) -> create/destroy of
+ *         instances, any number of times -> shutdown before the process ends. Never unloaded.
+ *
+ * Static constructors do nothing. `init` takes well under a second, starts no thread, opens no
+ * device and no connection. The host first loads a module it has never seen in a child process with
+ * a time limit.
+ */
+#ifndef QUENCH_ABI_MODULE_H
+#define QUENCH_ABI_MODULE_H
+
+#include "quench/abi/host.h"
+#include "quench/abi/parameter.h"
+#include "quench/abi/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One plugin of one kind. Everything here is constant for the life of the process. */
+typedef struct quench_item {
+  uint32_t struct_size;
+  uint32_t flags;        /* 0; a reader refuses bits that it does not know */
+  const char* kind;      /* "model", "quantizer", "averaging", "metric", "corpus", "optimizer" */
+  const char* id;        /* [a-z][a-z0-9_-]{0,63}, unique within its kind */
+  const char* version;   /* "1.2.3" */
+  const char* summary;   /* one sentence */
+  const char* reference; /* paper with year and equation, or NULL */
+  const char* example;   /* a value for `- id: {...}` of a manifest that a test runs, or NULL */
+  uint32_t parameter_count;
+  const quench_parameter* parameters; /* [parameter_count] */
+  const void* table;                  /* quench_<kind>_table of kind/<kind>.h */
+} quench_item;
+
+typedef struct quench_module {
+  uint32_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  uint32_t min_host_minor;
+  const char* id;      /* for logs; reverse DNS is welcome */
+  const char* version; /* of the module */
+  const char* build;   /* compiler, SDK version: for reports only */
+  /* Called once, before anything else; `host` stays valid for the life of the process.
+   * [one thread, nothing else of this module runs] */
+  quench_status (*init)(const quench_host* host, quench_error* error) QUENCH_NOEXCEPT;
+  /* Called once, after the last instance is destroyed. May be NULL. [one thread] */
+  void (*shutdown)(void) QUENCH_NOEXCEPT;
+  uint32_t item_count;
+  const quench_item* const* items; /* [item_count] */
+} quench_module;
+
+#define QUENCH_ENTRY_SYMBOL "quench_module_v1"
+
+/* The only exported symbol. Returns constant data and does nothing else. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const quench_module*
+quench_module_v1(void) QUENCH_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

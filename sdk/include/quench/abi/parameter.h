@@ -1,0 +1,43 @@
+/* Parameter schemas as data. A plugin item publishes one quench_parameter per hyper-parameter; from
+ * it the host derives parsing, defaults, range errors with file and line, `quench plugins show` and
+ * docs/plugins.md. An instance then receives its parameters as one JSON object in which every
+ * parameter of the schema is present and within its range, so a plugin checks only parameters
+ * against each other.
+ */
+#ifndef QUENCH_ABI_PARAMETER_H
+#define QUENCH_ABI_PARAMETER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_PARAMETER_INTEGER 1
+#define QUENCH_PARAMETER_NUMBER 2
+#define QUENCH_PARAMETER_BOOLEAN 3
+#define QUENCH_PARAMETER_STRING 4
+#define QUENCH_PARAMETER_CHOICE 5 /* a string out of `choices` */
+#define QUENCH_PARAMETER_INTEGER_LIST 6
+#define QUENCH_PARAMETER_NUMBER_LIST 7
+#define QUENCH_PARAMETER_STRING_LIST 8
+#define QUENCH_PARAMETER_CORPUS \
+  9 /* name of a corpus; the host opens and tokenizes it, see kind/metric.h */
+#define QUENCH_PARAMETER_PATH 10 /* a file or folder; relative paths are relative to the manifest \
+                                  */
+
+typedef struct quench_parameter {
+  uint32_t struct_size;
+  int32_t type;             /* QUENCH_PARAMETER_* */
+  const char* name;         /* snake_case key in the manifest */
+  const char* default_json; /* JSON text of the default; NULL: the parameter is required */
+  double minimum;           /* inclusive, for numbers and for each element of a number list */
+  double maximum;           /* inclusive; -INFINITY / INFINITY for no bound */
+  const char* choices;      /* "a|b|c" for QUENCH_PARAMETER_CHOICE, else NULL */
+  const char* meaning; /* one sentence with the unit, and the symbol or option name in the source */
+} quench_parameter;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
