@@ -1,0 +1,90 @@
+// An averaging scheme as a C++ class. Derive Averaging, end with QUENCH_MODULE.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "quench/abi/kind/averaging.h"
+#include "quench/kit/module.hpp"
+
+namespace quench::kit {
+
+class Averaging {
+ public:
+  virtual ~Averaging() = default;
+  virtual uint32_t needs() const { return 0; }
+  // Ascending indices of the members of the average that ends at members[last]; throws
+  // FAILED_PRECONDITION with the reason where there is none.
+  virtual std::vector<uint64_t> select(std::span<const quench_averaging_member> members,
+                                       uint64_t last) = 0;
+  virtual void begin(std::span<const quench_averaging_member> members) = 0;
+  virtual void accumulate(uint64_t member, std::span<const double> values) = 0;
+  virtual void finish(std::span<double> values) = 0;
+  virtual const void* extension(const char*) const { return nullptr; }
+};
+
+namespace detail {
+
+inline Averaging& self(quench_averaging* averaging) {
+  return *reinterpret_cast<Averaging*>(averaging);
+}
+template <typename Plugin>
+quench_status create_averaging(const char* json, uint64_t bytes, quench_averaging** out,
+                               quench_error* error) noexcept {
+  return guard(error, [&] {
+    Averaging* made = new Plugin(fields_of<typename Plugin::Params>().parse(json, bytes));
+    *out = reinterpret_cast<quench_averaging*>(made);
+  });
+}
+inline void destroy_averaging(quench_averaging* averaging) noexcept {
+  delete &self(averaging);
+}
+inline uint32_t averaging_needs(const quench_averaging* averaging) noexcept {
+  return reinterpret_cast<const Averaging*>(averaging)->needs();
+}
+inline quench_status select_members(quench_averaging* averaging,
+                                    const quench_averaging_member* members, uint64_t count,
+                                    uint64_t last, uint64_t* selected, uint64_t* selected_count,
+                                    quench_error* error) noexcept {
+  return guard(error, [&] {
+    expects(last < count, "last: no such member");
+    const std::vector<uint64_t> chosen = self(averaging).select({members, count}, last);
+    expects(chosen.size() <= count, "select: more members than there are");
+    std::copy(chosen.begin(), chosen.end(), selected);
+    *selected_count = chosen.size();
+  });
+}
+inline quench_status begin_average(quench_averaging* averaging,
+                                   const quench_averaging_member* members, uint64_t count,
+                                   quench_error* error) noexcept {
+  return guard(error, [&] { self(averaging).begin({members, count}); });
+}
+inline quench_status accumulate_chunk(quench_averaging* averaging, uint64_t member,
+                                      const double* values, uint64_t count,
+                                      quench_error* error) noexcept {
+  return guard(error, [&] { self(averaging).accumulate(member, {values, count}); });
+}
+inline quench_status finish_chunk(quench_averaging* averaging, double* values, uint64_t count,
+                                  quench_error* error) noexcept {
+  return guard(error, [&] { self(averaging).finish({values, count}); });
+}
+inline const void* averaging_extension(const quench_averaging* averaging, const char* id) noexcept {
+  return reinterpret_cast<const Averaging*>(averaging)->extension(id);
+}
+
+}  // namespace detail
+
+// The item of an averaging class, which has a nested `Params` and a constructor that takes it.
+template <typename Plugin>
+quench_item averaging(const About& about) {
+  static constexpr quench_averaging_table kTable = {
+      sizeof(quench_averaging_table), detail::create_averaging<Plugin>,
+      detail::destroy_averaging,      detail::averaging_needs,
+      detail::select_members,         detail::begin_average,
+      detail::accumulate_chunk,       detail::finish_chunk,
+      detail::averaging_extension};
+  return make_item<typename Plugin::Params>(QUENCH_KIND_AVERAGING, about, &kTable);
+}
+
+}  // namespace quench::kit

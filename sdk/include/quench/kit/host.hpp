@@ -1,0 +1,158 @@
+// The host's services as C++ functions. Valid after the module's init, that is, in every instance.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "quench/abi/host.h"
+#include "quench/kit/error.hpp"
+
+namespace quench::kit {
+
+// Set once by the module's init; hidden, so every plugin has its own.
+inline const quench_host* current_host = nullptr;
+
+// The service table `Table` with that id, or nullptr.
+template <typename Table>
+const Table* service(const char* id) {
+  if (current_host == nullptr) {
+    return nullptr;
+  }
+  return static_cast<const Table*>(current_host->service(current_host, id));
+}
+
+// Writes a line to the host's log.
+inline void log(int32_t level, const std::string& message) {
+  if (const auto* table = service<quench_log>(QUENCH_SERVICE_LOG)) {
+    table->write(current_host, level, message.c_str());
+  }
+}
+
+// Throws CANCELLED when the user asked to stop. Call it at least twice a second in long work.
+inline void check_cancelled() {
+  const auto* table = service<quench_cancel>(QUENCH_SERVICE_CANCEL);
+  if (table != nullptr && table->requested(current_host) != 0) {
+    throw Error(QUENCH_CANCELLED, "stopped on request");
+  }
+}
+
+inline void report_progress(const char* what, uint64_t done, uint64_t total) {
+  if (const auto* table = service<quench_progress>(QUENCH_SERVICE_PROGRESS)) {
+    table->report(current_host, what, done, total);
+  }
+}
+
+// Threads that this run may use; 1 without a host.
+inline uint32_t thread_count() {
+  const auto* table = service<quench_tasks>(QUENCH_SERVICE_TASKS);
+  return table != nullptr ? table->threads(current_host) : 1;
+}
+
+// body(begin, end) over disjoint ranges of at most `grain` that cover [0, count); the ranges do not
+// depend on the number of threads. What a body throws is thrown here again (the first one).
+template <typename Body>
+void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
+  struct Context {
+    std::remove_reference_t<Body>* body;
+    quench_error error;
+  } context{&body, {sizeof(quench_error), 0, {}}};
+  const auto call = [](void* user, uint64_t begin, uint64_t end) noexcept -> quench_status {
+    auto* shared = static_cast<Context*>(user);
+    quench_error own{sizeof(quench_error), 0, {}};
+    const quench_status status = guard(&own, [&] { (*shared->body)(begin, end); });
+    if (status != QUENCH_OK) {
+      shared->error = own;
+    }
+    return status;
+  };
+  const auto* table = service<quench_tasks>(QUENCH_SERVICE_TASKS);
+  if (table == nullptr) {
+    for (uint64_t begin = 0; begin < count; begin += grain) {
+      body(begin, begin + grain < count ? begin + grain : count);
+    }
+    return;
+  }
+  check(table->parallel_for(current_host, count, grain, call, &context), context.error);
+}
+
+// `count` random 64-bit numbers of the stream called `stream`, from position `counter` on.
+inline std::vector<uint64_t> random_uniform(const std::string& stream, uint64_t counter,
+                                            uint64_t count) {
+  const auto* table = service<quench_random>(QUENCH_SERVICE_RANDOM);
+  if (table == nullptr) {
+    throw Error(QUENCH_FAILED_PRECONDITION, "the host has no " QUENCH_SERVICE_RANDOM);
+  }
+  std::vector<uint64_t> values(count);
+  table->uniform(current_host, stream.c_str(), counter, count, values.data());
+  return values;
+}
+
+// A parsed JSON document. Places are JSON pointers: "/rope_scaling/factor".
+class Json {
+ public:
+  Json(const char* text, uint64_t bytes) : table_(service<quench_json>(QUENCH_SERVICE_JSON)) {
+    if (table_ == nullptr) {
+      throw Error(QUENCH_FAILED_PRECONDITION, "the host has no " QUENCH_SERVICE_JSON);
+    }
+    quench_json_document* document = nullptr;
+    quench_error error{sizeof error, 0, {}};
+    check(table_->parse(current_host, text, bytes, &document, &error), error);
+    document_ = {document, table_->release};
+  }
+
+  int32_t type(const std::string& at) const { return table_->type(document_.get(), at.c_str()); }
+  bool has(const std::string& at) const {
+    const int32_t found = type(at);
+    return found != QUENCH_JSON_ABSENT && found != QUENCH_JSON_NULL;
+  }
+  int64_t integer(const std::string& at) const { return get<int64_t>(at, table_->integer); }
+  double number(const std::string& at) const { return get<double>(at, table_->number); }
+  bool boolean(const std::string& at) const { return get<int32_t>(at, table_->boolean) != 0; }
+  std::string string(const std::string& at) const {
+    const char* text = nullptr;
+    uint64_t bytes = 0;
+    quench_error error{sizeof error, 0, {}};
+    check(table_->string(document_.get(), at.c_str(), &text, &bytes, &error), error);
+    return {text, bytes};
+  }
+  int64_t integer_or(const std::string& at, int64_t otherwise) const {
+    return has(at) ? integer(at) : otherwise;
+  }
+  double number_or(const std::string& at, double otherwise) const {
+    return has(at) ? number(at) : otherwise;
+  }
+  bool boolean_or(const std::string& at, bool otherwise) const {
+    return has(at) ? boolean(at) : otherwise;
+  }
+  std::string string_or(const std::string& at, const std::string& otherwise) const {
+    return has(at) ? string(at) : otherwise;
+  }
+  uint64_t size(const std::string& at) const { return table_->size(document_.get(), at.c_str()); }
+  std::vector<std::string> keys(const std::string& at) const {
+    std::vector<std::string> found;
+    if (type(at) == QUENCH_JSON_OBJECT) {
+      for (uint64_t i = 0; i < size(at); ++i) {
+        found.emplace_back(table_->key(document_.get(), at.c_str(), i));
+      }
+    }
+    return found;
+  }
+
+ private:
+  template <typename T, typename Function>
+  T get(const std::string& at, Function function) const {
+    T value{};
+    quench_error error{sizeof error, 0, {}};
+    check(function(document_.get(), at.c_str(), &value, &error), error);
+    return value;
+  }
+
+  const quench_json* table_;
+  std::unique_ptr<quench_json_document, void (*)(quench_json_document*) noexcept> document_{
+      nullptr, nullptr};
+};
+
+}  // namespace quench::kit

@@ -1,0 +1,109 @@
+// A metric as a C++ class. Derive Metric, end with QUENCH_MODULE.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "quench/abi/kind/metric.h"
+#include "quench/kit/module.hpp"
+
+namespace quench::kit {
+
+// Where a metric's values go; see quench_metric_sink.
+class MetricSink {
+ public:
+  explicit MetricSink(const quench_metric_sink* sink) : sink_(sink) {}
+
+  void value(const char* name, double value, const char* unit, int32_t direction,
+             double standard_error = std::numeric_limits<double>::quiet_NaN()) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->value(sink_->context, name, value, unit, direction, standard_error, &error),
+          error);
+  }
+  void detail(const char* name, double value) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->detail(sink_->context, name, value, &error), error);
+  }
+  void items(const char* name, std::span<const double> values) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->items(sink_->context, name, values.data(), values.size(), &error), error);
+  }
+  void json(const char* name, std::string_view text) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->json(sink_->context, name, text.data(), text.size(), &error), error);
+  }
+
+ private:
+  const quench_metric_sink* sink_;
+};
+
+// The model and the data of one evaluation.
+class Evaluation {
+ public:
+  explicit Evaluation(const quench_evaluate_args& args) : args_(args) {}
+
+  const quench_subject& subject() const { return *args_.subject; }
+  // The corpus that parameter `parameter` names; FAILED_PRECONDITION when it is not set.
+  const quench_tokens& tokens(std::string_view parameter) const {
+    for (uint32_t i = 0; i < args_.tokens_count; ++i) {
+      if (parameter == args_.tokens[i].parameter) {
+        return args_.tokens[i];
+      }
+    }
+    fail(QUENCH_FAILED_PRECONDITION, "no corpus is given for `%s`", std::string(parameter).c_str());
+  }
+  // Scores sequences in one forward; see quench_score_args.
+  void score(const quench_score_args& request) const {
+    quench_error error{sizeof error, 0, {}};
+    check(subject().score(subject().context, &request, &error), error);
+  }
+
+ private:
+  const quench_evaluate_args& args_;
+};
+
+class Metric {
+ public:
+  virtual ~Metric() = default;
+  virtual void evaluate(const Evaluation& evaluation, MetricSink& sink) = 0;
+  virtual const void* extension(const char*) const { return nullptr; }
+};
+
+namespace detail {
+
+template <typename Plugin>
+quench_status create_metric(const char* json, uint64_t bytes, quench_metric** out,
+                            quench_error* error) noexcept {
+  return guard(error, [&] {
+    Metric* made = new Plugin(fields_of<typename Plugin::Params>().parse(json, bytes));
+    *out = reinterpret_cast<quench_metric*>(made);
+  });
+}
+inline void destroy_metric(quench_metric* metric) noexcept {
+  delete reinterpret_cast<Metric*>(metric);
+}
+inline quench_status evaluate_metric(quench_metric* metric, const quench_evaluate_args* args,
+                                     quench_error* error) noexcept {
+  return guard(error, [&] {
+    MetricSink sink(args->sink);
+    reinterpret_cast<Metric*>(metric)->evaluate(Evaluation(*args), sink);
+  });
+}
+inline const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
+  return reinterpret_cast<const Metric*>(metric)->extension(id);
+}
+
+}  // namespace detail
+
+// The item of a metric class, which has a nested `Params` and a constructor that takes it.
+template <typename Plugin>
+quench_item metric(const About& about) {
+  static constexpr quench_metric_table kTable = {
+      sizeof(quench_metric_table), detail::create_metric<Plugin>, detail::destroy_metric,
+      detail::evaluate_metric, detail::metric_extension};
+  return make_item<typename Plugin::Params>(QUENCH_KIND_METRIC, about, &kTable);
+}
+
+}  // namespace quench::kit

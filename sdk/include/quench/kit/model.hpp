@@ -1,0 +1,202 @@
+// A model family as a C++ class. Derive Model, end with QUENCH_MODULE.
+//
+// The class behind kit::model<Family>({...}) also has
+//   struct Params { static void describe(Fields<Params>&) {} };   options of the family, often none
+//   static int probe(const Json& config);                         0..100, may throw to say what
+//   hinders static std::unique_ptr<Model> open(const quench_model_open_args&);
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "quench/abi/kind/model.h"
+#include "quench/kit/module.hpp"
+#include "quench/kit/source.hpp"
+#include "quench/kit/tensor.hpp"
+
+namespace quench::kit {
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Descriptions; what they return or point to lives as long as the model.
+  virtual quench_model_info info() const = 0;
+  virtual std::span<const quench_parameter_info> parameters() const = 0;
+  virtual const quench_block_info& block(uint32_t block) const = 0;
+  virtual std::span<const quench_carry_info> carry(uint32_t block, uint32_t stage) const = 0;
+
+  // Device memory; the defaults serve a family that runs in host memory.
+  virtual void* allocate(uint64_t) {
+    throw Error(QUENCH_UNSUPPORTED, "this family runs in host memory");
+  }
+  virtual void release(void*) {}
+  virtual void copy(const quench_tensor&, const quench_tensor&, void*) {
+    throw Error(QUENCH_UNSUPPORTED, "this family runs in host memory");
+  }
+
+  virtual void embed(const quench_embed_args& args) = 0;
+  virtual void stage(const quench_stage_args& args) = 0;
+  virtual void token_nll(const quench_head_args& args) = 0;
+  virtual void logits(const quench_tensor& h, const quench_tensor& logits, void* stream) = 0;
+
+  virtual void weight_get(const std::string& name, const quench_tensor& destination) = 0;
+  virtual void weight_set(const std::string& name, const quench_tensor& value) = 0;
+  virtual uint64_t weight_generation(const std::string& name) const = 0;
+  virtual void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
+                             const quench_linear_op* op) = 0;
+  virtual const void* extension(const char*) const { return nullptr; }
+};
+
+namespace detail {
+
+inline Model& self(quench_model* model) {
+  return *reinterpret_cast<Model*>(model);
+}
+inline const Model& self(const quench_model* model) {
+  return *reinterpret_cast<const Model*>(model);
+}
+
+template <typename Family>
+int32_t probe_model(const char* json, uint64_t bytes, quench_error* error) noexcept {
+  int32_t score = 0;
+  guard(error, [&] { score = Family::probe(Json(json, bytes)); });
+  return score;
+}
+template <typename Family>
+quench_status open_model(const quench_model_open_args* args, quench_model** out,
+                         quench_error* error) noexcept {
+  return guard(error, [&] {
+    *out = reinterpret_cast<quench_model*>(static_cast<Model*>(Family::open(*args).release()));
+  });
+}
+inline void close_model(quench_model* model) noexcept {
+  delete &self(model);
+}
+inline quench_status model_info(const quench_model* model, quench_model_info* info,
+                                quench_error* error) noexcept {
+  return guard(error, [&] {
+    *info = self(model).info();
+    info->struct_size = sizeof(quench_model_info);
+  });
+}
+inline quench_status model_parameters(const quench_model* model,
+                                      const quench_parameter_info** parameters, uint64_t* count,
+                                      quench_error* error) noexcept {
+  return guard(error, [&] {
+    const auto list = self(model).parameters();
+    *parameters = list.data();
+    *count = list.size();
+  });
+}
+inline quench_status model_block(const quench_model* model, uint32_t block,
+                                 const quench_block_info** info, quench_error* error) noexcept {
+  return guard(error, [&] {
+    expects(block < self(model).info().blocks, "block: no such block");
+    *info = &self(model).block(block);
+  });
+}
+inline quench_status model_carry(const quench_model* model, uint32_t block, uint32_t stage,
+                                 const quench_carry_info** tensors, uint32_t* count,
+                                 quench_error* error) noexcept {
+  return guard(error, [&] {
+    expects(block < self(model).info().blocks, "block: no such block");
+    expects(stage <= self(model).block(block).stage_count, "stage: no such stage");
+    const auto list = self(model).carry(block, stage);
+    *tensors = list.data();
+    *count = static_cast<uint32_t>(list.size());
+  });
+}
+inline quench_status model_allocate(quench_model* model, uint64_t bytes, void** memory,
+                                    quench_error* error) noexcept {
+  return guard(error, [&] { *memory = self(model).allocate(bytes); });
+}
+inline void model_release(quench_model* model, void* memory) noexcept {
+  self(model).release(memory);
+}
+inline quench_status model_copy(quench_model* model, const quench_tensor* from,
+                                const quench_tensor* to, void* stream,
+                                quench_error* error) noexcept {
+  return guard(error, [&] { self(model).copy(*from, *to, stream); });
+}
+inline quench_status model_embed(quench_model* model, const quench_embed_args* args,
+                                 quench_error* error) noexcept {
+  return guard(error, [&] { self(model).embed(*args); });
+}
+inline quench_status model_stage(quench_model* model, const quench_stage_args* args,
+                                 quench_error* error) noexcept {
+  return guard(error, [&] { self(model).stage(*args); });
+}
+inline quench_status model_token_nll(quench_model* model, const quench_head_args* args,
+                                     quench_error* error) noexcept {
+  return guard(error, [&] { self(model).token_nll(*args); });
+}
+inline quench_status model_logits(quench_model* model, const quench_tensor* h,
+                                  const quench_tensor* logits, void* stream,
+                                  quench_error* error) noexcept {
+  return guard(error, [&] { self(model).logits(*h, *logits, stream); });
+}
+inline quench_status model_weight_get(quench_model* model, const char* name,
+                                      const quench_tensor* destination,
+                                      quench_error* error) noexcept {
+  return guard(error, [&] { self(model).weight_get(name, *destination); });
+}
+inline quench_status model_weight_set(quench_model* model, const char* name,
+                                      const quench_tensor* value, quench_error* error) noexcept {
+  return guard(error, [&] { self(model).weight_set(name, *value); });
+}
+inline quench_status model_weight_generation(const quench_model* model, const char* name,
+                                             uint64_t* generation, quench_error* error) noexcept {
+  return guard(error, [&] { *generation = self(model).weight_generation(name); });
+}
+inline quench_status model_set_linear_op(quench_model* model, uint32_t block, uint32_t group,
+                                         uint32_t linear, const quench_linear_op* op,
+                                         quench_error* error) noexcept {
+  return guard(error, [&] { self(model).set_linear_op(block, group, linear, op); });
+}
+inline const void* model_extension(const quench_model* model, const char* id) noexcept {
+  return self(model).extension(id);
+}
+
+// A family says with `static constexpr bool kHasDeviceMemory = true` that allocate, release, copy
+// are its own.
+template <typename Family>
+constexpr bool has_device_memory() {
+  if constexpr (requires { Family::kHasDeviceMemory; }) {
+    return Family::kHasDeviceMemory;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
+// The item of a model family.
+template <typename Family>
+quench_item model(const About& about) {
+  constexpr bool kDevice = detail::has_device_memory<Family>();
+  static constexpr quench_model_table kTable = {sizeof(quench_model_table),
+                                                detail::probe_model<Family>,
+                                                detail::open_model<Family>,
+                                                detail::close_model,
+                                                detail::model_info,
+                                                detail::model_parameters,
+                                                detail::model_block,
+                                                detail::model_carry,
+                                                kDevice ? detail::model_allocate : nullptr,
+                                                kDevice ? detail::model_release : nullptr,
+                                                kDevice ? detail::model_copy : nullptr,
+                                                detail::model_embed,
+                                                detail::model_stage,
+                                                detail::model_token_nll,
+                                                detail::model_logits,
+                                                detail::model_weight_get,
+                                                detail::model_weight_set,
+                                                detail::model_weight_generation,
+                                                detail::model_set_linear_op,
+                                                detail::model_extension};
+  return make_item<typename Family::Params>(QUENCH_KIND_MODEL, about, &kTable);
+}
+
+}  // namespace quench::kit

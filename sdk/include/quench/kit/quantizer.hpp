@@ -1,0 +1,152 @@
+// A quantizer as a C++ class. Derive Quantizer, derive QuantizerGroup, end with QUENCH_MODULE.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/quantizer.h"
+#include "quench/kit/module.hpp"
+#include "quench/kit/tensor.hpp"
+
+namespace quench::kit {
+
+// Where one linear's result goes. Every call copies or takes over what it is given.
+class QuantizeSink {
+ public:
+  explicit QuantizeSink(const quench_quantize_sink* sink) : sink_(sink) {}
+
+  // A writable tensor of the host's, valid until quantize() returns.
+  template <typename T>
+  std::span<T> tensor(const char* name, std::vector<int64_t> shape) {
+    quench_tensor view{};
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->tensor(sink_->context, name, dtype_of<T>(), static_cast<int32_t>(shape.size()),
+                        shape.data(), &view, &error),
+          error);
+    return elements<T>(view, name);
+  }
+  void number(const char* name, double value) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->number(sink_->context, name, value, &error), error);
+  }
+  void text(const char* name, const std::string& value) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->text(sink_->context, name, value.c_str(), &error), error);
+  }
+  void linear_op(const quench_linear_op& op) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->linear_op(sink_->context, &op, &error), error);
+  }
+
+ private:
+  const quench_quantize_sink* sink_;
+};
+
+// One linear to quantize.
+struct LinearToQuantize {
+  const quench_linear_info& info;
+  const quench_tensor& weight;       // [out, in], float32 or float64, read only
+  const quench_tensor& dequantized;  // [out, in], same dtype, to be written
+  void* stream;
+};
+
+// The state of one input group.
+class QuantizerGroup {
+ public:
+  virtual ~QuantizerGroup() = default;
+  // Takes in rows of the group's input; called only when needs() asks for rows.
+  virtual void observe(const quench_observe_args&) {}
+  virtual void quantize(const LinearToQuantize& linear, QuantizeSink& sink) = 0;
+};
+
+class Quantizer {
+ public:
+  virtual ~Quantizer() = default;
+  // QUENCH_NEEDS_* | QUENCH_USES_* | QUENCH_MAKES_*.
+  virtual uint32_t needs() const { return 0; }
+  // `group` stays valid until the returned state is destroyed.
+  virtual std::unique_ptr<QuantizerGroup> begin(const quench_group_args& group) = 0;
+  virtual const void* extension(const char*) const { return nullptr; }
+};
+
+namespace detail {
+
+struct QuantizerState {
+  std::unique_ptr<QuantizerGroup> group;
+  const quench_group_info* info;
+};
+
+inline Quantizer& self(quench_quantizer* quantizer) {
+  return *reinterpret_cast<Quantizer*>(quantizer);
+}
+inline QuantizerState& self(quench_quantizer_state* state) {
+  return *reinterpret_cast<QuantizerState*>(state);
+}
+
+template <typename Plugin>
+quench_status create_quantizer(const char* json, uint64_t bytes, quench_quantizer** out,
+                               quench_error* error) noexcept {
+  return guard(error, [&] {
+    Quantizer* made = new Plugin(fields_of<typename Plugin::Params>().parse(json, bytes));
+    *out = reinterpret_cast<quench_quantizer*>(made);
+  });
+}
+
+inline void destroy_quantizer(quench_quantizer* quantizer) noexcept {
+  delete &self(quantizer);
+}
+inline uint32_t quantizer_needs(const quench_quantizer* quantizer) noexcept {
+  return reinterpret_cast<const Quantizer*>(quantizer)->needs();
+}
+inline quench_status begin_group(quench_quantizer* quantizer, const quench_group_args* args,
+                                 quench_quantizer_state** state, quench_error* error) noexcept {
+  return guard(error, [&] {
+    auto made = std::make_unique<QuantizerState>();
+    made->group = self(quantizer).begin(*args);
+    made->info = args->info;
+    *state = reinterpret_cast<quench_quantizer_state*>(made.release());
+  });
+}
+inline quench_status observe_group(quench_quantizer*, quench_quantizer_state* state,
+                                   const quench_observe_args* args, quench_error* error) noexcept {
+  return guard(error, [&] { self(state).group->observe(*args); });
+}
+inline quench_status quantize_linear(quench_quantizer*, quench_quantizer_state* state,
+                                     const quench_quantize_args* args,
+                                     quench_error* error) noexcept {
+  return guard(error, [&] {
+    const QuantizerState& own = self(state);
+    expects(args->linear < own.info->linear_count, "linear: no such index in this group");
+    QuantizeSink sink(args->sink);
+    own.group->quantize(
+        {own.info->linears[args->linear], *args->weight, *args->dequantized, args->stream}, sink);
+  });
+}
+inline void end_group(quench_quantizer*, quench_quantizer_state* state) noexcept {
+  delete &self(state);
+}
+inline const void* quantizer_extension(const quench_quantizer* quantizer, const char* id) noexcept {
+  return reinterpret_cast<const Quantizer*>(quantizer)->extension(id);
+}
+
+}  // namespace detail
+
+// The item of a quantizer class, which has a nested `Params` and a constructor that takes it.
+template <typename Plugin>
+quench_item quantizer(const About& about) {
+  static constexpr quench_quantizer_table kTable = {sizeof(quench_quantizer_table),
+                                                    detail::create_quantizer<Plugin>,
+                                                    detail::destroy_quantizer,
+                                                    detail::quantizer_needs,
+                                                    detail::begin_group,
+                                                    detail::observe_group,
+                                                    detail::quantize_linear,
+                                                    detail::end_group,
+                                                    detail::quantizer_extension};
+  return make_item<typename Plugin::Params>(QUENCH_KIND_QUANTIZER, about, &kTable);
+}
+
+}  // namespace quench::kit

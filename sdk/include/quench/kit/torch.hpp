@@ -1,0 +1,118 @@
+// Between tensor views and libtorch. The only header of the SDK that includes libtorch.
+#pragma once
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/InferenceMode.h>
+
+#include <string>
+#include <vector>
+
+#include "quench/abi/tensor.h"
+#include "quench/kit/host.hpp"
+#include "quench/kit/tensor.hpp"
+
+namespace quench::kit {
+
+inline at::ScalarType scalar_type(quench_dtype dtype) {
+  if (dtype.code == QUENCH_DTYPE_FLOAT && dtype.bits == 64) {
+    return at::kDouble;
+  }
+  if (dtype.code == QUENCH_DTYPE_FLOAT && dtype.bits == 32) {
+    return at::kFloat;
+  }
+  if (dtype.code == QUENCH_DTYPE_FLOAT && dtype.bits == 16) {
+    return at::kHalf;
+  }
+  if (dtype.code == QUENCH_DTYPE_BFLOAT && dtype.bits == 16) {
+    return at::kBFloat16;
+  }
+  if (dtype.code == QUENCH_DTYPE_INT && dtype.bits == 64) {
+    return at::kLong;
+  }
+  if (dtype.code == QUENCH_DTYPE_INT && dtype.bits == 32) {
+    return at::kInt;
+  }
+  if (dtype.code == QUENCH_DTYPE_UINT && dtype.bits == 8) {
+    return at::kByte;
+  }
+  if (dtype.code == QUENCH_DTYPE_BOOL && dtype.bits == 8) {
+    return at::kBool;
+  }
+  fail(QUENCH_UNSUPPORTED, "dtype %s has no libtorch type here", name_of(dtype).c_str());
+}
+
+inline quench_dtype dtype_of_scalar(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return kFloat64;
+    case at::kFloat:
+      return kFloat32;
+    case at::kHalf:
+      return kFloat16;
+    case at::kBFloat16:
+      return kBFloat16;
+    case at::kLong:
+      return kInt64;
+    case at::kInt:
+      return kInt32;
+    case at::kByte:
+      return kUInt8;
+    default:
+      fail(QUENCH_UNSUPPORTED, "a libtorch type that has no dtype here");
+  }
+}
+
+inline at::Device torch_device(quench_device device) {
+  if (device.type == QUENCH_DEVICE_CPU) {
+    return at::Device(at::kCPU);
+  }
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device.index));
+}
+
+// A libtorch tensor over a view's memory, without a copy; valid as long as the view.
+inline at::Tensor borrow(const quench_tensor& view) {
+  auto* data = static_cast<char*>(view.data) + view.byte_offset;
+  const auto options =
+      at::TensorOptions().dtype(scalar_type(view.dtype)).device(torch_device(view.device));
+  const at::IntArrayRef shape(view.shape, static_cast<size_t>(view.dimensions));
+  if (view.strides == nullptr) {
+    return at::from_blob(data, shape, options);
+  }
+  return at::from_blob(
+      data, shape, at::IntArrayRef(view.strides, static_cast<size_t>(view.dimensions)), options);
+}
+
+// A view of a libtorch tensor; valid as long as the tensor (whose shape and strides it points to).
+inline quench_tensor view_of(const at::Tensor& tensor) {
+  const at::Device device = tensor.device();
+  return {tensor.data_ptr(),
+          {device.is_cuda() ? QUENCH_DEVICE_CUDA : QUENCH_DEVICE_CPU,
+           device.has_index() ? device.index() : 0},
+          static_cast<int32_t>(tensor.dim()),
+          dtype_of_scalar(tensor.scalar_type()),
+          tensor.sizes().data(),
+          tensor.strides().data(),
+          0};
+}
+
+// An uninitialized CPU tensor in the host's memory, which the host may see.
+inline at::Tensor host_empty(at::IntArrayRef shape, at::ScalarType type) {
+  const auto* memory = service<quench_memory>(QUENCH_SERVICE_MEMORY);
+  int64_t count = 1;
+  for (const int64_t size : shape) {
+    count *= size;
+  }
+  const auto bytes = static_cast<uint64_t>(count) * c10::elementSize(type);
+  void* data = memory->allocate(current_host, bytes > 0 ? bytes : 1);
+  if (data == nullptr) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for %llu bytes of a tensor",
+         static_cast<unsigned long long>(bytes));
+  }
+  return at::from_blob(
+      data, shape, [memory](void* held) { memory->release(current_host, held); },
+      at::TensorOptions().dtype(type));
+}
+
+}  // namespace quench::kit
