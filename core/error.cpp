@@ -33,6 +33,18 @@ const char* status_name(quench_status code) {
   }
 }
 
+quench_status report_error(quench_error* error, quench_status code,
+                           std::string_view message) noexcept {
+  if (error != nullptr) {
+    error->struct_size = sizeof(quench_error);
+    error->code = code;
+    const size_t kept = std::min(message.size(), sizeof error->message - 1);
+    std::copy_n(message.data(), kept, error->message);
+    error->message[kept] = '\0';
+  }
+  return code;
+}
+
 namespace {
 
 // Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.

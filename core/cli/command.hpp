@@ -1,0 +1,74 @@
+// What the subcommands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/hub/environment.hpp"
+#include "core/plugin/catalog.hpp"
+#include "core/plugin/search_path.hpp"
+
+namespace quench {
+
+// Exit codes, as documented.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;       // a run with failed cells finishes the others first
+inline constexpr int kExitUsage = 2;        // bad command line or manifest
+inline constexpr int kExitResumable = 75;   // stopped on request (SIGTERM, SIGUSR1)
+inline constexpr int kExitInterrupted = 130;  // Ctrl-C
+
+// The command line or a manifest is at fault, not the work: exit code 2.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Runs `body`; what it throws is the fault of what the user wrote.
+template <typename Body>
+auto as_usage(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw UsageError(error.code(), error.what());
+  }
+}
+
+// The process as its commands see it. The environment is read in main and nowhere else.
+struct Context {
+  std::filesystem::path executable;
+  std::filesystem::path cache_dir;
+  PluginEnvironment plugin_environment;
+  HubEnvironment hub;
+  std::vector<std::string> plugin_path;  // --plugin-path
+  unsigned threads = 0;                  // --threads; 0: all of the machine
+
+  // Scans the search path, once.
+  Catalog& catalog();
+  // Sets the thread budget of the host and, before it is loaded, of OpenMP.
+  void apply_threads() const;
+
+ private:
+  std::unique_ptr<Catalog> catalog_;
+};
+
+// The chosen subcommand's work; returns the exit code.
+using Action = std::function<int()>;
+
+void add_run(CLI::App& app, Context& context, Action& action);
+void add_plan(CLI::App& app, Context& context, Action& action);
+void add_eval(CLI::App& app, Context& context, Action& action);
+void add_layer(CLI::App& app, Context& context, Action& action);
+void add_tokenize(CLI::App& app, Context& context, Action& action);
+void add_plugins(CLI::App& app, Context& context, Action& action);
+void add_doctor(CLI::App& app, Context& context, Action& action);
+
+// Options that several subcommands have.
+void add_plugin_options(CLI::App& command, Context& context);
+void add_thread_option(CLI::App& command, Context& context);
+
+}  // namespace quench

@@ -1,0 +1,95 @@
+// quench doctor: what a report of a fault should begin with.
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "core/cli/command.hpp"
+#include "core/version.hpp"
+
+namespace quench {
+
+namespace {
+
+// The widest of the instruction sets that decide which kernels run.
+const char* instruction_set() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) {
+    return "AVX-512";
+  }
+  if (__builtin_cpu_supports("avx2")) {
+    return "AVX2";
+  }
+  return "x86-64 without AVX2";
+#else
+  return "not x86-64";
+#endif
+}
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      return line.substr(line.find(':') + 2);
+    }
+  }
+  return "unknown";
+}
+
+int examine(Context& context) {
+  utsname system{};
+  uname(&system);
+  const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
+  const double gib = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1024.0 * 1024 * 1024);
+  fmt::print("quench      {}\n", kVersion);
+  fmt::print("system      {} {} {}\n", system.sysname, system.release, system.machine);
+  fmt::print("processor   {}, {} threads, {}\n", processor_name(),
+             std::thread::hardware_concurrency(), instruction_set());
+  fmt::print("memory      {:.1f} GiB\n", gib);
+  std::string hub;
+  try {
+    hub = hub_cache_root(context.hub).string();
+  } catch (const Error& error) {
+    hub = error.what();
+  }
+  fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (not there)");
+  fmt::print("own cache   {}\n", context.cache_dir.string());
+  Catalog& catalog = context.catalog();
+  for (const auto& folder : catalog.options().search_path) {
+    fmt::print("plugins in  {}{}\n", folder.string(),
+               std::filesystem::exists(folder) ? "" : " (not there)");
+  }
+  fmt::print("plugins     {} found, {} shadowed, {} rejected\n", catalog.items().size(),
+             catalog.shadowed().size(), catalog.rejected().size());
+  for (const Catalog::Rejected& rejected : catalog.rejected()) {
+    fmt::print("  rejected  {}: {}\n", rejected.library.string(), rejected.reason);
+  }
+  std::vector<std::string> shown;
+  for (const PluginDescription& item : catalog.items()) {
+    for (const LinkedLibrary& link : item.links) {
+      const std::string line = fmt::format("{} -> {}", link.soname, link.path.string());
+      const bool heavy = link.soname.find("torch") != std::string::npos ||
+                         link.soname.find("arrow") != std::string::npos;
+      if (heavy && std::find(shown.begin(), shown.end(), line) == shown.end()) {
+        shown.push_back(line);
+        fmt::print("library     {}\n", line);
+      }
+    }
+  }
+  const bool healthy = catalog.rejected().empty() && !catalog.items().empty();
+  fmt::print("{}\n", healthy ? "no fault found"
+                             : "some plugins cannot be used; `quench plugins why ID` says more");
+  return healthy ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Context& context, Action& action) {
+  CLI::App* command = app.add_subcommand("doctor", "Describe this installation and its machine");
+  add_plugin_options(*command, context);
+  command->callback([&context, &action] { action = [&context] { return examine(context); }; });
+}
+
+}  // namespace quench

@@ -1,0 +1,101 @@
+// quench eval MODEL: one checkpoint, any quantizers, any metrics, no manifest.
+#include <fmt/format.h>
+
+#include "core/cli/command.hpp"
+#include "core/cli/progress.hpp"
+#include "core/cli/table.hpp"
+#include "core/run/checkpoints.hpp"
+#include "core/run/resolve_items.hpp"
+#include "core/run/runner.hpp"
+
+namespace quench {
+
+namespace {
+
+struct EvalOptions {
+  std::string model;
+  std::vector<std::string> quantizers;
+  std::vector<std::string> metrics;
+  std::string calibration;
+  std::string tokenizer;
+  std::string dtype = "float32";
+  std::string device = "cpu";
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+Experiment make_experiment(const EvalOptions& options, Context& context) {
+  Experiment out;
+  out.name = "eval";
+  out.seed = options.seed;
+  out.dtype = parse_dtype(options.dtype);
+  out.device = parse_device(options.device);
+  out.tokenizer = options.tokenizer;
+  out.checkpoints.push_back(single_checkpoint(options.model));
+  Catalog& catalog = context.catalog();
+  std::optional<Calibration> calibration;
+  if (!options.calibration.empty()) {
+    calibration = resolve_calibration(options.calibration, catalog);
+  }
+  for (const std::string& text : options.quantizers) {
+    out.quantizers.push_back(resolve_quantizer(text, catalog));
+    out.quantizers.back().calibration = calibration;
+  }
+  for (const std::string& text : options.metrics) {
+    out.metrics.push_back(resolve_metric(text, catalog));
+  }
+  return out;
+}
+
+int evaluate(const EvalOptions& options, Context& context) {
+  context.apply_threads();
+  const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
+  Progress progress(options.json);
+  RunnerOptions runner;
+  runner.hub = context.hub;
+  runner.fail_fast = true;
+  runner.on_step = [&](const std::string& what) { progress.step(what); };
+  const std::vector<Record> records = run_experiment(context.catalog(), experiment, runner);
+  progress.clear();
+  if (!options.json) {
+    fmt::print("{}", records_table(records));
+    return kExitOk;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const Record& record : records) {
+    list.push_back(to_json(record));
+  }
+  fmt::print("{}\n", nlohmann::json{{"model", options.model}, {"records", list}}.dump(1));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<EvalOptions>();
+  CLI::App* command = app.add_subcommand("eval", "Measure one checkpoint, float and quantized");
+  command->add_option("model", options->model, "Folder, file, or hf://org/name[@revision]")
+      ->required();
+  command->add_option("--quantizer", options->quantizers, "id[:key=value,...]; several times")
+      ->type_name("SPEC");
+  command->add_option("--metric", options->metrics, "id[:key=value,...]; several times")
+      ->type_name("SPEC")
+      ->required();
+  command
+      ->add_option("--calibration", options->calibration,
+                   "text=FILE,sequences=N,length=T or tokens=FILE")
+      ->type_name("SPEC");
+  command->add_option("--tokenizer", options->tokenizer,
+                      "tokenizer.json, or bytes (default: the checkpoint's own)");
+  command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
+  command->add_option("--device", options->device, "cpu or cuda:N");
+  command->add_option("--seed", options->seed, "Seed of everything random");
+  command->add_flag("--json", options->json, "Print records as JSON");
+  add_plugin_options(*command, context);
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return evaluate(*options, context); };
+  });
+}
+
+}  // namespace quench

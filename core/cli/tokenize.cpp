@@ -1,0 +1,37 @@
+// quench tokenize TOKENIZER < lines
+#include <iostream>
+
+#include "core/cli/command.hpp"
+#include "core/text/tokenize_lines.hpp"
+
+namespace quench {
+
+void add_tokenize(CLI::App& app, Context&, Action& action) {
+  struct Options {
+    std::string tokenizer;
+    bool special = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "tokenize", "Token ids of JSON strings, one a line, from standard input");
+  command
+      ->add_option("tokenizer", options->tokenizer,
+                   "tokenizer.json, a folder that has one, or bytes")
+      ->required();
+  command->add_flag("--special", options->special, "Add the special tokens of the tokenizer");
+  command->callback([&action, options] {
+    action = [options] {
+      std::filesystem::path path = options->tokenizer;
+      if (std::filesystem::is_directory(path)) {
+        path /= "tokenizer.json";
+      }
+      const text::Tokenizer tokenizer = options->tokenizer == "bytes"
+                                            ? text::Tokenizer::bytes()
+                                            : text::Tokenizer::from_file(path);
+      std::ios::sync_with_stdio(false);
+      return text::tokenize(tokenizer, std::cin, std::cout, options->special);
+    };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,365 @@
+#include "core/config/yaml.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+std::string Place::text() const {
+  return line > 0 ? fmt::format("{}:{}:{}", file, line, column) : file;
+}
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const Member& member : members) {
+    if (member.key == key) {
+      return &member.value;
+    }
+  }
+  return nullptr;
+}
+
+std::string YamlNode::described() const {
+  switch (kind) {
+    case Kind::kNull:
+      return "nothing";
+    case Kind::kSequence:
+      return "a list";
+    case Kind::kMapping:
+      return "a mapping";
+    case Kind::kScalar:
+      break;
+  }
+  const nlohmann::json value = yaml_to_json(*this);
+  if (value.is_string()) {
+    return fmt::format("the text \"{}\"", printable(scalar, 60));
+  }
+  return fmt::format("{} {}", value.is_boolean() ? "the word" : "the number", scalar);
+}
+
+namespace {
+
+// Builds the tree from parser events, refusing on the way.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
+
+  YamlNode take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    refuse_anchor(mark, anchor);
+    add(YamlNode{YamlNode::Kind::kNull, place(mark), {}, false, {}, {}});
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    refuse(mark, "aliases (*name) are not supported here; write the value out");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    refuse_anchor(mark, anchor);
+    if (tag != "?" && tag != "!" && !tag.empty()) {
+      refuse(mark, fmt::format("the tag {} is not supported here", printable(tag)));
+    }
+    const bool quoted = tag == "!";
+    if (!quoted && (value == "~" || value == "null" || value.empty())) {
+      add(YamlNode{YamlNode::Kind::kNull, place(mark), value, false, {}, {}});
+      return;
+    }
+    add(YamlNode{YamlNode::Kind::kScalar, place(mark), value, quoted, {}, {}});
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, YamlNode::Kind::kSequence);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, YamlNode::Kind::kMapping);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YamlNode node;
+    std::string key;  // of the member whose value comes next
+    Place key_place;
+    bool has_key = false;
+  };
+
+  Place place(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
+  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& why) const {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {}", place(mark).text(), why);
+  }
+  void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+    if (anchor != 0) {
+      refuse(mark, "anchors (&name) are not supported here; write the value out");
+    }
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            YamlNode::Kind kind) {
+    refuse_anchor(mark, anchor);
+    if (tag != "?" && tag != "!" && !tag.empty()) {
+      refuse(mark, fmt::format("the tag {} is not supported here", printable(tag)));
+    }
+    if (!stack_.empty() && stack_.back().node.is_mapping() && !stack_.back().has_key) {
+      refuse(mark, "a key must be a word or a number");
+    }
+    if (stack_.size() >= kYamlMaxDepth) {
+      refuse(mark, fmt::format("nested deeper than {} levels", kYamlMaxDepth));
+    }
+    stack_.push_back({YamlNode{kind, place(mark), {}, false, {}, {}}, {}, {}, false});
+  }
+
+  void close() {
+    YamlNode node = std::move(stack_.back().node);
+    stack_.pop_back();
+    add(std::move(node));
+  }
+
+  void add(YamlNode node) {
+    if (++count_ > kYamlMaxNodes) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: more than {} values", node.place.text(), kYamlMaxNodes);
+    }
+    if (stack_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = stack_.back();
+    if (parent.node.is_sequence()) {
+      parent.node.items.push_back(std::move(node));
+      return;
+    }
+    if (!parent.has_key) {
+      take_key(parent, node);
+      return;
+    }
+    parent.node.members.push_back({parent.key, parent.key_place, std::move(node)});
+    parent.has_key = false;
+  }
+
+  void take_key(Open& parent, const YamlNode& node) const {
+    if (!node.is_scalar()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: a key must be a word or a number", node.place.text());
+    }
+    if (node.scalar == "<<" && !node.quoted) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: merge keys (<<) are not supported here",
+           node.place.text());
+    }
+    for (const YamlNode::Member& member : parent.node.members) {
+      if (member.key == node.scalar) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: key `{}` is given twice, first in line {}",
+             node.place.text(), printable(node.scalar), member.key_place.line);
+      }
+    }
+    parent.key = node.scalar;
+    parent.key_place = node.place;
+    parent.has_key = true;
+  }
+
+  std::string file_;
+  YamlNode root_;
+  std::vector<Open> stack_;
+  size_t count_ = 0;
+};
+
+// Characters that no manifest needs and that hide things from a reader.
+void refuse_odd_bytes(std::string_view text, const std::string& name) {
+  int line = 1;
+  int column = 1;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') {
+      fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: control character 0x{:02x}; wanted UTF-8 text", name,
+           line, column, byte);
+    }
+    if (c == '\n') {
+      ++line;
+      column = 1;
+    } else {
+      ++column;
+    }
+  }
+}
+
+// Length of a number as JSON writes it, at the start of `text`; `integer` tells which kind.
+size_t number_length(std::string_view text, bool& integer) {
+  size_t i = 0;
+  const auto digits = [&] {
+    const size_t start = i;
+    while (i < text.size() && text[i] >= '0' && text[i] <= '9') {
+      ++i;
+    }
+    return i - start;
+  };
+  integer = true;
+  if (i < text.size() && text[i] == '-') {
+    ++i;
+  }
+  const size_t first = i;
+  const size_t count = digits();
+  if (count == 0 || (count > 1 && text[first] == '0')) {
+    return 0;
+  }
+  if (i < text.size() && text[i] == '.') {
+    integer = false;
+    ++i;
+    if (digits() == 0) {
+      return 0;
+    }
+  }
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    integer = false;
+    ++i;
+    if (i < text.size() && (text[i] == '+' || text[i] == '-')) {
+      ++i;
+    }
+    if (digits() == 0) {
+      return 0;
+    }
+  }
+  return i;
+}
+
+nlohmann::json scalar_to_json(const YamlNode& node) {
+  const std::string& text = node.scalar;
+  if (node.quoted) {
+    return text;
+  }
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  bool integer = false;
+  if (number_length(text, integer) != text.size()) {
+    return text;
+  }
+  if (integer) {
+    errno = 0;
+    const long long value = std::strtoll(text.c_str(), nullptr, 10);
+    if (errno == 0) {
+      return value;
+    }
+    return text;  // beyond 64 bits: no number here, and no silent rounding either
+  }
+  const double value = std::strtod(text.c_str(), nullptr);
+  return value <= std::numeric_limits<double>::max() &&
+                 value >= std::numeric_limits<double>::lowest()
+             ? nlohmann::json(value)
+             : nlohmann::json(text);
+}
+
+}  // namespace
+
+YamlNode parse_yaml(std::string_view text, const std::string& name) {
+  if (text.size() > kYamlMaxBytes) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, more than a manifest may have ({})", name,
+         text.size(), kYamlMaxBytes);
+  }
+  if (text.substr(0, 3) == "\xEF\xBB\xBF" || text.substr(0, 2) == "\xFF\xFE" ||
+      text.substr(0, 2) == "\xFE\xFF") {
+    fail(QUENCH_INVALID_ARGUMENT, "{}:1:1: starts with a byte order mark; wanted plain UTF-8",
+         name);
+  }
+  refuse_odd_bytes(text, name);
+  std::istringstream stream{std::string(text)};
+  try {
+    YAML::Parser parser(stream);
+    TreeBuilder builder(name);
+    if (!parser.HandleNextDocument(builder)) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: empty; wanted a mapping", name);
+    }
+    YamlNode root = builder.take();
+    TreeBuilder second(name);
+    if (parser.HandleNextDocument(second)) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: more than one document (---)", name);
+    }
+    return root;
+  } catch (const YAML::Exception& error) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: {}", name, error.mark.line + 1, error.mark.column + 1,
+         error.msg);
+  }
+}
+
+YamlNode load_yaml(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    fail(QUENCH_NOT_FOUND, "{}: cannot be opened; wanted a YAML file", path.string());
+  }
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  return parse_yaml(text, path.string());
+}
+
+nlohmann::json yaml_to_json(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      return nullptr;
+    case YamlNode::Kind::kScalar:
+      return scalar_to_json(node);
+    case YamlNode::Kind::kSequence: {
+      nlohmann::json list = nlohmann::json::array();
+      for (const YamlNode& item : node.items) {
+        list.push_back(yaml_to_json(item));
+      }
+      return list;
+    }
+    case YamlNode::Kind::kMapping: {
+      nlohmann::json object = nlohmann::json::object();
+      for (const YamlNode::Member& member : node.members) {
+        object[member.key] = yaml_to_json(member.value);
+      }
+      return object;
+    }
+  }
+  return nullptr;
+}
+
+void yaml_set(YamlNode& root, const std::string& path, const std::string& text,
+              const std::string& origin) {
+  YamlNode value = parse_yaml(text, origin);
+  YamlNode* at = &root;
+  size_t start = 0;
+  while (true) {
+    const size_t dot = path.find('.', start);
+    const std::string key = path.substr(start, dot == std::string::npos ? dot : dot - start);
+    if (key.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: empty key in `{}`; wanted a.b=value", origin,
+           printable(path));
+    }
+    if (at->is_null()) {
+      at->kind = YamlNode::Kind::kMapping;
+    }
+    if (!at->is_mapping()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: `{}` leads into {}; wanted a mapping", origin,
+           printable(path), at->described());
+    }
+    YamlNode* next = nullptr;
+    for (YamlNode::Member& member : at->members) {
+      if (member.key == key) {
+        next = &member.value;
+      }
+    }
+    if (next == nullptr) {
+      at->members.push_back({key, {origin, 0, 0}, YamlNode{}});
+      next = &at->members.back().value;
+      next->place = {origin, 0, 0};
+    }
+    if (dot == std::string::npos) {
+      *next = std::move(value);
+      return;
+    }
+    at = next;
+    start = dot + 1;
+  }
+}
+
+}  // namespace quench

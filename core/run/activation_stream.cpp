@@ -1,0 +1,190 @@
+#include "core/run/activation_stream.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = step;
+    step *= shape[d];
+  }
+  return strides;
+}
+
+uint64_t bytes_of(quench_dtype dtype, const std::vector<int64_t>& shape) {
+  uint64_t bytes = dtype.bits / 8u;
+  for (const int64_t size : shape) {
+    bytes *= static_cast<uint64_t>(size);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(ModelHandle& model, uint64_t bytes) : model_(model), bytes_(bytes) {
+  // A zero-sized tensor still has an address; 64 bytes is the alignment that the ABI promises.
+  const uint64_t wanted = std::max<uint64_t>(64, (bytes + 63) / 64 * 64);
+  if (model.has_own_memory()) {
+    data_ = model.allocate(wanted);
+  } else {
+    data_ = std::aligned_alloc(64, wanted);
+    if (data_ == nullptr) {
+      fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for {} bytes of activations", wanted);
+    }
+  }
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (model_.has_own_memory()) {
+    model_.release(data_);
+  } else {
+    std::free(data_);
+  }
+}
+
+DeviceTensor::DeviceTensor(ModelHandle& model, quench_dtype dtype, std::vector<int64_t> shape)
+    : DeviceTensor(std::make_shared<DeviceMemory>(model, bytes_of(dtype, shape)),
+                   model.info().device, dtype, std::move(shape)) {}
+
+DeviceTensor::DeviceTensor(std::shared_ptr<DeviceMemory> memory, quench_device device,
+                           quench_dtype dtype, std::vector<int64_t> shape)
+    : memory_(std::move(memory)),
+      device_(device),
+      dtype_(dtype),
+      shape_(std::move(shape)),
+      strides_(contiguous_strides(shape_)) {}
+
+quench_tensor DeviceTensor::view() const {
+  return {memory_->data(), device_,         static_cast<int32_t>(shape_.size()), dtype_,
+          shape_.data(),   strides_.data(), 0};
+}
+
+std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts) {
+  std::map<uint64_t, std::vector<uint64_t>> by_length;
+  for (uint64_t row = 0; row + 1 < starts.size(); ++row) {
+    by_length[starts[row + 1] - starts[row]].push_back(row);
+  }
+  std::vector<MicroBatch> batches;
+  for (const auto& [length, rows] : by_length) {
+    if (length == 0) {
+      continue;  // an empty row has nothing to compute
+    }
+    const size_t fit = std::max<size_t>(1, kMicroBatchTokens / length);
+    for (size_t first = 0; first < rows.size(); first += fit) {
+      const size_t last = std::min(rows.size(), first + fit);
+      batches.push_back({{rows.begin() + static_cast<ptrdiff_t>(first),
+                          rows.begin() + static_cast<ptrdiff_t>(last)},
+                         static_cast<int64_t>(length)});
+    }
+  }
+  return batches;
+}
+
+ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
+                                   std::span<const uint64_t> starts)
+    : model_(model), batches_(plan_micro_batches(starts)) {
+  const int64_t longest = model.info().max_positions;
+  for (const MicroBatch& batch : batches_) {
+    if (batch.length > longest) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "model {}: a sequence of {} tokens, more than the {} positions of its config", model.id(),
+           batch.length, longest);
+    }
+    State state;
+    state.shape = {static_cast<int64_t>(batch.rows.size()), batch.length};
+    state.strides = contiguous_strides(state.shape);
+    for (const uint64_t row : batch.rows) {
+      state.tokens.insert(state.tokens.end(), ids.begin() + static_cast<ptrdiff_t>(starts[row]),
+                          ids.begin() + static_cast<ptrdiff_t>(starts[row + 1]));
+    }
+    states_.push_back(std::move(state));
+  }
+}
+
+quench_tensor ActivationStream::tokens(size_t batch) const {
+  const State& state = states_[batch];
+  return {const_cast<int32_t*>(state.tokens.data()),
+          {QUENCH_DEVICE_CPU, 0},
+          2,
+          {QUENCH_DTYPE_INT, 32, 1},
+          state.shape.data(),
+          state.strides.data(),
+          0};
+}
+
+void ActivationStream::embed(size_t batch) {
+  State& state = states_[batch];
+  const quench_model_info info = model_.info();
+  const int64_t count = state.shape[0] * state.shape[1];
+  state.carried.clear();
+  state.carried.push_back(
+      {model_.carry(0, 0)[0].name, DeviceTensor(model_, info.dtype, {count, info.width})});
+  const quench_tensor token_view = tokens(batch);
+  const quench_tensor h = state.carried[0].tensor.view();
+  const quench_batch ids{sizeof ids, 0, &token_view, nullptr, nullptr};
+  model_.embed({sizeof(quench_embed_args), 0, &ids, &h, nullptr});
+}
+
+void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
+  State& state = states_[batch];
+  const int64_t count = state.shape[0] * state.shape[1];
+  std::vector<Named> next;
+  for (const quench_carry_info& wanted : model_.carry(block, stage + 1)) {
+    const std::vector<int64_t> shape{count * wanted.rows_per_token, wanted.width};
+    const auto same = std::find_if(state.carried.begin(), state.carried.end(), [&](const Named& in) {
+      const quench_tensor view = in.tensor.view();
+      return in.name == wanted.name && same_dtype(view.dtype, wanted.dtype) &&
+             view.shape[0] == shape[0] && view.shape[1] == shape[1];
+    });
+    if (same != state.carried.end()) {  // in place: the residual stream exists once
+      next.push_back({wanted.name, same->tensor});
+    } else {
+      next.push_back({wanted.name, DeviceTensor(model_, wanted.dtype, shape)});
+    }
+  }
+  const auto views = [](const std::vector<Named>& list) {
+    std::vector<quench_tensor> out;
+    for (const Named& named : list) {
+      out.push_back(named.tensor.view());
+    }
+    return out;
+  };
+  const std::vector<quench_tensor> in = views(state.carried);
+  const std::vector<quench_tensor> out = views(next);
+  const quench_tensor token_view = tokens(batch);
+  const quench_batch ids{sizeof ids, 0, &token_view, nullptr, nullptr};
+  model_.stage({sizeof(quench_stage_args), 0, block, stage, &ids, static_cast<uint32_t>(in.size()),
+                static_cast<uint32_t>(out.size()), in.data(), out.data(), nullptr});
+  state.carried = std::move(next);
+}
+
+void ActivationStream::forward(size_t batch) {
+  embed(batch);
+  for (uint32_t block = 0; block < model_.info().blocks; ++block) {
+    for (uint32_t s = 0; s < model_.block(block).stage_count; ++s) {
+      stage(batch, block, s);
+    }
+  }
+}
+
+std::vector<quench_tensor> ActivationStream::carried(size_t batch) const {
+  std::vector<quench_tensor> out;
+  for (const Named& named : states_[batch].carried) {
+    out.push_back(named.tensor.view());
+  }
+  return out;
+}
+
+void ActivationStream::release(size_t batch) { states_[batch].carried.clear(); }
+
+}  // namespace quench

@@ -1,0 +1,35 @@
+// Where a metric's values land on the host's side.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/metric.h"
+
+namespace quench {
+
+class MetricSink {
+ public:
+  MetricSink();
+  MetricSink(const MetricSink&) = delete;
+  MetricSink& operator=(const MetricSink&) = delete;
+
+  const quench_metric_sink* get() const { return &sink_; }
+
+  struct Value {
+    std::string name;
+    double value;
+    std::string unit;
+    int32_t direction;
+    double standard_error;  // NaN where there is none
+  };
+  std::vector<Value> values;
+  nlohmann::json details = nlohmann::json::object();
+  std::vector<double> items;  // the first items() of the metric
+
+ private:
+  quench_metric_sink sink_;
+};
+
+}  // namespace quench

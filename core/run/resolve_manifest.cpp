@@ -1,0 +1,293 @@
+#include <algorithm>
+#include <map>
+
+#include "core/config/problems.hpp"
+#include "core/error.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/plugin/parameters.hpp"
+#include "core/run/checkpoints.hpp"
+#include "core/run/resolve_items.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache.
+void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
+                   const fs::path& relative_to, const HubEnvironment& hub) {
+  for (const ParameterSchema& schema : plugin.parameters) {
+    auto value = parameters.find(schema.name);
+    if (schema.type != QUENCH_PARAMETER_PATH || value == parameters.end() || !value->is_string() ||
+        value->get_ref<const std::string&>().empty()) {
+      continue;
+    }
+    const std::string text = value->get<std::string>();
+    if (text.rfind("hf://", 0) == 0) {
+      const ResolvedModel found = resolve(text, hub);
+      *value = (found.file.empty() ? found.folder : found.folder / found.file).string();
+    } else {
+      *value = fs::absolute(relative_to / text).lexically_normal().string();
+    }
+  }
+}
+
+class ManifestResolver {
+ public:
+  ManifestResolver(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub)
+      : manifest_(manifest),
+        catalog_(catalog),
+        hub_(hub),
+        folder_(fs::absolute(manifest.file).parent_path()) {}
+
+  Experiment resolve() {
+    Experiment out;
+    out.name = manifest_.name;
+    out.seed = manifest_.seed;
+    attempt(manifest_.dtype_place, [&] { out.dtype = parse_dtype(manifest_.dtype); });
+    attempt({manifest_.file.string(), 0, 0},
+            [&] { out.device = parse_device(manifest_.device); });
+    resolve_tokenizer(out);
+    out.checkpoints = find_checkpoints(manifest_.checkpoints, folder_, hub_, problems_);
+    resolve_corpora();
+    resolve_calibrations();
+    for (const ManifestItem& item : manifest_.quantizers) {
+      resolve_quantizer_item(item, out);
+    }
+    for (const ManifestItem& item : manifest_.metrics) {
+      resolve_metric_item(item, out);
+    }
+    if (manifest_.metrics.empty()) {
+      problems_.add({manifest_.file.string(), 0, 0}, "metrics: empty; wanted at least one");
+    }
+    problems_.throw_if_any();
+    return out;
+  }
+
+ private:
+  template <typename Body>
+  void attempt(const Place& place, Body body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      problems_.add(place, error.what());
+    }
+  }
+
+  void resolve_tokenizer(Experiment& out) {
+    const std::string& text = manifest_.checkpoints.tokenizer;
+    if (text.empty() || text == "bytes") {
+      out.tokenizer = text;
+      return;
+    }
+    attempt(manifest_.checkpoints.tokenizer_place, [&] {
+      fs::path path = text.rfind("hf://", 0) == 0 ? quench::resolve(text, hub_).folder
+                                                  : folder_ / text;
+      if (fs::is_directory(path)) {
+        path /= "tokenizer.json";
+      }
+      if (!fs::exists(path)) {
+        fail(QUENCH_NOT_FOUND, "checkpoints: tokenizer {} is not there", path.string());
+      }
+      out.tokenizer = path.lexically_normal().string();
+    });
+  }
+
+  const PluginDescription* find_plugin(const std::string& kind, const std::string& id,
+                                       const Place& place) {
+    const PluginDescription* found = nullptr;
+    attempt(place, [&] { found = &catalog_.require(kind, id); });
+    return found;
+  }
+
+  // Where a parameter stands in the manifest, for its message.
+  static Place place_of(const YamlNode& parameters, const std::string& name, const Place& otherwise) {
+    for (const YamlNode::Member& member : parameters.members) {
+      if (member.key == name) {
+        return member.value.place;
+      }
+    }
+    return otherwise;
+  }
+
+  std::optional<nlohmann::json> complete(const PluginDescription& plugin, const nlohmann::json& given,
+                                         const YamlNode& parameters, const Place& place) {
+    std::vector<ParameterProblem> found;
+    nlohmann::json out = complete_parameters(plugin, given, found);
+    for (const ParameterProblem& problem : found) {
+      problems_.add(place_of(parameters, problem.parameter, place),
+                    fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));
+    }
+    if (!found.empty()) {
+      return std::nullopt;
+    }
+    attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_); });
+    return out;
+  }
+
+  void resolve_corpora() {
+    for (const ManifestCorpus& corpus : manifest_.corpora) {
+      if (corpus.id.empty()) {
+        continue;
+      }
+      const PluginDescription* plugin = find_plugin("corpus", corpus.id, corpus.place);
+      if (plugin == nullptr) {
+        continue;
+      }
+      const nlohmann::json given = corpus.parameters.is_null()
+                                       ? nlohmann::json::object()
+                                       : yaml_to_json(corpus.parameters);
+      if (auto parameters = complete(*plugin, given, corpus.parameters, corpus.place)) {
+        corpora_[corpus.name] = {corpus.name, plugin, std::move(*parameters)};
+      } else {
+        broken_.push_back(corpus.name);
+      }
+    }
+  }
+
+  const CorpusUse* find_corpus(const std::string& name, const Place& place) {
+    const auto found = corpora_.find(name);
+    if (found != corpora_.end()) {
+      return &found->second;
+    }
+    if (std::find(broken_.begin(), broken_.end(), name) == broken_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, use] : corpora_) {
+        names.push_back(known);
+      }
+      const std::string near = nearest(name, names);
+      problems_.add(place, fmt::format("no corpus \"{}\" in `corpora`; {}", printable(name),
+                                       near.empty() ? fmt::format("there are: {}",
+                                                                  fmt::join(names, ", "))
+                                                    : fmt::format("did you mean \"{}\"?", near)));
+    }
+    return nullptr;
+  }
+
+  void resolve_calibrations() {
+    for (const ManifestCalibration& entry : manifest_.calibrations) {
+      const CorpusUse* corpus =
+          entry.corpus.empty() ? nullptr : find_corpus(entry.corpus, entry.corpus_place);
+      if (corpus == nullptr) {
+        continue;
+      }
+      calibrations_[entry.name] = {entry.name,
+                                   *corpus,
+                                   entry.documents,
+                                   entry.sequences,
+                                   entry.length,
+                                   entry.packing == "concat" ? Packing::kConcat : Packing::kNone};
+    }
+  }
+
+  // The points of the grid that lists under scalar parameters span; last key fastest.
+  static std::vector<nlohmann::json> expand(const PluginDescription& plugin,
+                                            const YamlNode& parameters) {
+    std::vector<nlohmann::json> points = {nlohmann::json::object()};
+    for (const YamlNode::Member& member : parameters.members) {
+      const nlohmann::json value = yaml_to_json(member.value);
+      const ParameterSchema* schema = find_parameter(plugin, member.key);
+      const bool list_typed = schema != nullptr && is_list_type(schema->type);
+      const bool axis = value.is_array() && !value.empty() && schema != nullptr &&
+                        (!list_typed || value[0].is_array());
+      std::vector<nlohmann::json> next;
+      for (const nlohmann::json& point : points) {
+        if (!axis) {
+          next.push_back(point);
+          next.back()[member.key] = value;
+          continue;
+        }
+        for (const nlohmann::json& element : value) {
+          next.push_back(point);
+          next.back()[member.key] = element;
+        }
+      }
+      points = std::move(next);
+      if (points.size() > kMaxCells) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: more than {} combinations", plugin.id, kMaxCells);
+      }
+    }
+    return points;
+  }
+
+  void resolve_quantizer_item(const ManifestItem& item, Experiment& out) {
+    const PluginDescription* plugin =
+        item.id.empty() ? nullptr : find_plugin("quantizer", item.id, item.place);
+    std::optional<Calibration> calibration;
+    if (!item.calibration.empty()) {
+      const auto found = calibrations_.find(item.calibration);
+      if (found != calibrations_.end()) {
+        calibration = found->second;
+      } else {
+        problems_.add(item.calibration_place,
+                      fmt::format("no calibration \"{}\" in `calibration`",
+                                  printable(item.calibration)));
+      }
+    }
+    if (plugin == nullptr) {
+      return;
+    }
+    attempt(item.place, [&] {
+      for (const nlohmann::json& point : expand(*plugin, item.parameters)) {
+        if (auto parameters = complete(*plugin, point, item.parameters, item.place)) {
+          const std::string label =
+              item.label.empty() ? cell_label(*plugin, *parameters) : item.label;
+          out.quantizers.push_back({plugin, std::move(*parameters), label, calibration});
+        }
+      }
+    });
+  }
+
+  void resolve_metric_item(const ManifestItem& item, Experiment& out) {
+    const PluginDescription* plugin =
+        item.id.empty() ? nullptr : find_plugin("metric", item.id, item.place);
+    if (plugin == nullptr) {
+      return;
+    }
+    attempt(item.place, [&] {
+      for (const nlohmann::json& point : expand(*plugin, item.parameters)) {
+        auto parameters = complete(*plugin, point, item.parameters, item.place);
+        if (!parameters) {
+          continue;
+        }
+        MetricCell cell{plugin, *parameters, item.label, {}};
+        if (cell.label.empty()) {
+          cell.label = cell_label(*plugin, *parameters);
+        }
+        for (const ParameterSchema& schema : plugin->parameters) {
+          const auto name = parameters->find(schema.name);
+          if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||
+              name->get_ref<const std::string&>().empty()) {
+            continue;
+          }
+          if (const CorpusUse* use =
+                  find_corpus(name->get<std::string>(),
+                              place_of(item.parameters, schema.name, item.place))) {
+            cell.corpora.emplace_back(schema.name, *use);
+          }
+        }
+        out.metrics.push_back(std::move(cell));
+      }
+    });
+  }
+
+  static constexpr size_t kMaxCells = 100'000;
+
+  const Manifest& manifest_;
+  Catalog& catalog_;
+  const HubEnvironment& hub_;
+  fs::path folder_;
+  Problems problems_;
+  std::map<std::string, CorpusUse> corpora_;
+  std::vector<std::string> broken_;  // corpora with problems of their own: not reported twice
+  std::map<std::string, Calibration> calibrations_;
+};
+
+}  // namespace
+
+Experiment resolve_manifest(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub) {
+  return ManifestResolver(manifest, catalog, hub).resolve();
+}
+
+}  // namespace quench

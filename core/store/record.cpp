@@ -1,0 +1,66 @@
+#include "core/store/record.hpp"
+
+#include <cmath>
+
+namespace quench {
+
+nlohmann::json to_json(const Record& record) {
+  nlohmann::json out = {{"schema", kRecordSchema},
+                        {"checkpoint", record.checkpoint},
+                        {"quantizer", record.quantizer},
+                        {"metric", record.metric},
+                        {"value", record.value},
+                        {"unit", record.unit},
+                        {"direction", record.direction},
+                        {"stderr", record.standard_error},
+                        {"details", record.details},
+                        {"error", nullptr},
+                        {"seconds", record.seconds},
+                        {"environment", record.environment}};
+  if (!record.error.empty()) {
+    out["error"] = record.error;
+  }
+  return out;
+}
+
+Record quantization_error(const Record& floating, const Record& quantized) {
+  Record out = quantized;
+  out.metric = "quantization_error";
+  out.unit = "1";
+  out.direction = -1;
+  out.standard_error = nullptr;
+  out.details = nlohmann::json::object();
+  out.items.clear();
+  out.seconds = 0;
+  if (!floating.error.empty() || !quantized.error.empty()) {
+    out.value = nullptr;
+    out.error = "quantization_error: " +
+                (floating.error.empty() ? quantized.error : floating.error);
+    return out;
+  }
+  const double f = floating.value.get<double>();
+  const double q = quantized.value.get<double>();
+  out.value = q / f - 1;
+  out.details = {{"metric", quantized.metric}, {"float", f}, {"quantized", q}, {"delta", q - f}};
+  const size_t n = floating.items.size();
+  if (n > 1 && quantized.items.size() == n) {
+    // Paired: the same blocks under both models, so the spread between blocks cancels.
+    double mean = 0;
+    for (size_t i = 0; i < n; ++i) {
+      mean += quantized.items[i] - floating.items[i];
+    }
+    mean /= static_cast<double>(n);
+    double squares = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const double deviation = quantized.items[i] - floating.items[i] - mean;
+      squares += deviation * deviation;
+    }
+    const double standard_error = std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
+    out.details["delta_stderr"] = standard_error;
+    out.details["items"] = n;
+    out.standard_error = standard_error / f;  // the float loss taken as given
+  }
+  return out;
+}
+
+}  // namespace quench

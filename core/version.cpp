@@ -1,0 +1,7 @@
+#include "core/version.hpp"
+
+namespace quench {
+
+const char* const kVersion = QUENCH_VERSION;
+
+}  // namespace quench
