@@ -1,0 +1,91 @@
+#include "core/checkpoint/abi_source.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+quench_status report(quench_error* error, quench_status code, std::string_view message) noexcept {
+  if (error != nullptr && error->struct_size >= sizeof(quench_error)) {
+    size_t length = std::min(message.size(), sizeof error->message - 1);
+    // Not in the middle of a UTF-8 sequence.
+    while (length < message.size() && length > 0 &&
+           (static_cast<unsigned char>(message[length]) & 0xC0) == 0x80) {
+      --length;
+    }
+    std::memcpy(error->message, message.data(), length);
+    error->message[length] = '\0';
+    error->code = code;
+  }
+  return code;
+}
+
+// Runs `body(source)`; no exception passes.
+template <typename Body>
+quench_status guarded(const quench_source* source, quench_error* error, Body body) noexcept {
+  try {
+    body(*static_cast<const TensorSource*>(source->context));
+    return QUENCH_OK;
+  } catch (const Error& failure) {
+    return report(error, failure.code(), failure.what());
+  } catch (const std::bad_alloc&) {
+    return report(error, QUENCH_RESOURCE_EXHAUSTED, "tensor source: out of memory");
+  } catch (const std::exception& failure) {
+    return report(error, QUENCH_INTERNAL, failure.what());
+  } catch (...) {
+    return report(error, QUENCH_INTERNAL, "tensor source: unknown exception");
+  }
+}
+
+uint64_t count(const quench_source* source) noexcept {
+  return static_cast<const TensorSource*>(source->context)->count();
+}
+
+quench_status info(const quench_source* source, uint64_t index, quench_tensor_info* out,
+                   quench_error* error) noexcept {
+  return guarded(source, error, [&](const TensorSource& tensors) {
+    if (out->struct_size < sizeof(quench_tensor_info)) {
+      fail(QUENCH_INVALID_ARGUMENT, "tensor info: struct_size {}, expected at least {}",
+           out->struct_size, sizeof(quench_tensor_info));
+    }
+    const TensorInfo& tensor = tensors.info(index);
+    out->name = tensor.name.c_str();
+    out->dtype = tensor.dtype;
+    out->dimensions = static_cast<int32_t>(tensor.shape.size());
+    out->shape = tensor.shape.data();
+    out->shared_with = tensor.shared_with;
+  });
+}
+
+quench_status find(const quench_source* source, const char* name, uint64_t* index,
+                   quench_error* error) noexcept {
+  return guarded(source, error,
+                 [&](const TensorSource& tensors) { *index = tensors.index_of(name); });
+}
+
+quench_status read(const quench_source* source, uint64_t index, uint64_t first, uint64_t elements,
+                   void* destination, quench_error* error) noexcept {
+  return guarded(source, error, [&](const TensorSource& tensors) {
+    tensors.read(index, first, elements, destination);
+  });
+}
+
+}  // namespace
+
+AbiSource::AbiSource(std::shared_ptr<const TensorSource> source)
+    : source_(std::move(source)), table_{sizeof(quench_source),
+                                         const_cast<TensorSource*>(source_.get()),
+                                         count,
+                                         info,
+                                         find,
+                                         read,
+                                         nullptr} {}
+
+}  // namespace quench

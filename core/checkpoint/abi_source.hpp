@@ -1,0 +1,27 @@
+// A TensorSource as plugins see it.
+#pragma once
+
+#include <memory>
+
+#include "core/checkpoint/tensor_source.hpp"
+#include "quench/abi/source.h"
+
+namespace quench {
+
+// Owns the C table over a source. `view` is NULL: a view would have to be a map, and a mapped file
+// that another process truncates kills this one; `read` reports DATA_LOSS instead.
+class AbiSource {
+ public:
+  explicit AbiSource(std::shared_ptr<const TensorSource> source);
+  AbiSource(const AbiSource&) = delete;
+  AbiSource& operator=(const AbiSource&) = delete;
+
+  // Valid as long as this object.
+  const quench_source* get() const { return &table_; }
+
+ private:
+  std::shared_ptr<const TensorSource> source_;
+  quench_source table_;
+};
+
+}  // namespace quench

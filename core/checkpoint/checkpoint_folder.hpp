@@ -1,0 +1,28 @@
+// A checkpoint as it lies on disk: weights, config, tokenizer.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/tensor_source.hpp"
+
+namespace quench {
+
+struct CheckpointFolder {
+  std::filesystem::path path;  // the folder
+  std::string config_json;     // text of config.json, "" when there is none
+  std::shared_ptr<const TensorSource> source;
+  std::optional<std::filesystem::path> tokenizer;  // tokenizer.json, else tokenizer.model
+  std::vector<std::filesystem::path> files;        // that hold the weights, and their index
+};
+
+// Opens a folder: model.safetensors, else model.safetensors.index.json, pytorch_model.bin,
+// pytorch_model.bin.index.json, the only *.pth. A path to one such file takes that file, with
+// config and tokenizer beside it. Throws Error: NOT_FOUND with what was looked for and what is
+// there, and what the readers throw.
+CheckpointFolder open_checkpoint_folder(const std::filesystem::path& path);
+
+}  // namespace quench

@@ -1,0 +1,53 @@
+#include "core/checkpoint/content_hash.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/checkpoint/tensor_source.hpp"
+#include "core/io/sha256.hpp"
+
+namespace quench {
+
+namespace {
+
+// Every part is preceded by its length, so that no two sets of weights have the same byte stream.
+void update_text(Sha256& hash, const std::string& text) {
+  hash.update_number(text.size());
+  hash.update(text);
+}
+
+}  // namespace
+
+std::string content_hash(const TensorSource& source) {
+  std::vector<uint64_t> order(source.count());
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](uint64_t a, uint64_t b) { return source.info(a).name < source.info(b).name; });
+  Sha256 hash;
+  update_text(hash, "quench weights 1");
+  hash.update_number(order.size());
+  std::vector<char> buffer;
+  for (const uint64_t index : order) {
+    const TensorInfo& tensor = source.info(index);
+    update_text(hash, tensor.name);
+    update_text(hash, dtype_name(tensor.dtype));
+    hash.update_number(tensor.shape.size());
+    for (const int64_t size : tensor.shape) {
+      hash.update_number(static_cast<uint64_t>(size));
+    }
+    constexpr uint64_t kChunkElements = uint64_t{1} << 20;
+    const uint64_t total = *element_count(tensor.shape);
+    const uint64_t size = dtype_size(tensor.dtype);
+    for (uint64_t first = 0; first < total; first += kChunkElements) {
+      const uint64_t elements = std::min(kChunkElements, total - first);
+      buffer.resize(elements * size);
+      source.read(index, first, elements, buffer.data());
+      hash.update(buffer.data(), buffer.size());
+    }
+  }
+  return hash.hex_digest();
+}
+
+}  // namespace quench

@@ -1,0 +1,525 @@
+// Facts from Python's pickletools (instructions of protocol 2) and from torch/_utils.py
+// (_rebuild_tensor_v2: storage, storage_offset, size, stride, requires_grad, backward_hooks).
+#include "core/checkpoint/pickle.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "core/checkpoint/tensor_source.hpp"
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kMaxValues = size_t{1} << 21;
+constexpr size_t kMaxItems = size_t{1} << 22;
+constexpr size_t kMaxStack = size_t{1} << 20;
+// An expanded tensor (stride 0) may have more elements than its storage, up to 1 GiB of float32.
+constexpr uint64_t kMaxExpanded = uint64_t{1} << 28;
+
+struct Instruction {
+  unsigned char code;
+  const char* name;
+};
+
+// Of the instructions that are refused, those with a name worth telling.
+constexpr Instruction kRefused[] = {
+    {'0', "POP"},
+    {'1', "POP_MARK"},
+    {'2', "DUP"},
+    {'F', "FLOAT"},
+    {'I', "INT"},
+    {'L', "LONG"},
+    {'P', "PERSID"},
+    {'S', "STRING"},
+    {'T', "BINSTRING"},
+    {'V', "UNICODE"},
+    {'d', "DICT"},
+    {'g', "GET"},
+    {'i', "INST"},
+    {'l', "LIST"},
+    {'o', "OBJ"},
+    {'p', "PUT"},
+    {0x81, "NEWOBJ"},
+    {0x82, "EXT1"},
+    {0x83, "EXT2"},
+    {0x84, "EXT4"},
+    {0x8B, "LONG4"},
+    {0x8C, "SHORT_BINUNICODE"},
+    {0x8F, "EMPTY_SET"},
+    {0x90, "ADDITEMS"},
+    {0x91, "FROZENSET"},
+    {0x92, "NEWOBJ_EX"},
+    {0x93, "STACK_GLOBAL"},
+    {0x94, "MEMOIZE"},
+    {0x95, "FRAME"},
+    {'B', "BINBYTES"},
+    {'C', "SHORT_BINBYTES"},
+};
+
+class Interpreter {
+ public:
+  Interpreter(std::string_view pickle, const std::string& name) : pickle_(pickle), name_(name) {}
+
+  PickleGraph run() {
+    if (take() != 0x80) {
+      refuse("does not begin with a protocol");
+    }
+    const unsigned protocol = take();
+    if (protocol != 2) {
+      refuse(fmt::format("pickle protocol {}, expected 2, which torch.save writes", protocol));
+    }
+    for (;;) {
+      start_ = at_;
+      const unsigned char code = take();
+      if (code == '.') {
+        break;
+      }
+      execute(code);
+    }
+    if (stack_.size() != 1 || !marks_.empty()) {
+      refuse(fmt::format("ends with {} values on the stack, expected 1", stack_.size()));
+    }
+    if (at_ != pickle_.size()) {
+      refuse(fmt::format("{} bytes after the end of the pickle", pickle_.size() - at_));
+    }
+    graph_.root = stack_.back();
+    return std::move(graph_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: byte {}: {}", name_, start_, what);
+  }
+
+  unsigned char take() { return static_cast<unsigned char>(take(1)[0]); }
+
+  std::string_view take(uint64_t bytes) {
+    if (bytes > pickle_.size() - at_) {
+      refuse("truncated");
+    }
+    const std::string_view out = pickle_.substr(at_, bytes);
+    at_ += bytes;
+    return out;
+  }
+
+  uint64_t take_number(size_t bytes) {
+    const std::string_view raw = take(bytes);
+    uint64_t value = 0;
+    for (size_t i = bytes; i-- > 0;) {
+      value = value << 8 | static_cast<unsigned char>(raw[i]);
+    }
+    return value;
+  }
+
+  std::string_view take_line() {
+    const size_t end = pickle_.find('\n', at_);
+    if (end == std::string_view::npos) {
+      refuse("truncated");
+    }
+    const std::string_view line = pickle_.substr(at_, end - at_);
+    at_ = end + 1;
+    return line;
+  }
+
+  PickleValue& value(PickleId id) { return graph_.values[id]; }
+
+  void push_id(PickleId id) {
+    if (stack_.size() == kMaxStack) {
+      refuse(fmt::format("more than {} values on the stack", kMaxStack));
+    }
+    stack_.push_back(id);
+  }
+
+  void push(PickleValue made) {
+    if (graph_.values.size() == kMaxValues) {
+      refuse(fmt::format("more than {} values", kMaxValues));
+    }
+    graph_.values.push_back(std::move(made));
+    push_id(static_cast<PickleId>(graph_.values.size() - 1));
+  }
+
+  void push(PickleKind kind, int64_t integer = 0) {
+    PickleValue made;
+    made.kind = kind;
+    made.integer = integer;
+    push(std::move(made));
+  }
+
+  void push_text(std::string_view text) {
+    PickleValue made;
+    made.kind = PickleKind::kText;
+    made.text = text;
+    push(std::move(made));
+  }
+
+  // The top of the stack above the last mark.
+  PickleId top() const {
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) {
+      refuse("stack underflow");
+    }
+    return stack_.back();
+  }
+
+  PickleId pop() {
+    const PickleId id = top();
+    stack_.pop_back();
+    return id;
+  }
+
+  void count_items(size_t more) {
+    items_ += more;
+    if (items_ > kMaxItems) {
+      refuse(fmt::format("more than {} references", kMaxItems));
+    }
+  }
+
+  void mark() {
+    if (marks_.size() == kMaxStack) {
+      refuse(fmt::format("more than {} marks", kMaxStack));
+    }
+    marks_.push_back(stack_.size());
+  }
+
+  std::vector<PickleId> pop_to_mark() {
+    if (marks_.empty()) {
+      refuse("no mark on the stack");
+    }
+    const auto from = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    std::vector<PickleId> out(from, stack_.end());
+    stack_.erase(from, stack_.end());
+    marks_.pop_back();
+    return out;
+  }
+
+  void push_tuple(std::vector<PickleId> items) {
+    count_items(items.size());
+    PickleValue made;
+    made.kind = PickleKind::kTuple;
+    made.items = std::move(items);
+    push(std::move(made));
+  }
+
+  void push_tuple(size_t size) {
+    std::vector<PickleId> items(size);
+    for (size_t i = size; i-- > 0;) {
+      items[i] = pop();
+    }
+    push_tuple(std::move(items));
+  }
+
+  // APPEND(S) on lists and SETITEM(S) on dicts, and on nothing else.
+  void extend(PickleKind kind, const std::vector<PickleId>& items, const char* instruction) {
+    PickleValue& target = value(top());
+    if (target.kind != kind) {
+      refuse(fmt::format("{} on {}, expected {}", instruction, pickle_kind_name(target.kind),
+                         pickle_kind_name(kind)));
+    }
+    if (kind == PickleKind::kDict && items.size() % 2 != 0) {
+      refuse(fmt::format("{} with a key that has no value", instruction));
+    }
+    count_items(items.size());
+    target.items.insert(target.items.end(), items.begin(), items.end());
+  }
+
+  void put(uint64_t slot) {
+    if (memo_.size() == kMaxValues) {
+      refuse(fmt::format("more than {} memo entries", kMaxValues));
+    }
+    memo_[static_cast<uint32_t>(slot)] = top();
+  }
+
+  void get(uint64_t slot) {
+    const auto found = memo_.find(static_cast<uint32_t>(slot));
+    if (found == memo_.end()) {
+      refuse(fmt::format("memo entry {} does not exist", slot));
+    }
+    push_id(found->second);
+  }
+
+  // LONG1: little-endian two's complement. Longer than 64 bits (random states) is carried as None.
+  void push_long(size_t bytes) {
+    if (bytes > 8) {
+      take(bytes);
+      push(PickleKind::kOther);
+      return;
+    }
+    uint64_t bits = take_number(bytes);
+    if (bytes > 0 && bytes < 8 && (bits >> (8 * bytes - 1)) != 0) {
+      bits |= ~uint64_t{0} << (8 * bytes);
+    }
+    push(PickleKind::kInteger, static_cast<int64_t>(bits));
+  }
+
+  void push_global() {
+    const std::string_view module = take_line();
+    const std::string_view name = take_line();
+    const std::optional<PickleName> known = pickle_name(module, name);
+    if (!known) {
+      const std::string full = printable(std::string(module) + "." + std::string(name));
+      if (is_unsupported_storage(module, name)) {
+        fail(QUENCH_UNSUPPORTED, "{}: byte {}: unsupported storage type '{}'", name_, start_, full);
+      }
+      refuse(
+          fmt::format("names '{}', refused: a checkpoint may name only tensors, storages, dtypes "
+                      "and OrderedDict, and nothing in it is executed",
+                      full));
+    }
+    PickleValue made;
+    made.kind = PickleKind::kGlobal;
+    made.name = *known;
+    push(std::move(made));
+  }
+
+  // A storage: ('storage', type, key, location, elements).
+  void push_persistent() {
+    const PickleValue& id = value(pop());
+    if (id.kind != PickleKind::kTuple || id.items.size() != 5) {
+      refuse("a persistent id that is not a tuple of 5");
+    }
+    const auto part = [&](size_t i) -> const PickleValue& { return value(id.items[i]); };
+    if (part(0).kind != PickleKind::kText || part(0).text != "storage" ||
+        part(1).kind != PickleKind::kGlobal || part(1).name.global != PickleGlobal::kStorage ||
+        part(2).kind != PickleKind::kText || part(3).kind != PickleKind::kText ||
+        part(4).kind != PickleKind::kInteger) {
+      refuse("a persistent id that is not ('storage', type, key, location, elements)");
+    }
+    if (part(4).integer < 0) {
+      refuse(fmt::format("storage '{}' has {} elements", printable(part(2).text), part(4).integer));
+    }
+    PickleValue made;
+    made.kind = PickleKind::kStorage;
+    made.name = part(1).name;
+    made.text = part(2).text;
+    made.integer = part(4).integer;
+    push(std::move(made));
+  }
+
+  std::vector<int64_t> integers(PickleId id, const char* what) {
+    const PickleValue& tuple = value(id);
+    if (tuple.kind != PickleKind::kTuple) {
+      refuse(fmt::format("tensor {} is {}, expected a tuple", what, pickle_kind_name(tuple.kind)));
+    }
+    if (tuple.items.size() > QUENCH_MAX_DIMENSIONS) {
+      refuse(fmt::format("tensor of {} dimensions, at most {} are read", tuple.items.size(),
+                         QUENCH_MAX_DIMENSIONS));
+    }
+    std::vector<int64_t> out;
+    for (const PickleId item : tuple.items) {
+      if (value(item).kind != PickleKind::kInteger || value(item).integer < 0) {
+        refuse(fmt::format("tensor {} holds {}, expected integers that are not negative", what,
+                           value(item).kind == PickleKind::kInteger
+                               ? std::to_string(value(item).integer)
+                               : pickle_kind_name(value(item).kind)));
+      }
+      out.push_back(value(item).integer);
+    }
+    return out;
+  }
+
+  // Does the view lie inside its storage?
+  void check_view(const PickleTensor& tensor) const {
+    const std::optional<uint64_t> elements = element_count(tensor.shape);
+    if (!elements) {
+      refuse(fmt::format("tensor shape {} overflows", shape_text(tensor.shape)));
+    }
+    if (*elements > tensor.storage_elements && *elements > kMaxExpanded) {
+      refuse(fmt::format("tensor shape {} expands a storage of {} elements, at most {} are read",
+                         shape_text(tensor.shape), tensor.storage_elements, kMaxExpanded));
+    }
+    uint64_t last = tensor.offset;
+    bool overflow = false;
+    for (size_t i = 0; i < tensor.shape.size() && *elements > 0; ++i) {
+      uint64_t reach = 0;
+      overflow |= __builtin_mul_overflow(static_cast<uint64_t>(tensor.shape[i] - 1),
+                                         static_cast<uint64_t>(tensor.stride[i]), &reach);
+      overflow |= __builtin_add_overflow(last, reach, &last);
+    }
+    const bool inside =
+        *elements == 0 ? tensor.offset <= tensor.storage_elements : last < tensor.storage_elements;
+    if (overflow || !inside) {
+      refuse(
+          fmt::format("tensor of shape {}, stride {} at offset {} reaches outside its storage "
+                      "of {} elements",
+                      shape_text(tensor.shape), shape_text(tensor.stride), tensor.offset,
+                      tensor.storage_elements));
+    }
+  }
+
+  void push_tensor(const std::vector<PickleId>& arguments) {
+    if (arguments.size() != 6 && arguments.size() != 7) {
+      refuse(
+          fmt::format("_rebuild_tensor_v2 with {} arguments, expected 6 or 7", arguments.size()));
+    }
+    const PickleValue& storage = value(arguments[0]);
+    const PickleValue& offset = value(arguments[1]);
+    if (storage.kind != PickleKind::kStorage) {
+      refuse(fmt::format("tensor of {}, expected a storage", pickle_kind_name(storage.kind)));
+    }
+    if (offset.kind != PickleKind::kInteger || offset.integer < 0) {
+      refuse("tensor offset is not an integer, or negative");
+    }
+    PickleTensor tensor;
+    tensor.storage = storage.text;
+    tensor.storage_elements = static_cast<uint64_t>(storage.integer);
+    tensor.dtype = storage.name.dtype;
+    tensor.offset = static_cast<uint64_t>(offset.integer);
+    tensor.shape = integers(arguments[2], "shape");
+    tensor.stride = integers(arguments[3], "stride");
+    if (tensor.shape.size() != tensor.stride.size()) {
+      refuse(fmt::format("tensor shape {} and stride {} differ in length", shape_text(tensor.shape),
+                         shape_text(tensor.stride)));
+    }
+    check_view(tensor);
+    graph_.tensors.push_back(std::move(tensor));
+    push(PickleKind::kTensor, static_cast<int64_t>(graph_.tensors.size() - 1));
+  }
+
+  // A call of one of the few names; each makes plain data.
+  void reduce() {
+    const PickleId arguments_id = pop();
+    const PickleId callable_id = pop();
+    const PickleValue& callable = value(callable_id);
+    if (callable.kind != PickleKind::kGlobal || value(arguments_id).kind != PickleKind::kTuple) {
+      refuse("REDUCE of something that is not a name with a tuple of arguments");
+    }
+    const std::vector<PickleId>& arguments = value(arguments_id).items;
+    const auto only = [&](PickleKind kind) {
+      return arguments.size() == 1 && value(arguments[0]).kind == kind;
+    };
+    switch (callable.name.global) {
+      case PickleGlobal::kRebuildTensor:
+        return push_tensor(arguments);
+      case PickleGlobal::kRebuildParameter:
+        if (arguments.empty() || value(arguments[0]).kind != PickleKind::kTensor) {
+          refuse("_rebuild_parameter of something that is not a tensor");
+        }
+        return push_id(arguments[0]);
+      case PickleGlobal::kOrderedDict:
+      case PickleGlobal::kCounter:
+        if (only(PickleKind::kDict) && callable.name.global == PickleGlobal::kCounter) {
+          return push_id(arguments[0]);
+        }
+        if (!arguments.empty()) {
+          refuse("a dict made with arguments");
+        }
+        return push(PickleKind::kDict);
+      case PickleGlobal::kSize:
+        if (!only(PickleKind::kTuple)) {
+          refuse("torch.Size of something that is not a tuple");
+        }
+        return push_id(arguments[0]);
+      case PickleGlobal::kStorage:
+      case PickleGlobal::kDtype:
+        break;
+    }
+    refuse("REDUCE of a name that cannot be called");
+  }
+
+  // Attributes of an OrderedDict (`_metadata` of a state dict) are dropped.
+  void build() {
+    pop();
+    if (value(top()).kind != PickleKind::kDict) {
+      refuse(fmt::format("BUILD on {}, expected a dict", pickle_kind_name(value(top()).kind)));
+    }
+  }
+
+  void execute(unsigned char code) {
+    switch (code) {
+      case '(':
+        return mark();
+      case ')':
+        return push(PickleKind::kTuple);
+      case ']':
+        return push(PickleKind::kList);
+      case '}':
+        return push(PickleKind::kDict);
+      case 't':
+        return push_tuple(pop_to_mark());
+      case 0x85:
+      case 0x86:
+      case 0x87:
+        return push_tuple(size_t{code} - 0x84U);
+      case 'N':
+        return push(PickleKind::kOther);
+      case 0x88:
+      case 0x89:
+        return push(PickleKind::kBoolean, code == 0x88 ? 1 : 0);
+      case 'K':
+        return push(PickleKind::kInteger, static_cast<int64_t>(take_number(1)));
+      case 'M':
+        return push(PickleKind::kInteger, static_cast<int64_t>(take_number(2)));
+      case 'J':
+        return push(PickleKind::kInteger, static_cast<int32_t>(take_number(4)));
+      case 0x8A:
+        return push_long(take_number(1));
+      case 'G':
+        take(8);
+        return push(PickleKind::kFloat);
+      case 'X':
+        return push_text(take(take_number(4)));
+      case 'U':
+        return push_text(take(take_number(1)));
+      case 'a':
+        return extend(PickleKind::kList, {pop()}, "APPEND");
+      case 'e':
+        return extend(PickleKind::kList, pop_to_mark(), "APPENDS");
+      case 's': {
+        const PickleId item = pop();
+        const PickleId key = pop();
+        return extend(PickleKind::kDict, {key, item}, "SETITEM");
+      }
+      case 'u':
+        return extend(PickleKind::kDict, pop_to_mark(), "SETITEMS");
+      case 'q':
+        return put(take_number(1));
+      case 'r':
+        return put(take_number(4));
+      case 'h':
+        return get(take_number(1));
+      case 'j':
+        return get(take_number(4));
+      case 'c':
+        return push_global();
+      case 'Q':
+        return push_persistent();
+      case 'R':
+        return reduce();
+      case 'b':
+        return build();
+      default:
+        return refuse_instruction(code);
+    }
+  }
+
+  [[noreturn]] void refuse_instruction(unsigned char code) const {
+    const auto found = std::find_if(std::begin(kRefused), std::end(kRefused),
+                                    [&](const Instruction& one) { return one.code == code; });
+    refuse(fmt::format("instruction {} is refused, torch.save has no use for it",
+                       found == std::end(kRefused) ? fmt::format("0x{:02x}", code) : found->name));
+  }
+
+  std::string_view pickle_;
+  const std::string& name_;
+  size_t at_ = 0;
+  size_t start_ = 0;  // of the current instruction
+  size_t items_ = 0;  // references held by containers
+  PickleGraph graph_;
+  std::vector<PickleId> stack_;
+  std::vector<size_t> marks_;  // heights of the stack
+  std::unordered_map<uint32_t, PickleId> memo_;
+};
+
+}  // namespace
+
+PickleGraph read_pickle(std::string_view pickle, const std::string& name) {
+  if (pickle.size() > kPickleMaxBytes) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, at most {} are read", name, pickle.size(),
+         kPickleMaxBytes);
+  }
+  return Interpreter(pickle, name).run();
+}
+
+}  // namespace quench

@@ -1,0 +1,26 @@
+// The environment variables by which the Hugging Face tools find their cache.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace quench {
+
+// Empty strings stand for variables that are not set.
+struct HubEnvironment {
+  std::string hf_hub_cache;
+  std::string huggingface_hub_cache;
+  std::string hf_home;
+  std::string xdg_cache_home;
+  std::string home;
+};
+
+// The only place where they are read.
+HubEnvironment hub_environment_from_process();
+
+// HF_HUB_CACHE, else HUGGINGFACE_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub,
+// else ~/.cache/huggingface/hub; a leading ~ is the home folder. Throws Error(FAILED_PRECONDITION)
+// when none is set.
+std::filesystem::path hub_cache_root(const HubEnvironment& environment);
+
+}  // namespace quench

@@ -1,0 +1,122 @@
+#include "core/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_writing(const fs::path& path, const char* doing, int number) {
+  const bool full = number == ENOSPC || number == EDQUOT || number == EFBIG;
+  fail(full ? QUENCH_RESOURCE_EXHAUSTED : QUENCH_FAILED_PRECONDITION, "{}: {} failed: {}",
+       path.string(), doing, std::generic_category().message(number));
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+void sync_folder(const fs::path& path) {
+  const int descriptor = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    fail_writing(path, "opening its folder", errno);
+  }
+  const int result = fsync(descriptor);
+  const int number = errno;
+  close(descriptor);
+  // Some network file systems do not sync folders and say EINVAL; there is nothing more to do
+  // there.
+  if (result != 0 && number != EINVAL) {
+    fail_writing(path, "syncing its folder", number);
+  }
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path path, uint64_t needed) : path_(std::move(path)), needed_(needed) {
+  static std::atomic<uint64_t> counter{0};
+  // Another process (or host, on a shared file system) may use the same name: O_EXCL decides.
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
+    temporary_ = folder_of(path_) / fmt::format(".{}.{}-{}.tmp", path_.filename().string(),
+                                                getpid(), counter.fetch_add(1));
+    descriptor_ =
+        open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) {
+      break;
+    }
+  }
+  if (descriptor_ < 0) {
+    fail_writing(path_, "creating a temporary file in its folder", errno);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) {
+    close(descriptor_);
+  }
+  if (!temporary_.empty()) {
+    unlink(temporary_.c_str());
+  }
+}
+
+void AtomicFile::write(const void* data, uint64_t bytes) {
+  write_all(descriptor_, data, bytes, path_, written_, needed_);
+  written_ += bytes;
+}
+
+void AtomicFile::commit() {
+  if (fsync(descriptor_) != 0) {
+    fail_writing(path_, "syncing", errno);
+  }
+  // After a failed close the descriptor is gone all the same.
+  if (close(std::exchange(descriptor_, -1)) != 0) {
+    fail_writing(path_, "closing", errno);
+  }
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    fail_writing(path_, "renaming the temporary file", errno);
+  }
+  temporary_.clear();
+  sync_folder(path_);
+}
+
+void write_all(int descriptor, const void* data, uint64_t bytes, const fs::path& path,
+               uint64_t already, uint64_t needed) {
+  constexpr uint64_t kLargestWrite = uint64_t{1} << 30;
+  const char* from = static_cast<const char*>(data);
+  uint64_t done = 0;
+  while (done < bytes) {
+    const ssize_t put = ::write(descriptor, from + done, std::min(bytes - done, kLargestWrite));
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
+      fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {}: {} bytes needed, {} written", path.string(),
+           errno == ENOSPC ? "no space left on the device" : "disk quota exceeded",
+           std::max(needed, already + bytes), already + done);
+    }
+    if (put < 0) {
+      fail_writing(path, fmt::format("writing at offset {}", already + done).c_str(), errno);
+    }
+    done += static_cast<uint64_t>(put);
+  }
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  AtomicFile file(path, content.size());
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace quench

@@ -1,0 +1,49 @@
+// Files that are there completely or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace quench {
+
+// Writes to a temporary file in the folder of `path`; commit() makes it durable and gives it its
+// name. Without commit() the temporary is removed and `path` keeps what it had. Every failure
+// throws Error naming the path: RESOURCE_EXHAUSTED when the disk or a quota is full, else
+// FAILED_PRECONDITION.
+class AtomicFile {
+ public:
+  // `needed`: the bytes that will be written, 0 when not known; told to the user when they do not
+  // fit. An existing symbolic link at `path` is replaced, never followed.
+  explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  uint64_t written() const { return written_; }
+
+  void write(const void* data, uint64_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  // fsync, close, rename, fsync of the folder.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+  uint64_t needed_;
+  uint64_t written_ = 0;
+};
+
+// Writes all bytes to an open descriptor, through interruptions and short writes. `path` is for the
+// message, as are `already` (bytes written before) and `needed` (bytes of the whole, 0 unknown).
+void write_all(int descriptor, const void* data, uint64_t bytes, const std::filesystem::path& path,
+               uint64_t already = 0, uint64_t needed = 0);
+
+// An AtomicFile with this content.
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace quench

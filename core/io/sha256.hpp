@@ -1,0 +1,44 @@
+// SHA-256 of bytes and of files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace quench {
+
+class File;
+
+// Incremental; digests are 64 lower-case hexadecimal digits.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void update(const void* data, uint64_t bytes);
+  void update(std::string_view text) { update(text.data(), text.size()); }
+  // A number as 8 bytes, least significant first.
+  void update_number(uint64_t value);
+  // Ends the computation.
+  std::string hex_digest();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::string sha256_hex(std::string_view bytes);
+
+// Of a file's content. Remembered for the life of the process by device, inode, size and times, so
+// a file is read once however often it is asked for. Throws Error(DATA_LOSS) when the file changes
+// meanwhile. [thread-safe]
+std::string sha256_of(const File& file);
+
+// The id under which git stores this content: SHA-1 of "blob <size>\0" and the content. The hub's
+// cache names small files so.
+std::string git_blob_id(const File& file);
+
+}  // namespace quench
