@@ -1,0 +1,166 @@
+#include "core/text/models/bpe.hpp"
+
+#include <atomic>
+
+#include "core/text/byte_alphabet.hpp"
+#include "core/text/models/merging.hpp"
+#include "core/text/models/word_cache.hpp"
+#include "core/text/utf8.hpp"
+
+namespace quench::text {
+
+namespace {
+
+constexpr std::string_view kMark = "\u2581";
+
+// Never given twice, so the caches of threads cannot mistake one model for another.
+uint32_t next_owner() {
+  static std::atomic<uint32_t> last{0};
+  const uint32_t owner = ++last;
+  if (owner == 0) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "too many tokenizers were opened in this process");
+  }
+  return owner;
+}
+
+}  // namespace
+
+Bpe::Bpe(BpeParts parts, bool byte_level)
+    : parts_(std::move(parts)), byte_level_(byte_level), owner_(next_owner()) {
+  const auto id_or_none = [&](const std::string& token) { return id_of(token).value_or(-1); };
+  for (size_t byte = 0; byte < 256; ++byte) {
+    const auto value = static_cast<unsigned char>(byte);
+    fallback_ids_[byte] = id_or_none(fmt::format("<0x{:02X}>", value));
+    byte_ids_[byte] = byte_level   ? id_or_none(byte_character(value))
+                      : byte < 128 ? id_or_none(std::string(1, static_cast<char>(value)))
+                                   : -1;
+  }
+  if (byte_level_ && parts_.ignore_merges) {
+    for (const auto& [token, id] : parts_.vocabulary) {
+      if (auto bytes = bytes_of(token)) {
+        words_by_bytes_.emplace(std::move(*bytes), id);
+      }
+    }
+  }
+}
+
+std::optional<int32_t> Bpe::id_of(std::string_view token) const {
+  const auto found = parts_.vocabulary.find(token);
+  return found == parts_.vocabulary.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Bpe::has_id(int32_t id) const {
+  return static_cast<size_t>(id) < parts_.used.size() && parts_.used[static_cast<size_t>(id)];
+}
+
+void Bpe::encode(std::string_view word, std::vector<int32_t>& ids) const {
+  if (byte_level_ || !parts_.marks_begin_words || parts_.ignore_merges) {
+    encode_cached(word, ids);
+    return;
+  }
+  // Whole texts come as one word here. Cut where a mark follows another character: no merge
+  // crosses.
+  size_t begin = 0;
+  size_t mark = word.find(kMark);
+  while (mark != std::string_view::npos) {
+    const bool after_mark =
+        mark >= begin + kMark.size() && word.substr(mark - kMark.size(), kMark.size()) == kMark;
+    if (mark > begin && !after_mark) {
+      encode_cached(word.substr(begin, mark - begin), ids);
+      begin = mark;
+    }
+    mark = word.find(kMark, mark + kMark.size());
+  }
+  encode_cached(word.substr(begin), ids);
+}
+
+void Bpe::encode_cached(std::string_view word, std::vector<int32_t>& ids) const {
+  if (word.size() > WordCache::kLongestWordBytes) {
+    encode_word(word, ids);
+    return;
+  }
+  WordCache& cache = WordCache::of_thread();
+  if (cache.find(owner_, word, ids)) {
+    return;
+  }
+  const size_t before = ids.size();
+  encode_word(word, ids);
+  cache.store(owner_, word, ids.data() + before, ids.size() - before);
+}
+
+std::optional<int32_t> Bpe::whole_word(std::string_view word) const {
+  const Vocabulary& words = byte_level_ ? words_by_bytes_ : parts_.vocabulary;
+  const auto found = words.find(word);
+  return found == words.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Bpe::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
+  if (parts_.ignore_merges) {
+    if (const auto id = whole_word(word)) {
+      ids.push_back(*id);
+      return;
+    }
+  }
+  std::vector<int32_t> symbols;
+  split_characters(word, symbols);
+  merge_all(parts_.merges, symbols);
+  ids.insert(ids.end(), symbols.begin(), symbols.end());
+}
+
+void Bpe::split_characters(std::string_view word, std::vector<int32_t>& ids) const {
+  ids.reserve(word.size());
+  Unknowns unknowns;
+  for (size_t i = 0; i < word.size();) {
+    const auto byte = static_cast<unsigned char>(word[i]);
+    const size_t length = byte_level_ ? 1 : sequence_length(word[i]);
+    int32_t id = byte_ids_[byte];
+    if (length > 1) {
+      id = id_of(word.substr(i, length)).value_or(-1);
+    }
+    if (id >= 0) {
+      if (unknowns.pending) {
+        ids.push_back(*parts_.unknown);
+        unknowns.pending = false;
+      }
+      ids.push_back(id);
+    } else if (byte_level_) {
+      missing_character(byte_character(byte), unknowns, ids);
+    } else {
+      missing_character(word.substr(i, length), unknowns, ids);
+    }
+    i += length;
+  }
+  if (unknowns.pending) {
+    ids.push_back(*parts_.unknown);
+  }
+}
+
+// Its bytes where all have entries, else the unknown token, else nothing. An unknown waits for the
+// next character that has an entry, so bytes overtake it, as they do in the reference.
+void Bpe::missing_character(std::string_view character, Unknowns& unknowns,
+                            std::vector<int32_t>& ids) const {
+  if (parts_.byte_fallback) {
+    bool complete = true;
+    for (const char c : character) {
+      complete = complete && fallback_ids_[static_cast<unsigned char>(c)] >= 0;
+    }
+    if (complete) {
+      for (const char c : character) {
+        ids.push_back(fallback_ids_[static_cast<unsigned char>(c)]);
+      }
+      return;
+    }
+  }
+  if (parts_.unknown) {
+    if (unknowns.pending && !parts_.fuse_unknown) {
+      ids.push_back(*parts_.unknown);
+    }
+    unknowns.pending = true;
+  }
+}
+
+std::unique_ptr<Model> make_bpe(const Entry& entry, bool byte_level) {
+  return std::make_unique<Bpe>(read_bpe(entry), byte_level);
+}
+
+}  // namespace quench::text

@@ -1,0 +1,31 @@
+#include "core/text/normalizers/normalizer.hpp"
+
+namespace quench::text {
+
+namespace {
+
+// Puts a string before every stretch of text that is not empty.
+class Prepend final : public Normalizer {
+ public:
+  explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  bool apply(std::string_view text, std::string& out) const override {
+    if (text.empty() || prefix_.empty()) {
+      return false;
+    }
+    out.reserve(prefix_.size() + text.size());
+    out.assign(prefix_).append(text);
+    return true;
+  }
+
+ private:
+  std::string prefix_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> make_prepend(const Entry& entry) {
+  return std::make_unique<Prepend>(entry.member("prepend").string());
+}
+
+}  // namespace quench::text

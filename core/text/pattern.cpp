@@ -1,0 +1,39 @@
+#include "core/text/pattern.hpp"
+
+#include "core/text/limits.hpp"
+
+namespace quench::text {
+
+namespace {
+
+class Literal final : public Pattern {
+ public:
+  explicit Literal(std::string needle) : needle_(std::move(needle)) {}
+
+  void find_all(std::string_view text, std::vector<Match>& matches) const override {
+    size_t at = text.find(needle_);
+    while (at != std::string_view::npos) {
+      matches.push_back({at, at + needle_.size()});
+      at = text.find(needle_, at + needle_.size());
+    }
+  }
+
+ private:
+  std::string needle_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pattern> make_pattern(const Entry& entry) {
+  if (entry.value().is_object() && entry.value().contains("Regex")) {
+    return make_regex(entry.member("Regex"));
+  }
+  const Entry literal = entry.member("String");
+  std::string needle = literal.string();
+  if (needle.empty() || needle.size() > kPatternLimitBytes) {
+    literal.reject("expected 1 to {} bytes, got {}", kPatternLimitBytes, needle.size());
+  }
+  return std::make_unique<Literal>(std::move(needle));
+}
+
+}  // namespace quench::text

@@ -1,0 +1,78 @@
+#include "core/text/tokenizer.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "core/text/limits.hpp"
+#include "core/text/pipeline.hpp"
+
+namespace quench::text {
+
+namespace {
+
+class BytePipeline final : public Tokenizer::Pipeline {
+ public:
+  std::vector<int32_t> encode(std::string_view text, bool /*add_special_tokens*/) const override {
+    std::vector<int32_t> ids;
+    ids.reserve(text.size());
+    for (const char byte : text) {
+      ids.push_back(static_cast<unsigned char>(byte));
+    }
+    return ids;
+  }
+  size_t vocabulary_size() const override { return 256; }
+};
+
+std::string read_whole(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) {
+    fail(QUENCH_NOT_FOUND, "{}: {}", path.string(), error.message());
+  }
+  if (size > kFileLimitBytes) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {} bytes, expected at most {}", path.string(), size,
+         kFileLimitBytes);
+  }
+  std::string text(size, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in) {
+    fail(QUENCH_DATA_LOSS, "{}: read {} of {} bytes: {}", path.string(), in.gcount(), size,
+         std::strerror(errno));
+  }
+  return text;
+}
+
+nlohmann::json parse(std::string_view text, const std::string& name) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& problem) {
+    fail(QUENCH_DATA_LOSS, "{}: {}", name, printable(problem.what(), 200));
+  }
+}
+
+}  // namespace
+
+Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
+  return from_json(read_whole(path), path.string());
+}
+
+Tokenizer Tokenizer::from_json(std::string_view text, const std::string& name) {
+  const nlohmann::json root = parse(text, name);
+  return Tokenizer(make_pipeline(Entry(root, name)));
+}
+
+Tokenizer Tokenizer::bytes() {
+  return Tokenizer(std::make_shared<BytePipeline>());
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view utf8, bool add_special_tokens) const {
+  return pipeline_->encode(utf8, add_special_tokens);
+}
+
+size_t Tokenizer::vocabulary_size() const {
+  return pipeline_->vocabulary_size();
+}
+
+}  // namespace quench::text

@@ -1,0 +1,44 @@
+// Text to token ids, as a tokenizer.json says: added tokens, normalizer, pre-tokenizer, model,
+// post-processor. A component that is not known is an error; nothing is approximated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quench::text {
+
+// Cheap to copy; copies share what they read. All of it is thread-safe.
+//
+// "truncation" and "padding" of the file are settings of calls, and "decoder" is for the way back:
+// none of them is read.
+class Tokenizer {
+ public:
+  // Throws Error, which names the file and the entry, when the file cannot be used.
+  static Tokenizer from_file(const std::filesystem::path& path);
+  // `name` stands for the file in messages.
+  static Tokenizer from_json(std::string_view text, const std::string& name);
+  // 256 ids, each the value of a byte; any bytes are text to it. Callers spell it "bytes".
+  static Tokenizer bytes();
+
+  // The ids of a text, in order. Special tokens that stand in the text are always found; with
+  // `add_special_tokens` the post-processor's are put around it. Throws Error, which names the
+  // offset, when the text is not UTF-8, and when it is longer than 1 GiB.
+  std::vector<int32_t> encode(std::string_view utf8, bool add_special_tokens) const;
+
+  // One more than the largest id, added tokens included.
+  size_t vocabulary_size() const;
+
+  class Pipeline;
+
+ private:
+  explicit Tokenizer(std::shared_ptr<const Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+
+  std::shared_ptr<const Pipeline> pipeline_;
+};
+
+}  // namespace quench::text
