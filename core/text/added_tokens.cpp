@@ -1,5 +1,7 @@
 #include "core/text/added_tokens.hpp"
 
+#include <algorithm>
+
 #include "core/text/character_class.hpp"
 #include "core/text/limits.hpp"
 #include "core/text/utf8.hpp"
@@ -135,7 +137,7 @@ int32_t AddedTokenMatcher::longest(std::string_view text, size_t begin) const {
 
 void AddedTokenMatcher::split(std::string_view text, std::vector<Segment>& segments) const {
   size_t done = 0;
-  // White space that an rstrip token took; the tokens inside it are still found.
+  // The end of the white space that an rstrip token took last, so that no run is measured twice.
   size_t space_end = 0;
   for (size_t at = tokens_.empty() ? text.size() : candidate(text, 0); at < text.size();) {
     const int32_t index = longest(text, at);
@@ -160,7 +162,11 @@ void AddedTokenMatcher::split(std::string_view text, std::vector<Segment>& segme
     if (done < begin) {
       segments.push_back({done, begin});
     }
-    segments.push_back({begin, end, token.id});
+    // Tokens inside white space that is taken already count, unless stripping leaves nothing of
+    // them; the text goes on after them. So the reference has it.
+    if (begin < end) {
+      segments.push_back({begin, end, token.id});
+    }
     done = end;
   }
   if (done < text.size()) {

@@ -39,7 +39,8 @@ class AddedTokenMatcher {
   void add(const AddedToken& token);
 
   // Appends segments that cover `text` (valid UTF-8) from left to right: of the tokens that begin
-  // leftmost the longest. An rstrip token may reach over the beginning of the next. Thread-safe.
+  // leftmost the longest. Segments overlap only where an rstrip token takes white space that has
+  // tokens of its own. Thread-safe.
   void split(std::string_view text, std::vector<Segment>& segments) const;
 
  private:

@@ -40,7 +40,7 @@ class Entry {
 
   template <typename... Args>
   [[noreturn]] void reject(fmt::format_string<Args...> format, Args&&... args) const {
-    throw_at(QUENCH_DATA_LOSS, fmt::format(format, std::forward<Args>(args)...));
+    throw_at(QUENCH_INVALID_ARGUMENT, fmt::format(format, std::forward<Args>(args)...));
   }
   template <typename... Args>
   [[noreturn]] void unsupported(fmt::format_string<Args...> format, Args&&... args) const {
