@@ -1,5 +1,6 @@
 #include "core/text/encode_documents.hpp"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -23,7 +24,7 @@ std::vector<std::vector<int32_t>> encode_documents(const Tokenizer& tokenizer,
       errors[i] = Error(error.code(), fmt::format("document {}: {}", i, error.what()));
     }
   };
-  tbb::task_arena arena(std::max(threads, 1));
+  tbb::task_arena arena(std::clamp(threads, 1, tbb::info::default_concurrency()));
   arena.execute([&] { tbb::parallel_for(size_t{0}, documents.size(), encode); });
   for (const auto& error : errors) {
     if (error) {
