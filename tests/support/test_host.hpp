@@ -1,0 +1,38 @@
+// A small but real host for unit tests of plugin code that is linked into the test itself.
+//
+//   static const quench::test::InstalledHost host;     at the top of a test file that uses the kit
+//
+// Services: log (to stderr), cancel, memory, random, tasks (on the calling thread), json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quench/abi/host.h"
+#include "quench/kit/host.hpp"
+
+namespace quench::test {
+
+// The one host of the test process; lives as long as the process.
+const quench_host* test_host();
+
+// Makes kit code of this process use test_host().
+struct InstalledHost {
+  InstalledHost() { kit::current_host = test_host(); }
+};
+
+// Blocks that plugins got from the host's memory and have not given back.
+int64_t live_allocations();
+
+// From here on memory requests of more than `bytes` fail, as if there were none left; UINT64_MAX
+// lifts that.
+void limit_allocation(uint64_t bytes);
+
+// What the cancel service answers.
+void request_cancel(bool requested);
+
+// Messages logged so far, of all levels.
+std::vector<std::string> logged();
+
+}  // namespace quench::test
