@@ -1,0 +1,203 @@
+// jsonl: one JSON object a line, plain or gzip, as C4 and its kin are published.
+//
+// | parameter  | type    | default  | range      | meaning |
+// |------------|---------|----------|------------|--------------------------------------------------|
+// | path       | path    | required |            | the file; gzip is recognized by its first bytes
+// | | field      | string  | text     |            | key whose string is the document | | on_error
+// | choice  | stop     | stop, skip | what a bad line does; skips are counted, logged  | |
+// line_limit | int     | 67108864 | >= 1       | longest line, in bytes                           |
+// | records    | boolean | false    |            | yield whole objects instead of one field |
+//
+//   c4_raw: {jsonl: {path: c4-train.00001-of-01024.json.gz, field: text}}
+//
+// A broken gzip file is an error under either `on_error`. Blank lines are no documents. Memory: one
+// line.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "corpora/shared/file.hpp"
+#include "corpora/shared/gzip.hpp"
+#include "corpora/shared/lines.hpp"
+#include "quench/kit/corpus.hpp"
+
+namespace quench::corpora {
+
+namespace {
+
+// The JSON pointer of a key of the root (RFC 6901).
+std::string pointer_of(const std::string& key) {
+  std::string pointer = "/";
+  for (const char c : key) {
+    pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  }
+  return pointer;
+}
+
+const char* name_of_type(int32_t type) {
+  switch (type) {
+    case QUENCH_JSON_NULL:
+      return "null";
+    case QUENCH_JSON_BOOLEAN:
+      return "a boolean";
+    case QUENCH_JSON_INTEGER:
+    case QUENCH_JSON_NUMBER:
+      return "a number";
+    case QUENCH_JSON_STRING:
+      return "a string";
+    case QUENCH_JSON_ARRAY:
+      return "an array";
+    default:
+      return "an object";
+  }
+}
+
+class Jsonl final : public kit::Corpus {
+ public:
+  struct Params {
+    kit::Path path;
+    std::string field = "text";
+    std::string on_error = "stop";
+    int64_t line_limit = int64_t{64} << 20;
+    bool records = false;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("path", &Params::path, "the file, plain or gzip (recognized by its first bytes)")
+          .required();
+      f.add("field", &Params::field, "key whose string is the document");
+      f.add("on_error", &Params::on_error,
+            "what a line does that is not JSON, too long, or without the field: stop the run, or "
+            "be skipped, counted and logged")
+          .choices("stop|skip");
+      f.add("line_limit", &Params::line_limit, "longest line, in bytes").range(1, 1 << 30);
+      f.add("records", &Params::records, "yield whole objects instead of one field's string");
+    }
+  };
+
+  explicit Jsonl(const Params& params)
+      : file_(params.path.path), params_(params), pointer_(pointer_of(params.field)) {
+    std::unique_ptr<ByteStream> bytes;
+    if (is_gzip(file_)) {
+      bytes = std::make_unique<GzipStream>(file_);
+    } else {
+      bytes = std::make_unique<FileRange>(file_, 0, file_.size());
+    }
+    lines_ =
+        std::make_unique<LineReader>(std::move(bytes), static_cast<uint64_t>(params.line_limit));
+  }
+
+  bool next(quench_document& document) override {
+    for (;;) {
+      const LineReader::Outcome outcome = lines_->next(line_);
+      if (outcome == LineReader::Outcome::kEnd) {
+        finish();
+        return false;
+      }
+      if (outcome == LineReader::Outcome::kLine && blank()) {
+        continue;
+      }
+      const uint64_t index = index_++;
+      try {
+        read(outcome, document);
+      } catch (const kit::Error& problem) {
+        if (params_.on_error == "stop" || problem.code() != QUENCH_INVALID_ARGUMENT) {
+          throw;
+        }
+        skip(problem);
+        continue;
+      }
+      document.index = index;
+      return true;
+    }
+  }
+
+  std::string fingerprint() override { return sha256_of({file_.path()}); }
+
+ private:
+  bool blank() const {
+    return std::all_of(line_.begin(), line_.end(),
+                       [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+  }
+
+  [[noreturn]] void bad_line(const std::string& what) const {
+    throw kit::Error(QUENCH_INVALID_ARGUMENT,
+                     file_.path() + ":" + std::to_string(lines_->number()) + ": " + what);
+  }
+
+  std::unique_ptr<kit::Json> parsed() const {
+    try {
+      return std::make_unique<kit::Json>(line_.data(), line_.size());
+    } catch (const kit::Error& problem) {
+      if (problem.code() == QUENCH_RESOURCE_EXHAUSTED) {
+        throw;
+      }
+      bad_line("not JSON: " + std::string(problem.what()));
+    }
+  }
+
+  void read(LineReader::Outcome outcome, quench_document& document) {
+    if (outcome == LineReader::Outcome::kTooLong) {
+      bad_line("the line is longer than line_limit = " + std::to_string(params_.line_limit) +
+               " bytes");
+    }
+    const auto json = parsed();
+    if (json->type("") != QUENCH_JSON_OBJECT) {
+      bad_line(std::string("got ") + name_of_type(json->type("")) + ", wanted an object");
+    }
+    if (params_.records) {
+      document.record = line_.data();
+      document.record_bytes = line_.size();
+      return;
+    }
+    const int32_t type = json->type(pointer_);
+    if (type == QUENCH_JSON_ABSENT) {
+      bad_line("field `" + params_.field + "` is missing");
+    }
+    if (type != QUENCH_JSON_STRING) {
+      bad_line("field `" + params_.field + "`: got " + name_of_type(type) + ", wanted a string");
+    }
+    text_ = json->string(pointer_);
+    document.text = text_.data();
+    document.text_bytes = text_.size();
+  }
+
+  // Notes a bad line; the first few are logged one by one.
+  void skip(const kit::Error& problem) {
+    constexpr uint64_t kLoggedOneByOne = 5;
+    if (++skipped_ <= kLoggedOneByOne) {
+      kit::log(QUENCH_LOG_WARNING, std::string("skipped: ") + problem.what());
+    }
+  }
+
+  void finish() const {
+    if (skipped_ > 0) {
+      kit::log(QUENCH_LOG_WARNING, file_.path() + ": skipped " + std::to_string(skipped_) + " of " +
+                                       std::to_string(index_) + " documents");
+    }
+    if (index_ == skipped_) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: got %llu lines, %llu of them skipped",
+                file_.path().c_str(), static_cast<unsigned long long>(lines_->number()),
+                static_cast<unsigned long long>(skipped_));
+    }
+  }
+
+  File file_;
+  Params params_;
+  std::string pointer_;
+  std::unique_ptr<LineReader> lines_;
+  std::string line_;
+  std::string text_;
+  uint64_t index_ = 0;
+  uint64_t skipped_ = 0;
+};
+
+}  // namespace
+
+}  // namespace quench::corpora
+
+QUENCH_MODULE("quench.jsonl", "0.1.0",
+              quench::kit::corpus<quench::corpora::Jsonl>(
+                  {.id = "jsonl",
+                   .version = "0.1.0",
+                   .summary = "One JSON object a line, plain or gzip; one field is the document.",
+                   .reference = nullptr,
+                   .example = nullptr}))

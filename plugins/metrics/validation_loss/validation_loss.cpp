@@ -1,0 +1,135 @@
+// validation_loss: mean cross entropy per token over non-overlapping blocks of a corpus.
+//
+// | parameter | type   | default  | range | meaning                                   |
+// |-----------|--------|----------|-------|-------------------------------------------|
+// | corpus    | corpus | required |       | the text that is predicted                |
+// | block     | int    | 2048     | >= 2  | ids per block, each block its own context |
+//
+//   - validation_loss: {corpus: refinedweb, block: 2048}
+//
+// The ids of all documents are joined in order and cut into blocks of B ids; a last block that is
+// not full is dropped. Positions 2..B of a block are scored, each given those before it:
+//
+//   CE = (Σ over blocks Σ over positions −log p) / (blocks · (B−1))     in nats per token
+//
+// in float64, summed per block first. Its standard error is that of the mean over blocks. The
+// details hold tokens (ids in all), scored, blocks, perplexity e^CE, and, where the size of the
+// text is known, bits_per_byte = CE/ln 2 · ids/bytes of the whole corpus. The items `block_nll` are
+// the blocks' means, for paired comparisons.
+#include <cmath>
+#include <vector>
+
+#include "quench/kit/metric.hpp"
+
+namespace quench::metrics {
+
+namespace {
+
+// Mean negative log-likelihood of each block's scored positions.
+std::vector<double> block_means(const kit::Evaluation& evaluation, const int32_t* ids,
+                                uint64_t blocks, uint64_t block) {
+  std::vector<uint64_t> starts(blocks + 1);
+  for (uint64_t b = 0; b <= blocks; ++b) {
+    starts[b] = b * block;
+  }
+  std::vector<double> nll(blocks * block);
+  evaluation.score(
+      {sizeof(quench_score_args), 0, blocks, ids, starts.data(), nullptr, nll.data(), nullptr});
+  std::vector<double> means(blocks);
+  for (uint64_t b = 0; b < blocks; ++b) {
+    double sum = 0;
+    for (uint64_t t = 1; t < block; ++t) {
+      const double value = nll[b * block + t];
+      if (!std::isfinite(value)) {
+        kit::fail(QUENCH_NUMERICAL, "block %llu, position %llu: the model's nll is %g",
+                  static_cast<unsigned long long>(b), static_cast<unsigned long long>(t + 1),
+                  value);
+      }
+      sum += value;
+    }
+    means[b] = sum / static_cast<double>(block - 1);
+  }
+  return means;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) {
+    sum += value;
+  }
+  return sum / static_cast<double>(values.size());
+}
+
+// Standard error of the mean; NaN for a single value.
+double standard_error_of(const std::vector<double>& values, double mean) {
+  double squares = 0;
+  for (const double value : values) {
+    squares += (value - mean) * (value - mean);
+  }
+  const auto count = static_cast<double>(values.size());
+  return std::sqrt(squares / (count - 1) / count);
+}
+
+// UTF-8 bytes of the whole corpus; 0 where they are not known.
+uint64_t bytes_of(const quench_tokens& tokens) {
+  uint64_t bytes = 0;
+  for (uint64_t d = 0; tokens.bytes != nullptr && d < tokens.documents; ++d) {
+    bytes += tokens.bytes[d];
+  }
+  return bytes;
+}
+
+class ValidationLoss final : public kit::Metric {
+ public:
+  struct Params {
+    kit::CorpusName corpus;
+    int64_t block = 2048;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("corpus", &Params::corpus, "the text that is predicted").required();
+      f.add("block", &Params::block, "ids per block (B), each block its own context").at_least(2);
+    }
+  };
+
+  explicit ValidationLoss(const Params& params) : block_(static_cast<uint64_t>(params.block)) {}
+
+  void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
+    const quench_tokens& tokens = evaluation.tokens("corpus");
+    const uint64_t ids = tokens.offsets[tokens.documents];
+    const uint64_t blocks = ids / block_;
+    if (blocks == 0) {
+      kit::fail(QUENCH_FAILED_PRECONDITION,
+                "corpus `%s` is smaller than one block: got %llu ids, wanted at least %llu",
+                tokens.corpus, static_cast<unsigned long long>(ids),
+                static_cast<unsigned long long>(block_));
+    }
+    const std::vector<double> means = block_means(evaluation, tokens.ids, blocks, block_);
+    // All blocks score equally many positions, so the mean of their means is the mean of all.
+    const double loss = mean_of(means);
+    sink.value("validation_loss", loss, "nats/token", QUENCH_LOWER_IS_BETTER,
+               standard_error_of(means, loss));
+    sink.detail("tokens", static_cast<double>(ids));
+    sink.detail("scored", static_cast<double>(blocks * (block_ - 1)));
+    sink.detail("blocks", static_cast<double>(blocks));
+    sink.detail("perplexity", std::exp(loss));
+    if (const uint64_t bytes = bytes_of(tokens); bytes > 0) {
+      sink.detail("bits_per_byte",
+                  loss / std::log(2.0) * static_cast<double>(ids) / static_cast<double>(bytes));
+    }
+    sink.items("block_nll", means);
+  }
+
+ private:
+  uint64_t block_;
+};
+
+}  // namespace
+
+}  // namespace quench::metrics
+
+QUENCH_MODULE("quench.validation_loss", "0.1.0",
+              quench::kit::metric<quench::metrics::ValidationLoss>(
+                  {.id = "validation_loss",
+                   .version = "0.1.0",
+                   .summary = "Mean cross entropy per token over non-overlapping blocks.",
+                   .reference = nullptr,
+                   .example = nullptr}))
