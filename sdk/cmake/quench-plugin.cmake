@@ -12,10 +12,12 @@ endif()
 # Compile flags: nothing visible but the entry, and no GNU_UNIQUE symbols, which would be shared between
 # plugins in spite of RTLD_LOCAL.
 function(quench_plugin_flags target)
-  target_compile_features(${target} PUBLIC cxx_std_20)
+  if(CMAKE_CXX_COMPILER_LOADED) # a plugin in plain C needs no C++ compiler
+    target_compile_features(${target} PUBLIC cxx_std_20)
+  endif()
   set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
 endfunction()
 
 function(quench_plugin_link target)

@@ -1,0 +1,82 @@
+// template_optimizer: stochastic gradient descent with momentum and decoupled weight decay.
+//
+// | parameter    | type   | default | range  | meaning                                       |
+// |--------------|--------|---------|--------|-----------------------------------------------|
+// | momentum     | number | 0.9     | 0 .. 1 | what is kept of the last update               |
+// | weight_decay | number | 0       | >= 0   | share of the weight that goes, times the rate |
+//
+//   optimizer: {template_optimizer: {momentum: 0.9}}
+//
+// m ← momentum·m + gradient;   w ← w − lr·m − lr·weight_decay·w
+#include <string>
+#include <vector>
+
+#include "quench/kit/optimizer.hpp"
+
+namespace kit = quench::kit;
+
+namespace {
+
+class TemplateOptimizer final : public kit::Optimizer {
+ public:
+  struct Params {
+    double momentum = 0.9;
+    double weight_decay = 0;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("momentum", &Params::momentum, "what is kept of the last update").range(0, 1);
+      f.add("weight_decay", &Params::weight_decay,
+            "share of the weight that is taken off each step, times the learning rate")
+          .at_least(0);
+    }
+  };
+  explicit TemplateOptimizer(const Params& params) : params_(params) {}
+
+  void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    kit::expects(device.type == QUENCH_DEVICE_CPU, "this optimizer runs in host memory");
+    momenta_.clear();
+    names_.clear();
+    for (const quench_parameter_info& tensor : tensors) {
+      momenta_.emplace_back(std::vector<int64_t>(tensor.shape, tensor.shape + tensor.dimensions));
+      names_.push_back("momentum/" + std::string(tensor.name));
+    }
+  }
+
+  void step(const quench_step_args& args) override {
+    kit::expects(args.tensor < momenta_.size(), "step: no such tensor");
+    std::vector<double>& momentum = momenta_[args.tensor].values();
+    std::vector<double> weight = kit::to_doubles(*args.weight, "weight");
+    const std::vector<double> gradient = kit::to_doubles(*args.gradient, "gradient");
+    kit::expects(weight.size() == momentum.size() && gradient.size() == momentum.size(),
+                 "step: weight and gradient have not the shape that `begin` was told");
+    const double decay = args.decays != 0 ? params_.weight_decay : 0;
+    for (size_t i = 0; i < weight.size(); ++i) {
+      momentum[i] = params_.momentum * momentum[i] + gradient[i];
+      weight[i] -= args.lr * momentum[i] + args.lr * decay * weight[i];
+    }
+    kit::from_doubles(weight, *args.weight, "weight");
+  }
+
+  bool state(uint64_t index, const char*& name, quench_tensor& view) override {
+    if (index >= momenta_.size()) {
+      return false;
+    }
+    name = names_[index].c_str();
+    view = momenta_[index].view();
+    return true;
+  }
+
+ private:
+  Params params_;
+  std::vector<kit::OwnedTensor<double>> momenta_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+QUENCH_MODULE("template_optimizer", "0.1.0",
+              kit::optimizer<TemplateOptimizer>(
+                  {.id = "template_optimizer",
+                   .version = "0.1.0",
+                   .summary = "Stochastic gradient descent with momentum and decoupled decay.",
+                   .reference = nullptr,
+                   .example = "{momentum: 0.9}"}))
