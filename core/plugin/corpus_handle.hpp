@@ -1,0 +1,39 @@
+// An open corpus of a plugin. Every call throws quench::Error whose message starts with
+// "corpus <id>: ".
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/plugin/catalog.hpp"
+#include "quench/abi/kind/corpus.h"
+
+namespace quench {
+
+class CorpusHandle {
+ public:
+  // `parameters`: complete, as complete_parameters() returns them.
+  CorpusHandle(Catalog& catalog, const PluginDescription& description,
+               const nlohmann::json& parameters);
+  ~CorpusHandle();
+  CorpusHandle(CorpusHandle&& other) noexcept;
+  CorpusHandle& operator=(CorpusHandle&&) = delete;
+  CorpusHandle(const CorpusHandle&) = delete;
+
+  const std::string& id() const { return id_; }
+  // Fills the next document, whose pointers are valid until the next call; false at the end.
+  // Exactly one of text, ids, record is set, the same one for all documents of the corpus.
+  bool next(quench_document& document);
+  // SHA-256 over the bytes of its files: 64 lower-case hex digits.
+  std::string fingerprint();
+  const void* extension(const char* id) const;
+
+ private:
+  std::string id_;
+  std::string label_;
+  const quench_corpus_table* table_ = nullptr;
+  quench_corpus* corpus_ = nullptr;
+  int form_ = 0;  // 1 text, 2 ids, 3 record; 0 before the first document
+};
+
+}  // namespace quench

@@ -1,0 +1,63 @@
+// What a plugin says of itself, as data of the host's own: taken from the library once, in a child
+// process, and kept in the cache.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quench {
+
+struct ParameterSchema {
+  std::string name;
+  int32_t type = 0;                             // QUENCH_PARAMETER_* of quench/abi/parameter.h
+  std::optional<nlohmann::json> default_value;  // nullopt: required; JSON null: optional, not set
+  double minimum = 0;                           // inclusive; infinite where there is no bound
+  double maximum = 0;
+  std::vector<std::string> choices;
+  std::string meaning;
+};
+
+// A shared library that the dynamic linker brought in for a plugin.
+struct LinkedLibrary {
+  std::string soname;
+  std::filesystem::path path;
+  std::string build_id;  // hex, "" where the file has none
+};
+
+struct PluginDescription {
+  std::string kind;
+  std::string id;
+  std::string version;
+  std::string summary;
+  std::string reference;  // "" where there is none
+  std::string example;    // likewise
+  std::vector<ParameterSchema> parameters;
+  std::filesystem::path library;  // canonical
+  std::string sha256;             // of the library's bytes when they were probed
+  std::string module_id;
+  std::string module_version;
+  std::string build;
+  std::vector<LinkedLibrary> links;  // its dependency closure beyond what the host has loaded
+};
+
+// The kinds of plugins, in the order in which they are listed.
+const std::vector<std::string>& plugin_kinds();
+
+// "integer", "number list", ...; "" for a number that is no type.
+std::string parameter_type_name(int32_t type);
+bool is_list_type(int32_t type);
+
+// Items of one library as JSON and back; `library`, `sha256` and the module's fields are not in it.
+// The reader throws Error(DATA_LOSS) for what the writer cannot have written.
+nlohmann::json description_to_json(const PluginDescription& item);
+PluginDescription description_from_json(const nlohmann::json& json);
+
+// What is wrong with the items of one library, or "": unknown kind, bad id, two items of one name,
+// a schema that contradicts itself or is too large. The message names item and parameter.
+std::string find_fault(const std::vector<PluginDescription>& items);
+
+}  // namespace quench

@@ -1,0 +1,34 @@
+// An instance of a metric plugin. Every call throws quench::Error whose message starts with
+// "metric <id>: ".
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/plugin/catalog.hpp"
+#include "quench/abi/kind/metric.h"
+
+namespace quench {
+
+class MetricHandle {
+ public:
+  // `parameters`: complete, as complete_parameters() returns them.
+  MetricHandle(Catalog& catalog, const PluginDescription& description,
+               const nlohmann::json& parameters);
+  ~MetricHandle();
+  MetricHandle(MetricHandle&& other) noexcept;
+  MetricHandle& operator=(MetricHandle&&) = delete;
+  MetricHandle(const MetricHandle&) = delete;
+
+  const std::string& id() const { return id_; }
+  void evaluate(const quench_evaluate_args& args);
+  const void* extension(const char* id) const;
+
+ private:
+  std::string id_;
+  std::string label_;
+  const quench_metric_table* table_ = nullptr;
+  quench_metric* metric_ = nullptr;
+};
+
+}  // namespace quench

@@ -1,0 +1,35 @@
+// First contact with a library, in a child process: `quench __probe FILE` loads it, asks it what it
+// offers and reports on descriptor 3. What the library's own constructors print, or how they end
+// the process, does the parent no harm.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/plugin/description.hpp"
+
+namespace quench {
+
+// The child's side: `arguments` are what follows `__probe`: [--create] FILE. Returns the exit code.
+int probe_main(const std::vector<std::string>& arguments);
+
+// What the parent learnt.
+struct ProbeResult {
+  std::string rejected;                  // why the library is of no use, or ""
+  std::vector<PluginDescription> items;  // with library, module fields and links; sha256 not set
+  std::vector<std::string> findings;     // remarks for `plugins check`
+};
+
+struct ProbeOptions {
+  std::filesystem::path self;  // the quench executable
+  double seconds = 10;         // time limit of one child
+  bool create = false;         // also create and destroy every item with its default parameters
+};
+
+// Probes every library, at most two at a time; results in the order of `libraries`. Throws
+// Error(FAILED_PRECONDITION) only when no child can be started at all.
+std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
+                                         const ProbeOptions& options);
+
+}  // namespace quench

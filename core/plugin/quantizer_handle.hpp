@@ -1,0 +1,77 @@
+// An instance of a quantizer plugin. Every call throws quench::Error whose message starts with
+// "quantizer <id>: ".
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/plugin/catalog.hpp"
+#include "quench/abi/kind/quantizer.h"
+
+namespace quench {
+
+class QuantizerHandle {
+ public:
+  // `parameters`: complete, as complete_parameters() returns them.
+  QuantizerHandle(Catalog& catalog, const PluginDescription& description,
+                  const nlohmann::json& parameters);
+  ~QuantizerHandle();
+  QuantizerHandle(QuantizerHandle&& other) noexcept;
+  QuantizerHandle& operator=(QuantizerHandle&&) = delete;
+  QuantizerHandle(const QuantizerHandle&) = delete;
+
+  const std::string& id() const { return id_; }
+  const quench_quantizer_table& table() const { return *table_; }
+  uint32_t needs() const { return needs_; }  // QUENCH_NEEDS_* | ...; asked once, at creation
+
+  // One input group in the making; ends itself. Must not outlive its quantizer.
+  class Group {
+   public:
+    ~Group();
+    Group(Group&& other) noexcept;
+    Group& operator=(Group&&) = delete;
+    Group(const Group&) = delete;
+
+    void observe(const quench_observe_args& args);
+    void quantize(const quench_quantize_args& args);
+
+    // Extension quench.quantizer.gram/1; without it the calls below throw UNSUPPORTED.
+    bool has_gram() const { return gram_ != nullptr; }
+    struct Gram {
+      quench_tensor matrix{};  // float64 or float32 [in,in], valid as long as the group
+      double rows = 0;
+    };
+    Gram gram_get() const;
+    void gram_set(const quench_tensor& matrix, double rows);
+    struct OutputError {
+      double squared_error = 0;
+      double reference = 0;
+    };
+    OutputError output_error(const quench_tensor& weight, const quench_tensor& dequantized) const;
+
+   private:
+    friend class QuantizerHandle;
+    Group(const std::string& label, const quench_quantizer_table* table,
+          quench_quantizer* quantizer, quench_quantizer_state* state);
+    const quench_quantizer_gram& require_gram() const;
+
+    std::string label_;
+    const quench_quantizer_table* table_;
+    quench_quantizer* quantizer_;
+    quench_quantizer_state* state_;
+    const quench_quantizer_gram* gram_ = nullptr;
+  };
+  Group begin(const quench_group_args& args);
+
+  const void* extension(const char* id) const;
+
+ private:
+  std::string id_;
+  std::string label_;
+  const quench_quantizer_table* table_ = nullptr;
+  quench_quantizer* quantizer_ = nullptr;
+  uint32_t needs_ = 0;
+};
+
+}  // namespace quench

@@ -1,0 +1,35 @@
+// Calling through a plugin's table: status codes become exceptions that name the plugin.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/plugin/description.hpp"
+#include "quench/abi/module.h"
+
+namespace quench {
+
+// "<kind> <id>", the start of every message about a plugin.
+std::string plugin_label(const PluginDescription& description);
+
+// Throws Error(status, "<label>: <message of error>"); a status that is none of QUENCH_* and a
+// missing or unterminated message are the plugin's faults and reported as such.
+[[noreturn]] void throw_status(const std::string& label, const char* function, quench_status status,
+                               const quench_error& error);
+
+// Calls function(args..., &error) and throws unless it returns QUENCH_OK.
+template <typename Function, typename... Args>
+void table_call(const std::string& label, const char* name, Function function, Args&&... args) {
+  quench_error error{sizeof(quench_error), 0, {}};
+  const quench_status status = function(std::forward<Args>(args)..., &error);
+  if (status != QUENCH_OK) {
+    throw_status(label, name, status, error);
+  }
+}
+
+// What is wrong with the table of an item of `kind`, or "": NULL, a struct_size smaller than the
+// host's table, a NULL slot that must not be. `kind` is one of plugin_kinds().
+std::string table_fault(const std::string& kind, const void* table);
+
+}  // namespace quench
