@@ -77,7 +77,7 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
     line += fmt::format(", {:.3g}/s, {} left", rate,
                         duration(static_cast<double>(total - done) / rate));
   }
-  fmt::print(stderr, terminal_ ? "\r\033[K{}" : "{}\n", line);
+  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   line_shown_ = terminal_;
 }

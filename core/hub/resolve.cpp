@@ -184,4 +184,9 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
   return {folder, parsed.repository, parsed.revision, commit, parsed.file};
 }
 
+std::vector<std::string> cached_revisions(const std::string& spec,
+                                          const HubEnvironment& environment) {
+  return cached_revisions(repository_folder(parse_hub_spec(spec), hub_cache_root(environment)));
+}
+
 }  // namespace quench

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/hub/environment.hpp"
 
@@ -33,5 +34,10 @@ struct ResolvedModel {
 // of the snapshot is checked by check_snapshot. Throws Error: INVALID_ARGUMENT (spec), NOT_FOUND
 // (with what is in the cache), DATA_LOSS (a damaged cache).
 ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment);
+
+// Names of the refs of hf://org/name that lie in the cache, sorted; they may hold slashes. Empty when the
+// repository is not there. Throws Error(INVALID_ARGUMENT) for a bad spec.
+std::vector<std::string> cached_revisions(const std::string& spec,
+                                          const HubEnvironment& environment);
 
 }  // namespace quench

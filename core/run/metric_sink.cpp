@@ -44,11 +44,11 @@ MetricSink::MetricSink() {
     }
     return QUENCH_OK;
   };
-  sink_.items = [](void* context, const char*, const double* values, uint64_t count,
+  sink_.items = [](void* context, const char*, const double* given, uint64_t count,
                    quench_error*) noexcept -> quench_status {
     MetricSink& sink = self(context);
     if (sink.items.empty()) {
-      sink.items.assign(values, values + count);
+      sink.items.assign(given, given + count);
     }
     return QUENCH_OK;
   };

@@ -33,6 +33,10 @@ nlohmann::json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
+nlohmann::json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+}
+
 // A loss in nats per token that is better when lower: what ΔQL is defined for.
 bool is_loss(const Record& record) {
   return record.unit == "nats/token" && record.direction == QUENCH_LOWER_IS_BETTER &&
@@ -93,12 +97,12 @@ class Runner {
   Record blank(const CheckpointCell& cell) const {
     Record record;
     record.checkpoint = {{"model", cell.model},
-                         {"revision", cell.revision.empty() ? nlohmann::json() : cell.revision},
-                         {"commit", commit_.empty() ? nlohmann::json() : commit_},
+                         {"revision", text_or_null(cell.revision)},
+                         {"commit", text_or_null(commit_)},
                          {"step", cell.step ? nlohmann::json(*cell.step) : nlohmann::json()},
                          {"tokens", cell.tokens ? nlohmann::json(*cell.tokens) : nlohmann::json()}};
     record.environment = {{"quench", kVersion},
-                          {"family", family_.empty() ? nlohmann::json() : family_},
+                          {"family", text_or_null(family_)},
                           {"dtype", dtype_text(experiment_.dtype)},
                           {"device", device_text(experiment_.device)},
                           {"seed", experiment_.seed},
