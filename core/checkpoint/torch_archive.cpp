@@ -120,9 +120,10 @@ void TorchArchive::add_tensors(const ZipArchive& archive, const std::string& fol
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(tensor.storage_elements, dtype_size(tensor.dtype), &bytes) ||
         bytes != member->size) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: its storage '{}' has {} bytes, {} {} elements need {}",
-           whose, printable(tensor.storage), member->size, tensor.storage_elements,
-           dtype_name(tensor.dtype), bytes);
+      fail(QUENCH_INVALID_ARGUMENT,
+           "{}: its storage '{}' has {} bytes, which is not {} {} elements", whose,
+           printable(tensor.storage), member->size, tensor.storage_elements,
+           dtype_name(tensor.dtype));
     }
     const uint64_t index = count();
     // Tensors without elements share nothing.

@@ -88,8 +88,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
  private:
-  // Line and column count from 1, columns in bytes; the place is where the lexer stands, which is
-  // the last character of the offending token.
+  // Line and column count from 1, columns in bytes; the place is where the lexer stands: the
+  // last character of the offending token, one more after a number.
   [[noreturn]] void refuse(const std::string& what) const {
     const size_t read =
         std::min<size_t>(static_cast<size_t>(furthest_ - text_.data()), text_.size());
