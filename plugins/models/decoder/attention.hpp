@@ -1,0 +1,21 @@
+// Causal self-attention over the rows of a batch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "models/decoder/batch.hpp"
+
+namespace quench::decoder {
+
+// softmax(q kᵀ / sqrt(D)) v, per head, of
+//   q [B,T,H,D], k and v [B,T,K,D] with K dividing H (each key head serves H/K query heads);
+// the innermost stride must be 1. Returns [B*T, H*D], contiguous.
+//
+// A token sees itself and the earlier tokens of its row that are in segment 0 or in its own
+// segment; nobody sees segment -1 (padding), which sees itself alone, so that its values, which
+// mean nothing, stay finite. Scores never exist as a [B,H,T,T] tensor; rows whose segments are not
+// plain consecutive documents cost one [T,T] mask at a time.
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                  const Batch& batch);
+
+}  // namespace quench::decoder

@@ -1,0 +1,35 @@
+// Reading a Hugging Face config.json: every key is either understood, known to be harmless, or
+// refused by name, so that no setting that changes the mathematics is overlooked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "quench/kit/host.hpp"
+
+namespace quench::decoder {
+
+// The key at the top level of `config`, or INVALID_ARGUMENT when absent or outside
+// [minimum, maximum].
+int64_t required_size(const kit::Json& config, const std::string& key, int64_t minimum,
+                      int64_t maximum);
+
+// The one value that the places (JSON pointers) which are present agree on, or nothing when none
+// is. INVALID_ARGUMENT names two that differ.
+std::optional<double> agreed_number(const kit::Json& config, std::span<const char* const> places);
+
+// Throws UNSUPPORTED naming the keys of the object at `at` that are neither in `understood` nor, at
+// the top level, known to be harmless. A null value says nothing and is let through.
+void refuse_unknown_keys(const kit::Json& config, const std::string& at,
+                         std::span<const std::string_view> understood);
+
+// Limits that no real model reaches; beyond them a config is damaged.
+inline constexpr int64_t kMaxBlocks = 1024;
+inline constexpr int64_t kMaxWidth = int64_t{1} << 18;
+inline constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
+inline constexpr int64_t kMaxPositions = int64_t{1} << 24;
+
+}  // namespace quench::decoder

@@ -1,0 +1,137 @@
+#include "models/decoder/decoder.hpp"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <c10/core/InferenceMode.h>
+
+#include <utility>
+
+#include "models/decoder/head.hpp"
+#include "quench/kit/host.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+at::ScalarType float_type(quench_dtype dtype) {
+  const at::ScalarType type = kit::scalar_type(dtype);
+  if (!c10::isFloatingType(type)) {
+    kit::fail(QUENCH_UNSUPPORTED, "a model in %s: wanted float64, float32, bfloat16 or float16",
+              kit::name_of(dtype).c_str());
+  }
+  return type;
+}
+
+kit::Source source_of(const quench_model_open_args& args) {
+  kit::expects(args.source != nullptr, "open: no tensor source");
+  kit::expects(args.flags == 0, "open: unknown flags");
+  return kit::Source(*args.source);
+}
+
+}  // namespace
+
+Decoder::Decoder(Architecture architecture, const quench_model_open_args& args)
+    : dtype_(float_type(args.dtype)),
+      device_(usable_device(args.device)),
+      weights_(std::move(architecture.weights), source_of(args), architecture.ignorable, dtype_,
+               device_),
+      embedding_(weights_.at(architecture.embedding)),
+      head_(weights_.at(architecture.head), at::Tensor()),
+      memory_(device_) {
+  for (BlockSpec& spec : architecture.blocks) {
+    const auto& plan = plans_.emplace_back(std::make_unique<BlockPlan>(std::move(spec), weights_));
+    auto& groups = linears_.emplace_back();
+    for (uint32_t g = 0; g < plan->info().group_count; ++g) {
+      const quench_group_info& group = plan->info().groups[g];
+      auto& linears = groups.emplace_back();
+      for (uint32_t l = 0; l < group.linear_count; ++l) {
+        const quench_linear_info& named = group.linears[l];
+        linears.emplace_back(weights_.at(named.weight),
+                             named.bias != nullptr ? weights_.at(named.bias) : at::Tensor());
+      }
+    }
+  }
+  info_ = {sizeof(quench_model_info),
+           static_cast<uint32_t>(plans_.size()),
+           architecture.width,
+           architecture.vocabulary,
+           architecture.max_positions,
+           args.dtype,
+           args.device};
+}
+
+quench_model_info Decoder::info() const {
+  return info_;
+}
+
+void Decoder::copy(const quench_tensor& from, const quench_tensor& to, void* stream) {
+  const c10::InferenceMode mode;
+  expect_default_stream(stream);
+  decoder::copy(from, to);
+}
+
+void Decoder::embed(const quench_embed_args& args) {
+  const c10::InferenceMode mode;
+  expect_default_stream(args.stream);
+  const Batch batch(args.batch, info_.max_positions);
+  batch.check_ids(info_.vocabulary);
+  at::Tensor h = borrow_rows(args.h, batch.tokens(), info_.width, info_.dtype, device_, "embed: h");
+  const at::Tensor ids = at::from_blob(const_cast<int32_t*>(batch.ids().data()), {batch.tokens()},
+                                       at::TensorOptions(at::kInt))
+                             .to(device_);
+  at::index_select_out(h, embedding_, 0, ids);
+}
+
+void Decoder::stage(const quench_stage_args& args) {
+  const c10::InferenceMode mode;
+  expect_default_stream(args.stream);
+  kit::check_cancelled();
+  kit::expects(args.block < info_.blocks, "stage: no such block");
+  const BlockPlan& plan = *plans_[args.block];
+  kit::expects(args.stage < plan.stage_count(), "stage: no such stage");
+  const Batch batch(args.batch, info_.max_positions);
+  run_stage(StageIo(args, plan, batch, device_), args.block, args.stage, batch);
+}
+
+void Decoder::token_nll(const quench_head_args& args) {
+  const c10::InferenceMode mode;
+  expect_default_stream(args.stream);
+  kit::expects(args.h != nullptr && args.h->dimensions == 2, "token_nll: h: wanted [N, width]");
+  const at::Tensor h =
+      borrow_rows(args.h, args.h->shape[0], info_.width, info_.dtype, device_, "token_nll: h");
+  decoder::token_nll(args, h, info_.vocabulary,
+                     [this](const at::Tensor& rows) { return head_(final_norm(rows)); });
+}
+
+void Decoder::logits(const quench_tensor& h, const quench_tensor& logits, void* stream) {
+  const c10::InferenceMode mode;
+  expect_default_stream(stream);
+  kit::expects(h.dimensions == 2, "logits: h: wanted [R, width]");
+  const int64_t rows = h.shape[0];
+  const at::Tensor from = borrow_rows(&h, rows, info_.width, info_.dtype, device_, "logits: h");
+  const at::Tensor to =
+      borrow_rows(&logits, rows, info_.vocabulary, info_.dtype, device_, "logits: logits");
+  head_.into(final_norm(from), to);
+}
+
+void Decoder::weight_get(const std::string& name, const quench_tensor& destination) {
+  const c10::InferenceMode mode;
+  weights_.get(name, destination);
+}
+
+void Decoder::weight_set(const std::string& name, const quench_tensor& value) {
+  const c10::InferenceMode mode;
+  weights_.set(name, value);
+}
+
+void Decoder::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
+                            const quench_linear_op* op) {
+  kit::expects(block < linears_.size() && group < linears_[block].size() &&
+                   linear < linears_[block][group].size(),
+               "set_linear_op: no such linear");
+  kit::expects(op == nullptr || op->apply != nullptr, "set_linear_op: an op without apply");
+  linears_[block][group][linear].set_op(op);
+}
+
+}  // namespace quench::decoder

@@ -1,0 +1,89 @@
+// A decoder language model but for what makes its family: a family says which weights there are,
+// which stages a block has, and what each stage computes.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/decoder/batch.hpp"
+#include "models/decoder/block_plan.hpp"
+#include "models/decoder/device.hpp"
+#include "models/decoder/linear.hpp"
+#include "models/decoder/stage_io.hpp"
+#include "models/decoder/weights.hpp"
+#include "quench/kit/model.hpp"
+
+namespace quench::decoder {
+
+// What a family says of one model, from its config alone.
+struct Architecture {
+  int64_t width;
+  int64_t vocabulary;
+  int64_t max_positions;
+  std::vector<WeightSpec> weights;  // in the order of the flat parameter vector
+  std::vector<BlockSpec> blocks;
+  std::string embedding;               // name of the token embedding [vocabulary, width]
+  std::string head;                    // name of the output head [vocabulary, width]
+  std::vector<std::string> ignorable;  // endings of names of buffers that old files have
+};
+
+class Decoder : public kit::Model {
+ public:
+  // Loads the weights. Throws what Weights and usable_device throw.
+  Decoder(Architecture architecture, const quench_model_open_args& args);
+
+  quench_model_info info() const final;
+  std::span<const quench_parameter_info> parameters() const final { return weights_.parameters(); }
+  const quench_block_info& block(uint32_t block) const final { return plans_[block]->info(); }
+  std::span<const quench_carry_info> carry(uint32_t block, uint32_t stage) const final {
+    return plans_[block]->carry(stage);
+  }
+
+  void* allocate(uint64_t bytes) final { return memory_.allocate(bytes); }
+  void release(void* memory) final { memory_.release(memory); }
+  void copy(const quench_tensor& from, const quench_tensor& to, void* stream) final;
+
+  void embed(const quench_embed_args& args) final;
+  void stage(const quench_stage_args& args) final;
+  void token_nll(const quench_head_args& args) final;
+  void logits(const quench_tensor& h, const quench_tensor& logits, void* stream) final;
+
+  void weight_get(const std::string& name, const quench_tensor& destination) final;
+  void weight_set(const std::string& name, const quench_tensor& value) final;
+  uint64_t weight_generation(const std::string& name) const final {
+    return weights_.generation(name);
+  }
+  void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
+                     const quench_linear_op* op) final;
+
+ protected:
+  // Fills every io.out from io.in, as the block's carries say. Runs without gradients.
+  virtual void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) = 0;
+  // Norm before the output head, [R, width] -> [R, width].
+  virtual at::Tensor final_norm(const at::Tensor& h) const = 0;
+
+  const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
+  // Linear `linear` of group `group`, in the order of the block's spec.
+  const Linear& linear(uint32_t block, uint32_t group, uint32_t linear = 0) const {
+    return linears_[block][group][linear];
+  }
+  at::ScalarType dtype() const { return dtype_; }
+  at::Device device() const { return device_; }
+
+ private:
+  quench_model_info info_{};
+  at::ScalarType dtype_;
+  at::Device device_;
+  Weights weights_;
+  at::Tensor embedding_;
+  Linear head_;
+  std::vector<std::unique_ptr<BlockPlan>> plans_;
+  std::vector<std::vector<std::vector<Linear>>> linears_;  // [block][group][linear]
+  DeviceMemory memory_;
+};
+
+}  // namespace quench::decoder

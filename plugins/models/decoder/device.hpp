@@ -1,0 +1,34 @@
+// Where a model computes: host memory or a CUDA device that libtorch knows.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <unordered_map>
+
+#include "quench/abi/kind/model.h"
+
+namespace quench::decoder {
+
+// Throws UNSUPPORTED when this process cannot compute on `device`.
+at::Device usable_device(quench_device device);
+
+// Throws UNSUPPORTED for a stream other than the default one.
+void expect_default_stream(const void* stream);
+
+// Memory for the tensors between stages, on one device.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(at::Device device) : device_(device) {}
+  // RESOURCE_EXHAUSTED says how many bytes were wanted.
+  void* allocate(uint64_t bytes);
+  void release(void* memory);
+
+ private:
+  at::Device device_;
+  std::unordered_map<void*, at::Tensor> blocks_;
+};
+
+// Between views of equal shape and dtype; returns when the bytes are there.
+void copy(const quench_tensor& from, const quench_tensor& to);
+
+}  // namespace quench::decoder

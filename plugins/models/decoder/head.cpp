@@ -1,0 +1,183 @@
+#include "models/decoder/head.hpp"
+
+#include <ATen/ops/amax.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/sum.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quench/kit/host.hpp"
+#include "quench/kit/tensor.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+constexpr int64_t kPanel = 16;  // rows whose exponentials exist at once: they stay in cache
+
+// "token 70" or, where the targets are [B,T], "row 1, column 6".
+std::string place(const quench_tensor& targets, int64_t token) {
+  if (targets.dimensions == 2 && targets.shape[1] > 0) {
+    return "row " + std::to_string(token / targets.shape[1]) + ", column " +
+           std::to_string(token % targets.shape[1]);
+  }
+  return "token " + std::to_string(token);
+}
+
+// Sum in float64 of each row of `values` [R, V]. Eight partial sums a row in a fixed order: the
+// same bits for any number of threads, which at::sum does not promise.
+template <typename T>
+void row_sums(const at::Tensor& values, double* sums) {
+  const auto* data = static_cast<const T*>(values.const_data_ptr());
+  const auto columns = static_cast<size_t>(values.size(1));
+  kit::parallel_for(static_cast<uint64_t>(values.size(0)), 2, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t row = begin; row < end; ++row) {
+      const T* at = data + row * columns;
+      double partial[8] = {};
+      size_t c = 0;
+      for (; c + 8 <= columns; c += 8) {
+        for (size_t lane = 0; lane < 8; ++lane) {
+          partial[lane] += static_cast<double>(at[c + lane]);
+        }
+      }
+      for (; c < columns; ++c) {
+        partial[c % 8] += static_cast<double>(at[c]);
+      }
+      sums[row] = ((partial[0] + partial[1]) + (partial[2] + partial[3])) +
+                  ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+    }
+  });
+}
+
+std::vector<double> sums_of(const at::Tensor& values) {
+  std::vector<double> sums(static_cast<size_t>(values.size(0)));
+  if (!values.is_cpu()) {
+    const at::Tensor summed = at::sum(values, {1}, false, at::kDouble).cpu();
+    std::copy_n(static_cast<const double*>(summed.const_data_ptr()), sums.size(), sums.begin());
+  } else if (values.scalar_type() == at::kDouble) {
+    row_sums<double>(values, sums.data());
+  } else {
+    row_sums<float>(values, sums.data());
+  }
+  return sums;
+}
+
+std::vector<double> doubles(const at::Tensor& values) {
+  const at::Tensor held = values.to(at::kDouble).cpu().contiguous();
+  const auto* data = static_cast<const double*>(held.const_data_ptr());
+  return {data, data + held.numel()};
+}
+
+// -log softmax(logits)[target] of the rows `tokens` of a batch.
+void score(const at::Tensor& logits, std::span<const int64_t> tokens,
+           std::span<const int32_t> targets, std::span<double> nll) {
+  const at::Tensor wide = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
+  const auto rows = static_cast<int64_t>(tokens.size());
+  at::Tensor buffer = at::empty({std::min(rows, kPanel), wide.size(1)}, wide.options());
+  for (int64_t first = 0; first < rows; first += kPanel) {
+    const int64_t count = std::min(kPanel, rows - first);
+    const at::Tensor panel = wide.narrow(0, first, count);
+    const at::Tensor peak = at::amax(panel, {1}, /*keepdim=*/true);
+    at::Tensor scaled = buffer.narrow(0, 0, count);
+    at::sub_out(scaled, panel, peak);
+    at::exp_out(scaled, scaled);
+    const std::vector<double> sums = sums_of(scaled);
+    const std::vector<double> peaks = doubles(peak);
+    std::vector<int64_t> chosen(static_cast<size_t>(count));
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      const int32_t target = targets[static_cast<size_t>(tokens[static_cast<size_t>(first) + i])];
+      chosen[i] = std::max<int64_t>(target, 0);
+    }
+    const at::Tensor picks =
+        at::from_blob(chosen.data(), {count, 1}, at::TensorOptions(at::kLong)).to(panel.device());
+    const std::vector<double> picked = doubles(panel.gather(1, picks));
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      const auto token = static_cast<size_t>(tokens[static_cast<size_t>(first) + i]);
+      nll[token] = targets[token] < 0 ? 0.0 : std::log(sums[i]) + (peaks[i] - picked[i]);
+    }
+  }
+}
+
+void store_argmax(const at::Tensor& logits, std::span<const int64_t> tokens,
+                  std::span<int32_t> argmax) {
+  const at::Tensor best = at::argmax(logits, 1).to(at::kInt).cpu();
+  const auto* ids = static_cast<const int32_t*>(best.const_data_ptr());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    argmax[static_cast<size_t>(tokens[i])] = ids[i];
+  }
+}
+
+void check_finite(const quench_tensor& targets, std::span<const int64_t> tokens,
+                  std::span<const double> nll) {
+  for (const int64_t token : tokens) {
+    const double loss = nll[static_cast<size_t>(token)];
+    if (!std::isfinite(loss)) {
+      kit::fail(QUENCH_NUMERICAL, "token_nll: %s: the loss is %f", place(targets, token).c_str(),
+                loss);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t rows_per_chunk(int64_t vocabulary) {
+  return std::clamp<int64_t>((int64_t{1} << 24) / vocabulary / 32 * 32, 32, 1024);
+}
+
+void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabulary,
+               const LogitsOf& logits_of) {
+  kit::expects(args.targets != nullptr && args.nll != nullptr, "token_nll: no targets or no nll");
+  const auto targets = kit::elements<int32_t>(*args.targets, "token_nll: targets");
+  const auto nll = kit::elements<double>(*args.nll, "token_nll: nll");
+  std::span<int32_t> argmax;
+  const auto count = static_cast<size_t>(h.size(0));
+  if (args.argmax != nullptr) {
+    argmax = kit::elements<int32_t>(*args.argmax, "token_nll: argmax");
+    kit::expects(argmax.size() == count, "token_nll: argmax: wanted one element a token");
+  }
+  kit::expects(targets.size() == count && nll.size() == count,
+               "token_nll: targets and nll: wanted one element a token");
+  std::vector<int64_t> tokens;  // those whose logits are needed
+  for (size_t i = 0; i < count; ++i) {
+    const auto token = static_cast<int64_t>(i);
+    if (targets[i] < -1 || targets[i] >= vocabulary) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "token_nll: %s: target %d, wanted -1..%lld",
+                place(*args.targets, token).c_str(), targets[i],
+                static_cast<long long>(vocabulary - 1));
+    }
+    nll[i] = 0.0;
+    if (targets[i] >= 0 || !argmax.empty()) {
+      tokens.push_back(token);
+    }
+  }
+  const auto chunk = static_cast<size_t>(rows_per_chunk(vocabulary));
+  for (size_t first = 0; first < tokens.size(); first += chunk) {
+    kit::check_cancelled();
+    const auto part = std::span(tokens).subspan(first, std::min(chunk, tokens.size() - first));
+    const auto length = static_cast<int64_t>(part.size());
+    const bool consecutive = part.back() - part.front() + 1 == length;
+    const at::Tensor rows =
+        consecutive
+            ? h.narrow(0, part.front(), length)
+            : at::index_select(h, 0,
+                               at::from_blob(part.data(), {length}, at::TensorOptions(at::kLong))
+                                   .to(h.device()));
+    const at::Tensor logits = logits_of(rows);
+    score(logits, part, targets, nll);
+    if (!argmax.empty()) {
+      store_argmax(logits, part, argmax);
+    }
+    check_finite(*args.targets, part, nll);
+  }
+}
+
+}  // namespace quench::decoder

@@ -1,0 +1,58 @@
+#include "models/decoder/rotary.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/pow.h>
+
+#include <bit>
+#include <utility>
+
+namespace quench::decoder {
+
+at::Tensor inverse_frequencies(int64_t dims, double theta) {
+  const at::Tensor exponent =
+      at::arange(0, dims, 2, at::TensorOptions(at::kFloat)).div_(static_cast<double>(dims));
+  return at::pow(theta, exponent).reciprocal_();
+}
+
+Rotary::Rotary(at::Tensor frequencies, double magnitude, at::ScalarType dtype, at::Device device)
+    : frequencies_(std::move(frequencies)), magnitude_(magnitude), dtype_(dtype), device_(device) {}
+
+Angles Rotary::compute(const at::Tensor& positions) const {
+  const at::Tensor angle = positions.to(at::kFloat).unsqueeze(1).mul(frequencies_.unsqueeze(0));
+  const auto convert = [this](const at::Tensor& value) {
+    return (magnitude_ == 1.0 ? value : value.mul(magnitude_)).to(dtype_).to(device_);
+  };
+  return {convert(angle.cos()), convert(angle.sin())};
+}
+
+Angles Rotary::angles(const Batch& batch) {
+  const int64_t half = frequencies_.size(0);
+  const int64_t length = batch.length();
+  if (!batch.positions().empty()) {
+    const at::Tensor positions = at::from_blob(const_cast<int32_t*>(batch.positions().data()),
+                                               {batch.tokens()}, at::TensorOptions(at::kInt));
+    const Angles own = compute(positions);
+    return {own.cos.view({batch.rows(), length, 1, half}),
+            own.sin.view({batch.rows(), length, 1, half})};
+  }
+  if (!table_.cos.defined() || table_.cos.size(0) < length) {
+    const auto grown = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length)));
+    table_ = compute(at::arange(grown, at::TensorOptions(at::kInt)));
+  }
+  return {table_.cos.narrow(0, 0, length).view({1, length, 1, half}),
+          table_.sin.narrow(0, 0, length).view({1, length, 1, half})};
+}
+
+void rotate(const at::Tensor& x, const Angles& angles) {
+  const int64_t half = angles.cos.size(3);
+  const at::Tensor low = x.narrow(3, 0, half);
+  const at::Tensor high = x.narrow(3, half, half);
+  // Each product is rounded on its own, as in the reference: no fused multiply-add.
+  const at::Tensor new_low = low.mul(angles.cos).sub_(high.mul(angles.sin));
+  const at::Tensor new_high = high.mul(angles.cos).add_(low.mul(angles.sin));
+  low.copy_(new_low);
+  high.copy_(new_high);
+}
+
+}  // namespace quench::decoder

@@ -1,0 +1,41 @@
+// Rotary position embeddings (Su et al. 2021), in the rotate-half layout of Hugging Face.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "models/decoder/batch.hpp"
+
+namespace quench::decoder {
+
+// theta^(-2i/dims) for i < dims/2, float32 [dims/2], computed in float32 as the reference does.
+at::Tensor inverse_frequencies(int64_t dims, double theta);
+
+// Cosines and sines of the angles of one batch, [B or 1, T, 1, dims/2].
+struct Angles {
+  at::Tensor cos;
+  at::Tensor sin;
+};
+
+// Angles, cosines and sines are computed in float32 whatever the model's dtype, then converted to
+// it: they are part of what the model was trained with. Positions 0..T-1 come from a table.
+class Rotary {
+ public:
+  // `frequencies` float32 [dims/2] on the CPU; cosines and sines are multiplied by `magnitude`.
+  Rotary(at::Tensor frequencies, double magnitude, at::ScalarType dtype, at::Device device);
+
+  Angles angles(const Batch& batch);
+
+ private:
+  Angles compute(const at::Tensor& positions) const;  // int32 [n] -> [n, dims/2]
+
+  at::Tensor frequencies_;
+  double magnitude_;
+  at::ScalarType dtype_;
+  at::Device device_;
+  Angles table_;  // of positions 0..n-1; grows
+};
+
+// Rotates, in place, the first 2*(dims/2) elements of each head of x [B,T,H,D].
+void rotate(const at::Tensor& x, const Angles& angles);
+
+}  // namespace quench::decoder

@@ -1,0 +1,121 @@
+#include "models/decoder/weights.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include <utility>
+
+#include "models/decoder/weight_inventory.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+constexpr uint64_t kChunk = uint64_t{1} << 20;  // elements read at once
+
+bool is_float(quench_dtype dtype) {
+  return kit::same(dtype, kit::kFloat64) || kit::same(dtype, kit::kFloat32) ||
+         kit::same(dtype, kit::kFloat16) || kit::same(dtype, kit::kBFloat16);
+}
+
+void read_tensor(const kit::Source& source, uint64_t index, const at::Tensor& to) {
+  const quench_tensor_info info = source.info(index);
+  const auto count = static_cast<uint64_t>(to.numel());
+  const at::ScalarType stored = kit::scalar_type(info.dtype);
+  const bool direct = stored == to.scalar_type() && to.is_cpu();
+  const at::Tensor flat = to.view({-1});
+  const at::Tensor staging = direct ? flat
+                                    : at::empty({static_cast<int64_t>(std::min(count, kChunk))},
+                                                at::TensorOptions(stored));
+  for (uint64_t first = 0; first < count; first += kChunk) {
+    kit::check_cancelled();
+    const uint64_t part = std::min(kChunk, count - first);
+    auto* into = static_cast<char*>(staging.data_ptr());
+    source.read(index, first, part, direct ? into + first * flat.element_size() : into);
+    if (!direct) {
+      const auto length = static_cast<int64_t>(part);
+      convert(staging.narrow(0, 0, length), flat.narrow(0, static_cast<int64_t>(first), length));
+    }
+  }
+}
+
+void check_value(const std::string& name, const quench_tensor& value, const at::Tensor& weight) {
+  const auto shape = kit::shape_of(value);
+  if (!std::equal(shape.begin(), shape.end(), weight.sizes().begin(), weight.sizes().end())) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: shape %s, wanted %s", name.c_str(),
+              kit::shape_text(shape).c_str(),
+              kit::shape_text({weight.sizes().data(), weight.sizes().size()}).c_str());
+  }
+  if (!is_float(value.dtype)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: dtype %s, wanted a float dtype", name.c_str(),
+              kit::name_of(value.dtype).c_str());
+  }
+}
+
+}  // namespace
+
+void convert(const at::Tensor& from, const at::Tensor& to) {
+  const at::ScalarType type = to.scalar_type();
+  const bool narrow = type == at::kHalf || type == at::kBFloat16;
+  if (from.scalar_type() != at::kDouble || !narrow) {
+    to.copy_(from);
+    return;
+  }
+  const at::Tensor values = from.cpu().contiguous();
+  const at::Tensor rounded = at::empty(values.sizes(), at::TensorOptions(type));
+  const auto* in = static_cast<const double*>(values.const_data_ptr());
+  auto* out = static_cast<uint16_t*>(rounded.data_ptr());
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    out[i] = type == at::kHalf ? kit::to_half(in[i]) : kit::to_bfloat(in[i]);
+  }
+  to.copy_(rounded);
+}
+
+Weights::Weights(std::vector<WeightSpec> specs, const kit::Source& source,
+                 std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device)
+    : specs_(std::move(specs)), alias_pointers_(specs_.size()), generations_(specs_.size(), 0) {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    indices_.emplace(specs_[i].name, i);
+    for (const std::string& alias : specs_[i].aliases) {
+      indices_.emplace(alias, i);
+      alias_pointers_[i].push_back(alias.c_str());
+    }
+  }
+  const std::vector<uint64_t> places = take_inventory(source, specs_, indices_, ignorable);
+  uint64_t offset = 0;
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    const WeightSpec& spec = specs_[i];
+    tensors_.push_back(device.is_cpu()
+                           ? kit::host_empty(spec.shape, dtype)
+                           : at::empty(spec.shape, at::TensorOptions(dtype).device(device)));
+    read_tensor(source, places[i], tensors_[i]);
+    infos_.push_back({sizeof(quench_parameter_info), spec.role, spec.name.c_str(),
+                      static_cast<int32_t>(spec.shape.size()), spec.shape.data(), offset,
+                      static_cast<uint32_t>(spec.aliases.size()), alias_pointers_[i].data()});
+    offset += static_cast<uint64_t>(tensors_[i].numel());
+  }
+}
+
+size_t Weights::index_of(const std::string& name) const {
+  const auto found = indices_.find(name);
+  if (found == indices_.end()) {
+    kit::fail(QUENCH_NOT_FOUND, "no parameter is called %.200s", name.c_str());
+  }
+  return found->second;
+}
+
+void Weights::get(const std::string& name, const quench_tensor& destination) const {
+  const at::Tensor& weight = at(name);
+  check_value(name, destination, weight);
+  convert(weight, kit::borrow(destination));
+}
+
+void Weights::set(const std::string& name, const quench_tensor& value) {
+  const size_t index = index_of(name);
+  check_value(name, value, tensors_[index]);
+  convert(kit::borrow(value), tensors_[index]);
+  ++generations_[index];
+}
+
+}  // namespace quench::decoder
