@@ -1,0 +1,105 @@
+// Attention against plain loops, and that it never builds all scores at once.
+#include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/arange.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "models/decoder/attention.hpp"
+#include "quench/kit/scalar.hpp"
+#include "tests/plugins/models/comparison.hpp"
+#include "tests/support/test_host.hpp"
+
+namespace quench::test {
+
+namespace {
+
+const InstalledHost host;
+
+at::Tensor wave(int64_t heads, double step) {
+  return at::arange(2 * 7 * heads * 4, at::TensorOptions(at::kDouble))
+      .mul(step)
+      .sin()
+      .view({2, 7, heads, 4});
+}
+
+// The rule of quench_batch, word for word; padding sees itself.
+bool sees(const std::vector<int32_t>& segments, int64_t row, int64_t query, int64_t key) {
+  const auto segment = [&](int64_t t) {
+    return segments.empty() ? 0 : segments[static_cast<size_t>(row * 7 + t)];
+  };
+  if (query == key) {
+    return true;
+  }
+  return key < query && segment(query) >= 0 && segment(key) >= 0 &&
+         (segment(key) == 0 || segment(key) == segment(query));
+}
+
+std::vector<double> by_loops(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             const std::vector<int32_t>& segments) {
+  const int64_t heads = q.size(2);
+  const int64_t share = heads / k.size(2);
+  const auto at = [](const at::Tensor& x, int64_t b, int64_t t, int64_t h, int64_t d) {
+    return x.const_data_ptr<double>()[((b * 7 + t) * x.size(2) + h) * 4 + d];
+  };
+  std::vector<double> out;
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t t = 0; t < 7; ++t) {
+      for (int64_t h = 0; h < heads; ++h) {
+        double sums[4] = {};
+        double total = 0.0;
+        for (int64_t s = 0; s < 7; ++s) {
+          if (sees(segments, b, t, s)) {
+            double score = 0.0;
+            for (int64_t d = 0; d < 4; ++d) {
+              score += at(q, b, t, h, d) * at(k, b, s, h / share, d) / 2.0;
+            }
+            total += std::exp(score);
+            for (int64_t d = 0; d < 4; ++d) {
+              sums[d] += std::exp(score) * at(v, b, s, h / share, d);
+            }
+          }
+        }
+        for (const double sum : sums) {
+          out.push_back(sum / total);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("attention: every segment rule is that of plain loops", "[models][decoder]") {
+  const int64_t key_heads = GENERATE(6, 2, 1);
+  const std::vector<int32_t> segments =
+      GENERATE(std::vector<int32_t>{}, std::vector<int32_t>(14, 0), std::vector<int32_t>(14, 3),
+               std::vector<int32_t>{1, 1, 1, 2, 2, 2, 2, 5, 4, 3, 2, 1, 6, 0},
+               std::vector<int32_t>{0, 0, 1, 1, 2, 2, 3, 0, 0, 0, 0, 0, 0, 1},
+               std::vector<int32_t>{-1, -1, 1, 1, 1, 1, -1, 1, 2, 1, 2, 0, 1, 2});
+  const at::Tensor q = wave(6, 0.7);
+  const at::Tensor k = wave(key_heads, 1.1);
+  const at::Tensor v = wave(key_heads, 1.9);
+  std::vector<int32_t> ids(14, 0);
+  const int64_t shape[] = {2, 7};
+  const quench_device cpu = {QUENCH_DEVICE_CPU, 0};
+  const quench_tensor tokens = {ids.data(), cpu, 2, kit::kInt32, shape, nullptr, 0};
+  const quench_tensor marks = {
+      const_cast<int32_t*>(segments.data()), cpu, 2, kit::kInt32, shape, nullptr, 0};
+  const quench_batch batch = {sizeof batch, 0, &tokens, nullptr,
+                              segments.empty() ? nullptr : &marks};
+  const at::Tensor out = decoder::attend(q, k, v, decoder::Batch(&batch, 7));
+  CHECK(out.sizes() == at::IntArrayRef({14, 24}));
+  CHECK(distance(doubles(out), by_loops(q, k, v, segments)) < 1e-13);
+}
+
+TEST_CASE("attention: libtorch uses its fused kernel in every dtype", "[models][decoder]") {
+  const at::ScalarType type = GENERATE(at::kDouble, at::kFloat, at::kBFloat16, at::kHalf);
+  const at::Tensor q = wave(6, 0.7).to(type).transpose(1, 2);
+  CHECK(at::_fused_sdp_choice(q, q, q, std::nullopt, 0.0, true) ==
+        static_cast<int64_t>(sdp::SDPBackend::flash_attention));
+}
+
+}  // namespace quench::test

@@ -1,0 +1,223 @@
+#include "tests/plugins/models/model_driver.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "quench/kit/torch.hpp"
+
+namespace quench::test {
+
+namespace {
+
+// Calls `function(..., &error)` and throws what it reports.
+template <typename Function>
+void checked(Function&& function) {
+  quench_error error{sizeof error, 0, {}};
+  kit::check(function(&error), error);
+}
+
+// A quench_batch and the views it points to.
+class BatchView {
+ public:
+  explicit BatchView(const Tokens& tokens) : shape_{tokens.rows, tokens.length} {
+    ids_ = view(tokens.ids);
+    batch_ = {sizeof batch_, 0, &ids_, nullptr, nullptr};
+    if (!tokens.positions.empty()) {
+      positions_ = view(tokens.positions);
+      batch_.positions = &positions_;
+    }
+    if (!tokens.segments.empty()) {
+      segments_ = view(tokens.segments);
+      batch_.segments = &segments_;
+    }
+  }
+  BatchView(const BatchView&) = delete;
+  BatchView& operator=(const BatchView&) = delete;
+  const quench_batch* get() const { return &batch_; }
+
+ private:
+  quench_tensor view(const std::vector<int32_t>& values) const {
+    return {const_cast<int32_t*>(values.data()),
+            {QUENCH_DEVICE_CPU, 0},
+            2,
+            kit::kInt32,
+            shape_,
+            nullptr,
+            0};
+  }
+  int64_t shape_[2];
+  quench_tensor ids_{};
+  quench_tensor positions_{};
+  quench_tensor segments_{};
+  quench_batch batch_{};
+};
+
+}  // namespace
+
+const quench_model_table& linked_model() {
+  return *static_cast<const quench_model_table*>(quench_module_v1()->items[0]->table);
+}
+
+ModelDriver::ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
+                         quench_device device)
+    : table_(&linked_model()) {
+  const quench_model_open_args args = {
+      sizeof args, 0, source.source(), config.data(), config.size(), device, dtype};
+  checked([&](quench_error* error) { return table_->open(&args, &model_, error); });
+}
+
+ModelDriver::~ModelDriver() {
+  table_->close(model_);
+}
+
+quench_model_info ModelDriver::info() const {
+  quench_model_info found{};
+  found.struct_size = sizeof found;
+  checked([&](quench_error* error) { return table_->info(model_, &found, error); });
+  return found;
+}
+
+const quench_block_info& ModelDriver::block(uint32_t block) const {
+  const quench_block_info* found = nullptr;
+  checked([&](quench_error* error) { return table_->block(model_, block, &found, error); });
+  return *found;
+}
+
+at::Tensor ModelDriver::embed(const Tokens& tokens) {
+  const BatchView batch(tokens);
+  const at::Tensor h =
+      kit::host_empty({tokens.rows * tokens.length, info().width}, kit::scalar_type(info().dtype));
+  const quench_tensor view = kit::view_of(h);
+  const quench_embed_args args = {sizeof args, 0, batch.get(), &view, nullptr};
+  checked([&](quench_error* error) { return table_->embed(model_, &args, error); });
+  return h;
+}
+
+at::Tensor ModelDriver::run_block(uint32_t index, const Tokens& tokens, const at::Tensor& h,
+                                  Storage storage) {
+  const BatchView batch(tokens);
+  std::vector<at::Tensor> carried = {h};
+  std::vector<std::string> names = {"h"};
+  for (uint32_t stage = 0; stage < block(index).stage_count; ++stage) {
+    const quench_carry_info* wanted = nullptr;
+    uint32_t count = 0;
+    checked([&](quench_error* error) {
+      return table_->carry(model_, index, stage + 1, &wanted, &count, error);
+    });
+    std::vector<at::Tensor> next;
+    std::vector<std::string> next_names;
+    for (uint32_t i = 0; i < count; ++i) {
+      const int64_t rows = tokens.rows * tokens.length * wanted[i].rows_per_token;
+      next_names.emplace_back(wanted[i].name);
+      const auto same = std::find(names.begin(), names.end(), next_names.back());
+      const size_t place = static_cast<size_t>(same - names.begin());
+      const bool reuse = storage == Storage::kShared && same != names.end() &&
+                         carried[place].size(1) == wanted[i].width;
+      next.push_back(
+          reuse ? carried[place]
+                : kit::host_empty({rows, wanted[i].width}, kit::scalar_type(wanted[i].dtype)));
+    }
+    std::vector<quench_tensor> in;
+    std::vector<quench_tensor> out;
+    std::transform(carried.begin(), carried.end(), std::back_inserter(in), kit::view_of);
+    std::transform(next.begin(), next.end(), std::back_inserter(out), kit::view_of);
+    const quench_stage_args args = {
+        sizeof args, 0,         index,      stage,  batch.get(), static_cast<uint32_t>(in.size()),
+        count,       in.data(), out.data(), nullptr};
+    checked([&](quench_error* error) { return table_->stage(model_, &args, error); });
+    carried = next;
+    names = next_names;
+  }
+  return carried[0];
+}
+
+at::Tensor ModelDriver::forward(const Tokens& tokens, Storage storage,
+                                std::vector<at::Tensor>* outputs) {
+  at::Tensor h = embed(tokens);
+  for (uint32_t i = 0; i < info().blocks; ++i) {
+    h = run_block(i, tokens, h, storage);
+    if (outputs != nullptr) {
+      outputs->push_back(h.clone());
+    }
+  }
+  return h;
+}
+
+at::Tensor ModelDriver::logits(const at::Tensor& h) {
+  const at::Tensor made = kit::host_empty({h.size(0), info().vocabulary}, h.scalar_type());
+  const quench_tensor from = kit::view_of(h);
+  const quench_tensor to = kit::view_of(made);
+  checked([&](quench_error* error) { return table_->logits(model_, &from, &to, nullptr, error); });
+  return made;
+}
+
+std::vector<double> ModelDriver::nll(const at::Tensor& h, std::vector<int32_t> targets,
+                                     std::vector<int32_t>* argmax) {
+  const auto count = static_cast<int64_t>(targets.size());
+  std::vector<double> losses(targets.size());
+  const quench_device cpu = {QUENCH_DEVICE_CPU, 0};
+  const quench_tensor from = kit::view_of(h);
+  const quench_tensor wanted = {targets.data(), cpu, 1, kit::kInt32, &count, nullptr, 0};
+  const quench_tensor nll = {losses.data(), cpu, 1, kit::kFloat64, &count, nullptr, 0};
+  quench_tensor best{};
+  if (argmax != nullptr) {
+    argmax->resize(targets.size());
+    best = {argmax->data(), cpu, 1, kit::kInt32, &count, nullptr, 0};
+  }
+  const quench_head_args args = {
+      sizeof args, 0, &from, &wanted, &nll, argmax != nullptr ? &best : nullptr, nullptr};
+  checked([&](quench_error* error) { return table_->token_nll(model_, &args, error); });
+  return losses;
+}
+
+std::vector<double> ModelDriver::next_id_nll(const Tokens& tokens) {
+  std::vector<int32_t> targets(tokens.ids.begin() + 1, tokens.ids.end());
+  targets.push_back(-1);
+  for (int64_t row = 1; row <= tokens.rows; ++row) {
+    targets[static_cast<size_t>(row * tokens.length - 1)] = -1;
+  }
+  return nll(forward(tokens), targets);
+}
+
+at::Tensor ModelDriver::weight(const std::string& name, at::ScalarType type) {
+  const quench_parameter_info* infos = nullptr;
+  uint64_t count = 0;
+  checked([&](quench_error* error) { return table_->parameters(model_, &infos, &count, error); });
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto named = [&](const char* alias) { return name == alias; };
+    if (named(infos[i].name) ||
+        std::any_of(infos[i].aliases, infos[i].aliases + infos[i].alias_count, named)) {
+      const at::Tensor value =
+          kit::host_empty({infos[i].shape, static_cast<size_t>(infos[i].dimensions)}, type);
+      const quench_tensor view = kit::view_of(value);
+      checked([&](quench_error* error) {
+        return table_->weight_get(model_, name.c_str(), &view, error);
+      });
+      return value;
+    }
+  }
+  kit::fail(QUENCH_NOT_FOUND, "%s", name.c_str());
+}
+
+void ModelDriver::set_weight(const std::string& name, const at::Tensor& value) {
+  const quench_tensor view = kit::view_of(value);
+  checked(
+      [&](quench_error* error) { return table_->weight_set(model_, name.c_str(), &view, error); });
+}
+
+uint64_t ModelDriver::generation(const std::string& name) const {
+  uint64_t found = 0;
+  checked([&](quench_error* error) {
+    return table_->weight_generation(model_, name.c_str(), &found, error);
+  });
+  return found;
+}
+
+void ModelDriver::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
+                                const quench_linear_op* op) {
+  checked([&](quench_error* error) {
+    return table_->set_linear_op(model_, block, group, linear, op, error);
+  });
+}
+
+}  // namespace quench::test

@@ -1,0 +1,71 @@
+// Drives a model family through its table, as the host does.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/model.h"
+#include "quench/abi/module.h"
+#include "tests/plugins/models/comparison.hpp"
+#include "tests/support/memory_source.hpp"
+
+namespace quench::test {
+
+// B rows of T ids; positions and segments may be empty.
+struct Tokens {
+  int64_t rows;
+  int64_t length;
+  std::vector<int32_t> ids;
+  std::vector<int32_t> positions = {};
+  std::vector<int32_t> segments = {};
+};
+
+// Whether the host gives a stage the same memory for tensors of the same name, where sizes allow.
+enum class Storage { kSeparate, kShared };
+
+// An open model. Every method throws kit::Error with the status of a call that fails. Tensors lie
+// in the host's memory, in the model's dtype unless a comment says otherwise.
+class ModelDriver {
+ public:
+  ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
+              quench_device device = {QUENCH_DEVICE_CPU, 0});
+  ~ModelDriver();
+  ModelDriver(const ModelDriver&) = delete;
+  ModelDriver& operator=(const ModelDriver&) = delete;
+
+  quench_model* get() const { return model_; }
+  const quench_model_table& table() const { return *table_; }
+  quench_model_info info() const;
+  const quench_block_info& block(uint32_t block) const;
+
+  at::Tensor embed(const Tokens& tokens);
+  // One block: h -> h.
+  at::Tensor run_block(uint32_t block, const Tokens& tokens, const at::Tensor& h,
+                       Storage storage = Storage::kSeparate);
+  // All blocks: the residual stream [N, width]; `outputs` receives the output of each block.
+  at::Tensor forward(const Tokens& tokens, Storage storage = Storage::kSeparate,
+                     std::vector<at::Tensor>* outputs = nullptr);
+
+  at::Tensor logits(const at::Tensor& h);
+  std::vector<double> nll(const at::Tensor& h, std::vector<int32_t> targets,
+                          std::vector<int32_t>* argmax = nullptr);
+  // Loss of each next id within the rows, -1 at the end of each row.
+  std::vector<double> next_id_nll(const Tokens& tokens);
+
+  at::Tensor weight(const std::string& name, at::ScalarType type);
+  void set_weight(const std::string& name, const at::Tensor& value);
+  uint64_t generation(const std::string& name) const;
+  void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
+
+ private:
+  const quench_model_table* table_;
+  quench_model* model_ = nullptr;
+};
+
+// The table of the one model family that is linked into this test.
+const quench_model_table& linked_model();
+
+}  // namespace quench::test
