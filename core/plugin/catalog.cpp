@@ -1,0 +1,279 @@
+#include "core/plugin/catalog.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/library.hpp"
+#include "core/plugin/links.hpp"
+#include "core/plugin/module_reader.hpp"
+#include "core/plugin/probe.hpp"
+#include "core/plugin/probe_cache.hpp"
+#include "core/plugin/table_call.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The modules of this process; load order for the shutdown.
+struct Live {
+  std::mutex mutex;
+  std::map<fs::path, std::pair<const quench_module*, std::vector<PluginDescription>>> modules;
+  std::vector<const quench_module*> order;
+};
+
+Live& live() {
+  static auto* state = new Live;  // outlives static destructors
+  return *state;
+}
+
+// Before the first library that may bring an OpenMP runtime: its team is the run's thread budget,
+// and idle members sleep instead of spinning against the host's own tasks.
+void prepare_openmp() {
+  setenv("OMP_NUM_THREADS", std::to_string(HostServices::instance().threads()).c_str(), 1);
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+
+void check_bytes(const PluginDescription& description, const std::string& sha256) {
+  if (sha256 != description.sha256) {
+    fail(QUENCH_DATA_LOSS,
+         "{}: {} is not the file that was probed (sha256 {} then, {} now); run the command again",
+         plugin_label(description), description.library.string(), description.sha256.substr(0, 12),
+         sha256.substr(0, 12));
+  }
+}
+
+void check_links(const PluginDescription& description) {
+  std::vector<LinkedLibrary> wanted = bundled_libraries(description.library);
+  wanted.insert(wanted.end(), description.links.begin(), description.links.end());
+  if (const std::string conflict = link_conflict(wanted, loaded_libraries()); !conflict.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: {}: {}", plugin_label(description),
+         description.library.string(), conflict);
+  }
+}
+
+// Loads, initializes and remembers the module of a library.
+const quench_module* bring_up(const PluginDescription& description) {
+  Live& state = live();
+  if (state.modules.empty()) {
+    prepare_openmp();
+  }
+  const FileHash before = hash_file(description.library);
+  check_bytes(description, before.sha256);
+  check_links(description);
+  const std::string where = plugin_label(description) + ": " + description.library.string();
+  try {
+    const quench_module* module = open_library(description.library);
+    // The linker opened the file by name; what it found there must still be what was hashed.
+    if (stamp_of(description.library) != before.stamp) {
+      fail(QUENCH_DATA_LOSS, "was replaced while it was loaded");
+    }
+    std::vector<PluginDescription> items = read_module(*module);
+    quench_error error{sizeof(quench_error), 0, {}};
+    const quench_status status =
+        module->init(HostServices::instance().host_for(module->id), &error);
+    if (status != QUENCH_OK) {
+      throw_status("init", "init", status, error);
+    }
+    state.modules.emplace(description.library, std::pair(module, std::move(items)));
+    state.order.push_back(module);
+    return module;
+  } catch (const Error& failure) {
+    fail(failure.code(), "{}: {}", where, failure.what());
+  }
+}
+
+auto sort_key(const PluginDescription& item) {
+  return std::tie(item.kind, item.id);
+}
+
+}  // namespace
+
+Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
+  std::vector<fs::path> libraries;  // canonical, in order of precedence
+  std::set<fs::path> seen;
+  const auto accept = [&](const fs::path& folder) {
+    const std::string fault = folder_fault(folder);
+    if (!fault.empty()) {
+      rejected_.push_back({folder, fault});
+    }
+    return fault.empty();
+  };
+  for (const fs::path& folder : options_.search_path) {
+    if (!accept(folder)) {
+      continue;
+    }
+    std::set<fs::path> refused_folders;
+    for (const fs::path& found : libraries_in(folder)) {
+      std::error_code error;
+      const fs::path library = fs::canonical(found, error);
+      if (error) {
+        rejected_.push_back({found, error.message()});
+        continue;
+      }
+      const fs::path holder = library.parent_path();
+      if (refused_folders.contains(holder) || !seen.insert(library).second) {
+        continue;
+      }
+      if (holder != folder && !accept(holder)) {
+        refused_folders.insert(holder);
+        continue;
+      }
+      if ((fs::status(library, error).permissions() & fs::perms::others_write) != fs::perms::none) {
+        rejected_.push_back({library, "the file is writable by everyone"});
+        continue;
+      }
+      libraries.push_back(library);
+    }
+  }
+
+  ProbeCache cache(options_.cache_dir);
+  std::vector<fs::path> unknown;
+  std::vector<FileHash> hashes;
+  for (const fs::path& library : libraries) {
+    try {
+      const ProbeEntry* entry = cache.find(library);
+      if (entry != nullptr && entry->stamp == stamp_of(library)) {
+        continue;
+      }
+      FileHash hash = hash_file(library);
+      if (entry != nullptr && entry->sha256 == hash.sha256) {
+        ProbeEntry same = *entry;
+        same.stamp = hash.stamp;
+        cache.store(library, std::move(same));
+        continue;
+      }
+      unknown.push_back(library);
+      hashes.push_back(std::move(hash));
+    } catch (const Error& failure) {
+      rejected_.push_back({library, failure.what()});
+    }
+  }
+  probe_count_ = unknown.size();
+  std::vector<ProbeResult> results =
+      probe_libraries(unknown, {options_.self, options_.probe_seconds, false});
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    for (PluginDescription& item : results[i].items) {
+      item.sha256 = hashes[i].sha256;
+    }
+    cache.store(unknown[i], {hashes[i].stamp, hashes[i].sha256, std::move(results[i].rejected),
+                             std::move(results[i].items)});
+  }
+  cache.save();
+  for (const fs::path& library : libraries) {
+    if (const ProbeEntry* entry = cache.find(library); entry == nullptr) {
+      continue;  // rejected above
+    } else if (!entry->rejected.empty()) {
+      rejected_.push_back({library, entry->rejected});
+    } else {
+      add_library(entry->items);
+    }
+  }
+  std::sort(items_.begin(), items_.end(),
+            [](const auto& a, const auto& b) { return sort_key(a) < sort_key(b); });
+}
+
+void Catalog::add_library(std::vector<PluginDescription> found) {
+  for (PluginDescription& item : found) {
+    if (const PluginDescription* first = find(item.kind, item.id); first != nullptr) {
+      shadowed_.push_back({std::move(item), first->library});
+    } else {
+      items_.push_back(std::move(item));
+    }
+  }
+}
+
+const PluginDescription* Catalog::find(const std::string& kind, const std::string& id) const {
+  for (const PluginDescription& item : items_) {
+    if (item.kind == kind && item.id == id) {
+      return &item;
+    }
+  }
+  return nullptr;
+}
+
+const PluginDescription& Catalog::require(const std::string& kind, const std::string& id) const {
+  if (const PluginDescription* found = find(kind, id); found != nullptr) {
+    return *found;
+  }
+  std::vector<std::string> ids;
+  for (const PluginDescription* item : of_kind(kind)) {
+    ids.push_back(item->id);
+  }
+  std::string message = fmt::format("no {} is called {}", kind, printable(id));
+  if (const std::string near = nearest(id, ids); !near.empty()) {
+    message += fmt::format("; did you mean {}?", near);
+  } else if (!ids.empty()) {
+    message += fmt::format("; there are {}", fmt::join(ids, ", "));
+  }
+  for (const Rejected& rejected : rejected_) {
+    if (rejected.library.stem() == id) {
+      message += fmt::format("; {} was rejected: {}", rejected.library.string(), rejected.reason);
+    }
+  }
+  std::vector<std::string> folders;
+  for (const fs::path& folder : options_.search_path) {
+    folders.push_back(folder.string());
+  }
+  fail(QUENCH_NOT_FOUND, "{}; looked in {}", message, fmt::join(folders, ", "));
+}
+
+std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) const {
+  std::vector<const PluginDescription*> found;
+  for (const PluginDescription& item : items_) {
+    if (item.kind == kind) {
+      found.push_back(&item);
+    }
+  }
+  return found;
+}
+
+const quench_item& Catalog::load(const PluginDescription& description) {
+  Live& state = live();
+  const std::lock_guard lock(state.mutex);
+  const auto known = state.modules.find(description.library);
+  const quench_module* module =
+      known != state.modules.end() ? known->second.first : bring_up(description);
+  const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind == description.kind && items[i].id == description.id) {
+      if (description_to_json(items[i]) != description_to_json(description)) {
+        fail(QUENCH_DATA_LOSS, "{}: {} describes it differently than when it was probed",
+             plugin_label(description), description.library.string());
+      }
+      return *module->items[i];
+    }
+  }
+  fail(QUENCH_DATA_LOSS, "{}: {} does not offer it any more", plugin_label(description),
+       description.library.string());
+}
+
+void forget_probes(const fs::path& cache_dir) {
+  std::error_code error;
+  fs::remove(ProbeCache::file_in(cache_dir), error);
+  if (error) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: {}", ProbeCache::file_in(cache_dir).string(),
+         error.message());
+  }
+}
+
+void shutdown_plugins() {
+  Live& state = live();
+  const std::lock_guard lock(state.mutex);
+  for (; !state.order.empty(); state.order.pop_back()) {
+    if (state.order.back()->shutdown != nullptr) {
+      state.order.back()->shutdown();
+    }
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,78 @@
+#include "core/plugin/corpus_handle.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/plugin/instance.hpp"
+
+namespace quench {
+
+namespace {
+
+// 1 text, 2 ids, 3 record; 0 when not exactly one of them is set.
+int form_of(const quench_document& document) {
+  const int text = document.text != nullptr ? 1 : 0;
+  const int ids = document.ids != nullptr ? 1 : 0;
+  const int record = document.record != nullptr ? 1 : 0;
+  return text + ids + record == 1 ? text + 2 * ids + 3 * record : 0;
+}
+
+}  // namespace
+
+CorpusHandle::CorpusHandle(Catalog& catalog, const PluginDescription& description,
+                           const nlohmann::json& parameters)
+    : id_(description.id),
+      label_(plugin_label(description)),
+      table_(load_table<quench_corpus_table>(catalog, description)),
+      corpus_(create_instance(label_, "open", table_->open, parameters)) {}
+
+CorpusHandle::~CorpusHandle() {
+  if (corpus_ != nullptr) {
+    table_->close(corpus_);
+  }
+}
+
+CorpusHandle::CorpusHandle(CorpusHandle&& other) noexcept
+    : id_(std::move(other.id_)),
+      label_(std::move(other.label_)),
+      table_(other.table_),
+      corpus_(std::exchange(other.corpus_, nullptr)),
+      form_(other.form_) {}
+
+bool CorpusHandle::next(quench_document& document) {
+  document = {};
+  document.struct_size = sizeof document;
+  quench_error error{sizeof(quench_error), 0, {}};
+  const quench_status status = table_->next(corpus_, &document, &error);
+  if (status == QUENCH_END) {
+    return false;
+  }
+  if (status != QUENCH_OK) {
+    throw_status(label_, "next", status, error);
+  }
+  const int form = form_of(document);
+  if (form == 0 || (form_ != 0 && form != form_)) {
+    fail(QUENCH_INTERNAL, "{}: document {} is {}", label_, document.index,
+         form == 0 ? "not exactly one of text, ids and record"
+                   : "of another form than those before it");
+  }
+  form_ = form;
+  return true;
+}
+
+std::string CorpusHandle::fingerprint() {
+  char hex[65] = {};
+  table_call(label_, "fingerprint", table_->fingerprint, corpus_, hex);
+  const std::string_view text(hex, 64);
+  if (hex[64] != '\0' || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+    fail(QUENCH_INTERNAL, "{}: its fingerprint is not 64 hexadecimal digits", label_);
+  }
+  return std::string(text);
+}
+
+const void* CorpusHandle::extension(const char* id) const {
+  return table_->extension == nullptr ? nullptr : table_->extension(corpus_, id);
+}
+
+}  // namespace quench

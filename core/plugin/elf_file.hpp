@@ -1,0 +1,34 @@
+// What an ELF shared library says of itself, read from the file without loading it. For foreign
+// bytes: every offset is checked, every count bounded.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace quench {
+
+struct ElfSymbol {
+  std::string name;
+  bool unique = false;  // STB_GNU_UNIQUE: shared between libraries in spite of RTLD_LOCAL
+};
+
+struct ElfFile {
+  std::string soname;                // DT_SONAME or ""
+  std::vector<std::string> needed;   // DT_NEEDED, in order
+  std::vector<std::string> runpath;  // entries of DT_RUNPATH; $ORIGIN not yet replaced
+  std::vector<std::string> rpath;    // of DT_RPATH
+  std::string build_id;              // hex or ""
+  bool text_relocations = false;
+  bool bind_now = false;
+};
+
+// Throws Error(INVALID_ARGUMENT) for what is no shared library for this machine and
+// Error(DATA_LOSS) for one that is cut short or contradicts itself. Messages name no path.
+ElfFile read_elf(const std::filesystem::path& path);
+
+// The defined symbols that others can link to. Throws like read_elf.
+std::vector<ElfSymbol> exported_symbols(const std::filesystem::path& path);
+
+}  // namespace quench

@@ -1,0 +1,117 @@
+// The command line's form of a plugin with parameters: `gptq:bits=4,group_size=128`.
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/plugin/parameters.hpp"
+#include "quench/abi/parameter.h"
+
+namespace quench {
+
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const ParameterSchema& schema, const char* wanted, std::string_view text) {
+  fail(QUENCH_INVALID_ARGUMENT, "{}: wanted {}, got {}", schema.name, wanted,
+       text.empty() ? "nothing" : printable(text, 60));
+}
+
+json parse_integer(const ParameterSchema& schema, std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    refuse(schema, "an integer", text);
+  }
+  return value;
+}
+
+json parse_number(const ParameterSchema& schema, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    refuse(schema, "a number", text);
+  }
+  return value;
+}
+
+json parse_scalar(const ParameterSchema& schema, std::string_view text) {
+  switch (schema.type) {
+    case QUENCH_PARAMETER_INTEGER:
+    case QUENCH_PARAMETER_INTEGER_LIST:
+      return parse_integer(schema, text);
+    case QUENCH_PARAMETER_NUMBER:
+    case QUENCH_PARAMETER_NUMBER_LIST:
+      return parse_number(schema, text);
+    case QUENCH_PARAMETER_BOOLEAN:
+      if (text != "true" && text != "false") {
+        refuse(schema, "true or false", text);
+      }
+      return text == "true";
+    default:
+      return std::string(text);
+  }
+}
+
+// Position of the '+' that ends the element starting at `from`. In numbers, the sign of an exponent
+// (1e+5) separates nothing.
+size_t element_end(const ParameterSchema& schema, std::string_view text, size_t from) {
+  size_t end = text.find('+', from);
+  while (schema.type == QUENCH_PARAMETER_NUMBER_LIST && end != std::string_view::npos &&
+         end > from && (text[end - 1] == 'e' || text[end - 1] == 'E')) {
+    end = text.find('+', end + 1);
+  }
+  return end == std::string_view::npos ? text.size() : end;
+}
+
+}  // namespace
+
+InlineSpec parse_inline(std::string_view text) {
+  const size_t colon = text.find(':');
+  InlineSpec spec;
+  spec.id = text.substr(0, colon);
+  if (spec.id.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "\"{}\": wanted id[:key=value,...]", printable(text));
+  }
+  std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    const std::string_view option = rest.substr(0, comma);
+    const size_t equals = option.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      fail(QUENCH_INVALID_ARGUMENT, "\"{}\": option \"{}\": wanted key=value", printable(text),
+           printable(option));
+    }
+    std::string key(option.substr(0, equals));
+    for (const auto& earlier : spec.options) {
+      if (earlier.first == key) {
+        fail(QUENCH_INVALID_ARGUMENT, "\"{}\": {} is given twice", printable(text), printable(key));
+      }
+    }
+    spec.options.emplace_back(std::move(key), option.substr(equals + 1));
+    if (comma != std::string_view::npos && comma + 1 == rest.size()) {
+      fail(QUENCH_INVALID_ARGUMENT, "\"{}\": ends with a comma", printable(text));
+    }
+    rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+  }
+  return spec;
+}
+
+json parse_option(const ParameterSchema& schema, std::string_view text) {
+  if (text == "null" && schema.default_value && schema.default_value->is_null()) {
+    return nullptr;
+  }
+  if (!is_list_type(schema.type)) {
+    return parse_scalar(schema, text);
+  }
+  json list = json::array();
+  for (size_t from = 0; !text.empty() && from <= text.size();) {
+    const size_t end = element_end(schema, text, from);
+    list.push_back(parse_scalar(schema, text.substr(from, end - from)));
+    from = end + 1;
+  }
+  return list;
+}
+
+}  // namespace quench

@@ -1,0 +1,127 @@
+#include "core/plugin/links.hpp"
+
+#include <fmt/format.h>
+#include <link.h>
+
+#include <deque>
+#include <set>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/plugin/elf_file.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxLibraries = 1024;
+
+int collect_path(dl_phdr_info* info, size_t, void* paths) {
+  // The program itself has no name, the kernel's page no slash.
+  if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
+    static_cast<std::vector<fs::path>*>(paths)->emplace_back(info->dlpi_name);
+  }
+  return 0;
+}
+
+// `entry` of a RUNPATH of a library in `origin`, or "" when it uses what is not understood.
+fs::path expand(std::string entry, const fs::path& origin) {
+  for (const char* token : {"$ORIGIN", "${ORIGIN}"}) {
+    for (size_t at; (at = entry.find(token)) != std::string::npos;) {
+      entry.replace(at, std::string_view(token).size(), origin.string());
+    }
+  }
+  return entry.find('$') == std::string::npos ? fs::path(entry) : fs::path();
+}
+
+std::vector<fs::path> expand_all(const std::vector<std::string>& entries, const fs::path& origin) {
+  std::vector<fs::path> folders;
+  for (const std::string& entry : entries) {
+    folders.push_back(expand(entry, origin));
+  }
+  return folders;
+}
+
+fs::path find_in(const std::vector<fs::path>& folders, const std::string& name) {
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    const fs::path found = fs::canonical(folder / name, error);
+    if (!folder.empty() && !error && fs::is_regular_file(found, error)) {
+      return found;
+    }
+  }
+  return {};
+}
+
+struct Pending {
+  fs::path path;
+  std::vector<fs::path> inherited;  // RPATH of those that brought it in
+};
+
+}  // namespace
+
+std::vector<LinkedLibrary> loaded_libraries() {
+  std::vector<fs::path> paths;
+  dl_iterate_phdr(collect_path, &paths);
+  std::vector<LinkedLibrary> libraries;
+  for (const fs::path& path : paths) {
+    try {
+      const ElfFile elf = read_elf(path);
+      libraries.push_back(
+          {elf.soname.empty() ? path.filename().string() : elf.soname, path, elf.build_id});
+    } catch (const Error&) {
+      libraries.push_back({path.filename().string(), path, ""});  // replaced since it was loaded
+    }
+  }
+  return libraries;
+}
+
+std::vector<LinkedLibrary> bundled_libraries(const fs::path& library) {
+  std::vector<LinkedLibrary> found;
+  std::deque<Pending> pending{{library, {}}};
+  std::set<fs::path> seen{library};
+  while (!pending.empty() && seen.size() <= kMaxLibraries) {
+    const Pending next = std::move(pending.front());
+    pending.pop_front();
+    const ElfFile elf = read_elf(next.path);
+    if (next.path != library) {
+      found.push_back({elf.soname.empty() ? next.path.filename().string() : elf.soname, next.path,
+                       elf.build_id});
+    }
+    // RUNPATH serves a library's own needs; RPATH, where there is no RUNPATH, also its children's.
+    const fs::path origin = next.path.parent_path();
+    std::vector<fs::path> inherited = expand_all(elf.rpath, origin);
+    inherited.insert(inherited.end(), next.inherited.begin(), next.inherited.end());
+    const std::vector<fs::path> folders =
+        elf.runpath.empty() ? inherited : expand_all(elf.runpath, origin);
+    for (const std::string& needed : elf.needed) {
+      const fs::path path = find_in(folders, needed);
+      if (!path.empty() && seen.insert(path).second) {
+        pending.push_back({path, elf.runpath.empty() ? inherited : std::vector<fs::path>{}});
+      }
+    }
+  }
+  return found;
+}
+
+std::string link_conflict(const std::vector<LinkedLibrary>& wanted,
+                          const std::vector<LinkedLibrary>& loaded) {
+  for (const LinkedLibrary& want : wanted) {
+    for (const LinkedLibrary& have : loaded) {
+      std::error_code error;
+      if (want.soname != have.soname || fs::equivalent(want.path, have.path, error) ||
+          (!want.build_id.empty() && want.build_id == have.build_id)) {
+        continue;
+      }
+      return fmt::format(
+          "it needs {} from {}, and this process already runs {} under that name; such a plugin "
+          "needs a process of its own, which is not built yet",
+          want.soname, want.path.string(), have.path.string());
+    }
+  }
+  return "";
+}
+
+}  // namespace quench

@@ -1,0 +1,36 @@
+#include "core/plugin/metric_handle.hpp"
+
+#include <utility>
+
+#include "core/plugin/instance.hpp"
+
+namespace quench {
+
+MetricHandle::MetricHandle(Catalog& catalog, const PluginDescription& description,
+                           const nlohmann::json& parameters)
+    : id_(description.id),
+      label_(plugin_label(description)),
+      table_(load_table<quench_metric_table>(catalog, description)),
+      metric_(create_instance(label_, "create", table_->create, parameters)) {}
+
+MetricHandle::~MetricHandle() {
+  if (metric_ != nullptr) {
+    table_->destroy(metric_);
+  }
+}
+
+MetricHandle::MetricHandle(MetricHandle&& other) noexcept
+    : id_(std::move(other.id_)),
+      label_(std::move(other.label_)),
+      table_(other.table_),
+      metric_(std::exchange(other.metric_, nullptr)) {}
+
+void MetricHandle::evaluate(const quench_evaluate_args& args) {
+  table_call(label_, "evaluate", table_->evaluate, metric_, &args);
+}
+
+const void* MetricHandle::extension(const char* id) const {
+  return table_->extension == nullptr ? nullptr : table_->extension(metric_, id);
+}
+
+}  // namespace quench

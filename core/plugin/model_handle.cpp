@@ -1,0 +1,198 @@
+#include "core/plugin/model_handle.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "core/plugin/instance.hpp"
+#include "core/plugin/json_text.hpp"
+
+namespace quench {
+
+ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& description,
+                              const quench_model_open_args& args) {
+  const auto* table = load_table<quench_model_table>(catalog, description);
+  quench_model* model = nullptr;
+  table_call(plugin_label(description), "open", table->open, &args, &model);
+  if (model == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: open succeeded without a model", plugin_label(description));
+  }
+  return {description.id, table, model};
+}
+
+ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench_model* model)
+    : id_(std::move(id)), label_("model " + id_), table_(table), model_(model) {}
+
+ModelHandle::~ModelHandle() {
+  if (model_ != nullptr) {
+    table_->close(model_);
+  }
+}
+
+ModelHandle::ModelHandle(ModelHandle&& other) noexcept
+    : id_(std::move(other.id_)),
+      label_(std::move(other.label_)),
+      table_(other.table_),
+      model_(std::exchange(other.model_, nullptr)) {}
+
+ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
+  std::swap(id_, other.id_);
+  std::swap(label_, other.label_);
+  std::swap(table_, other.table_);
+  std::swap(model_, other.model_);
+  return *this;
+}
+
+quench_model_info ModelHandle::info() const {
+  quench_model_info info{};
+  info.struct_size = sizeof info;
+  table_call(label_, "info", table_->info, model_, &info);
+  return info;
+}
+
+std::span<const quench_parameter_info> ModelHandle::parameters() const {
+  const quench_parameter_info* parameters = nullptr;
+  uint64_t count = 0;
+  table_call(label_, "parameters", table_->parameters, model_, &parameters, &count);
+  if (parameters == nullptr && count != 0) {
+    fail(QUENCH_INTERNAL, "{}: {} parameters at NULL", label_, count);
+  }
+  return {parameters, count};
+}
+
+const quench_block_info& ModelHandle::block(uint32_t block) const {
+  const quench_block_info* info = nullptr;
+  table_call(label_, "block", table_->block, model_, block, &info);
+  if (info == nullptr || info->struct_size < sizeof(quench_block_info)) {
+    fail(QUENCH_INTERNAL, "{}: block {} has no description", label_, block);
+  }
+  return *info;
+}
+
+std::span<const quench_carry_info> ModelHandle::carry(uint32_t block, uint32_t stage) const {
+  const quench_carry_info* tensors = nullptr;
+  uint32_t count = 0;
+  table_call(label_, "carry", table_->carry, model_, block, stage, &tensors, &count);
+  if (tensors == nullptr || count == 0) {
+    fail(QUENCH_INTERNAL, "{}: nothing enters stage {} of block {}", label_, stage, block);
+  }
+  return {tensors, count};
+}
+
+void* ModelHandle::allocate(uint64_t bytes) {
+  void* memory = nullptr;
+  if (table_->allocate != nullptr) {
+    table_call(label_, "allocate", table_->allocate, model_, bytes, &memory);
+  }
+  return memory;
+}
+
+void ModelHandle::release(void* memory) {
+  if (table_->release != nullptr && memory != nullptr) {
+    table_->release(model_, memory);
+  }
+}
+
+void ModelHandle::copy(const quench_tensor& from, const quench_tensor& to, void* stream) {
+  if (table_->copy == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: has no memory of its own to copy to", label_);
+  }
+  table_call(label_, "copy", table_->copy, model_, &from, &to, stream);
+}
+
+void ModelHandle::embed(const quench_embed_args& args) {
+  table_call(label_, "embed", table_->embed, model_, &args);
+}
+
+void ModelHandle::stage(const quench_stage_args& args) {
+  table_call(label_, "stage", table_->stage, model_, &args);
+}
+
+void ModelHandle::token_nll(const quench_head_args& args) {
+  table_call(label_, "token_nll", table_->token_nll, model_, &args);
+}
+
+void ModelHandle::logits(const quench_tensor& h, const quench_tensor& logits, void* stream) {
+  table_call(label_, "logits", table_->logits, model_, &h, &logits, stream);
+}
+
+void ModelHandle::weight_get(const std::string& name, const quench_tensor& destination) const {
+  table_call(label_, "weight_get", table_->weight_get, model_, name.c_str(), &destination);
+}
+
+void ModelHandle::weight_set(const std::string& name, const quench_tensor& value) {
+  table_call(label_, "weight_set", table_->weight_set, model_, name.c_str(), &value);
+}
+
+uint64_t ModelHandle::weight_generation(const std::string& name) const {
+  uint64_t generation = 0;
+  table_call(label_, "weight_generation", table_->weight_generation, model_, name.c_str(),
+             &generation);
+  return generation;
+}
+
+void ModelHandle::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
+                                const quench_linear_op* op) {
+  table_call(label_, "set_linear_op", table_->set_linear_op, model_, block, group, linear, op);
+}
+
+const void* ModelHandle::extension(const char* id) const {
+  return table_->extension == nullptr ? nullptr : table_->extension(model_, id);
+}
+
+namespace {
+
+// `model_type` of a config, or "" where there is none that is text.
+std::string model_type_of(std::string_view config_json, const std::string& where) {
+  const nlohmann::json config = parse_plugin_json(config_json, where);
+  const auto found = config.is_object() ? config.find("model_type") : config.end();
+  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+[[noreturn]] void refuse_family(const std::string& type, const std::vector<std::string>& families,
+                                const std::string& said, const std::string& where) {
+  if (families.empty()) {
+    fail(QUENCH_UNSUPPORTED, "{}: no model family is installed", where);
+  }
+  const std::string near = nearest(type, families);
+  fail(QUENCH_UNSUPPORTED, "{}: no model family fits {}; {}there are {}{}", where,
+       type.empty() ? "a config without model_type" : "model_type \"" + printable(type, 60) + "\"",
+       near.empty() ? "" : "the nearest is " + near + "; ", fmt::join(families, ", "), said);
+}
+
+}  // namespace
+
+const PluginDescription& choose_family(Catalog& catalog, std::string_view config_json,
+                                       const std::string& where) {
+  const std::string type = model_type_of(config_json, where);
+  const PluginDescription* best = nullptr;
+  int32_t best_score = 0;
+  std::vector<std::string> families;
+  std::string said;
+  for (const PluginDescription* family : catalog.of_kind(QUENCH_KIND_MODEL)) {
+    families.push_back(family->id);
+    quench_error error{sizeof(quench_error), 0, {}};
+    int32_t score = 0;
+    try {
+      const auto* table = load_table<quench_model_table>(catalog, *family);
+      score = table->probe(config_json.data(), config_json.size(), &error);
+    } catch (const Error& failure) {
+      said += fmt::format("; {}", failure.what());
+      continue;
+    }
+    error.message[sizeof error.message - 1] = '\0';
+    if (score <= 0 && error.message[0] != '\0') {
+      said += fmt::format("; {}: {}", family->id, printable(error.message, sizeof error.message));
+    }
+    if (score > best_score) {  // the first in order of id on ties
+      best_score = score;
+      best = family;
+    }
+  }
+  if (best == nullptr) {
+    refuse_family(type, families, said, where);
+  }
+  return *best;
+}
+
+}  // namespace quench

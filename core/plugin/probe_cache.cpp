@@ -1,0 +1,180 @@
+#include "core/plugin/probe_cache.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/json_text.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+
+constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
+
+// Entries of another format, ABI or host version say nothing about what this host would find.
+std::string version_text() {
+  constexpr int kFormat = 1;
+  return fmt::format("format {}, ABI {}.{}, quench " QUENCH_VERSION, kFormat, QUENCH_ABI_MAJOR,
+                     QUENCH_ABI_MINOR);
+}
+
+json entry_to_json(const ProbeEntry& entry) {
+  const FileStamp& stamp = entry.stamp;
+  json out = {
+      {"stamp", {stamp.device, stamp.inode, stamp.size, stamp.modified_ns, stamp.changed_ns}},
+      {"sha256", entry.sha256}};
+  if (!entry.rejected.empty()) {
+    out["rejected"] = entry.rejected;
+    return out;
+  }
+  const PluginDescription& first = entry.items.front();
+  out["module"] = {first.module_id, first.module_version, first.build};
+  out["links"] = json::array();
+  for (const LinkedLibrary& link : first.links) {
+    out["links"].push_back({link.soname, link.path.string(), link.build_id});
+  }
+  out["items"] = json::array();
+  for (const PluginDescription& item : entry.items) {
+    out["items"].push_back(description_to_json(item));
+  }
+  return out;
+}
+
+ProbeEntry entry_from_json(const json& in, const fs::path& library) {
+  ProbeEntry entry;
+  const json& stamp = in.at("stamp");
+  entry.stamp = {stamp.at(0).get<uint64_t>(), stamp.at(1).get<uint64_t>(),
+                 stamp.at(2).get<uint64_t>(), stamp.at(3).get<int64_t>(),
+                 stamp.at(4).get<int64_t>()};
+  in.at("sha256").get_to(entry.sha256);
+  if (const auto rejected = in.find("rejected"); rejected != in.end()) {
+    rejected->get_to(entry.rejected);
+    return entry;
+  }
+  std::vector<LinkedLibrary> links;
+  for (const json& link : in.at("links")) {
+    links.push_back({link.at(0).get<std::string>(), link.at(1).get<std::string>(),
+                     link.at(2).get<std::string>()});
+  }
+  for (const json& item : in.at("items")) {
+    PluginDescription description = description_from_json(item);
+    description.library = library;
+    description.sha256 = entry.sha256;
+    description.links = links;
+    in.at("module").at(0).get_to(description.module_id);
+    in.at("module").at(1).get_to(description.module_version);
+    in.at("module").at(2).get_to(description.build);
+    entry.items.push_back(std::move(description));
+  }
+  if (entry.items.empty()) {
+    fail(QUENCH_DATA_LOSS, "an entry without items");
+  }
+  return entry;
+}
+
+// Writes to a temporary name and renames, so that a reader finds the old file or the new one. Not
+// synced: after a power failure an empty file is one that is written again.
+void write_atomically(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::string temporary = path.string() + ".XXXXXX";
+  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}", std::strerror(errno));
+  }
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t wrote = write(descriptor, text.data() + done, text.size() - done);
+    if (wrote <= 0) {
+      break;
+    }
+    done += static_cast<size_t>(wrote);
+  }
+  int error = done < text.size() ? errno : 0;
+  if (close(descriptor) != 0 && error == 0) {
+    error = errno;
+  }
+  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    unlink(temporary.c_str());
+    fail(QUENCH_FAILED_PRECONDITION, "{}", std::strerror(error));
+  }
+}
+
+}  // namespace
+
+fs::path ProbeCache::file_in(const fs::path& folder) {
+  return folder / "plugins.json";
+}
+
+ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
+  std::error_code error;
+  const fs::path path = file_in(folder_);
+  const uintmax_t bytes = folder_.empty() ? 0 : fs::file_size(path, error);
+  if (error || bytes == 0 || bytes > kMaxBytes) {
+    return;
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  try {
+    const json whole = parse_plugin_json(text, path.string());
+    if (whole.at("version").get<std::string>() != version_text()) {
+      return;
+    }
+    for (const auto& [library, entry] : whole.at("libraries").items()) {
+      entries_.emplace(library, entry_from_json(entry, library));
+    }
+  } catch (const std::exception&) {
+    entries_.clear();  // broken: all is probed and written again
+  }
+}
+
+const ProbeEntry* ProbeCache::find(const fs::path& library) const {
+  const auto found = entries_.find(library);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+void ProbeCache::store(const fs::path& library, ProbeEntry entry) {
+  entries_.insert_or_assign(library, std::move(entry));
+  changed_ = true;
+}
+
+void ProbeCache::save() {
+  if (!changed_ || folder_.empty()) {
+    return;
+  }
+  json libraries = json::object();
+  for (const auto& [library, entry] : entries_) {
+    std::error_code error;
+    if (fs::exists(library, error)) {
+      libraries[library.string()] = entry_to_json(entry);
+    }
+  }
+  try {
+    write_atomically(file_in(folder_),
+                     json{{"version", version_text()}, {"libraries", std::move(libraries)}}.dump());
+    changed_ = false;
+  } catch (const std::exception& failure) {
+    HostServices::instance().log(
+        QUENCH_LOG_WARNING, "quench",
+        fmt::format("{}: cannot be written, so plugins are probed again next time: {}",
+                    file_in(folder_).string(), printable(failure.what())));
+  }
+}
+
+}  // namespace quench

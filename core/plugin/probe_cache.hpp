@@ -1,0 +1,47 @@
+// What probing found, kept between runs: plugins.json in the cache folder.
+//
+// An entry belongs to a path. It holds while the file's identity (inode, size, times) is that of
+// the entry, which costs one stat; when the identity differs but the content's SHA-256 does not,
+// the entry is kept. Content alone is no key: what a library's dependencies are depends on where it
+// lies.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plugin/description.hpp"
+#include "core/plugin/library.hpp"
+
+namespace quench {
+
+struct ProbeEntry {
+  FileStamp stamp;
+  std::string sha256;
+  std::string rejected;                  // why, or ""
+  std::vector<PluginDescription> items;  // complete
+};
+
+class ProbeCache {
+ public:
+  // Reads the file; one that is missing, broken or of another version counts as empty. "": nothing
+  // is read or saved.
+  explicit ProbeCache(std::filesystem::path folder);
+
+  // The entry of a path as it was probed, whatever is in the file now, or nullptr.
+  const ProbeEntry* find(const std::filesystem::path& library) const;
+  void store(const std::filesystem::path& library, ProbeEntry entry);
+  // Writes the file anew when something was stored; entries of libraries that are gone are left
+  // out. A cache that cannot be written is reported to the log and costs the next run its probes.
+  void save();
+
+  static std::filesystem::path file_in(const std::filesystem::path& folder);
+
+ private:
+  std::filesystem::path folder_;
+  std::map<std::filesystem::path, ProbeEntry> entries_;
+  bool changed_ = false;
+};
+
+}  // namespace quench

@@ -1,0 +1,229 @@
+// The child's side of probing. Lines on descriptor 3: "@phase" before each step that runs the
+// plugin's code, then one JSON object, the last line.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cfenv>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/plugin/elf_file.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/library.hpp"
+#include "core/plugin/links.hpp"
+#include "core/plugin/module_reader.hpp"
+#include "core/plugin/parameters.hpp"
+#include "core/plugin/probe.hpp"
+#include "core/plugin/table_call.hpp"
+#include "core/plugin/trial.hpp"
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kReport = 3;
+pid_t probe_process = 0;
+
+void write_line(std::string line) {
+  if (getpid() != probe_process) {
+    _exit(0);  // a process that the plugin forked off
+  }
+  line += '\n';
+  for (size_t done = 0; done < line.size();) {
+    const ssize_t wrote = write(kReport, line.data() + done, line.size() - done);
+    if (wrote <= 0) {
+      _exit(3);  // the parent is gone
+    }
+    done += static_cast<size_t>(wrote);
+  }
+}
+
+void enter_phase(const std::string& name) {
+  write_line("@" + name);
+}
+
+// State of the process that a plugin has no business with.
+struct ProcessState {
+  std::string locale;
+  std::string folder;
+  int rounding = 0;
+  unsigned control = 0;  // MXCSR without its sticky flags: rounding, denormals, masks
+  std::vector<void (*)(int)> handlers;
+
+  static ProcessState now() {
+    ProcessState state;
+    const char* locale = std::setlocale(LC_ALL, nullptr);
+    state.locale = locale == nullptr ? "" : locale;
+    std::error_code error;
+    state.folder = fs::current_path(error).string();
+    state.rounding = std::fegetround();
+#if defined(__x86_64__)
+    state.control = _mm_getcsr() & ~0x3Fu;
+#endif
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGUSR1, SIGABRT}) {
+      struct sigaction action {};
+      sigaction(signal, nullptr, &action);
+      state.handlers.push_back(action.sa_handler);
+    }
+    return state;
+  }
+
+  // What is different in `later`, or "".
+  std::string change(const ProcessState& later) const {
+    if (locale != later.locale) {
+      return "the locale";
+    }
+    if (folder != later.folder) {
+      return "the working directory";
+    }
+    if (rounding != later.rounding || control != later.control) {
+      return "the floating-point environment";
+    }
+    return handlers != later.handlers ? "the signal handlers" : "";
+  }
+};
+
+size_t count_threads() {
+  size_t count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc/self/task", error), end; !error && entry != end;
+       entry.increment(error)) {
+    ++count;
+  }
+  return count;
+}
+
+void check_manners(const ProcessState& before, size_t threads, json& findings) {
+  if (waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD) {
+    fail(QUENCH_FAILED_PRECONDITION, "starts a process when it is loaded");
+  }
+  if (const std::string change = before.change(ProcessState::now()); !change.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "changes {} when it is loaded", change);
+  }
+  if (const size_t now = count_threads(); now > threads) {
+    findings.push_back(fmt::format("starts {} thread(s) when it is loaded", now - threads));
+  }
+}
+
+std::vector<LinkedLibrary> new_links(const std::vector<LinkedLibrary>& before,
+                                     const fs::path& library) {
+  std::vector<LinkedLibrary> added;
+  for (LinkedLibrary& link : loaded_libraries()) {
+    bool known = link.path == library;
+    for (const LinkedLibrary& earlier : before) {
+      known = known || earlier.path == link.path;
+    }
+    if (!known) {
+      added.push_back(std::move(link));
+    }
+  }
+  return added;
+}
+
+json describe(const std::vector<PluginDescription>& items) {
+  json out = {{"items", json::array()}};
+  for (const PluginDescription& item : items) {
+    out["items"].push_back(description_to_json(item));
+    out["module"] = {
+        {"id", item.module_id}, {"version", item.module_version}, {"build", item.build}};
+  }
+  return out;
+}
+
+json links_to_json(const std::vector<LinkedLibrary>& links) {
+  json out = json::array();
+  for (const LinkedLibrary& link : links) {
+    out.push_back(
+        {{"soname", link.soname}, {"path", link.path.string()}, {"build_id", link.build_id}});
+  }
+  return out;
+}
+
+json probe(const fs::path& library, bool create) {
+  json findings = json::array();
+  read_elf(library);
+  const std::vector<LinkedLibrary> before = loaded_libraries();
+  if (std::string conflict = link_conflict(bundled_libraries(library), before); !conflict.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}", conflict);
+  }
+  const ProcessState state = ProcessState::now();
+  const size_t threads = count_threads();
+
+  enter_phase("while it was loaded");
+  const quench_module* module = open_library(library);
+  enter_phase("while its module was read");
+  std::vector<PluginDescription> items = read_module(*module);
+  enter_phase("in init");
+  quench_error error{sizeof(quench_error), 0, {}};
+  const quench_status status = module->init(HostServices::instance().host_for(module->id), &error);
+  if (status != QUENCH_OK) {
+    throw_status("init", "init", status, error);
+  }
+  check_manners(state, threads, findings);
+  json out = describe(items);
+  if (create) {
+    for (uint32_t i = 0; i < items.size(); ++i) {
+      enter_phase(fmt::format("while {} was created", plugin_label(items[i])));
+      if (std::string finding = try_item(items[i], *module->items[i]); !finding.empty()) {
+        findings.push_back(std::move(finding));
+      }
+    }
+  }
+  if (module->shutdown != nullptr) {
+    enter_phase("in shutdown");
+    module->shutdown();
+  }
+  enter_phase("after its shutdown");
+  out["links"] = links_to_json(new_links(before, library));
+  out["findings"] = std::move(findings);
+  return out;
+}
+
+// Dies with the parent, leaves no core, adopts what the plugin forks off.
+void prepare_process() {
+  probe_process = getpid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  fcntl(kReport, F_SETFD, FD_CLOEXEC);
+}
+
+}  // namespace
+
+int probe_main(const std::vector<std::string>& arguments) {
+  const bool create = arguments.size() == 2 && arguments[0] == "--create";
+  if (arguments.size() != (create ? 2 : 1) || fcntl(kReport, F_GETFD) < 0) {
+    std::fputs("quench __probe [--create] FILE is run by quench itself, with descriptor 3 open\n",
+               stderr);
+    return 2;
+  }
+  prepare_process();
+  std::string line;
+  try {
+    line = probe(arguments.back(), create).dump();
+  } catch (const std::exception& failure) {
+    line = json{{"rejected", printable(failure.what(), 1000)}}.dump();
+  } catch (...) {
+    line = json{{"rejected", "throws an exception when it is loaded"}}.dump();
+  }
+  write_line(line);
+  _exit(0);  // without the destructors of the library, which nobody needs any more
+}
+
+}  // namespace quench

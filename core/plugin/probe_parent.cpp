@@ -1,0 +1,293 @@
+// The parent's side of probing: starts children, waits with a limit, and says how they ended.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <list>
+
+#include "core/error.hpp"
+#include "core/plugin/json_text.hpp"
+#include "core/plugin/probe.hpp"
+
+extern char** environ;
+
+namespace quench {
+
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kAtOnce = 2;
+constexpr size_t kMaxReport = size_t{8} << 20;
+constexpr size_t kTail = 600;  // of what the child prints, bytes kept
+constexpr int kTick = 20;      // ms between looks at children whose descriptors outlive them
+
+// A pipe whose ends are closed on exec and lie above the descriptors that a child is given.
+struct Pipe {
+  int read = -1;
+  int write = -1;
+
+  Pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      fail(QUENCH_RESOURCE_EXHAUSTED, "no pipe for a child process: {}", std::strerror(errno));
+    }
+    read = fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
+    write = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
+    close(ends[0]);
+    close(ends[1]);
+    fcntl(read, F_SETFL, O_NONBLOCK);
+  }
+};
+
+void close_descriptor(int& descriptor) {
+  if (descriptor >= 0) {
+    close(descriptor);
+  }
+  descriptor = -1;
+}
+
+struct Child {
+  size_t index;  // of its library
+  pid_t process;
+  int report;
+  int output;
+  Clock::time_point deadline;
+  std::string reported;
+  std::string printed;
+  bool timed_out = false;
+};
+
+// Takes what there is to read; closes the descriptor at its end.
+void drain(int& descriptor, std::string& text, size_t keep_last) {
+  char buffer[4096];
+  while (descriptor >= 0) {
+    const ssize_t got = read(descriptor, buffer, sizeof buffer);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    }
+    if (got <= 0 || text.size() > kMaxReport) {
+      close_descriptor(descriptor);
+      return;
+    }
+    text.append(buffer, static_cast<size_t>(got));
+    if (keep_last != 0 && text.size() > keep_last) {
+      text.erase(0, text.size() - keep_last);
+    }
+  }
+}
+
+Child start(size_t index, const std::filesystem::path& library, const ProbeOptions& options) {
+  Pipe report;
+  Pipe output;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output.write, 1);
+  posix_spawn_file_actions_adddup2(&actions, output.write, 2);
+  posix_spawn_file_actions_adddup2(&actions, report.write, 3);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);  // so that what it forks off can be ended with it
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<std::string> words = {options.self.string(), "__probe"};
+  if (options.create) {
+    words.emplace_back("--create");
+  }
+  words.push_back(library.string());
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  pid_t process = -1;
+  const int error =
+      posix_spawn(&process, options.self.c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close_descriptor(report.write);
+  close_descriptor(output.write);
+  if (error != 0) {
+    close_descriptor(report.read);
+    close_descriptor(output.read);
+    fail(QUENCH_FAILED_PRECONDITION, "{} cannot be run to probe plugins: {}", options.self.string(),
+         std::strerror(error));
+  }
+  const auto limit =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+  return {index, process, report.read, output.read, Clock::now() + limit, "", "", false};
+}
+
+// The last lines of what the child printed, on one line.
+std::string last_words(const std::string& printed) {
+  constexpr size_t kShown = 300;
+  std::string text = printed.size() > kShown ? printed.substr(printed.size() - kShown) : printed;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) {
+    text.pop_back();
+  }
+  for (char& c : text) {
+    c = c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+  }
+  return text.empty() ? "" : "; it printed: " + printable(text, 2 * kShown);
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+}
+
+// Why there is no description, of a child that ended with `status`.
+std::string ending(const Child& child, int status, const std::string& phase, double seconds) {
+  const std::string words = last_words(child.printed);
+  if (child.timed_out) {
+    return fmt::format("did not answer within {} s (stopped {}){}", seconds, phase, words);
+  }
+  if (WIFSIGNALED(status)) {
+    return fmt::format("ended by {} {}{}", signal_name(WTERMSIG(status)), phase, words);
+  }
+  return fmt::format("ended the process with exit code {} {}{}", WEXITSTATUS(status), phase, words);
+}
+
+void read_description(const json& in, const std::filesystem::path& library, ProbeResult& result) {
+  const json& module = in.at("module");
+  std::vector<LinkedLibrary> links;
+  for (const json& link : in.at("links")) {
+    links.push_back({link.at("soname").get<std::string>(), link.at("path").get<std::string>(),
+                     link.at("build_id").get<std::string>()});
+  }
+  for (const json& item : in.at("items")) {
+    PluginDescription description = description_from_json(item);
+    description.library = library;
+    description.links = links;
+    module.at("id").get_to(description.module_id);
+    module.at("version").get_to(description.module_version);
+    module.at("build").get_to(description.build);
+    result.items.push_back(std::move(description));
+  }
+  in.at("findings").get_to(result.findings);
+}
+
+ProbeResult judge(const Child& child, int status, const std::filesystem::path& library,
+                  double seconds) {
+  ProbeResult result;
+  std::string phase = "before it was loaded";
+  std::string description;
+  for (size_t from = 0, end; (end = child.reported.find('\n', from)) != std::string::npos;
+       from = end + 1) {
+    const std::string line = child.reported.substr(from, end - from);
+    if (line.starts_with('@')) {
+      phase = printable(line.substr(1));
+    } else {
+      description = line;
+    }
+  }
+  if (description.empty() || child.timed_out || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    result.rejected = ending(child, status, phase, seconds);
+    return result;
+  }
+  try {
+    const json in = parse_plugin_json(description, "its description");
+    if (const auto rejected = in.find("rejected"); rejected != in.end()) {
+      result.rejected = printable(rejected->get<std::string>(), 1000);
+      return result;
+    }
+    if (!in.contains("module")) {
+      result.rejected = find_fault({});
+      return result;
+    }
+    read_description(in, library, result);
+    result.rejected = find_fault(result.items);
+  } catch (const std::exception& failure) {
+    result.rejected = fmt::format("its description cannot be read: {}", printable(failure.what()));
+  }
+  if (!result.rejected.empty()) {
+    result.items.clear();
+  }
+  return result;
+}
+
+// Waits until a descriptor has something or a tick is over.
+void wait_for(std::list<Child>& children) {
+  std::vector<pollfd> descriptors;
+  for (const Child& child : children) {
+    for (const int descriptor : {child.report, child.output}) {
+      if (descriptor >= 0) {
+        descriptors.push_back({descriptor, POLLIN, 0});
+      }
+    }
+  }
+  poll(descriptors.data(), descriptors.size(), descriptors.empty() ? 1 : kTick);
+}
+
+bool has_ended(const Child& child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child.process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid != 0;
+}
+
+// Ends what the child left behind, takes its last words and its status. The child is still a zombie
+// here, so its process group's number belongs to nobody else.
+int reap(Child& child) {
+  kill(-child.process, SIGKILL);
+  int status = 0;
+  waitpid(child.process, &status, 0);
+  drain(child.report, child.reported, 0);
+  drain(child.output, child.printed, kTail);
+  close_descriptor(child.report);
+  close_descriptor(child.output);
+  return status;
+}
+
+}  // namespace
+
+std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
+                                         const ProbeOptions& options) {
+  std::vector<ProbeResult> results(libraries.size());
+  std::list<Child> children;
+  size_t next = 0;
+  while (next < libraries.size() || !children.empty()) {
+    while (next < libraries.size() && children.size() < kAtOnce) {
+      try {
+        children.push_back(start(next, libraries[next], options));
+      } catch (const Error&) {
+        std::for_each(children.begin(), children.end(), reap);
+        throw;
+      }
+      ++next;
+    }
+    wait_for(children);
+    for (auto child = children.begin(); child != children.end();) {
+      drain(child->report, child->reported, 0);
+      drain(child->output, child->printed, kTail);
+      if (Clock::now() > child->deadline && !child->timed_out) {
+        child->timed_out = true;
+        kill(-child->process, SIGKILL);
+      }
+      if (!has_ended(*child)) {
+        ++child;
+        continue;
+      }
+      const int status = reap(*child);
+      results[child->index] = judge(*child, status, libraries[child->index], options.seconds);
+      child = children.erase(child);
+    }
+  }
+  return results;
+}
+
+}  // namespace quench

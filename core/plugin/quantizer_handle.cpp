@@ -1,0 +1,100 @@
+#include "core/plugin/quantizer_handle.hpp"
+
+#include <utility>
+
+#include "core/plugin/instance.hpp"
+
+namespace quench {
+
+QuantizerHandle::QuantizerHandle(Catalog& catalog, const PluginDescription& description,
+                                 const nlohmann::json& parameters)
+    : id_(description.id),
+      label_(plugin_label(description)),
+      table_(load_table<quench_quantizer_table>(catalog, description)),
+      quantizer_(create_instance(label_, "create", table_->create, parameters)),
+      needs_(table_->needs(quantizer_)) {}
+
+QuantizerHandle::~QuantizerHandle() {
+  if (quantizer_ != nullptr) {
+    table_->destroy(quantizer_);
+  }
+}
+
+QuantizerHandle::QuantizerHandle(QuantizerHandle&& other) noexcept
+    : id_(std::move(other.id_)),
+      label_(std::move(other.label_)),
+      table_(other.table_),
+      quantizer_(std::exchange(other.quantizer_, nullptr)),
+      needs_(other.needs_) {}
+
+QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& args) {
+  quench_quantizer_state* state = nullptr;
+  table_call(label_, "begin", table_->begin, quantizer_, &args, &state);
+  if (state == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: begin succeeded without a state", label_);
+  }
+  Group group(label_, table_, quantizer_, state);
+  group.gram_ = static_cast<const quench_quantizer_gram*>(extension(QUENCH_QUANTIZER_GRAM));
+  if (group.gram_ != nullptr &&
+      (group.gram_->struct_size < sizeof(quench_quantizer_gram) || group.gram_->get == nullptr ||
+       group.gram_->set == nullptr || group.gram_->output_error == nullptr)) {
+    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_GRAM " is incomplete", label_);
+  }
+  return group;
+}
+
+const void* QuantizerHandle::extension(const char* id) const {
+  return table_->extension == nullptr ? nullptr : table_->extension(quantizer_, id);
+}
+
+QuantizerHandle::Group::Group(const std::string& label, const quench_quantizer_table* table,
+                              quench_quantizer* quantizer, quench_quantizer_state* state)
+    : label_(label), table_(table), quantizer_(quantizer), state_(state) {}
+
+QuantizerHandle::Group::~Group() {
+  if (state_ != nullptr) {
+    table_->end(quantizer_, state_);
+  }
+}
+
+QuantizerHandle::Group::Group(Group&& other) noexcept
+    : label_(std::move(other.label_)),
+      table_(other.table_),
+      quantizer_(other.quantizer_),
+      state_(std::exchange(other.state_, nullptr)),
+      gram_(other.gram_) {}
+
+void QuantizerHandle::Group::observe(const quench_observe_args& args) {
+  table_call(label_, "observe", table_->observe, quantizer_, state_, &args);
+}
+
+void QuantizerHandle::Group::quantize(const quench_quantize_args& args) {
+  table_call(label_, "quantize", table_->quantize, quantizer_, state_, &args);
+}
+
+const quench_quantizer_gram& QuantizerHandle::Group::require_gram() const {
+  if (gram_ == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: keeps no Gram matrix", label_);
+  }
+  return *gram_;
+}
+
+QuantizerHandle::Group::Gram QuantizerHandle::Group::gram_get() const {
+  Gram gram;
+  table_call(label_, "gram get", require_gram().get, quantizer_, state_, &gram.matrix, &gram.rows);
+  return gram;
+}
+
+void QuantizerHandle::Group::gram_set(const quench_tensor& matrix, double rows) {
+  table_call(label_, "gram set", require_gram().set, quantizer_, state_, &matrix, rows);
+}
+
+QuantizerHandle::Group::OutputError QuantizerHandle::Group::output_error(
+    const quench_tensor& weight, const quench_tensor& dequantized) const {
+  OutputError error;
+  table_call(label_, "output_error", require_gram().output_error, quantizer_, state_, &weight,
+             &dequantized, &error.squared_error, &error.reference);
+  return error;
+}
+
+}  // namespace quench

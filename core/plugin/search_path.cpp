@@ -1,0 +1,112 @@
+#include "core/plugin/search_path.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Folders of a search path that hold one kind each: as the build and the installation name them,
+// and in the singular.
+constexpr const char* kKindFolders[] = {"models",    "model",      "quantizers", "quantizer",
+                                        "averaging", "metrics",    "metric",     "corpora",
+                                        "corpus",    "optimizers", "optimizer"};
+
+void append_list(std::vector<fs::path>& folders, std::string_view list) {
+  while (!list.empty()) {
+    const size_t colon = list.find(':');
+    if (const std::string_view entry = list.substr(0, colon); !entry.empty()) {
+      folders.emplace_back(entry);
+    }
+    list = colon == std::string_view::npos ? "" : list.substr(colon + 1);
+  }
+}
+
+void append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> here;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".so") {
+      here.push_back(entry->path());
+    }
+  }
+  std::sort(here.begin(), here.end());
+  found.insert(found.end(), here.begin(), here.end());
+}
+
+}  // namespace
+
+std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_line,
+                                          const fs::path& executable,
+                                          const PluginEnvironment& environment) {
+  std::vector<fs::path> folders;
+  for (const fs::path& folder : command_line) {
+    folders.push_back(fs::absolute(folder).lexically_normal());
+  }
+  append_list(folders, environment.plugin_path.value_or(""));
+  if (environment.xdg_data_home && !environment.xdg_data_home->empty()) {
+    folders.push_back(fs::path(*environment.xdg_data_home) / "quench/plugins");
+  } else if (environment.home && !environment.home->empty()) {
+    folders.push_back(fs::path(*environment.home) / ".local/share/quench/plugins");
+  }
+  if (!executable.empty()) {
+    const fs::path prefix = fs::absolute(executable).lexically_normal().parent_path();
+    folders.push_back((prefix / "../lib/quench").lexically_normal());
+  }
+  append_list(folders, environment.system_path.value_or("/usr/local/lib/quench:/usr/lib/quench"));
+  return folders;
+}
+
+std::string folder_fault(const fs::path& folder) {
+  if (!folder.is_absolute()) {
+    return "a relative folder in the search path for plugins; expected an absolute one";
+  }
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (error) {
+    return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory
+               ? ""
+               : error.message();
+  }
+  struct stat status {};
+  for (fs::path part = real;; part = part.parent_path()) {
+    if (stat(part.c_str(), &status) != 0) {
+      return fmt::format("{}: {}", part.string(), std::strerror(errno));
+    }
+    const bool here = part == real;
+    if (here && !S_ISDIR(status.st_mode)) {
+      return "not a folder";
+    }
+    // In a sticky folder above, others can add but neither rename nor replace.
+    if ((status.st_mode & S_IWOTH) != 0 && (here || (status.st_mode & S_ISVTX) == 0)) {
+      return fmt::format(
+          "{} is writable by everyone; plugins are not loaded from there "
+          "(chmod o-w {})",
+          here ? "the folder" : part.string(), part.string());
+    }
+    if (part == part.root_path()) {
+      return "";
+    }
+  }
+}
+
+std::vector<fs::path> libraries_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  append_libraries(found, folder);
+  for (const char* kind : kKindFolders) {
+    append_libraries(found, folder / kind);
+  }
+  return found;
+}
+
+}  // namespace quench

@@ -1,0 +1,24 @@
+// The parts of the host's services that stand on their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "quench/abi/host.h"
+
+namespace quench {
+
+// Numbers counter .. counter+count-1 of a stream of quench.random/1.
+void random_uniform(uint64_t seed, const std::string& module, const char* stream, uint64_t counter,
+                    uint64_t count, uint64_t* values);
+
+// quench.tasks/1 with a budget of `threads`. Of several failing ranges the first one in order whose
+// body ran decides the status.
+quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain,
+                           quench_status (*body)(void* user, uint64_t begin, uint64_t end) noexcept,
+                           void* user) noexcept;
+
+// The table of quench.json/1; it needs no host.
+const quench_json* json_service();
+
+}  // namespace quench

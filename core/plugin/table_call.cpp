@@ -1,0 +1,119 @@
+#include "core/plugin/table_call.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "quench/abi/kind/averaging.h"
+#include "quench/abi/kind/corpus.h"
+#include "quench/abi/kind/metric.h"
+#include "quench/abi/kind/model.h"
+#include "quench/abi/kind/optimizer.h"
+#include "quench/abi/kind/quantizer.h"
+
+namespace quench {
+
+namespace {
+
+// A slot that must not be NULL.
+struct Slot {
+  const char* name;
+  size_t offset;
+};
+
+#define QUENCH_SLOT(table, name) \
+  { #name, offsetof(table, name) }
+constexpr Slot kModel[] = {QUENCH_SLOT(quench_model_table, probe),
+                           QUENCH_SLOT(quench_model_table, open),
+                           QUENCH_SLOT(quench_model_table, close),
+                           QUENCH_SLOT(quench_model_table, info),
+                           QUENCH_SLOT(quench_model_table, parameters),
+                           QUENCH_SLOT(quench_model_table, block),
+                           QUENCH_SLOT(quench_model_table, carry),
+                           QUENCH_SLOT(quench_model_table, embed),
+                           QUENCH_SLOT(quench_model_table, stage),
+                           QUENCH_SLOT(quench_model_table, token_nll),
+                           QUENCH_SLOT(quench_model_table, logits),
+                           QUENCH_SLOT(quench_model_table, weight_get),
+                           QUENCH_SLOT(quench_model_table, weight_set),
+                           QUENCH_SLOT(quench_model_table, weight_generation),
+                           QUENCH_SLOT(quench_model_table, set_linear_op)};
+constexpr Slot kQuantizer[] = {
+    QUENCH_SLOT(quench_quantizer_table, create),  QUENCH_SLOT(quench_quantizer_table, destroy),
+    QUENCH_SLOT(quench_quantizer_table, needs),   QUENCH_SLOT(quench_quantizer_table, begin),
+    QUENCH_SLOT(quench_quantizer_table, observe), QUENCH_SLOT(quench_quantizer_table, quantize),
+    QUENCH_SLOT(quench_quantizer_table, end)};
+constexpr Slot kAveraging[] = {
+    QUENCH_SLOT(quench_averaging_table, create), QUENCH_SLOT(quench_averaging_table, destroy),
+    QUENCH_SLOT(quench_averaging_table, needs),  QUENCH_SLOT(quench_averaging_table, select),
+    QUENCH_SLOT(quench_averaging_table, begin),  QUENCH_SLOT(quench_averaging_table, accumulate),
+    QUENCH_SLOT(quench_averaging_table, finish)};
+constexpr Slot kMetric[] = {QUENCH_SLOT(quench_metric_table, create),
+                            QUENCH_SLOT(quench_metric_table, destroy),
+                            QUENCH_SLOT(quench_metric_table, evaluate)};
+constexpr Slot kCorpus[] = {
+    QUENCH_SLOT(quench_corpus_table, open), QUENCH_SLOT(quench_corpus_table, close),
+    QUENCH_SLOT(quench_corpus_table, next), QUENCH_SLOT(quench_corpus_table, fingerprint)};
+constexpr Slot kOptimizer[] = {
+    QUENCH_SLOT(quench_optimizer_table, create), QUENCH_SLOT(quench_optimizer_table, destroy),
+    QUENCH_SLOT(quench_optimizer_table, begin), QUENCH_SLOT(quench_optimizer_table, step),
+    QUENCH_SLOT(quench_optimizer_table, state)};
+#undef QUENCH_SLOT
+
+struct TableLayout {
+  const char* kind;
+  size_t size;
+  std::span<const Slot> slots;
+};
+constexpr TableLayout kLayouts[] = {
+    {QUENCH_KIND_MODEL, sizeof(quench_model_table), kModel},
+    {QUENCH_KIND_QUANTIZER, sizeof(quench_quantizer_table), kQuantizer},
+    {QUENCH_KIND_AVERAGING, sizeof(quench_averaging_table), kAveraging},
+    {QUENCH_KIND_METRIC, sizeof(quench_metric_table), kMetric},
+    {QUENCH_KIND_CORPUS, sizeof(quench_corpus_table), kCorpus},
+    {QUENCH_KIND_OPTIMIZER, sizeof(quench_optimizer_table), kOptimizer}};
+
+}  // namespace
+
+std::string plugin_label(const PluginDescription& description) {
+  return description.kind + " " + description.id;
+}
+
+void throw_status(const std::string& label, const char* function, quench_status status,
+                  const quench_error& error) {
+  if (status < QUENCH_OK || status > QUENCH_END) {
+    fail(QUENCH_INTERNAL, "{}: {} returned {}, which is no status", label, function, status);
+  }
+  const std::string_view message(error.message, strnlen(error.message, sizeof error.message));
+  if (message.empty()) {
+    fail(status, "{}: {} failed without a message ({})", label, function, status_name(status));
+  }
+  fail(status, "{}: {}", label, printable(message, sizeof error.message));
+}
+
+std::string table_fault(const std::string& kind, const void* table) {
+  if (table == nullptr) {
+    return "its table is NULL";
+  }
+  for (const TableLayout& layout : kLayouts) {
+    if (kind != layout.kind) {
+      continue;
+    }
+    uint32_t struct_size = 0;
+    std::memcpy(&struct_size, table, sizeof struct_size);
+    if (struct_size < layout.size) {
+      return fmt::format("its table has struct_size {}, expected at least {}", struct_size,
+                         layout.size);
+    }
+    for (const Slot& slot : layout.slots) {
+      void* function = nullptr;
+      std::memcpy(&function, static_cast<const char*>(table) + slot.offset, sizeof function);
+      if (function == nullptr) {
+        return fmt::format("function {} of its table is NULL", slot.name);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace quench

@@ -1,0 +1,93 @@
+// quench.tasks/1 on oneTBB.
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "core/plugin/service_tables.hpp"
+
+namespace quench {
+
+namespace {
+
+using Body = quench_status (*)(void* user, uint64_t begin, uint64_t end) noexcept;
+
+// One call of parallel_for.
+struct Work {
+  uint64_t count;
+  uint64_t grain;
+  Body body;
+  void* user;
+
+  std::atomic<bool> failed{false};
+  std::mutex mutex{};
+  uint64_t failed_range = UINT64_MAX;
+  quench_status status = QUENCH_OK;
+
+  uint64_t ranges() const { return count / grain + (count % grain == 0 ? 0 : 1); }
+
+  void run(uint64_t range) {
+    if (failed.load(std::memory_order_relaxed)) {
+      return;
+    }
+    const uint64_t begin = range * grain;
+    const uint64_t end = count - begin < grain ? count : begin + grain;
+    const quench_status got = body(user, begin, end);
+    if (got != QUENCH_OK) {
+      const std::lock_guard lock(mutex);
+      failed = true;
+      if (range < failed_range) {
+        failed_range = range;
+        status = got;
+      }
+    }
+  }
+};
+
+// The arena of the run; made anew when the budget changes. A call holds it by the shared pointer.
+std::shared_ptr<tbb::task_arena> arena_of(uint32_t threads) {
+  static std::mutex mutex;
+  static auto* arena = new std::shared_ptr<tbb::task_arena>;  // outlives static destructors
+  const std::lock_guard lock(mutex);
+  if (*arena == nullptr || (*arena)->max_concurrency() != static_cast<int>(threads)) {
+    *arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads));
+  }
+  return *arena;
+}
+
+}  // namespace
+
+quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain, Body body,
+                           void* user) noexcept {
+  if (body == nullptr || grain == 0) {
+    return QUENCH_INVALID_ARGUMENT;
+  }
+  Work work{count, grain, body, user};
+  if (threads <= 1 || work.ranges() <= 1) {
+    for (uint64_t range = 0; range < work.ranges() && !work.failed; ++range) {
+      work.run(range);
+    }
+    return work.status;
+  }
+  try {
+    arena_of(threads)->execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<uint64_t>(0, work.ranges(), 1),
+          [&](const tbb::blocked_range<uint64_t>& ranges) {
+            for (uint64_t range = ranges.begin(); range < ranges.end(); ++range) {
+              work.run(range);
+            }
+          },
+          tbb::auto_partitioner());
+    });
+  } catch (...) {
+    return QUENCH_RESOURCE_EXHAUSTED;  // the body throws nothing, so this is the scheduler
+  }
+  return work.status;
+}
+
+}  // namespace quench

@@ -1,0 +1,81 @@
+#include "core/plugin/trial.hpp"
+
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/plugin/parameters.hpp"
+#include "core/plugin/table_call.hpp"
+#include "quench/abi/kind/averaging.h"
+#include "quench/abi/kind/corpus.h"
+#include "quench/abi/kind/metric.h"
+#include "quench/abi/kind/model.h"
+#include "quench/abi/kind/optimizer.h"
+#include "quench/abi/kind/quantizer.h"
+
+namespace quench {
+
+namespace {
+
+template <typename Instance>
+std::string try_create(const std::string& label, const std::string& parameters,
+                       quench_status (*create)(const char*, uint64_t, Instance**,
+                                               quench_error*) noexcept,
+                       void (*destroy)(Instance*) noexcept) {
+  Instance* instance = nullptr;
+  try {
+    table_call(label, "create", create, parameters.c_str(), uint64_t{parameters.size()}, &instance);
+  } catch (const Error& failure) {
+    if (failure.code() == QUENCH_INTERNAL) {
+      throw;
+    }
+    return std::string("not created with default parameters: ") + failure.what();
+  }
+  if (instance == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: creation succeeded without an instance", label);
+  }
+  destroy(instance);
+  return "";
+}
+
+std::string try_model(const std::string& label, const quench_model_table& table) {
+  quench_error error{sizeof(quench_error), 0, {}};
+  const int32_t score = table.probe("{}", 2, &error);
+  if (score < 0 || score > 100) {
+    fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0..100", label, score);
+  }
+  return score == 0 ? "" : fmt::format("{}: probe gives an empty config {} points", label, score);
+}
+
+}  // namespace
+
+std::string try_item(const PluginDescription& description, const quench_item& item) {
+  const std::string label = plugin_label(description);
+  if (description.kind == QUENCH_KIND_MODEL) {
+    return try_model(label, *static_cast<const quench_model_table*>(item.table));
+  }
+  std::vector<ParameterProblem> problems;
+  const std::string parameters =
+      complete_parameters(description, nlohmann::json::object(), problems).dump();
+  if (!problems.empty()) {
+    return fmt::format("{}: not created, since it has required parameters", label);
+  }
+  const auto create = [&](const auto* table) {
+    return try_create(label, parameters, table->create, table->destroy);
+  };
+  if (description.kind == QUENCH_KIND_QUANTIZER) {
+    return create(static_cast<const quench_quantizer_table*>(item.table));
+  }
+  if (description.kind == QUENCH_KIND_AVERAGING) {
+    return create(static_cast<const quench_averaging_table*>(item.table));
+  }
+  if (description.kind == QUENCH_KIND_METRIC) {
+    return create(static_cast<const quench_metric_table*>(item.table));
+  }
+  if (description.kind == QUENCH_KIND_OPTIMIZER) {
+    return create(static_cast<const quench_optimizer_table*>(item.table));
+  }
+  const auto* table = static_cast<const quench_corpus_table*>(item.table);
+  return try_create(label, parameters, table->open, table->close);
+}
+
+}  // namespace quench

@@ -1,0 +1,16 @@
+// Creating an item once with its default parameters, to see that it can be.
+#pragma once
+
+#include <string>
+
+#include "core/plugin/description.hpp"
+#include "quench/abi/module.h"
+
+namespace quench {
+
+// Creates and destroys the item (models: asks its probe about an empty config). Returns a remark
+// when that cannot be tried or fails in a way that only parameters can mend, else "". Throws Error
+// when it breaks its contract.
+std::string try_item(const PluginDescription& description, const quench_item& item);
+
+}  // namespace quench

@@ -1,0 +1,179 @@
+#include "core/plugin/catalog.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "core/plugin/search_path.hpp"
+#include "tests/core/plugin/fault_plugins.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using quench::Catalog;
+using quench::test::PluginFolder;
+namespace fs = std::filesystem;
+
+TEST_CASE("catalog: a library is described as it describes itself", "[core][plugin]") {
+  PluginFolder folder;
+  const fs::path library = folder.add("good", "corpora/good");
+  const Catalog catalog = folder.catalog();
+  const quench::PluginDescription& item = catalog.require("corpus", "good");
+  CHECK(item.version == "1.0.0");
+  CHECK(item.summary == "A corpus of two words.");
+  CHECK(item.library == library);
+  CHECK(item.sha256.size() == 64);
+  CHECK(item.module_id == "test.fault");
+  REQUIRE(item.parameters.size() == 3);
+  CHECK(item.parameters[0].default_value == 4);
+  CHECK(item.parameters[1].default_value->is_null());
+  CHECK(item.parameters[1].maximum == INFINITY);
+  CHECK(item.parameters[2].choices == std::vector<std::string>{"given", "diagonal"});
+}
+
+TEST_CASE("catalog: what was probed is probed again only when it changes", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  folder.add("bad_default");
+  CHECK(folder.catalog().probe_count() == 2);
+  const Catalog again = folder.catalog();
+  CHECK(again.probe_count() == 0);
+  CHECK(again.items().size() == 1);
+  REQUIRE(again.rejected().size() == 1);
+  CHECK_THAT(again.rejected()[0].reason, Contains("bits = 9, expected 2..8"));
+
+  SECTION("a new time stamp on the same bytes costs a hash, no probe") {
+    fs::last_write_time(folder.path() / "good.so", fs::file_time_type::clock::now());
+    CHECK(folder.catalog().probe_count() == 0);
+  }
+  SECTION("other bytes under the same name are probed") {
+    folder.add("constructor_prints", "bad_default");
+    const Catalog changed = folder.catalog();
+    CHECK(changed.probe_count() == 1);
+    CHECK(changed.rejected().empty());
+  }
+  SECTION("a rescan forgets everything") {
+    quench::forget_probes(folder.cache());
+    CHECK(folder.catalog().probe_count() == 2);
+  }
+  SECTION("a broken cache is ignored and written again") {
+    for (const char* content : {"", "{\"version\":", "[]", "{\"version\": 1}"}) {
+      std::ofstream(folder.cache() / "plugins.json") << content;
+      CHECK(folder.catalog().probe_count() == 2);
+      CHECK(folder.catalog().probe_count() == 0);
+    }
+  }
+}
+
+TEST_CASE("catalog: the first library with an id wins, the other is shadowed", "[core][plugin]") {
+  PluginFolder first;
+  PluginFolder second;
+  const fs::path good = first.add("good");
+  const fs::path other = second.add("other");
+  const Catalog catalog({{first.path(), second.path(), first.path()},
+                         first.cache(),
+                         quench::test::quench_executable(),
+                         20});
+  REQUIRE(catalog.items().size() == 1);
+  CHECK(catalog.items()[0].library == good);
+  REQUIRE(catalog.shadowed().size() == 1);
+  CHECK(catalog.shadowed()[0].item.library == other);
+  CHECK(catalog.shadowed()[0].by == good);
+}
+
+TEST_CASE("catalog: an unknown id is answered with the nearest and the rejected",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  const fs::path bad = folder.add("bad_default");
+  const Catalog catalog = folder.catalog();
+  CHECK_THROWS_WITH(catalog.require("corpus", "godo"),
+                    StartsWith("no corpus is called godo; did you mean good?; looked in "));
+  CHECK_THROWS_WITH(catalog.require("corpus", "bad_default"),
+                    Contains(bad.string() + " was rejected: corpus bad_default: parameter bits"));
+}
+
+TEST_CASE("catalog: folders that others can write to, and relative ones, are refused",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good", "corpora/good");
+  SECTION("the folder of the search path") {
+    fs::permissions(folder.path(), fs::perms::others_write, fs::perm_options::add);
+    CHECK_THAT(folder.reason(), StartsWith("the folder is writable by everyone"));
+  }
+  SECTION("the folder of a kind") {
+    fs::permissions(folder.path() / "corpora", fs::perms::others_write, fs::perm_options::add);
+    CHECK_THAT(folder.reason(), StartsWith("the folder is writable by everyone"));
+  }
+  SECTION("a folder above") {
+    fs::permissions(folder.path().parent_path(), fs::perms::others_write, fs::perm_options::add);
+    CHECK_THAT(folder.reason(),
+               StartsWith(folder.path().parent_path().string() + " is writable by everyone"));
+  }
+  SECTION("the library") {
+    fs::permissions(folder.path() / "corpora/good.so", fs::perms::others_write,
+                    fs::perm_options::add);
+    CHECK(folder.reason() == "the file is writable by everyone");
+  }
+  SECTION("a relative folder") {
+    const auto path = quench::default_search_path({}, "", {"plugins", "", {}, {}});
+    CHECK(path == std::vector<fs::path>{"plugins"});
+    const Catalog catalog({path, "", quench::test::quench_executable(), 20});
+    REQUIRE(catalog.rejected().size() == 1);
+    CHECK_THAT(catalog.rejected()[0].reason, StartsWith("a relative folder"));
+  }
+}
+
+TEST_CASE("search path: the order is command line, environment, user, program, system",
+          "[core][plugin]") {
+  const auto path =
+      quench::default_search_path({"/a", "/b"}, "/opt/q/bin/quench", {"/c::/d", {}, {}, "/home/x"});
+  CHECK(path == std::vector<fs::path>{"/a", "/b", "/c", "/d", "/home/x/.local/share/quench/plugins",
+                                      "/opt/q/lib/quench", "/usr/local/lib/quench",
+                                      "/usr/lib/quench"});
+  CHECK(quench::default_search_path({}, "", {{}, "", "/data", "/home/x"}) ==
+        std::vector<fs::path>{"/data/quench/plugins"});
+}
+
+TEST_CASE("catalog: a library replaced between probe and load is refused", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  Catalog catalog = folder.catalog();
+  fs::remove(folder.path() / "good.so");
+  folder.add("other", "good");
+  CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "good")),
+                    Contains("is not the file that was probed"));
+}
+
+TEST_CASE("catalog: a second file under a soname in use is refused", "[core][plugin]") {
+  PluginFolder first;
+  PluginFolder second;
+  first.add("needs_helper");
+  first.add_helper("a");
+  second.add("also_needs_helper");
+  SECTION("another build") {
+    second.add_helper("b");
+    Catalog catalog({{first.path(), second.path()}, "", quench::test::quench_executable(), 20});
+    REQUIRE(catalog.items().size() == 2);
+    CHECK(catalog.require("corpus", "needs_helper").links.size() == 1);
+    catalog.load(catalog.require("corpus", "needs_helper"));
+    CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "also_needs_helper")),
+                      Contains("it needs libfault_helper.so from " +
+                               (second.path() / "deps/libfault_helper.so").string() +
+                               ", and this process already runs ") &&
+                          Contains("needs a process of its own, which is not built yet"));
+  }
+}
+
+TEST_CASE("catalog: a second look at 50 libraries is quick", "[core][plugin]") {
+  PluginFolder folder;
+  for (int i = 0; i < 50; ++i) {
+    folder.add("good", "p" + std::to_string(i));
+  }
+  CHECK(folder.catalog().probe_count() == 50);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(folder.catalog().probe_count() == 0);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() < 0.2);  // about 5 ms in a release build
+}

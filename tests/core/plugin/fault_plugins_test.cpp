@@ -1,0 +1,98 @@
+// What a faulty library does in the child that probes it, and what the parent says of it.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <utility>
+
+#include "tests/core/plugin/fault_plugins.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using quench::test::PluginFolder;
+
+TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugin]") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"no_symbol", "has no symbol quench_module_v1"},
+      {"wrong_minor",
+       "built for plugin ABI 0.99, this quench has 0.1: build it against this version's SDK"},
+      {"short_struct", "quench_module has struct_size 24, expected at least 80"},
+      {"unknown_flags", "item 0 has flags 0x4, of which this host knows none"},
+      {"unknown_kind",
+       "teapot unknown_kind: unknown kind \"teapot\", expected one of model, quantizer, "
+       "averaging, metric, corpus, optimizer"},
+      {"bad_id", "corpus Bad Id: bad id \"Bad Id\", expected [a-z][a-z0-9_-]{0,63}"},
+      {"null_slot", "corpus null_slot: function next of its table is NULL"},
+      {"bad_default", "corpus bad_default: parameter bits: bad default: bits = 9, expected 2..8"},
+      {"twice_parameter", "corpus twice_parameter: parameter bits: declared twice"},
+      {"duplicate_id", "corpus duplicate_id: offered twice"},
+      {"init_fails", "init: no"},
+      {"constructor_exit", "ended the process with exit code 0 while it was loaded"},
+      {"constructor_abort", "ended by SIGABRT while it was loaded; it printed: the sky is falling"},
+      {"constructor_forks", "starts a process when it is loaded"},
+      {"constructor_locale", "changes the locale when it is loaded"},
+      {"needs_helper",
+       "cannot be loaded: libfault_helper.so: cannot open shared object file: No such file or "
+       "directory"},
+  };
+  for (const auto& [id, reason] : cases) {
+    INFO(id);
+    PluginFolder folder;
+    folder.add(id);
+    CHECK(folder.reason() == reason);
+  }
+}
+
+TEST_CASE("probing: an exception that leaves init ends the child only", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("init_throws");
+  const std::string reason = folder.reason();
+  CHECK_THAT(reason, StartsWith("ended by SIGABRT in init; it printed: "));
+  CHECK_THAT(reason, Contains("thrown over the border"));
+}
+
+TEST_CASE("probing: a constructor that never returns is stopped at the limit", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("constructor_hang");
+  folder.add("good");
+  const auto start = std::chrono::steady_clock::now();
+  const quench::Catalog catalog = folder.catalog(1.5);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  CHECK(took.count() < 10);
+  CHECK(catalog.find("corpus", "good") != nullptr);
+  REQUIRE(catalog.rejected().size() == 1);
+  CHECK(catalog.rejected()[0].reason ==
+        "did not answer within 1.5 s (stopped while it was loaded)");
+}
+
+TEST_CASE("probing: what a constructor prints is not taken for the description", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("constructor_prints");
+  const quench::Catalog catalog = folder.catalog();
+  CHECK(catalog.rejected().empty());
+  CHECK(catalog.find("corpus", "constructor_prints") != nullptr);
+}
+
+TEST_CASE("probing: an entry that only a dependency defines does not count", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("symbol_elsewhere");
+  folder.add_helper("a", "libfault_entry.so");
+  CHECK(folder.reason() == "has no symbol quench_module_v1 of its own; the one that was found is " +
+                               (folder.path() / "deps/libfault_entry.so").string() + "'s");
+}
+
+TEST_CASE("probing: the program itself is no plugin", "[core][plugin]") {
+  PluginFolder folder;
+  std::filesystem::create_directories(folder.path());
+  std::filesystem::create_symlink(quench::test::quench_executable(), folder.path() / "self.so");
+  CHECK(folder.reason() == "is the program itself");
+}
+
+TEST_CASE("probing: text and empty files are no libraries", "[core][plugin]") {
+  quench::test::TemporaryDir folder;
+  folder.write("plugins/text.so", "GROUP ( libc.so.6 )\n");
+  folder.write("plugins/void.so", "");
+  const quench::Catalog catalog(
+      {{folder / "plugins"}, folder / "cache", quench::test::quench_executable(), 20});
+  REQUIRE(catalog.rejected().size() == 2);
+  CHECK(catalog.rejected()[0].reason == "not an ELF file");
+  CHECK(catalog.rejected()[1].reason == "not an ELF file");
+}

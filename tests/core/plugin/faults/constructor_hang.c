@@ -1,0 +1,13 @@
+/* Never comes back from being loaded. */
+#include "fault.h"
+static const quench_corpus_table table = FAULT_TABLE;
+__attribute__((constructor)) static void hang(void) {
+  for (volatile int i = 0;; ++i) {
+  }
+}
+static const quench_item item = FAULT_ITEM("constructor_hang", 0, 0, &table);
+static const quench_item* const items[] = {&item};
+static const quench_module module = FAULT_MODULE(1, items);
+const quench_module* quench_module_v1(void) {
+  return &module;
+}

@@ -1,0 +1,71 @@
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/plugin/corpus_handle.hpp"
+#include "core/plugin/model_handle.hpp"
+#include "core/plugin/parameters.hpp"
+#include "core/plugin/table_call.hpp"
+#include "quench/abi/kind/quantizer.h"
+#include "tests/core/plugin/fault_plugins.hpp"
+
+using quench::Catalog;
+using quench::test::PluginFolder;
+
+TEST_CASE("corpus handle: documents come in order until the end", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  Catalog catalog = folder.catalog();
+  const auto& item = catalog.require("corpus", "good");
+  std::vector<quench::ParameterProblem> problems;
+  quench::CorpusHandle corpus(
+      catalog, item, quench::complete_parameters(item, nlohmann::json::object(), problems));
+  quench_document document{};
+  std::string text;
+  while (corpus.next(document)) {
+    text += std::string(document.text, document.text_bytes) + " ";
+  }
+  CHECK(text == "one two ");
+  CHECK(corpus.fingerprint() == std::string(64, 'a'));
+  CHECK(&catalog.load(item) == &catalog.load(item));
+  quench::shutdown_plugins();
+}
+
+TEST_CASE("model family: without a family the config is refused by its path", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  Catalog catalog = folder.catalog();
+  CHECK_THROWS_WITH(quench::choose_family(catalog, R"({"model_type": "olmo"})", "m/config.json"),
+                    "m/config.json: no model family is installed");
+  CHECK_THROWS_WITH(quench::choose_family(catalog, "{", "m/config.json"),
+                    Catch::Matchers::StartsWith("m/config.json"));
+}
+
+TEST_CASE("table call: a status becomes an error that names the plugin", "[core][plugin]") {
+  quench_error error{sizeof error, 0, {}};
+  const auto message = [&](quench_status status) {
+    try {
+      quench::throw_status("quantizer x", "begin", status, error);
+    } catch (const quench::Error& failure) {
+      return std::to_string(failure.code()) + " " + failure.what();
+    }
+  };
+  std::strcpy(error.message, "not\nfinite");
+  CHECK(message(QUENCH_NUMERICAL) == "7 quantizer x: not\\x0afinite");
+  CHECK(message(77) == "9 quantizer x: begin returned 77, which is no status");
+  error.message[0] = '\0';
+  CHECK(message(QUENCH_NUMERICAL) ==
+        "7 quantizer x: begin failed without a message (numerical failure)");
+  std::memset(error.message, 'x', sizeof error.message);  // no end
+  CHECK(message(QUENCH_INTERNAL).size() == std::strlen("9 quantizer x: ") + sizeof error.message);
+}
+
+TEST_CASE("table: missing, short and incomplete tables are faults", "[core][plugin]") {
+  CHECK(quench::table_fault("quantizer", nullptr) == "its table is NULL");
+  quench_quantizer_table table{};
+  table.struct_size = 16;
+  CHECK(quench::table_fault("quantizer", &table) ==
+        "its table has struct_size 16, expected at least " + std::to_string(sizeof table));
+  table.struct_size = sizeof table;
+  CHECK(quench::table_fault("quantizer", &table) == "function create of its table is NULL");
+}

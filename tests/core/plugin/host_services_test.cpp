@@ -1,0 +1,184 @@
+#include "core/plugin/host_services.hpp"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/plugin/philox.hpp"
+
+using quench::HostServices;
+using quench::philox4x32;
+using quench::PhiloxCounter;
+
+namespace {
+
+const quench_host* host() {
+  return HostServices::instance().host_for("test.services");
+}
+
+template <typename Table>
+const Table& service(const char* id) {
+  const auto* table = static_cast<const Table*>(host()->service(host(), id));
+  REQUIRE(table != nullptr);
+  REQUIRE(table->struct_size == sizeof(Table));
+  return *table;
+}
+
+std::vector<uint64_t> numbers(const quench_host* of, const char* stream, uint64_t counter,
+                              uint64_t count) {
+  std::vector<uint64_t> values(count);
+  service<quench_random>(QUENCH_SERVICE_RANDOM).uniform(of, stream, counter, count, values.data());
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("philox: known answers of Random123 for philox4x32-10", "[core][plugin]") {
+  CHECK(philox4x32({0, 0, 0, 0}, {0, 0}) ==
+        PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
+        PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
+        PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+}
+
+TEST_CASE("random service: a number depends on seed, module, stream and position alone",
+          "[core][plugin]") {
+  HostServices::instance().set_seed(7);
+  const auto whole = numbers(host(), "layer.0", 0, 9);
+  for (uint64_t at = 0; at < 9; ++at) {
+    CHECK(numbers(host(), "layer.0", at, 1)[0] == whole[at]);
+  }
+  CHECK(numbers(host(), "layer.0", 3, 4) ==
+        std::vector<uint64_t>(whole.begin() + 3, whole.begin() + 7));
+  CHECK(numbers(host(), "layer.1", 0, 9) != whole);
+  CHECK(numbers(HostServices::instance().host_for("test.other"), "layer.0", 0, 9) != whole);
+  HostServices::instance().set_seed(8);
+  CHECK(numbers(host(), "layer.0", 0, 9) != whole);
+  HostServices::instance().set_seed(7);
+  CHECK(numbers(host(), "layer.0", 0, 9) == whole);
+}
+
+TEST_CASE("tasks service: ranges are the same for any number of threads", "[core][plugin]") {
+  const auto& tasks = service<quench_tasks>(QUENCH_SERVICE_TASKS);
+  for (const uint32_t threads : {1u, 2u, 4u}) {
+    HostServices::instance().set_threads(threads);
+    CHECK(tasks.threads(host()) == threads);
+    std::vector<std::atomic<uint64_t>> ends(103);
+    const auto body = [](void* user, uint64_t begin, uint64_t end) noexcept -> quench_status {
+      (*static_cast<std::vector<std::atomic<uint64_t>>*>(user))[begin] += end;
+      return QUENCH_OK;
+    };
+    CHECK(tasks.parallel_for(host(), 103, 10, body, &ends) == QUENCH_OK);
+    for (uint64_t i = 0; i < 103; ++i) {
+      CHECK(ends[i] == (i % 10 != 0 ? 0 : std::min<uint64_t>(i + 10, 103)));
+    }
+    CHECK(tasks.parallel_for(host(), 0, 10, body, &ends) == QUENCH_OK);
+    CHECK(tasks.parallel_for(host(), 1, 0, body, &ends) == QUENCH_INVALID_ARGUMENT);
+  }
+  HostServices::instance().set_threads(1);
+}
+
+TEST_CASE("tasks service: a failing range ends the call with its status", "[core][plugin]") {
+  const auto& tasks = service<quench_tasks>(QUENCH_SERVICE_TASKS);
+  for (const uint32_t threads : {1u, 2u}) {
+    HostServices::instance().set_threads(threads);
+    std::atomic<uint64_t> calls{0};
+    const auto body = [](void* user, uint64_t begin, uint64_t) noexcept -> quench_status {
+      ++*static_cast<std::atomic<uint64_t>*>(user);
+      return begin == 0 ? QUENCH_NUMERICAL : QUENCH_OK;
+    };
+    CHECK(tasks.parallel_for(host(), 1'000'000, 1, body, &calls) == QUENCH_NUMERICAL);
+    CHECK(calls < 1'000'000);
+  }
+  HostServices::instance().set_threads(1);
+}
+
+TEST_CASE("memory service: memory is aligned, and too much is NULL", "[core][plugin]") {
+  const auto& memory = service<quench_memory>(QUENCH_SERVICE_MEMORY);
+  for (const uint64_t bytes : {0u, 1u, 63u, 64u, 1000u}) {
+    void* block = memory.allocate(host(), bytes);
+    REQUIRE(block != nullptr);
+    CHECK(reinterpret_cast<uintptr_t>(block) % 64 == 0);
+    std::memset(block, 1, bytes);
+    memory.release(host(), block);
+  }
+  memory.release(host(), nullptr);
+  CHECK(memory.allocate(host(), UINT64_MAX) == nullptr);
+}
+
+TEST_CASE("log, progress, cancel: what a plugin says reaches the sinks with its name",
+          "[core][plugin]") {
+  std::vector<std::string> lines;
+  auto& services = HostServices::instance();
+  services.set_log_sink([&](int level, std::string_view module, std::string_view line) {
+    lines.push_back(std::to_string(level) + " " + std::string(module) + " " + std::string(line));
+  });
+  services.set_progress_sink(
+      [&](std::string_view module, std::string_view what, uint64_t done, uint64_t total) {
+        lines.push_back(std::string(module) + " " + std::string(what) + " " + std::to_string(done) +
+                        "/" + std::to_string(total));
+      });
+  service<quench_log>(QUENCH_SERVICE_LOG).write(host(), QUENCH_LOG_WARNING, "two\nlines");
+  service<quench_progress>(QUENCH_SERVICE_PROGRESS).report(host(), "blocks", 3, 4);
+  CHECK(lines ==
+        std::vector<std::string>{"2 test.services two\\x0alines", "test.services blocks 3/4"});
+  services.set_log_sink(nullptr);
+  services.set_progress_sink(nullptr);
+  const auto& cancel = service<quench_cancel>(QUENCH_SERVICE_CANCEL);
+  CHECK(cancel.requested(host()) == 0);
+  services.cancel_flag() = true;
+  CHECK(cancel.requested(host()) != 0);
+  services.cancel_flag() = false;
+  CHECK(host()->service(host(), "quench.nothing/1") == nullptr);
+}
+
+TEST_CASE("json service: values are found by pointer and keep their type", "[core][plugin]") {
+  const auto& json = service<quench_json>(QUENCH_SERVICE_JSON);
+  const std::string text =
+      R"({"a/b": [1, 2.0, true, null, "x\u0000y"], "m~n": {"k": 9223372036854775807},
+          "": {"": 5}, "big": 9223372036854775808})";
+  quench_json_document* document = nullptr;
+  quench_error error{sizeof error, 0, {}};
+  REQUIRE(json.parse(host(), text.data(), text.size(), &document, &error) == QUENCH_OK);
+  CHECK(json.type(document, "") == QUENCH_JSON_OBJECT);
+  CHECK(json.type(document, "/a~1b") == QUENCH_JSON_ARRAY);
+  CHECK(json.type(document, "/a~1b/0") == QUENCH_JSON_INTEGER);
+  CHECK(json.type(document, "/a~1b/1") == QUENCH_JSON_NUMBER);
+  CHECK(json.type(document, "/a~1b/3") == QUENCH_JSON_NULL);
+  CHECK(json.type(document, "/big") == QUENCH_JSON_NUMBER);
+  CHECK(json.type(document, "//") == QUENCH_JSON_INTEGER);
+  for (const char* nowhere : {"/a~1b/5", "/a~1b/00", "/a~1b/-", "/a~1b/01", "/x", "a", "/m~n/k",
+                              "/m~", "/big/x", "/a~1b/99999999999999999999"}) {
+    INFO(nowhere);
+    CHECK(json.type(document, nowhere) == QUENCH_JSON_ABSENT);
+  }
+  int64_t integer = 0;
+  CHECK(json.integer(document, "/m~0n/k", &integer, &error) == QUENCH_OK);
+  CHECK(integer == INT64_MAX);
+  CHECK(json.integer(document, "/a~1b/1", &integer, &error) == QUENCH_INVALID_ARGUMENT);
+  CHECK(std::string(error.message) == "/a~1b/1: wanted an integer, got a number");
+  CHECK(json.integer(document, "/x", &integer, &error) == QUENCH_NOT_FOUND);
+  double number = 0;
+  CHECK(json.number(document, "/a~1b/0", &number, nullptr) == QUENCH_OK);
+  CHECK(number == 1.0);
+  const char* string = nullptr;
+  uint64_t bytes = 0;
+  CHECK(json.string(document, "/a~1b/4", &string, &bytes, &error) == QUENCH_OK);
+  CHECK(std::string(string, bytes) == std::string("x\0y", 3));
+  CHECK(json.size(document, "/a~1b") == 5);
+  CHECK(json.size(document, "/big") == 0);
+  CHECK(std::string(json.key(document, "", 1)) == "a/b");
+  CHECK(json.key(document, "", 4) == nullptr);
+  json.release(document);
+
+  for (const std::string& bad : {std::string("{\"a\": 1, \"a\": 2}"), std::string("[1,]"),
+                                 std::string(100'000, '['), std::string("NaN")}) {
+    CHECK(json.parse(host(), bad.data(), bad.size(), &document, &error) == QUENCH_INVALID_ARGUMENT);
+    CHECK(document == nullptr);
+    CHECK(error.message[0] != '\0');
+  }
+}

@@ -1,0 +1,130 @@
+#include "core/plugin/parameters.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "quench/abi/parameter.h"
+
+using nlohmann::json;
+using quench::ParameterProblem;
+using quench::ParameterSchema;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+quench::PluginDescription description() {
+  quench::PluginDescription item;
+  item.kind = "quantizer";
+  item.id = "gptq";
+  item.parameters = {
+      {"bits", QUENCH_PARAMETER_INTEGER, json(4), 2, 8, {}, "width of a code"},
+      {"damp", QUENCH_PARAMETER_NUMBER, json(0.01), 0, kInfinity, {}, "share of the diagonal"},
+      {"clip", QUENCH_PARAMETER_NUMBER, json(nullptr), -kInfinity, 1, {}, "clipping"},
+      {"order", QUENCH_PARAMETER_CHOICE, json("given"), 0, 0, {"given", "diagonal"}, "of columns"},
+      {"betas", QUENCH_PARAMETER_NUMBER_LIST, json::array({0.9, 0.95}), 0, 1, {}, "decay"},
+      {"fast", QUENCH_PARAMETER_BOOLEAN, json(false), 0, 0, {}, "hurry"},
+      {"text", QUENCH_PARAMETER_CORPUS, std::nullopt, 0, 0, {}, "what to read"}};
+  return item;
+}
+
+std::vector<std::string> messages(const json& given) {
+  std::vector<ParameterProblem> problems;
+  quench::complete_parameters(description(), given, problems);
+  std::vector<std::string> found;
+  for (const ParameterProblem& problem : problems) {
+    found.push_back(problem.message);
+  }
+  return found;
+}
+
+using Messages = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("parameters: defaults are filled in and numbers have one form", "[core][plugin]") {
+  std::vector<ParameterProblem> problems;
+  const json complete = quench::complete_parameters(
+      description(), json::parse(R"({"text": "c4", "damp": 1, "betas": [0, 1]})"), problems);
+  CHECK(problems.empty());
+  CHECK(complete.dump() ==
+        R"({"betas":[0.0,1.0],"bits":4,"clip":null,"damp":1.0,"fast":false,"order":"given",)"
+        R"("text":"c4"})");
+}
+
+TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
+  CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits = 9, expected 2..8"});
+  CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: wanted an integer, got 3.0"});
+  CHECK(messages({{"text", "c4"}, {"bits", "4"}}) ==
+        Messages{"bits: wanted an integer, got \"4\""});
+  CHECK(messages({{"text", "c4"}, {"bits", nullptr}}) ==
+        Messages{"bits: wanted an integer, got null"});
+  CHECK(messages({{"text", "c4"}, {"bits", uint64_t{1} << 63}}) ==
+        Messages{"bits: wanted an integer, got 9223372036854775808"});
+  CHECK(messages({{"text", "c4"}, {"damp", -1}}) == Messages{"damp = -1, expected at least 0"});
+  CHECK(messages({{"text", "c4"}, {"clip", 2}}) == Messages{"clip = 2, expected at most 1"});
+  CHECK(messages({{"text", "c4"}, {"clip", nullptr}}).empty());
+  CHECK(messages({{"text", "c4"}, {"order", "diagnal"}}) ==
+        Messages{"order = diagnal, expected one of given, diagonal; did you mean diagonal?"});
+  CHECK(messages({{"text", "c4"}, {"betas", {0.5, 1.5}}}) ==
+        Messages{"betas[1] = 1.5, expected 0..1"});
+  CHECK(messages({{"text", "c4"}, {"betas", 0.5}}) ==
+        Messages{"betas: wanted a list, each element a number, got 0.5"});
+  CHECK(messages({{"text", "c4"}, {"fast", 1}}) == Messages{"fast: wanted true or false, got 1"});
+  CHECK(messages(json::object()) == Messages{"text: required and not given: what to read"});
+  CHECK(messages({{"text", "c4"}, {"bit", 4}}) ==
+        Messages{"bit: unknown parameter of quantizer gptq; did you mean bits?"});
+  CHECK(messages(json::array()).front() ==
+        "parameters of quantizer gptq: wanted an object, got an empty list");
+  CHECK(messages({{"bits", 9}, {"fast", 1}, {"zzzzzzzz", 1}}).size() == 4);
+}
+
+TEST_CASE("parameters: a value nested without end is refused, not followed", "[core][plugin]") {
+  json deep = 1;
+  for (int i = 0; i < 5000; ++i) {
+    json outer = json::array();
+    outer.push_back(std::move(deep));
+    deep = std::move(outer);
+  }
+  json given = {{"text", "c4"}};
+  given["bits"] = std::move(deep);
+  CHECK(messages(given) == Messages{"bits: wanted an integer, got a list"});
+}
+
+TEST_CASE("inline form: id, keys and values are split", "[core][plugin]") {
+  const auto spec = quench::parse_inline("gptq:bits=4,text=/a:b=c");
+  CHECK(spec.id == "gptq");
+  REQUIRE(spec.options.size() == 2);
+  CHECK(spec.options[1] == std::pair<std::string, std::string>{"text", "/a:b=c"});
+  CHECK(quench::parse_inline("rtn").options.empty());
+  CHECK(quench::parse_inline("rtn:").options.empty());
+  for (const char* bad : {"", ":bits=4", "gptq:bits", "gptq:=4", "gptq:bits=4,", "gptq:,bits=4",
+                          "gptq:bits=4,bits=5"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(quench::parse_inline(bad), quench::Error);
+  }
+}
+
+TEST_CASE("inline form: values are read by the schema's type", "[core][plugin]") {
+  const auto item = description();
+  const auto option = [&](size_t index, const char* text) {
+    return quench::parse_option(item.parameters[index], text);
+  };
+  CHECK(option(0, "3") == 3);
+  CHECK(option(0, "3").is_number_integer());
+  CHECK(option(1, "1e-3") == 0.001);
+  CHECK(option(2, "null").is_null());
+  CHECK(option(4, "0.9+0.95") == json::array({0.9, 0.95}));
+  CHECK(option(4, "1e+2+1E-3") == json::array({100.0, 0.001}));
+  CHECK(option(4, "") == json::array());
+  CHECK(option(5, "true") == true);
+  CHECK(option(6, "c4") == "c4");
+  CHECK_THROWS_WITH(option(0, "3.5"), "bits: wanted an integer, got 3.5");
+  CHECK_THROWS_WITH(option(0, ""), "bits: wanted an integer, got nothing");
+  CHECK_THROWS_WITH(option(1, "nan"), "damp: wanted a number, got nan");
+  CHECK_THROWS_WITH(option(5, "yes"), "fast: wanted true or false, got yes");
+  CHECK_THROWS_WITH(option(4, "0.9+"), "betas: wanted a number, got nothing");
+  CHECK_THROWS_WITH(option(0, "null"), "bits: wanted an integer, got null");
+}

@@ -1,0 +1,84 @@
+#include "core/plugin/show.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "tests/core/plugin/fault_plugins.hpp"
+
+using Catch::Matchers::Contains;
+using quench::test::PluginFolder;
+
+TEST_CASE("plugins list: items, shadowed and rejected libraries are listed", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good", "a");
+  folder.add("other", "b");
+  folder.add("bad_default");
+  const quench::Catalog catalog = folder.catalog();
+  const std::string text = quench::plugins_list(catalog);
+  CHECK_THAT(text, Contains("corpus  good  1.0.0    A corpus of two words.  "));
+  CHECK_THAT(text, Contains("shadowed: corpus good in "));
+  CHECK_THAT(text, Contains("rejected: ") && Contains("bits = 9, expected 2..8"));
+  const auto json = quench::plugins_list_json(catalog);
+  CHECK(json["plugins"][0]["id"] == "good");
+  CHECK(json["shadowed"].size() == 1);
+  CHECK(json["rejected"].size() == 1);
+}
+
+TEST_CASE("plugins show: parameters, reference and example are shown", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  const quench::Catalog catalog = folder.catalog();
+  const std::string text = quench::plugin_show(catalog, "corpus/good");
+  CHECK_THAT(text, Contains("bits       integer  4        2..8"));
+  CHECK_THAT(text, Contains("damp       number   not set  at least 0"));
+  CHECK_THAT(text, Contains("one of given, diagonal"));
+  CHECK_THAT(text, Contains("reference  Nobody (2024)"));
+  CHECK_THAT(text, Contains("  - good: {}"));
+  CHECK(quench::plugin_show_json(catalog, "good")["plugins"][0]["parameters"][0]["type"] ==
+        "integer");
+  CHECK_THROWS_WITH(quench::plugin_show(catalog, "gud"), Contains("did you mean good?"));
+}
+
+TEST_CASE("plugins why: says where, by what shadowed, and why rejected", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good", "a");
+  folder.add("other", "b");
+  folder.add("bad_default");
+  const quench::Catalog catalog = folder.catalog();
+  CHECK_THAT(quench::plugin_why(catalog, "good"),
+             Contains("a.so (first on the search path)") && Contains("b.so is shadowed by "));
+  CHECK_THAT(quench::plugin_why(catalog, "bad_default"),
+             Contains("is rejected: corpus bad_default: parameter bits: bad default"));
+  CHECK_THAT(quench::plugin_why(catalog, "nothing"), Contains("looked in "));
+}
+
+TEST_CASE("plugins check: a good library passes, a bad one fails with its fault",
+          "[core][plugin]") {
+  const auto check = [](const std::string& library) {
+    return quench::plugin_check(quench::test::fault_library(library),
+                                quench::test::quench_executable(), 20);
+  };
+  const quench::PluginCheck good = check("good.so");
+  CHECK(good.passed);
+  CHECK_THAT(good.text, Contains("ok      exports quench_module_v1 and nothing else\n") &&
+                            Contains("ok      corpus good 1.0.0, 3 parameter(s)\n"));
+  const quench::PluginCheck slot = check("null_slot.so");
+  CHECK_FALSE(slot.passed);
+  CHECK_THAT(slot.text, Contains("FAULT   corpus null_slot: function next of its table is NULL\n"));
+  const quench::PluginCheck other = check("no_symbol.so");
+  CHECK_FALSE(other.passed);
+  CHECK_THAT(other.text, Contains("FAULT   does not export quench_module_v1\n") &&
+                             Contains("exports 1 symbol(s) beside quench_module_v1: "
+                                      "fault_no_symbol; link with the SDK's version script"));
+  CHECK_FALSE(check("nowhere.so").passed);
+}
+
+TEST_CASE("plugins markdown: one section per kind and plugin", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  const std::string text = quench::plugins_markdown(folder.catalog());
+  CHECK_THAT(text, Contains("\n## corpus\n\n### good\n\nA corpus of two words.\n"));
+  CHECK_THAT(text, Contains("| `bits` | integer | `4` | 2..8 | what it means |\n"));
+  CHECK_THAT(text, Contains("```yaml\n- good: {}\n```\n"));
+}
