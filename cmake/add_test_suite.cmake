@@ -2,8 +2,8 @@
 #
 #   add_test_suite(<name> SOURCES a_test.cpp ... [LINK target ...] [LABELS label ...])
 #
-# One ctest entry per test case. Labels: the default set carries none but its folder's; `slow` marks what
-# `./dev test` leaves to `./dev test all`.
+# One ctest entry per test case. Its labels are its first folder under tests/ (`core`), its own name, and LABELS;
+# `slow` marks what `./dev test` leaves to `./dev test all`. The target <folder>_suites builds a folder's suites.
 include(Catch)
 
 if(QUENCH_TESTS)
@@ -16,5 +16,17 @@ function(add_test_suite name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE quench_test_main quench_test_support quench_warnings ${arg_LINK})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${name};${arg_LABELS}" TIMEOUT 300)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REGEX REPLACE "/.*" "" folder "${folder}")
+  if(NOT TARGET ${folder}_suites)
+    add_custom_target(${folder}_suites)
+  endif()
+  add_dependencies(${folder}_suites ${name})
+  catch_discover_tests(${name} TEST_PREFIX "${name}: ")
+  # Catch's script leaves the names in <name>_TESTS, and cannot itself set a property that is a list.
+  set(labels "${folder}" "${name}" ${arg_LABELS})
+  set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
+  file(WRITE "${properties}" "foreach(test IN LISTS ${name}_TESTS)\n"
+       "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 300)\nendforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
 endfunction()
