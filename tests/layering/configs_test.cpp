@@ -1,0 +1,67 @@
+#include <yaml-cpp/yaml.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/layering/source_tree.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string output;  // of both streams
+};
+
+Outcome quench_program(const std::string& arguments) {
+  const quench::test::TemporaryDir temporary;
+  const std::string log = temporary / "log";
+  const int status = std::system(
+      (std::string(QUENCH_PROGRAM) + " " + arguments + " < /dev/null > " + log + " 2>&1").c_str());
+  return {status, quench::test::read_file(log)};
+}
+
+}  // namespace
+
+TEST_CASE("configs: every file is YAML with the sections of a manifest", "[layering][configs]") {
+  for (const std::string& file : quench::test::files_below("configs", {".yaml"})) {
+    if (file.starts_with("configs/presets/")) {
+      continue;
+    }
+    CAPTURE(file);
+    const YAML::Node manifest = YAML::LoadFile(quench::test::source_dir() / file);
+    REQUIRE(manifest.IsMap());
+    for (const char* section : {"name", "checkpoints", "metrics"}) {
+      CAPTURE(section);
+      CHECK(manifest[section]);
+    }
+  }
+}
+
+TEST_CASE("configs: every file's first line is the command that runs it", "[layering][configs]") {
+  for (const std::string& file : quench::test::files_below("configs", {".yaml"})) {
+    if (!file.starts_with("configs/presets/")) {
+      CAPTURE(file);
+      CHECK(quench::test::source(file).starts_with("# ./dev run " + file));
+    }
+  }
+}
+
+// Weights and corpora may be absent where tests run, so a plan may fail; but never with a complaint
+// about a line of the manifest.
+TEST_CASE("configs: the host understands every manifest", "[layering][configs]") {
+  const Outcome help = quench_program("plan --help");
+  if (help.status != 0 || help.output.find("MANIFEST") == std::string::npos) {
+    std::fprintf(stderr, "SKIPPED: this program has no `plan`\n");
+    return;
+  }
+  for (const std::string& file : quench::test::files_below("configs", {".yaml"})) {
+    if (!file.starts_with("configs/presets/")) {
+      const Outcome plan = quench_program("plan " + (quench::test::source_dir() / file).string());
+      CAPTURE(file, plan.output);
+      CHECK(plan.output.find(file + ":") == std::string::npos);
+    }
+  }
+}

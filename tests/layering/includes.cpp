@@ -1,0 +1,142 @@
+#include "tests/layering/includes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
+#include "tests/layering/source_tree.hpp"
+#include "tests/support/fixtures.hpp"
+
+namespace quench::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+template <size_t N>
+bool starts_with_any(const std::string& text, const std::array<const char*, N>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const char* prefix) { return text.starts_with(prefix); });
+}
+
+bool is_torch(const std::string& target) {
+  return starts_with_any(target, std::array{"torch/", "ATen/", "c10/", "caffe2/"});
+}
+
+bool is_cuda(const std::string& target) {
+  return starts_with_any(target, std::array{"cuda", "cub/", "cublas", "cusolver", "cusparse",
+                                            "curand", "nvrtc", "nccl", "thrust/"});
+}
+
+bool is_host_library(const std::string& target) {
+  return starts_with_any(target,
+                         std::array{"yaml-cpp/", "boost/", "spdlog/", "CLI/", "tbb/", "oneapi/"});
+}
+
+bool is_standard_cpp(const std::string& target) {
+  return target.find('/') == std::string::npos && target.find('.') == std::string::npos;
+}
+
+std::string abi_objection(const Include& include) {
+  const bool c_header = include.target == "stdint.h" || include.target == "stddef.h";
+  return c_header || include.target.starts_with("quench/abi/")
+             ? ""
+             : "the ABI includes <stdint.h>, <stddef.h> and itself only";
+}
+
+std::string kit_objection(const std::string& file, const Include& include) {
+  if (is_torch(include.target)) {
+    return file.ends_with("/kit/torch.hpp") ? "" : "of the kit, only torch.hpp includes libtorch";
+  }
+  return is_standard_cpp(include.target) || include.target.starts_with("quench/abi/") ||
+                 include.target.starts_with("quench/kit/")
+             ? ""
+             : "the kit includes the standard library, the ABI and itself only";
+}
+
+std::string core_objection(const std::string& file, const Include& include) {
+  if (is_torch(include.target) || is_cuda(include.target) || include.target == "omp.h" ||
+      include.target == "cblas.h") {
+    return "the host does no arithmetic: no libtorch, CUDA, OpenMP or BLAS";
+  }
+  if (include.target.starts_with("quench/kit/")) {
+    return "the kit is for plugins";
+  }
+  if (include.quoted && !include.target.starts_with("core/") &&
+      !include.target.starts_with("quench/abi/")) {
+    return "the host's own includes are \"core/...\" and \"quench/abi/...\"";
+  }
+  // Folders that `run` and `cli` stand on do not know them; nobody knows `cli` but main.cpp.
+  const std::string folder = file.substr(0, file.rfind('/'));
+  const bool above = folder == "core" || folder.starts_with("core/cli");
+  if (include.target.starts_with("core/cli/") && !above) {
+    return "only main.cpp knows the command line";
+  }
+  if (include.target.starts_with("core/run/") && !above && !folder.starts_with("core/run")) {
+    return "core/run stands above this folder";
+  }
+  return "";
+}
+
+// `file` is plugins/<kind>/<id>/...: it may include its own folder and a library folder of its
+// kind.
+std::string plugin_objection(const std::string& file, const Include& include) {
+  if (include.target.starts_with("core/")) {
+    return "plugins know the SDK, not the host";
+  }
+  if (is_host_library(include.target)) {
+    return "parameters, log and threads come from the host";
+  }
+  for (const fs::path& base : {fs::path(file).parent_path(), fs::path("plugins"), fs::path(".")}) {
+    const fs::path found = (base / include.target).lexically_normal();
+    if (!include.quoted || !fs::exists(source_dir() / found) || *found.begin() != "plugins") {
+      continue;
+    }
+    const std::string own = fs::path(file).parent_path().generic_string() + "/";
+    for (const PluginFolder& plugin : plugin_folders()) {
+      const std::string other = plugin.path() + "/";
+      if (found.generic_string().starts_with(other) && !own.starts_with(other)) {
+        return "one plugin does not include another; share a static library beside them";
+      }
+    }
+    const auto kind = [](const fs::path& path) { return *std::next(path.begin()); };
+    return kind(found) == kind(file) ? "" : "kinds of plugins do not include each other";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Include> includes_of(const std::string& text) {
+  static const std::regex pattern(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)re");
+  std::vector<Include> found;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::smatch match;
+    if (std::regex_match(line, match, pattern)) {
+      found.push_back({number, match[2], match[1] == "\""});
+    }
+  }
+  return found;
+}
+
+std::string objection(const std::string& file, const Include& include) {
+  if (file.starts_with("sdk/include/quench/abi/")) {
+    return abi_objection(include);
+  }
+  if (file.starts_with("sdk/include/quench/kit/")) {
+    return kit_objection(file, include);
+  }
+  if (file.starts_with("core/")) {
+    return core_objection(file, include);
+  }
+  if (file.starts_with("plugins/") || file.starts_with("sdk/template/")) {
+    return plugin_objection(file, include);
+  }
+  return "";
+}
+
+}  // namespace quench::test

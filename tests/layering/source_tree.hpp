@@ -1,0 +1,25 @@
+// Reading the project's own files. Paths are relative to its root and have forward slashes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace quench::test {
+
+// Files below `folder` whose names end in one of `suffixes`, sorted; none when there is no folder.
+std::vector<std::string> files_below(const std::string& folder,
+                                     const std::vector<std::string>& suffixes);
+
+// Content of a file of the project.
+std::string source(const std::string& path);
+
+struct PluginFolder {
+  std::string kind;  // the folder's name: "quantizers"
+  std::string id;
+  std::string path() const { return "plugins/" + kind + "/" + id; }
+};
+
+// What the add_plugin lines of plugins/*/CMakeLists.txt (and of plugins/*/*/CMakeLists.txt) name.
+std::vector<PluginFolder> plugin_folders();
+
+}  // namespace quench::test
