@@ -1,0 +1,174 @@
+#include "quantizers/gptq/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace quench::quantizers::reference {
+
+namespace {
+
+Matrix zeros(int64_t rows, int64_t columns) {
+  return {rows, columns, std::vector<double>(static_cast<size_t>(rows * columns))};
+}
+
+// Lower L with a = L L'.
+Matrix cholesky(const Matrix& a) {
+  Matrix l = zeros(a.rows, a.rows);
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      double sum = a(i, j);
+      for (int64_t k = 0; k < j; ++k) {
+        sum -= l(i, k) * l(j, k);
+      }
+      l(i, j) = i == j ? std::sqrt(sum) : sum / l(j, j);
+    }
+  }
+  return l;
+}
+
+// a^-1 = L'^-1 L^-1 out of a's Cholesky factor.
+Matrix inverse(const Matrix& a) {
+  const int64_t n = a.rows;
+  const Matrix l = cholesky(a);
+  Matrix x = zeros(n, n);  // L^-1
+  for (int64_t c = 0; c < n; ++c) {
+    for (int64_t i = c; i < n; ++i) {
+      double sum = i == c ? 1.0 : 0.0;
+      for (int64_t k = c; k < i; ++k) {
+        sum -= l(i, k) * x(k, c);
+      }
+      x(i, c) = sum / l(i, i);
+    }
+  }
+  Matrix result = zeros(n, n);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t k = std::max(i, j); k < n; ++k) {
+        result(i, j) += x(k, i) * x(k, j);
+      }
+    }
+  }
+  return result;
+}
+
+// The grid of columns [from, to) of one row.
+Grid grid_of_row(const Matrix& weight, int64_t row, int64_t from, int64_t to, GridKind kind) {
+  double low = 0;
+  double high = 0;
+  for (int64_t c = from; c < to; ++c) {
+    low = std::min(low, weight(row, c));
+    high = std::max(high, weight(row, c));
+  }
+  return grid_of(low, high, kind);
+}
+
+// Grids of all groups of `weight` as it stands.
+void grids_of_all(const Matrix& weight, int64_t size, GridKind kind, Solution& solution) {
+  for (int64_t r = 0; r < weight.rows; ++r) {
+    for (int64_t g = 0; g < solution.scales.columns; ++g) {
+      const Grid grid =
+          grid_of_row(weight, r, g * size, std::min((g + 1) * size, weight.columns), kind);
+      solution.scales(r, g) = grid.scale;
+      solution.zeros(r, g) = grid.zero;
+    }
+  }
+}
+
+// Rows and columns of `m`, or only columns, in the order of `perm`.
+Matrix reorder(const Matrix& m, const std::vector<int32_t>& perm, bool rows_too) {
+  Matrix out = zeros(m.rows, m.columns);
+  for (int64_t r = 0; r < m.rows; ++r) {
+    for (int64_t c = 0; c < m.columns; ++c) {
+      out(r, c) = m(rows_too ? perm[static_cast<size_t>(r)] : r, perm[static_cast<size_t>(c)]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Matrix upper_factor_of_inverse(const Matrix& h) {
+  const Matrix l = cholesky(inverse(h));
+  Matrix u = zeros(h.rows, h.rows);
+  for (int64_t i = 0; i < h.rows; ++i) {
+    for (int64_t j = i; j < h.rows; ++j) {
+      u(i, j) = l(j, i);
+    }
+  }
+  return u;
+}
+
+Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options, bool desc_act,
+              double damp) {
+  const int64_t n = weight.columns;
+  const Groups groups = groups_of(n, options.group_size);
+  const bool grouped = options.group_size != -1;
+  const bool fixed = !grouped || options.static_groups;
+  Solution out{zeros(weight.rows, n),
+               zeros(weight.rows, groups.count),
+               zeros(weight.rows, groups.count),
+               zeros(weight.rows, n),
+               std::vector<int32_t>(static_cast<size_t>(n)),
+               std::vector<int32_t>(static_cast<size_t>(n)),
+               0};
+  Matrix w = weight;
+  Matrix hessian = h;
+  if (!grouped) {
+    grids_of_all(w, groups.size, options.kind, out);
+  }
+  double trace = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (hessian(i, i) == 0) {
+      hessian(i, i) = 1;
+      for (int64_t r = 0; r < w.rows; ++r) {
+        w(r, i) = 0;
+      }
+    }
+    trace += hessian(i, i);
+  }
+  if (grouped && options.static_groups) {
+    grids_of_all(w, groups.size, options.kind, out);
+  }
+  std::iota(out.perm.begin(), out.perm.end(), 0);
+  if (desc_act) {
+    std::stable_sort(out.perm.begin(), out.perm.end(),
+                     [&](int32_t a, int32_t b) { return hessian(a, a) > hessian(b, b); });
+    w = reorder(w, out.perm, false);
+    hessian = reorder(hessian, out.perm, true);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    hessian(i, i) += damp * trace / static_cast<double>(n);
+  }
+  const Matrix u = upper_factor_of_inverse(hessian);
+  Matrix at_block_start = w;
+  for (int64_t c = 0; c < n; ++c) {
+    if (c % options.block == 0) {
+      at_block_start = w;
+    }
+    const int64_t column = out.perm[static_cast<size_t>(c)];
+    const int64_t g = (options.static_groups ? column : c) / groups.size;
+    out.g_idx[static_cast<size_t>(column)] = static_cast<int32_t>(g);
+    for (int64_t r = 0; r < w.rows; ++r) {
+      if (!fixed && c % groups.size == 0) {
+        const Grid grid = grid_of_row(options.stale ? at_block_start : w, r, c,
+                                      std::min(c + groups.size, n), options.kind);
+        out.scales(r, g) = grid.scale;
+        out.zeros(r, g) = grid.zero;
+      }
+      const double x = w(r, c);
+      const double code = code_of(x, out.scales(r, g), out.zeros(r, g), options.kind.max_code());
+      const double value = out.scales(r, g) * (code - out.zeros(r, g));
+      out.codes(r, column) = code;
+      out.dequantized(r, column) = value;
+      const double error = (x - value) / u(c, c);
+      out.loss += error * error / 2;
+      for (int64_t k = c; k < n; ++k) {
+        w(r, k) -= error * u(c, k);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace quench::quantizers::reference

@@ -1,0 +1,40 @@
+// GPTQ in plain float64 loops, the oracle of the tests. Slow on purpose: every update is applied at
+// once to every later column, and the factor comes from the textbook's three steps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "quantizers/gptq/solver.hpp"
+
+namespace quench::quantizers::reference {
+
+// A C-ordered matrix.
+struct Matrix {
+  int64_t rows;
+  int64_t columns;
+  std::vector<double> values;
+  double& operator()(int64_t r, int64_t c) { return values[static_cast<size_t>(r * columns + c)]; }
+  double operator()(int64_t r, int64_t c) const {
+    return values[static_cast<size_t>(r * columns + c)];
+  }
+};
+
+struct Solution {
+  Matrix codes;        // [out, in], original column order
+  Matrix scales;       // [out, groups]
+  Matrix zeros;        // [out, groups]
+  Matrix dequantized;  // [out, in]
+  std::vector<int32_t> g_idx;
+  std::vector<int32_t> perm;
+  double loss;
+};
+
+// U upper with H^-1 = U'U, for a positive definite H.
+Matrix upper_factor_of_inverse(const Matrix& h);
+
+// `h` is the undamped Hessian, 2/N X'X.
+Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options, bool desc_act,
+              double damp);
+
+}  // namespace quench::quantizers::reference

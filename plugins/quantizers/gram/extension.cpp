@@ -1,0 +1,46 @@
+#include "quantizers/gram/extension.hpp"
+
+#include <cstring>
+
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+Gram& gram_of(quench_quantizer_state* state) {
+  return static_cast<GramGroup&>(*kit::detail::self(state).group).gram();
+}
+
+quench_status get(quench_quantizer*, quench_quantizer_state* state, quench_tensor* gram,
+                  double* rows, quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    *gram = kit::view_of(gram_of(state).matrix());
+    *rows = gram_of(state).rows();
+  });
+}
+
+quench_status set(quench_quantizer*, quench_quantizer_state* state, const quench_tensor* gram,
+                  double rows, quench_error* error) noexcept {
+  return kit::guard(error, [&] { gram_of(state).set(*gram, rows); });
+}
+
+quench_status output_error(quench_quantizer*, quench_quantizer_state* state,
+                           const quench_tensor* weight, const quench_tensor* dequantized,
+                           double* squared_error, double* reference, quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    const OutputError sums = gram_of(state).output_error(*weight, *dequantized);
+    *squared_error = sums.error;
+    *reference = sums.reference;
+  });
+}
+
+}  // namespace
+
+const void* gram_extension(const char* id) {
+  static constexpr quench_quantizer_gram kTable = {sizeof(quench_quantizer_gram), get, set,
+                                                   output_error};
+  return std::strcmp(id, QUENCH_QUANTIZER_GRAM) == 0 ? &kTable : nullptr;
+}
+
+}  // namespace quench::quantizers

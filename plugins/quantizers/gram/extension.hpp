@@ -1,0 +1,25 @@
+// The gram extension (quench.quantizer.gram/1), for every quantizer whose groups derive GramGroup.
+#pragma once
+
+#include "quantizers/gram/gram.hpp"
+#include "quench/kit/quantizer.hpp"
+
+namespace quench::quantizers {
+
+// A group that gathers the Gram matrix of its rows.
+class GramGroup : public kit::QuantizerGroup {
+ public:
+  // `float64`: products in float64 also where rows are narrower.
+  GramGroup(int64_t in_features, bool float64) : gram_(in_features, float64) {}
+  void observe(const quench_observe_args& args) override { gram_.observe(args); }
+  Gram& gram() { return gram_; }
+
+ private:
+  Gram gram_;
+};
+
+// The extension's table when `id` names it, else nullptr. Every group of the quantizer that answers
+// with it must be a GramGroup.
+const void* gram_extension(const char* id);
+
+}  // namespace quench::quantizers

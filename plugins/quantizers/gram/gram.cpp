@@ -1,0 +1,259 @@
+#include "quantizers/gram/gram.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/triu.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr int64_t kErrorRows = 256;  // rows of a weight whose output error is taken at once
+
+// Which rows of x count, and the square roots of their weights; nothing where all do, or all are 1.
+struct Selection {
+  std::optional<std::vector<int64_t>> rows;
+  std::vector<double> roots;
+  double weight = 0;  // sum of weights
+};
+
+std::optional<std::vector<int64_t>> read_index(const quench_tensor* index, int64_t rows) {
+  if (index == nullptr) {
+    return std::nullopt;
+  }
+  const auto values = kit::elements<int64_t>(*index, "row_index");
+  for (const int64_t row : values) {
+    if (row < 0 || row >= rows) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "row_index: %lld is no row of %lld",
+                static_cast<long long>(row), static_cast<long long>(rows));
+    }
+  }
+  return std::vector<int64_t>(values.begin(), values.end());
+}
+
+// Drops rows of weight 0 and turns weights into roots.
+void apply_weights(const quench_tensor& weights, int64_t rows, Selection& selection) {
+  const auto values = kit::elements<double>(weights, "row_weight");
+  std::vector<int64_t> candidates;
+  if (selection.rows) {
+    candidates = *selection.rows;
+  } else {
+    for (int64_t r = 0; r < rows; ++r) {
+      candidates.push_back(r);
+    }
+  }
+  const bool by_position = values.size() == candidates.size();
+  if (!by_position && static_cast<int64_t>(values.size()) != rows) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "row_weight: wanted %zu or %lld weights, got %zu",
+              candidates.size(), static_cast<long long>(rows), values.size());
+  }
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const double weight = values[by_position ? i : static_cast<size_t>(candidates[i])];
+    if (!(weight >= 0) || !std::isfinite(weight)) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "row_weight: wanted a finite weight >= 0, got %g", weight);
+    }
+    if (weight > 0) {
+      kept.push_back(candidates[i]);
+      selection.roots.push_back(std::sqrt(weight));
+      selection.weight += weight;
+    }
+  }
+  selection.rows = std::move(kept);
+}
+
+Selection select(const quench_observe_args& args, int64_t rows) {
+  Selection selection;
+  selection.rows = read_index(args.row_index, rows);
+  if (args.row_weight != nullptr) {
+    apply_weights(*args.row_weight, rows, selection);
+  } else {
+    selection.weight = static_cast<double>(selection.rows ? selection.rows->size() : rows);
+  }
+  return selection;
+}
+
+// Row and column of the first element that is NaN or Inf.
+[[noreturn]] void fail_not_finite(const at::Tensor& finite, const Selection& selection) {
+  const at::Tensor host = finite.to(at::kCPU).contiguous();
+  const bool* flags = host.const_data_ptr<bool>();
+  const int64_t at = std::find(flags, flags + host.numel(), false) - flags;
+  const int64_t row = at / host.size(1);
+  kit::fail(
+      QUENCH_NUMERICAL, "the input of the group is not finite at row %lld, column %lld",
+      static_cast<long long>(selection.rows ? (*selection.rows)[static_cast<size_t>(row)] : row),
+      static_cast<long long>(at % host.size(1)));
+}
+
+// sum over rows of (row of left) . (row of right), rows in order; both [n, c] float64.
+double sum_of_products(const at::Tensor& left, const at::Tensor& right) {
+  const at::Tensor a = left.to(at::kCPU).contiguous();
+  const at::Tensor b = right.to(at::kCPU).contiguous();
+  double total = 0;
+  for (int64_t r = 0; r < a.size(0); ++r) {
+    const double* x = a.const_data_ptr<double>() + r * a.size(1);
+    const double* y = b.const_data_ptr<double>() + r * a.size(1);
+    double dot = 0;
+    for (int64_t c = 0; c < a.size(1); ++c) {
+      dot += x[c] * y[c];
+    }
+    total += dot;
+  }
+  return total;
+}
+
+}  // namespace
+
+void Gram::observe(const quench_observe_args& args) {
+  const c10::InferenceMode inference;
+  if (args.x->dimensions != 2 || args.x->shape[1] != columns_) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "x: wanted [N, %lld], got %s",
+              static_cast<long long>(columns_), kit::shape_text(kit::shape_of(*args.x)).c_str());
+  }
+  const at::Tensor x = kit::borrow(*args.x);
+  if (!x.is_floating_point() || (panel_.defined() && x.scalar_type() != row_type_)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "x: wanted rows of one float dtype, got %s after others",
+              kit::name_of(args.x->dtype).c_str());
+  }
+  const Selection selection = select(args, x.size(0));
+  at::Tensor rows = x;
+  if (selection.rows) {
+    rows = x.index_select(0, at::tensor(*selection.rows, at::kLong).to(x.device()));
+  }
+  if (rows.size(0) == 0) {
+    return;
+  }
+  const at::Tensor finite = at::isfinite(rows);
+  if (!finite.all().item<bool>()) {
+    fail_not_finite(finite, selection);
+  }
+  if (!matrix_.defined()) {
+    matrix_ = at::zeros({columns_, columns_}, x.options().dtype(at::kDouble));
+  }
+  if (!panel_.defined()) {
+    row_type_ = x.scalar_type();
+    float64_ = float64_ || row_type_ == at::kDouble;
+    panel_ =
+        at::empty({kPanelRows, columns_}, x.options().dtype(float64_ ? at::kDouble : at::kFloat));
+  }
+  append(rows, selection.roots);
+  rows_ += selection.weight;
+}
+
+void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
+  at::Tensor weights;
+  if (!roots.empty()) {
+    weights = at::tensor(roots, at::kDouble).to(panel_.options()).unsqueeze(1);
+  }
+  for (int64_t done = 0; done < rows.size(0);) {
+    const int64_t count = std::min(kPanelRows - filled_, rows.size(0) - done);
+    at::Tensor slot = panel_.narrow(0, filled_, count);
+    slot.copy_(rows.narrow(0, done, count));
+    if (weights.defined()) {
+      slot.mul_(weights.narrow(0, done, count));
+    }
+    filled_ += count;
+    done += count;
+    mirrored_ = false;
+    if (filled_ == kPanelRows) {
+      flush();
+    }
+  }
+}
+
+void Gram::flush() {
+  const at::Tensor rows = panel_.narrow(0, 0, filled_);
+  for (int64_t begin = 0; begin < columns_ && filled_ > 0; begin += kBlockColumns) {
+    kit::check_cancelled();
+    const int64_t end = std::min(begin + kBlockColumns, columns_);
+    const at::Tensor product =
+        at::mm(rows.narrow(1, 0, end).t(), rows.narrow(1, begin, end - begin));
+    matrix_.narrow(0, 0, end).narrow(1, begin, end - begin).add_(product);
+  }
+  filled_ = 0;
+}
+
+// Copies the upper triangle to the lower one and refuses what overflowed.
+void Gram::mirror() {
+  for (int64_t begin = 0; begin < columns_; begin += kBlockColumns) {
+    const int64_t size = std::min(kBlockColumns, columns_ - begin);
+    const at::Tensor columns = matrix_.narrow(1, begin, size);
+    if (begin > 0) {
+      matrix_.narrow(0, begin, size).narrow(1, 0, begin).copy_(columns.narrow(0, 0, begin).t());
+    }
+    at::Tensor corner = columns.narrow(0, begin, size);
+    corner.copy_(at::triu(corner).add_(at::triu(corner, 1).t()));
+  }
+  if (!at::isfinite(matrix_.diagonal()).all().item<bool>()) {
+    kit::fail(QUENCH_NUMERICAL, "the Gram matrix overflows: the rows are too large");
+  }
+  mirrored_ = true;
+}
+
+void Gram::set(const quench_tensor& gram, double rows) {
+  const c10::InferenceMode inference;
+  if (rows_ != 0) {
+    kit::fail(QUENCH_FAILED_PRECONDITION, "gram: this group has already observed rows");
+  }
+  if (gram.dimensions != 2 || gram.shape[0] != columns_ || gram.shape[1] != columns_) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "gram: wanted [%lld, %lld], got %s",
+              static_cast<long long>(columns_), static_cast<long long>(columns_),
+              kit::shape_text(kit::shape_of(gram)).c_str());
+  }
+  if (!(rows > 0) || !std::isfinite(rows)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "gram: wanted a positive number of rows, got %g", rows);
+  }
+  const at::Tensor given = kit::borrow(gram);
+  if (!at::isfinite(given).all().item<bool>()) {
+    kit::fail(QUENCH_NUMERICAL, "gram: not finite");
+  }
+  matrix_ = at::empty({columns_, columns_}, given.options().dtype(at::kDouble));
+  matrix_.copy_(given);
+  mirror();
+  rows_ = rows;
+}
+
+const at::Tensor& Gram::matrix() {
+  if (empty()) {
+    kit::fail(QUENCH_FAILED_PRECONDITION, "no calibration rows were observed");
+  }
+  const c10::InferenceMode inference;
+  if (!mirrored_) {
+    flush();
+    mirror();
+  }
+  return matrix_;
+}
+
+OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor& dequantized) {
+  const c10::InferenceMode inference;
+  const at::Tensor& gram = matrix();
+  const at::Tensor original = kit::borrow(weight);
+  const at::Tensor result = kit::borrow(dequantized);
+  if (original.dim() != 2 || original.size(1) != columns_ || result.sizes() != original.sizes()) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "output error: wanted two weights [out, %lld]",
+              static_cast<long long>(columns_));
+  }
+  OutputError sums{0, 0};
+  for (int64_t begin = 0; begin < original.size(0); begin += kErrorRows) {
+    const int64_t count = std::min(kErrorRows, original.size(0) - begin);
+    const at::Tensor w = original.narrow(0, begin, count).to(gram.options()).contiguous();
+    const at::Tensor d = w.sub(result.narrow(0, begin, count).to(gram.options()));
+    sums.error += sum_of_products(at::mm(d, gram), d);
+    sums.reference += sum_of_products(at::mm(w, gram), w);
+  }
+  return sums;
+}
+
+}  // namespace quench::quantizers

@@ -1,0 +1,82 @@
+#include "quantizers/grid/coded.hpp"
+
+#include <ATen/ops/copy.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr uint64_t kRowGrain = 16;
+
+template <typename T>
+void dequantize_rows(const Coded& coded, T* to) {
+  kit::parallel_for(
+      static_cast<uint64_t>(coded.rows), kRowGrain, [&](uint64_t begin, uint64_t end) {
+        for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
+          const uint8_t* codes = coded.codes.data() + r * coded.columns;
+          const double* scales = coded.scales.data() + r * coded.groups;
+          const double* zeros = coded.zeros.data() + r * coded.groups;
+          for (int64_t c = 0; c < coded.columns; ++c) {
+            const int32_t g = coded.g_idx[static_cast<size_t>(c)];
+            to[r * coded.columns + c] = static_cast<T>(scales[g] * (codes[c] - zeros[g]));
+          }
+        }
+      });
+}
+
+}  // namespace
+
+Groups groups_of(int64_t columns, int64_t group_size) {
+  const int64_t size = group_size == -1 ? columns : std::min(group_size, columns);
+  return {size, size > 0 ? (columns + size - 1) / size : 0};
+}
+
+Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t groups) {
+  return {rows,
+          columns,
+          groups,
+          sink.tensor<uint8_t>("codes", {rows, columns}),
+          sink.tensor<double>("scales", {rows, groups}),
+          sink.tensor<double>("zeros", {rows, groups}),
+          sink.tensor<int32_t>("g_idx", {columns})};
+}
+
+void dequantize(const Coded& coded, const quench_tensor& to, const char* name) {
+  for (size_t i = 0; i < coded.scales.size(); ++i) {
+    if (!std::isfinite(coded.scales[i])) {
+      kit::fail(QUENCH_NUMERICAL, "%s: the range of row %zu overflows", name,
+                i / static_cast<size_t>(coded.groups));
+    }
+  }
+  at::Tensor target = kit::borrow(to);
+  const bool direct = target.device().is_cpu() && target.is_contiguous();
+  at::Tensor host =
+      direct ? target : at::empty(target.sizes(), at::TensorOptions(target.scalar_type()));
+  if (host.scalar_type() == at::kDouble) {
+    dequantize_rows(coded, host.data_ptr<double>());
+  } else if (host.scalar_type() == at::kFloat) {
+    dequantize_rows(coded, host.data_ptr<float>());
+  } else {
+    kit::fail(QUENCH_UNSUPPORTED, "%s: dequantized: wanted float32 or float64, got %s", name,
+              kit::name_of(to.dtype).c_str());
+  }
+  if (!direct) {
+    target.copy_(host);
+  }
+}
+
+double bits_per_weight(const Coded& coded, GridKind kind, bool ordered) {
+  const auto weights = static_cast<double>(coded.rows * coded.columns);
+  const double per_group = 16.0 + (kind.sym ? 0.0 : static_cast<double>(kind.bits));
+  const double grids = per_group * static_cast<double>(coded.rows * coded.groups);
+  const double order = ordered ? 32.0 * static_cast<double>(coded.columns) : 0.0;
+  return static_cast<double>(kind.bits) + (grids + order) / weights;
+}
+
+}  // namespace quench::quantizers

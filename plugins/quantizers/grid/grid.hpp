@@ -1,0 +1,56 @@
+// Integer grids: the arithmetic that turns a value into a code, in float64 and in exactly this
+// order, because a value often lies exactly between two codes (the negative extreme of a symmetric
+// grid always does) and the order of roundings then decides which one it gets.
+//
+//   scale = (xmax - xmin) / (2^bits - 1)     code  = clamp(rint(x / scale) + zero, 0, 2^bits - 1)
+//   zero  = rint(-xmin / scale)              value = scale * (code - zero)
+//
+// where xmin <= 0 <= xmax. A symmetric grid has zero = 2^(bits-1) and spans [-a, a], a the largest
+// magnitude; without a negative value it spans [0, a] with the same zero, so that values above
+// about a/2 are clipped (the published tools have it so). rint is half to even.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace quench::quantizers {
+
+// What the grids of one layer have in common.
+struct GridKind {
+  int64_t bits;  // 2..8
+  bool sym;
+  double max_code() const { return static_cast<double>((int64_t{1} << bits) - 1); }
+};
+
+struct Grid {
+  double scale;  // distance of two neighbouring values, > 0
+  double zero;   // the code that stands for 0, an integer in [0, max_code]
+};
+
+// The grid of values that lie in [low, high]. A group of zeros gets [-1, 1], and so does one whose
+// scale would be 0 because its values are subnormal.
+inline Grid grid_of(double low, double high, GridKind kind) {
+  double xmin = low < 0 ? low : 0;
+  double xmax = high > 0 ? high : 0;
+  if (kind.sym) {
+    xmax = -xmin > xmax ? -xmin : xmax;
+    xmin = xmin < 0 ? -xmax : xmin;
+  }
+  double scale = (xmax - xmin) / kind.max_code();
+  if (scale == 0) {
+    xmin = -1;
+    xmax = 1;
+    scale = (xmax - xmin) / kind.max_code();
+  }
+  const double zero = kind.sym ? (kind.max_code() + 1) / 2 : std::rint(-xmin / scale);
+  return {scale, zero};
+}
+
+// The code of `x`; a NaN gets 0.
+inline double code_of(double x, double scale, double zero, double max_code) {
+  const double code = std::rint(x / scale) + zero;
+  const double above = code > 0 ? code : 0;
+  return above < max_code ? above : max_code;
+}
+
+}  // namespace quench::quantizers

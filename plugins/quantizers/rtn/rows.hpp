@@ -1,0 +1,13 @@
+// The rounding of rtn, row by row.
+#pragma once
+
+#include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/grid.hpp"
+
+namespace quench::quantizers {
+
+// Scales and zeros of every group of every row of `weight` [rows, columns], and the codes.
+void round_rows(const float* weight, Groups groups, GridKind kind, const Coded& coded);
+void round_rows(const double* weight, Groups groups, GridKind kind, const Coded& coded);
+
+}  // namespace quench::quantizers

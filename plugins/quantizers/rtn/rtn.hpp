@@ -1,0 +1,30 @@
+// Round to nearest: every weight goes to the nearest value of its group's grid.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "quench/kit/quantizer.hpp"
+
+namespace quench::quantizers {
+
+class Rtn final : public kit::Quantizer {
+ public:
+  struct Params {
+    int64_t bits = 4;
+    int64_t group_size = 128;
+    bool sym = true;
+    static void describe(kit::Fields<Params>& fields);
+  };
+
+  explicit Rtn(const Params& params);
+  // Rows change no code; they let the host ask for the output error.
+  uint32_t needs() const override { return QUENCH_USES_ROWS; }
+  std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  const void* extension(const char* id) const override;
+
+ private:
+  Params params_;
+};
+
+}  // namespace quench::quantizers
