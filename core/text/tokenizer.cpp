@@ -4,12 +4,16 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/json/parse_json.hpp"
 #include "core/text/limits.hpp"
 #include "core/text/pipeline.hpp"
 
 namespace quench::text {
 
 namespace {
+
+// A vocabulary of 2^24 entries with as many merges, pairs included, stays below these.
+constexpr JsonLimits kLimits{kFileLimitBytes, 64, size_t{1} << 27};
 
 class BytePipeline final : public Tokenizer::Pipeline {
  public:
@@ -44,14 +48,6 @@ std::string read_whole(const std::filesystem::path& path) {
   return text;
 }
 
-nlohmann::json parse(std::string_view text, const std::string& name) {
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& problem) {
-    fail(QUENCH_DATA_LOSS, "{}: {}", name, printable(problem.what(), 200));
-  }
-}
-
 }  // namespace
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
@@ -59,7 +55,7 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
 }
 
 Tokenizer Tokenizer::from_json(std::string_view text, const std::string& name) {
-  const nlohmann::json root = parse(text, name);
+  const nlohmann::json root = parse_json(text, name, kLimits);
   return Tokenizer(make_pipeline(Entry(root, name)));
 }
 

@@ -139,7 +139,9 @@ TEST_CASE("tokenizer.json: malformed added tokens are refused with the entry", "
 }
 
 TEST_CASE("tokenizer.json: what is no JSON is refused with the file's name", "[core][text]") {
-  for (const std::string text : {"", "{", "{\"model\": \"\xFF\"}", "[1] 2", "nul"}) {
+  for (const std::string text :
+       {"", "{", "{\"model\": \"\xFF\"}", "[1] 2", "nul", R"({"model": 1, "model": 2})",
+        R"({"model": {"vocab": {"a": 0, "a": 1}}})"}) {
     INFO(text);
     CHECK_THAT(test::refusal(text), Catch::StartsWith("tokenizer.json:"));
   }
