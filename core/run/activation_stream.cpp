@@ -52,9 +52,10 @@ DeviceMemory::~DeviceMemory() {
   }
 }
 
-DeviceTensor::DeviceTensor(ModelHandle& model, quench_dtype dtype, std::vector<int64_t> shape)
+DeviceTensor::DeviceTensor(ModelHandle& model, quench_dtype dtype,
+                           const std::vector<int64_t>& shape)
     : DeviceTensor(std::make_shared<DeviceMemory>(model, bytes_of(dtype, shape)),
-                   model.info().device, dtype, std::move(shape)) {}
+                   model.info().device, dtype, shape) {}
 
 DeviceTensor::DeviceTensor(std::shared_ptr<DeviceMemory> memory, quench_device device,
                            quench_dtype dtype, std::vector<int64_t> shape)

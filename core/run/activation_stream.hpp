@@ -32,7 +32,7 @@ class DeviceMemory {
 // A C-contiguous tensor on the model's device. The memory is shared where a stage works in place.
 class DeviceTensor {
  public:
-  DeviceTensor(ModelHandle& model, quench_dtype dtype, std::vector<int64_t> shape);
+  DeviceTensor(ModelHandle& model, quench_dtype dtype, const std::vector<int64_t>& shape);
   DeviceTensor(std::shared_ptr<DeviceMemory> memory, quench_device device, quench_dtype dtype,
                std::vector<int64_t> shape);
   // Valid as long as this object stays where it is.
