@@ -14,14 +14,10 @@ using quench::test::message_of;
 namespace p = quench::test::pickle;
 
 TEST_CASE("read_pickle: reads plain data", "[core][checkpoint]") {
-  const std::string bytes =
-      p::whole("](K\x07M\x01\x02J\xff\xff\xff\xff\x8a\x01\x80\x8a\x00" + p::text("ü") + "U\x01x" +
-               "G" + std::string(8, '\0') + "N\x88" + "e");
-  // The literal above ends at its first NUL: LONG1 of length 0 is added by hand.
-  const std::string fixed = p::whole(std::string("](K\x07M\x01\x02J\xff\xff\xff\xff\x8a\x01\x80") +
+  const std::string bytes = p::whole(std::string("](K\x07M\x01\x02J\xff\xff\xff\xff\x8a\x01\x80") +
                                      std::string("\x8a\0", 2) + p::text("ü") + "U\x01x" + "G" +
                                      std::string(8, '\0') + "N\x88" + "e");
-  const auto graph = read_pickle(fixed, "f");
+  const auto graph = read_pickle(bytes, "f");
   const auto& list = graph.values[graph.root];
   REQUIRE(list.kind == PickleKind::kList);
   REQUIRE(list.items.size() == 10);
@@ -164,19 +160,16 @@ TEST_CASE("read_pickle: refuses by name and executes nothing", "[core][checkpoin
 
 TEST_CASE("find_state: a small pickle that describes 2^30 paths is refused quickly",
           "[core][checkpoint][bad]") {
-  // d0 = {}, d(n+1) = {a: dn, b: dn}: a walk over all paths would not end.
-  std::string body = "}q" + std::string(1, '\0');
-  for (int n = 1; n <= 30; ++n) {
-    const std::string before(1, static_cast<char>(n - 1));
-    body += "}(" + p::text("a") + "h" + before + p::text("b") + "h" + before + "uq" +
-            std::string(1, static_cast<char>(n));
+  // d0 = {}, d(n+1) = {a: dn, b: dn}: a walk over all paths would not end. The root is
+  // {l: [d0, ..., d30], x: d30}.
+  std::string dicts = "}q" + std::string(1, '\0');
+  for (char n = 1; n <= 30; ++n) {
+    const std::string before = "h" + std::string(1, static_cast<char>(n - 1));
+    dicts += p::dict({p::text("a"), before, p::text("b"), before}) + "q" + std::string(1, n);
   }
-  // All but the last stay below it on the stack; a list around them is not needed: keep one root.
-  std::string list = "](" + body + "e";
-  const std::string bytes = p::whole("}" + p::text("l") + list + p::text("x") + "h\x1e" + "sss");
-  CHECK_FALSE(message_of([&] { read_pickle(bytes, "f"); }).empty());
-  const std::string good = p::whole("}(" + p::text("l") + list + p::text("x") + "h\x1e" + "u");
-  const auto graph = read_pickle(good, "f");
+  const std::string bytes =
+      p::whole(p::dict({p::text("l"), "](" + dicts + "e", p::text("x"), "h\x1e"}));
+  const auto graph = read_pickle(bytes, "f");
   CHECK(message_of([&] { find_state(graph, "f"); }) == "f: more than 1048576 entries");
 }
 
