@@ -16,7 +16,7 @@ namespace quench::test {
 inline std::string little(uint64_t value, size_t bytes) {
   std::string out;
   for (size_t i = 0; i < bytes; ++i) {
-    out += static_cast<char>(value >> (8 * i));
+    out += i < 8 ? static_cast<char>(value >> (8 * i)) : '\0';
   }
   return out;
 }
