@@ -61,36 +61,37 @@ class Stream final : public Batches {
   std::shared_ptr<arrow::Schema> schema() const override { return reader_->schema(); }
   std::shared_ptr<arrow::RecordBatch> next() override {
     std::shared_ptr<arrow::RecordBatch> batch;
+    const int64_t before = position();
     check_arrow(reader_->ReadNext(&batch), path_);
-    if (batch == nullptr) {
-      check_end();
+    if (batch == nullptr && !ended_) {
+      check_end(before);
     }
     return checked(std::move(batch), path_);
   }
 
  private:
+  int64_t position() const { return value_of(file_->Tell(), path_); }
+
   // To Arrow a stream that stops between two batches is complete. To us it is cut off: fewer
-  // documents than were written must not go unnoticed.
-  void check_end() const {
-    const int64_t at = value_of(file_->Tell(), path_);
-    const int64_t size = value_of(file_->GetSize(), path_);
-    if (at != size) {
-      kit::fail(QUENCH_DATA_LOSS, "%s: Arrow stream: garbage behind its end, at byte %lld",
-                path_.c_str(), static_cast<long long>(at));
-    }
-    int32_t last = -1;  // the end mark is a metadata length of zero
-    const File file(path_);
-    file.read_exactly(static_cast<uint64_t>(size) - sizeof last, reinterpret_cast<char*>(&last),
-                      sizeof last);
-    if (last != 0) {
+  // documents than were written must not go unnoticed. The end mark has 8 bytes: the continuation
+  // mark and a length of zero.
+  void check_end(int64_t before) {
+    const int64_t at = position();
+    if (at - before != 8) {
       kit::fail(QUENCH_DATA_LOSS, "%s: Arrow stream: truncated at byte %lld, no end mark",
                 path_.c_str(), static_cast<long long>(at));
     }
+    if (at != value_of(file_->GetSize(), path_)) {
+      kit::fail(QUENCH_DATA_LOSS, "%s: Arrow stream: garbage behind its end, at byte %lld",
+                path_.c_str(), static_cast<long long>(at));
+    }
+    ended_ = true;
   }
 
   std::string path_;
   std::shared_ptr<arrow::io::ReadableFile> file_;
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader_;
+  bool ended_ = false;
 };
 
 // The random-access format ("Feather V2"), with a footer that counts the batches.

@@ -1,0 +1,454 @@
+#include "tests/contract/model_contract.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "tests/contract/tensors.hpp"
+#include "tests/support/memory_source.hpp"
+#include "tests/support/plugin_library.hpp"
+#include "tests/support/test_host.hpp"
+
+namespace quench::test {
+
+namespace {
+
+using Ids = std::vector<int32_t>;
+using Owned = kit::OwnedTensor<float>;
+
+struct Batch {
+  int64_t rows;
+  int64_t length;
+  Ids tokens;
+  Ids segments = {};  // empty: none are passed
+  Ids positions = {};
+};
+
+struct Scores {
+  std::vector<double> nll;
+  Ids argmax;
+};
+
+// An open model in float32.
+class OpenModel {
+ public:
+  OpenModel(const quench_item& item, const SmallModel& small)
+      : table(table_of<quench_model_table>(item)) {
+    MemorySource source;
+    for (const SmallTensor& tensor : small.tensors) {
+      source.add(tensor.name, tensor.shape, tensor.values, kit::kFloat32);
+    }
+    const quench_model_open_args args = {sizeof args,         0,
+                                         source.source(),     small.config.data(),
+                                         small.config.size(), {QUENCH_DEVICE_CPU, 0},
+                                         kit::kFloat32};
+    status = table.open(&args, &model, &error);
+  }
+  ~OpenModel() {
+    if (model != nullptr) {
+      table.close(model);
+    }
+  }
+
+  void ok(quench_status got) const {
+    INFO(error.message);
+    REQUIRE(got == QUENCH_OK);
+  }
+  quench_model_info info() {
+    quench_model_info found{};
+    ok(table.info(model, &found, &error));
+    return found;
+  }
+  const quench_block_info& block(uint32_t b) {
+    const quench_block_info* found = nullptr;
+    ok(table.block(model, b, &found, &error));
+    return *found;
+  }
+  std::vector<quench_carry_info> carry(uint32_t b, uint32_t stage) {
+    const quench_carry_info* found = nullptr;
+    uint32_t count = 0;
+    ok(table.carry(model, b, stage, &found, &count, &error));
+    return {found, found + count};
+  }
+
+  // The residual stream after the last block.
+  Owned forward(const Batch& batch, bool in_place) {
+    auto tokens = tensor<int32_t>({batch.rows, batch.length}, batch.tokens);
+    auto segments = tensor<int32_t>({batch.rows, batch.length}, batch.segments);
+    auto positions = tensor<int32_t>({batch.rows, batch.length}, batch.positions);
+    const quench_tensor tokens_view = tokens.view();
+    const quench_tensor segments_view = segments.view();
+    const quench_tensor positions_view = positions.view();
+    const quench_batch shown = {sizeof shown, 0, &tokens_view,
+                                batch.positions.empty() ? nullptr : &positions_view,
+                                batch.segments.empty() ? nullptr : &segments_view};
+    const int64_t count = batch.rows * batch.length;
+    std::map<std::string, Owned> carried;
+    const std::string residual = carry(0, 0)[0].name;
+    carried.emplace(residual, Owned({count, info().width}));
+    const quench_tensor h = carried.at(residual).view();
+    const quench_embed_args embed = {sizeof embed, 0, &shown, &h, nullptr};
+    ok(table.embed(model, &embed, &error));
+    for (uint32_t b = 0; b < info().blocks; ++b) {
+      for (uint32_t s = 0; s < block(b).stage_count; ++s) {
+        run_stage(b, s, shown, count, carried, in_place);
+      }
+    }
+    return carried.at(residual);
+  }
+
+  Scores score(const Batch& batch, bool in_place = false) {
+    Owned h = forward(batch, in_place);
+    Ids targets(batch.tokens.size(), -1);
+    for (size_t i = 0; i + 1 < targets.size(); ++i) {
+      const bool last = (i + 1) % static_cast<size_t>(batch.length) == 0;
+      targets[i] = last ? -1 : batch.tokens[i + 1];
+    }
+    auto targets_tensor = tensor<int32_t>({batch.rows * batch.length}, targets);
+    kit::OwnedTensor<double> nll({batch.rows * batch.length});
+    kit::OwnedTensor<int32_t> argmax({batch.rows * batch.length});
+    const quench_tensor h_view = h.view();
+    const quench_tensor targets_view = targets_tensor.view();
+    const quench_tensor nll_view = nll.view();
+    const quench_tensor argmax_view = argmax.view();
+    const quench_head_args head = {sizeof head,  0,      &h_view, &targets_view, &nll_view,
+                                   &argmax_view, nullptr};
+    ok(table.token_nll(model, &head, &error));
+    return {nll.values(), argmax.values()};
+  }
+
+  std::vector<float> weight(const std::string& name, const std::vector<int64_t>& shape) {
+    Owned value(shape);
+    const quench_tensor view = value.view();
+    ok(table.weight_get(model, name.c_str(), &view, &error));
+    return value.values();
+  }
+  void set_weight(const std::string& name, const std::vector<int64_t>& shape,
+                  const std::vector<float>& values) {
+    Owned value = tensor<float>(shape, values);
+    const quench_tensor view = value.view();
+    ok(table.weight_set(model, name.c_str(), &view, &error));
+  }
+  uint64_t generation(const std::string& name) {
+    uint64_t found = 0;
+    ok(table.weight_generation(model, name.c_str(), &found, &error));
+    return found;
+  }
+
+  const quench_model_table& table;
+  quench_model* model = nullptr;
+  quench_status status = QUENCH_OK;
+  quench_error error{sizeof error, 0, {}};
+
+ private:
+  // One stage from `carried` to `carried`. In place, what keeps its name keeps its storage.
+  void run_stage(uint32_t b, uint32_t s, const quench_batch& batch, int64_t count,
+                 std::map<std::string, Owned>& carried, bool in_place) {
+    std::map<std::string, Owned> next;
+    std::vector<quench_tensor> in;
+    std::vector<quench_tensor> out;
+    for (const quench_carry_info& tensor : carry(b, s)) {
+      REQUIRE(carried.count(tensor.name) == 1);
+      in.push_back(carried.at(tensor.name).view());
+    }
+    for (const quench_carry_info& made : carry(b, s + 1)) {
+      if (in_place && carried.count(made.name) == 1) {
+        out.push_back(carried.at(made.name).view());
+        continue;
+      }
+      Owned& fresh =
+          next.emplace(made.name, Owned({count * made.rows_per_token, made.width})).first->second;
+      std::fill(fresh.values().begin(), fresh.values().end(), NAN);  // must be overwritten
+      out.push_back(fresh.view());
+    }
+    const quench_stage_args args = {sizeof args,
+                                    0,
+                                    b,
+                                    s,
+                                    &batch,
+                                    static_cast<uint32_t>(in.size()),
+                                    static_cast<uint32_t>(out.size()),
+                                    in.data(),
+                                    out.data(),
+                                    nullptr};
+    ok(table.stage(model, &args, &error));
+    for (const quench_carry_info& made : carry(b, s + 1)) {
+      if (next.count(made.name) == 0) {
+        next.emplace(made.name, carried.at(made.name));
+      }
+    }
+    carried = std::move(next);
+  }
+};
+
+Batch some_batch(OpenModel& model, int64_t rows, int64_t length) {
+  Batch batch{rows, length, {}};
+  for (const double value : numbers<double>(7, static_cast<size_t>(rows * length))) {
+    batch.tokens.push_back(
+        static_cast<int32_t>((value + 1) / 2 * static_cast<double>(model.info().vocabulary)));
+  }
+  return batch;
+}
+
+// The first linear of the model, its weight's shape and values.
+struct FirstLinear {
+  const quench_linear_info& info;
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+FirstLinear first_linear(OpenModel& model) {
+  const quench_linear_info& info = model.block(0).groups[0].linears[0];
+  const std::vector<int64_t> shape = {info.out_features, info.in_features};
+  return {info, shape, model.weight(info.weight, shape)};
+}
+
+}  // namespace
+
+namespace model_contract {
+
+void descriptions_agree(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const quench_parameter_info* parameters = nullptr;
+  uint64_t count = 0;
+  model.ok(model.table.parameters(model.model, &parameters, &count, &model.error));
+  std::map<std::string, std::vector<int64_t>> shapes;
+  uint64_t offset = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    CHECK(parameters[i].offset == offset);
+    const std::vector<int64_t> shape(parameters[i].shape,
+                                     parameters[i].shape + parameters[i].dimensions);
+    uint64_t elements = 1;
+    for (const int64_t extent : shape) {
+      elements *= static_cast<uint64_t>(extent);
+    }
+    offset += elements;
+    shapes[parameters[i].name] = shape;
+  }
+  for (uint32_t b = 0; b < model.info().blocks; ++b) {
+    const quench_block_info& block = model.block(b);
+    REQUIRE(model.carry(b, 0).size() == 1);
+    REQUIRE(model.carry(b, block.stage_count).size() == 1);
+    CHECK(model.carry(b, 0)[0].width == model.info().width);
+    for (uint32_t g = 0; g < block.group_count; ++g) {
+      const quench_group_info& group = block.groups[g];
+      REQUIRE(group.stage < block.stage_count);
+      const auto carried = model.carry(b, group.stage + 1);
+      REQUIRE(group.input < static_cast<int32_t>(carried.size()));
+      for (uint32_t l = 0; l < group.linear_count; ++l) {
+        const quench_linear_info& linear = group.linears[l];
+        CHECK(linear.in_features == carried[static_cast<size_t>(group.input)].width);
+        REQUIRE(shapes.count(linear.weight) == 1);
+        CHECK(shapes[linear.weight] ==
+              std::vector<int64_t>{linear.out_features, linear.in_features});
+      }
+    }
+  }
+}
+
+void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const Batch batch = some_batch(model, 2, 9);
+  Owned h = model.forward(batch, false);
+  const Scores scores = model.score(batch);
+  const auto vocabulary = static_cast<size_t>(model.info().vocabulary);
+  Owned logits({18, model.info().vocabulary});
+  const quench_tensor h_view = h.view();
+  const quench_tensor logits_view = logits.view();
+  model.ok(model.table.logits(model.model, &h_view, &logits_view, nullptr, &model.error));
+  for (size_t n = 0; n < 18; ++n) {
+    const float* row = &logits.values()[n * vocabulary];
+    const float* most = std::max_element(row, row + vocabulary);
+    CHECK(row[scores.argmax[n]] == *most);
+    double sum = 0;
+    for (size_t v = 0; v < vocabulary; ++v) {
+      sum += std::exp(static_cast<double>(row[v]) - *most);
+    }
+    const double wanted =
+        n % 9 == 8 ? 0 : *most + std::log(sum) - row[batch.tokens[n + 1]];  // fp32 logits
+    CHECK(scores.nll[n] == Approx(wanted).epsilon(1e-5).margin(1e-6));
+  }
+}
+
+void in_place_gives_the_same_bits(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const Batch batch = some_batch(model, 2, 12);
+  CHECK(model.score(batch, true).nll == model.score(batch, false).nll);
+}
+
+void the_future_and_other_rows_do_not_matter(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const Batch both = some_batch(model, 2, 12);
+  const std::vector<double> nll = model.score(both).nll;
+  Batch changed = both;
+  changed.tokens[11] = (changed.tokens[11] + 1) % static_cast<int32_t>(model.info().vocabulary);
+  const std::vector<double> changed_nll = model.score(changed).nll;
+  for (size_t t = 0; t < 10; ++t) {
+    CHECK(changed_nll[t] == nll[t]);
+  }
+  CHECK(changed_nll[10] != nll[10]);  // its target is another one
+  const Batch second{1, 12, {both.tokens.begin() + 12, both.tokens.end()}};
+  const std::vector<double> alone = model.score(second).nll;
+  for (size_t t = 0; t < 12; ++t) {  // a product of another shape may round otherwise
+    CHECK(alone[t] == Approx(nll[12 + t]).epsilon(1e-4));
+  }
+}
+
+void segments_are_contexts_of_their_own(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const Batch packed_from = some_batch(model, 2, 6);
+  Batch packed{1, 14, packed_from.tokens};
+  packed.tokens.insert(packed.tokens.begin() + 6, 1);  // padding between and behind
+  packed.tokens.push_back(2);
+  packed.segments = {1, 1, 1, 1, 1, 1, -1, 2, 2, 2, 2, 2, 2, -1};
+  packed.positions = {0, 1, 2, 3, 4, 5, 0, 0, 1, 2, 3, 4, 5, 0};
+  const std::vector<double> apart = model.score(packed_from).nll;
+  const std::vector<double> together = model.score(packed).nll;
+  for (size_t t = 0; t < 5; ++t) {
+    CHECK(together[t] == Approx(apart[t]).epsilon(1e-4));
+    CHECK(together[7 + t] == Approx(apart[6 + t]).epsilon(1e-4));
+  }
+}
+
+void weights_come_back_after_a_restore(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const FirstLinear linear = first_linear(model);
+  const Batch batch = some_batch(model, 1, 12);
+  const std::vector<double> before = model.score(batch).nll;
+  const uint64_t generation = model.generation(linear.info.weight);
+  std::vector<float> other = linear.values;
+  for (float& value : other) {
+    value = -value;
+  }
+  model.set_weight(linear.info.weight, linear.shape, other);
+  CHECK(model.weight(linear.info.weight, linear.shape) == other);
+  CHECK(model.generation(linear.info.weight) > generation);
+  CHECK(model.score(batch).nll != before);
+  model.set_weight(linear.info.weight, linear.shape, linear.values);
+  CHECK(model.score(batch).nll == before);
+}
+
+void a_linear_op_replaces_and_leaves(const quench_item& item, const SmallModel& small) {
+  struct Op {
+    int applied = 0;
+    int released = 0;
+  } counts;
+  const auto apply = [](void* context, const quench_tensor*, const quench_tensor* y, void*,
+                        quench_error*) noexcept -> quench_status {
+    ++static_cast<Op*>(context)->applied;
+    for (float& value : kit::elements<float>(*y, "y")) {
+      value = 0;
+    }
+    return QUENCH_OK;
+  };
+  const auto release = [](void* context) noexcept { ++static_cast<Op*>(context)->released; };
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const Batch batch = some_batch(model, 1, 12);
+  const FirstLinear linear = first_linear(model);
+  const std::vector<double> before = model.score(batch).nll;
+  const quench_linear_op op = {sizeof op, &counts, apply, release};
+  model.ok(model.table.set_linear_op(model.model, 0, 0, 0, &op, &model.error));
+  const std::vector<double> with_op = model.score(batch).nll;
+  CHECK(counts.applied >= 1);
+  CHECK(counts.released == 0);
+  model.ok(model.table.set_linear_op(model.model, 0, 0, 0, nullptr, &model.error));
+  CHECK(counts.released == 1);
+  CHECK(model.score(batch).nll == before);
+  model.set_weight(linear.info.weight, linear.shape, std::vector<float>(linear.values.size()));
+  const std::vector<double> with_zeros = model.score(batch).nll;
+  for (size_t t = 0; t < with_op.size(); ++t) {
+    CHECK(with_op[t] == Approx(with_zeros[t]).epsilon(1e-6));
+  }
+}
+
+void missing_unexpected_and_misshapen_tensors_are_named(const quench_item& item,
+                                                        const SmallModel& small) {
+  const auto refused = [&item](const SmallModel& changed, const std::string& name) {
+    OpenModel model(item, changed);
+    CHECK(model.status != QUENCH_OK);
+    CHECK(model.status != QUENCH_INTERNAL);
+    CHECK_THAT(model.error.message, Catch::Contains(name));
+  };
+  for (size_t i = 0; i < small.tensors.size(); ++i) {
+    SmallModel missing = small;
+    missing.tensors.erase(missing.tensors.begin() + static_cast<std::ptrdiff_t>(i));
+    refused(missing, small.tensors[i].name);
+    SmallModel misshapen = small;
+    misshapen.tensors[i].shape[0] += 1;
+    misshapen.tensors[i].values.resize(misshapen.tensors[i].values.size() * 2);
+    refused(misshapen, small.tensors[i].name);
+  }
+  SmallModel more = small;
+  more.tensors.push_back({"a.stranger.weight", {1}, {0.0}});
+  refused(more, "a.stranger.weight");
+}
+
+void ids_outside_the_vocabulary_are_refused(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  for (const int32_t bad : {-1, static_cast<int32_t>(model.info().vocabulary)}) {
+    auto tokens = tensor<int32_t>({1, 2}, {0, bad});
+    const quench_tensor view = tokens.view();
+    const quench_batch batch = {sizeof batch, 0, &view, nullptr, nullptr};
+    Owned h({2, model.info().width});
+    const quench_tensor h_view = h.view();
+    const quench_embed_args args = {sizeof args, 0, &batch, &h_view, nullptr};
+    CHECK(model.table.embed(model.model, &args, &model.error) == QUENCH_INVALID_ARGUMENT);
+  }
+}
+
+}  // namespace model_contract
+
+namespace {
+
+template <typename Check>
+void for_each_model(Check check) {
+  for (const quench_item* item : items_of(MODEL_LIBRARIES, "model")) {
+    DYNAMIC_SECTION(item->id) {
+      const SmallModel small = small_model(item->id);
+      const int64_t before = live_allocations();
+      check(*item, small);
+      CHECK(live_allocations() == before);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every model's descriptions agree with one another", "[contract][models]") {
+  for_each_model(model_contract::descriptions_agree);
+}
+TEST_CASE("every model's token_nll is that of its logits", "[contract][models]") {
+  for_each_model(model_contract::nll_is_that_of_the_logits);
+}
+TEST_CASE("every model gives the same bits in place", "[contract][models]") {
+  for_each_model(model_contract::in_place_gives_the_same_bits);
+}
+TEST_CASE("every model is causal and keeps rows apart", "[contract][models]") {
+  for_each_model(model_contract::the_future_and_other_rows_do_not_matter);
+}
+TEST_CASE("every model keeps packed segments apart", "[contract][models]") {
+  for_each_model(model_contract::segments_are_contexts_of_their_own);
+}
+TEST_CASE("every model is itself again after its weights are restored", "[contract][models]") {
+  for_each_model(model_contract::weights_come_back_after_a_restore);
+}
+TEST_CASE("every model runs a linear op in place of a linear and lets go of it",
+          "[contract][models]") {
+  for_each_model(model_contract::a_linear_op_replaces_and_leaves);
+}
+TEST_CASE("every model refuses missing, unexpected and misshapen tensors by name",
+          "[contract][models]") {
+  for_each_model(model_contract::missing_unexpected_and_misshapen_tensors_are_named);
+}
+TEST_CASE("every model refuses ids outside its vocabulary", "[contract][models]") {
+  for_each_model(model_contract::ids_outside_the_vocabulary_are_refused);
+}
+
+}  // namespace quench::test

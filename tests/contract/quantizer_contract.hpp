@@ -1,0 +1,55 @@
+// What every quantizer must do, whatever its method. Each check runs on one plugin with its default
+// parameters and fails as a Catch2 assertion. Every call gets weights (and rows, where they are
+// needed) that lie in the test's own memory and are compared with a copy afterwards.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/quantizer.h"
+#include "quench/abi/module.h"
+
+namespace quench::test {
+
+// All that a quantizer gave for one linear.
+struct QuantizedLinear {
+  quench_status status = QUENCH_OK;
+  std::string message;
+  std::vector<float> dequantized;
+  std::map<std::string, std::vector<double>> tensors;  // any dtype, widened
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, double> numbers;
+  bool linear_op = false;
+};
+
+// One linear of a group: W [out,in] and the rows x [N,in] it reads.
+struct QuantizerInput {
+  int64_t out;
+  int64_t in;
+  std::vector<float> weight;
+  std::vector<float> rows;  // empty: none are observed
+};
+
+QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows);
+
+// begin, observe (in two calls, if there are rows and the quantizer takes them), quantize, end.
+QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
+                         QuantizerInput input);
+
+namespace quantizer_contract {
+
+void same_input_same_result(const quench_item& item);
+void threads_do_not_matter(const quench_item& item);
+void zero_stays_zero(const quench_item& item);
+void codes_explain_the_weight(const quench_item& item);
+void last_group_may_be_shorter(const quench_item& item);
+void not_finite_weights_are_refused_by_name(const quench_item& item);
+void rows_that_are_needed_are_asked_for(const quench_item& item);
+void bits_per_weight_are_given(const quench_item& item);
+void memory_is_given_back(const quench_item& item);
+
+}  // namespace quantizer_contract
+
+}  // namespace quench::test

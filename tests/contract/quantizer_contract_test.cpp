@@ -1,0 +1,375 @@
+#include "tests/contract/quantizer_contract.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <set>
+
+#include "tests/contract/tensors.hpp"
+#include "tests/support/plugin_library.hpp"
+#include "tests/support/test_host.hpp"
+
+namespace quench::test {
+
+namespace {
+
+// A tensor that a quantizer asked its sink for.
+struct SinkTensor {
+  std::string name;
+  quench_dtype dtype;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  std::vector<uint64_t> bytes;  // of words, for alignment
+};
+
+struct Sink {
+  std::deque<SinkTensor> tensors;
+  QuantizedLinear* result;
+};
+
+quench_status make_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
+                          const int64_t* shape, quench_tensor* view, quench_error*) noexcept {
+  SinkTensor& made = static_cast<Sink*>(context)->tensors.emplace_back();
+  made.name = name;
+  made.dtype = dtype;
+  made.shape.assign(shape, shape + dimensions);
+  made.strides = made.shape;
+  int64_t count = 1;
+  for (size_t d = made.shape.size(); d-- > 0;) {
+    made.strides[d] = count;
+    count *= made.shape[d];
+  }
+  made.bytes.assign(static_cast<size_t>(count * kit::bytes_of(dtype) + 7) / 8,
+                    0xA5A5A5A5A5A5A5A5u);  // not cleared: whoever counts on zeros shall see
+  *view = {made.bytes.data(), {QUENCH_DEVICE_CPU, 0}, dimensions, dtype,
+           made.shape.data(), made.strides.data(),    0};
+  return QUENCH_OK;
+}
+
+quench_status take_number(void* context, const char* name, double value, quench_error*) noexcept {
+  static_cast<Sink*>(context)->result->numbers[name] = value;
+  return QUENCH_OK;
+}
+quench_status take_text(void*, const char*, const char*, quench_error*) noexcept {
+  return QUENCH_OK;
+}
+quench_status take_linear_op(void* context, const quench_linear_op* op, quench_error*) noexcept {
+  static_cast<Sink*>(context)->result->linear_op = true;
+  if (op->release != nullptr) {
+    op->release(op->context);
+  }
+  return QUENCH_OK;
+}
+
+template <typename T>
+std::vector<double> widened(const SinkTensor& tensor, size_t count) {
+  const auto* values = reinterpret_cast<const T*>(tensor.bytes.data());
+  return {values, values + count};
+}
+
+std::vector<double> values_of(const SinkTensor& tensor) {
+  size_t count = 1;
+  for (const int64_t extent : tensor.shape) {
+    count *= static_cast<size_t>(extent);
+  }
+  if (kit::same(tensor.dtype, kit::kUInt8)) {
+    return widened<uint8_t>(tensor, count);
+  }
+  if (kit::same(tensor.dtype, kit::kInt32)) {
+    return widened<int32_t>(tensor, count);
+  }
+  if (kit::same(tensor.dtype, kit::kFloat32)) {
+    return widened<float>(tensor, count);
+  }
+  if (kit::same(tensor.dtype, kit::kInt64)) {
+    return widened<int64_t>(tensor, count);
+  }
+  REQUIRE(kit::same(tensor.dtype, kit::kFloat64));
+  return widened<double>(tensor, count);
+}
+
+// An instance with its group, closed whatever happens.
+struct Instance {
+  const quench_quantizer_table& table;
+  quench_quantizer* quantizer = nullptr;
+  quench_quantizer_state* state = nullptr;
+  ~Instance() {
+    if (state != nullptr) {
+      table.end(quantizer, state);
+    }
+    if (quantizer != nullptr) {
+      table.destroy(quantizer);
+    }
+  }
+};
+
+uint32_t needs_of(const quench_item& item, const nlohmann::json& parameters) {
+  Instance instance{table_of<quench_quantizer_table>(item)};
+  const std::string json = complete_parameters(item, parameters);
+  quench_error error{sizeof error, 0, {}};
+  REQUIRE(instance.table.create(json.data(), json.size(), &instance.quantizer, &error) ==
+          QUENCH_OK);
+  return instance.table.needs(instance.quantizer);
+}
+
+// Rows in two calls, so that a quantizer which keeps only the last ones shows.
+quench_status observe_halves(Instance& instance, QuantizerInput& input, quench_error& error) {
+  const int64_t count = static_cast<int64_t>(input.rows.size()) / input.in;
+  const int64_t half = count / 2;
+  for (const auto& [begin, end] : {std::pair{int64_t{0}, half}, std::pair{half, count}}) {
+    auto x = tensor<float>({end - begin, input.in}, {input.rows.begin() + begin * input.in,
+                                                     input.rows.begin() + end * input.in});
+    const quench_tensor view = x.view();
+    const quench_observe_args args = {sizeof args, 0, &view, &view, nullptr, nullptr, nullptr};
+    const quench_status status =
+        instance.table.observe(instance.quantizer, instance.state, &args, &error);
+    if (status != QUENCH_OK) {
+      return status;
+    }
+  }
+  return QUENCH_OK;
+}
+
+bool has_parameter(const quench_item& item, const std::string& name) {
+  for (uint32_t i = 0; i < item.parameter_count; ++i) {
+    if (item.parameters[i].name == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void check_same(const QuantizedLinear& a, const QuantizedLinear& b) {
+  CHECK(a.message == b.message);
+  CHECK(a.dequantized == b.dequantized);
+  CHECK(a.tensors == b.tensors);
+  CHECK(a.numbers == b.numbers);
+}
+
+}  // namespace
+
+QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows) {
+  return {out, in, numbers<float>(1, static_cast<size_t>(out * in)),
+          numbers<float>(2, static_cast<size_t>(rows * in))};
+}
+
+QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
+                         QuantizerInput input) {
+  QuantizedLinear result;
+  Instance instance{table_of<quench_quantizer_table>(item)};
+  const std::string json = complete_parameters(item, parameters);
+  quench_error error{sizeof error, 0, {}};
+  const auto failed = [&](quench_status status) {
+    result.status = status;
+    result.message = status == QUENCH_OK ? "" : error.message;
+    return status != QUENCH_OK;
+  };
+  if (failed(instance.table.create(json.data(), json.size(), &instance.quantizer, &error))) {
+    return result;
+  }
+  const quench_linear_info linear = {
+      sizeof linear, 0,       "block.0.some_linear", "q", "block.0.some_linear.weight", nullptr,
+      input.out,     input.in};
+  const quench_group_info group = {sizeof group, 0, 1, -1, -1, 1, &linear, 0, nullptr};
+  const quench_group_args group_args = {sizeof group_args,     0, 0, 0, &group, input.in,
+                                        {QUENCH_DEVICE_CPU, 0}};
+  if (failed(instance.table.begin(instance.quantizer, &group_args, &instance.state, &error))) {
+    return result;
+  }
+  const uint32_t takes_rows = QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS;
+  if (!input.rows.empty() && (instance.table.needs(instance.quantizer) & takes_rows) != 0 &&
+      failed(observe_halves(instance, input, error))) {
+    return result;
+  }
+  auto weight = tensor<float>({input.out, input.in}, input.weight);
+  auto dequantized =
+      tensor<float>({input.out, input.in}, std::vector<float>(input.weight.size(), -77.0F));
+  const quench_tensor weight_view = weight.view();
+  const quench_tensor dequantized_view = dequantized.view();
+  Sink sink{{}, &result};
+  const quench_quantize_sink table = {sizeof table, &sink,     make_tensor,
+                                      take_number,  take_text, take_linear_op};
+  const quench_quantize_args args = {sizeof args,       0,      0,      &weight_view,
+                                     &dequantized_view, &table, nullptr};
+  failed(instance.table.quantize(instance.quantizer, instance.state, &args, &error));
+  for (const SinkTensor& made : sink.tensors) {
+    result.tensors[made.name] = values_of(made);
+    result.shapes[made.name] = made.shape;
+  }
+  result.dequantized = dequantized.values();
+  // Compared as bits, for NaN.
+  CHECK(
+      std::equal(input.weight.begin(), input.weight.end(), weight.values().begin(),
+                 [](float a, float b) { return std::bit_cast<int>(a) == std::bit_cast<int>(b); }));
+  return result;
+}
+
+namespace quantizer_contract {
+
+void same_input_same_result(const quench_item& item) {
+  const QuantizerInput input = random_linear(24, 256, 64);
+  const QuantizedLinear first = quantize(item, {}, input);
+  REQUIRE(first.message == "");
+  check_same(first, quantize(item, {}, input));
+}
+
+void threads_do_not_matter(const quench_item& item) {
+  const QuantizerInput input = random_linear(67, 256, 64);
+  const QuantizedLinear one = quantize(item, {}, input);
+  REQUIRE(one.message == "");
+  for (const uint32_t threads : {2u, 5u}) {
+    set_task_threads(threads);
+    const QuantizedLinear many = quantize(item, {}, input);
+    set_task_threads(1);
+    check_same(one, many);
+  }
+}
+
+void zero_stays_zero(const quench_item& item) {
+  QuantizerInput input = random_linear(5, 256, 64);
+  std::fill(input.weight.begin(), input.weight.begin() + 2 * 256, 0.0F);
+  const QuantizedLinear result = quantize(item, {}, input);
+  REQUIRE(result.message == "");
+  for (size_t i = 0; i < 2 * 256; ++i) {
+    REQUIRE(result.dequantized[i] == 0.0F);
+  }
+}
+
+void codes_explain_the_weight(const quench_item& item) {
+  const QuantizerInput input = random_linear(6, 256, 64);
+  const QuantizedLinear result = quantize(item, {}, input);
+  REQUIRE(result.message == "");
+  if (result.linear_op || result.tensors.count("codes") == 0) {
+    return;
+  }
+  const auto in = static_cast<size_t>(input.in);
+  REQUIRE(result.shapes.at("codes") == std::vector<int64_t>{input.out, input.in});
+  REQUIRE(result.shapes.at("scales") == result.shapes.at("zeros"));
+  const auto groups = static_cast<size_t>(result.shapes.at("scales")[1]);
+  const std::vector<double> g_idx = result.tensors.count("g_idx") != 0
+                                        ? result.tensors.at("g_idx")
+                                        : std::vector<double>(in, 0.0);
+  REQUIRE((result.tensors.count("g_idx") != 0 || groups == 1));
+  for (size_t i = 0; i < result.dequantized.size(); ++i) {
+    REQUIRE(g_idx[i % in] < static_cast<double>(groups));
+    const size_t g = (i / in) * groups + static_cast<size_t>(g_idx[i % in]);
+    const double explained = result.tensors.at("scales")[g] *
+                             (result.tensors.at("codes")[i] - result.tensors.at("zeros")[g]);
+    // One rounding to float32, of the product or of a scale.
+    REQUIRE(result.dequantized[i] == Approx(explained).epsilon(1.2e-7).margin(1e-12));
+  }
+  if (has_parameter(item, "bits")) {
+    const auto defaults = nlohmann::json::parse(complete_parameters(item, {}));
+    const std::vector<double>& codes = result.tensors.at("codes");
+    const double most = std::ldexp(1.0, defaults["bits"].get<int>()) - 1;
+    CHECK(*std::max_element(codes.begin(), codes.end()) <= most);
+  }
+  if (result.tensors.count("perm") != 0) {  // each column once
+    const std::vector<double>& perm = result.tensors.at("perm");
+    const std::set<double> distinct(perm.begin(), perm.end());
+    CHECK(perm.size() == in);
+    CHECK(distinct.size() == in);
+  }
+}
+
+void last_group_may_be_shorter(const quench_item& item) {
+  if (!has_parameter(item, "group_size")) {
+    return;
+  }
+  const QuantizedLinear result = quantize(item, {{"group_size", 48}}, random_linear(4, 100, 128));
+  REQUIRE(result.message == "");
+  if (result.tensors.count("scales") != 0) {
+    CHECK(result.shapes.at("scales") == std::vector<int64_t>{4, 3});
+  }
+}
+
+void not_finite_weights_are_refused_by_name(const quench_item& item) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    QuantizerInput input = random_linear(4, 256, 64);
+    input.weight[300] = bad;
+    const QuantizedLinear result = quantize(item, {}, input);
+    CHECK(result.status == QUENCH_NUMERICAL);
+    CHECK_THAT(result.message, Catch::Contains("block.0.some_linear"));
+  }
+}
+
+void rows_that_are_needed_are_asked_for(const quench_item& item) {
+  QuantizerInput input = random_linear(4, 256, 64);
+  input.rows.clear();
+  const QuantizedLinear result = quantize(item, {}, input);
+  if ((needs_of(item, {}) & QUENCH_NEEDS_ROWS) != 0) {
+    CHECK(result.status == QUENCH_FAILED_PRECONDITION);
+    CHECK(result.message != "");
+  } else {
+    CHECK(result.message == "");
+  }
+}
+
+void bits_per_weight_are_given(const quench_item& item) {
+  const QuantizedLinear result = quantize(item, {}, random_linear(4, 256, 64));
+  REQUIRE(result.message == "");
+  REQUIRE(result.numbers.count("bits_per_weight") == 1);
+  CHECK(result.numbers.at("bits_per_weight") > 0);
+  CHECK(result.numbers.at("bits_per_weight") <= 64);
+}
+
+void memory_is_given_back(const quench_item& item) {
+  const int64_t before = live_allocations();
+  quantize(item, {}, random_linear(4, 256, 64));
+  QuantizerInput bad = random_linear(4, 256, 64);
+  bad.weight[0] = std::numeric_limits<float>::quiet_NaN();
+  quantize(item, {}, bad);
+  CHECK(live_allocations() == before);
+}
+
+}  // namespace quantizer_contract
+
+namespace {
+
+template <typename Check>
+void for_each_quantizer(Check check) {
+  for (const quench_item* item : items_of(QUANTIZER_LIBRARIES, "quantizer")) {
+    DYNAMIC_SECTION(item->id) {
+      check(*item);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every quantizer gives the same result for the same input", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::same_input_same_result);
+}
+TEST_CASE("every quantizer gives the same result on any number of threads",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::threads_do_not_matter);
+}
+TEST_CASE("every quantizer leaves rows of zeros at zero", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::zero_stays_zero);
+}
+TEST_CASE("every quantizer's weight is what its codes, scales and zeros say",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::codes_explain_the_weight);
+}
+TEST_CASE("every quantizer with groups takes a width that they do not divide",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::last_group_may_be_shorter);
+}
+TEST_CASE("every quantizer refuses weights that are not finite, by name",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::not_finite_weights_are_refused_by_name);
+}
+TEST_CASE("every quantizer that needs rows fails without, all others do not",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::rows_that_are_needed_are_asked_for);
+}
+TEST_CASE("every quantizer says its bits per weight", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::bits_per_weight_are_given);
+}
+TEST_CASE("every quantizer gives its memory back, after failures too", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::memory_is_given_back);
+}
+
+}  // namespace quench::test

@@ -1,0 +1,114 @@
+#include <catch2/catch.hpp>
+
+#include "tests/support/corpus_reader.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/plugin_library.hpp"
+#include "tests/support/temporary.hpp"
+
+using namespace quench::test;
+using nlohmann::json;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+ReadCorpus read(const json& parameters) {
+  return read_corpus(plugin_item(CORPORA_DIR "/text.so", "corpus"), parameters);
+}
+
+}  // namespace
+
+TEST_CASE("text: a file is one document, byte for byte", "[corpora][text]") {
+  const TemporaryDir dir;
+  const std::string content("\xef\xbb\xbf one\r\n\r\ntwo\n\0 \u20ac\n", 20);
+  const auto path = dir.write("a.txt", content);
+  const ReadCorpus corpus = read({{"path", path}});
+  CHECK(corpus.message == "");
+  CHECK(corpus.texts() == Texts{content});
+}
+
+TEST_CASE("text: splits at lines and at blank lines, which belong to no document",
+          "[corpora][text]") {
+  const TemporaryDir dir;
+  const auto path = dir.write("a.txt", "\none\r\ntwo\n\n\nthree\n \nfour");
+  const ReadCorpus lines = read({{"path", path}, {"split", "line"}});
+  CHECK(lines.texts() == Texts{"one", "two", "three", " ", "four"});
+  CHECK(lines.documents.back().index == 4);
+  const ReadCorpus paragraphs = read({{"path", path}, {"split", "blank_line"}});
+  CHECK(paragraphs.texts() == Texts{"one\ntwo", "three\n \nfour"});
+}
+
+TEST_CASE("text: a byte range is cut out of the file in every split", "[corpora][text]") {
+  const TemporaryDir dir;
+  const auto path = dir.write("a.txt", "one\ntwo\nthr\u00e9e\n");
+  CHECK(read({{"path", path}, {"from", 4}, {"to", 8}}).texts() == Texts{"two\n"});
+  CHECK(read({{"path", path}, {"from", 5}, {"split", "line"}}).texts() ==
+        Texts{"wo", "thr\u00e9e"});
+  CHECK(read({{"path", path}, {"to", 11}}).texts() == Texts{"one\ntwo\nthr"});
+}
+
+TEST_CASE("text: a bad file or range is an error that names it", "[corpora][text]") {
+  const TemporaryDir dir;
+  const std::string good = dir.write("good.txt", "one\u00e9two").string();
+  const std::string latin = dir.write("latin.txt", "ok\ncaf\xe9\nok\n").string();
+  const std::string empty = dir.write("empty.txt", "").string();
+  const std::string blank = dir.write("blank.txt", "\n\r\n\n").string();
+  struct Case {
+    json parameters;
+    quench_status status;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {{{"path", empty}}, QUENCH_INVALID_ARGUMENT, empty + ": the file is empty, wanted text"},
+      {{{"path", latin}}, QUENCH_INVALID_ARGUMENT, latin + ": byte 6 is not UTF-8 (0xe9)"},
+      {{{"path", latin}, {"split", "line"}},
+       QUENCH_INVALID_ARGUMENT,
+       latin + ": byte 6 is not UTF-8 (0xe9)"},
+      {{{"path", blank}, {"split", "line"}},
+       QUENCH_INVALID_ARGUMENT,
+       blank + ": no document: got blank lines only"},
+      {{{"path", good}, {"from", 4}},
+       QUENCH_INVALID_ARGUMENT,
+       good + ": the range cuts a UTF-8 character at byte 4 (from = 4, to = 8, file: 8 bytes)"},
+      {{{"path", good}, {"to", 4}},
+       QUENCH_INVALID_ARGUMENT,
+       good + ": the range cuts a UTF-8 character at byte 4 (from = 0, to = 4, file: 8 bytes)"},
+      {{{"path", good}, {"to", 9}},
+       QUENCH_INVALID_ARGUMENT,
+       good + ": the range ends behind the file, at byte 9 (from = 0, to = 9, file: 8 bytes)"},
+      {{{"path", good}, {"from", 5}, {"to", 5}},
+       QUENCH_INVALID_ARGUMENT,
+       good + ": the range is empty at byte 5 (from = 5, to = 5, file: 8 bytes)"},
+      {{{"path", dir / "none.txt"}},
+       QUENCH_NOT_FOUND,
+       (dir / "none.txt").string() + ": cannot be read: No such file or directory"},
+      {{{"path", dir.path()}},
+       QUENCH_INVALID_ARGUMENT,
+       dir.path().string() + ": wanted a file, got a folder or a device"}};
+  for (const Case& wanted : cases) {
+    const ReadCorpus corpus = read(wanted.parameters);
+    CHECK(corpus.message == wanted.message);
+    CHECK(corpus.status == wanted.status);
+  }
+}
+
+TEST_CASE("text: the fingerprint is SHA-256 of the whole file, whatever the range",
+          "[corpora][text]") {
+  const TemporaryDir dir;
+  const auto path = dir.write("abc.txt", "abc");
+  // FIPS 180-2, appendix B.1.
+  const std::string wanted = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  CHECK(read({{"path", path}}).fingerprint == wanted);
+  CHECK(read({{"path", path}, {"from", 1}}).fingerprint == wanted);
+}
+
+TEST_CASE("text: tinyshakespeare's validation part is one document of 111,540 bytes",
+          "[corpora][text]") {
+  const auto path = public_data("text/tinyshakespeare.txt");
+  if (!path) {
+    return;
+  }
+  const ReadCorpus corpus = read({{"path", *path}, {"from", 1003854}, {"to", 1115394}});
+  REQUIRE(corpus.documents.size() == 1);
+  CHECK(corpus.documents[0].text == read_file(*path).substr(1003854));
+  CHECK(corpus.documents[0].text.size() == 111540);
+}
