@@ -179,6 +179,4 @@ QUENCH_MODULE("quench.arrow", "0.1.0",
               quench::kit::corpus<quench::corpora::ArrowCorpus>(
                   {.id = "arrow",
                    .version = "0.1.0",
-                   .summary = "Rows of Arrow or Parquet data sets; one column is the document.",
-                   .reference = nullptr,
-                   .example = nullptr}))
+                   .summary = "Rows of Arrow or Parquet data sets; one column is the document."}))

@@ -198,6 +198,4 @@ QUENCH_MODULE("quench.jsonl", "0.1.0",
               quench::kit::corpus<quench::corpora::Jsonl>(
                   {.id = "jsonl",
                    .version = "0.1.0",
-                   .summary = "One JSON object a line, plain or gzip; one field is the document.",
-                   .reference = nullptr,
-                   .example = nullptr}))
+                   .summary = "One JSON object a line, plain or gzip; one field is the document."}))

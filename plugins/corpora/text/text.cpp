@@ -180,6 +180,4 @@ QUENCH_MODULE("quench.text", "0.1.0",
                                                           .version = "0.1.0",
                                                           .summary = "Plain UTF-8 text: a file, a "
                                                                      "line or a paragraph is one "
-                                                                     "document.",
-                                                          .reference = nullptr,
-                                                          .example = nullptr}))
+                                                                     "document."}))

@@ -142,6 +142,4 @@ QUENCH_MODULE("quench.tokens", "0.1.0",
                   {.id = "tokens",
                    .version = "0.1.0",
                    .summary = "Ready-made token ids: each row of an integer tensor of a "
-                              "safetensors file is one document.",
-                   .reference = nullptr,
-                   .example = nullptr}))
+                              "safetensors file is one document."}))

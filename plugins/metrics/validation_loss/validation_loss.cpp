@@ -130,6 +130,4 @@ QUENCH_MODULE("quench.validation_loss", "0.1.0",
               quench::kit::metric<quench::metrics::ValidationLoss>(
                   {.id = "validation_loss",
                    .version = "0.1.0",
-                   .summary = "Mean cross entropy per token over non-overlapping blocks.",
-                   .reference = nullptr,
-                   .example = nullptr}))
+                   .summary = "Mean cross entropy per token over non-overlapping blocks."}))

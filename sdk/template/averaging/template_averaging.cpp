@@ -71,5 +71,5 @@ QUENCH_MODULE(
     kit::averaging<TemplateAveraging>({.id = "template_averaging",
                                        .version = "0.1.0",
                                        .summary = "The mean of the last checkpoints of a branch.",
-                                       .reference = nullptr,
+
                                        .example = "{window: 3}"}))

@@ -66,5 +66,5 @@ QUENCH_MODULE("template_corpus", "0.1.0",
               kit::corpus<TemplateCorpus>({.id = "template_corpus",
                                            .version = "0.1.0",
                                            .summary = "Documents of random token ids.",
-                                           .reference = nullptr,
+
                                            .example = "{documents: 16, length: 128}"}))

@@ -80,6 +80,4 @@ QUENCH_MODULE("template_metric", "0.1.0",
               kit::metric<TemplateMetric>({.id = "template_metric",
                                            .version = "0.1.0",
                                            .summary = "Share of next tokens that the model ranks "
-                                                      "first.",
-                                           .reference = nullptr,
-                                           .example = nullptr}))
+                                                      "first."}))

@@ -396,6 +396,4 @@ QUENCH_MODULE("template_model", "0.1.0",
               kit::model<TemplateModel>({.id = "template_model",
                                          .version = "0.1.0",
                                          .summary = "The smallest model family: an embedding, "
-                                                    "blocks of one linear, a head.",
-                                         .reference = nullptr,
-                                         .example = nullptr}))
+                                                    "blocks of one linear, a head."}))

@@ -78,5 +78,5 @@ QUENCH_MODULE("template_optimizer", "0.1.0",
                   {.id = "template_optimizer",
                    .version = "0.1.0",
                    .summary = "Stochastic gradient descent with momentum and decoupled decay.",
-                   .reference = nullptr,
+
                    .example = "{momentum: 0.9}"}))
