@@ -14,7 +14,7 @@ namespace model_contract {
 void descriptions_agree(const quench_item& item, const SmallModel& small);
 // token_nll is the log-softmax of logits, and argmax its largest.
 void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small);
-// Tensors that keep their name through a stage may stay where they are.
+// Tensors that keep their name and shape through a stage may stay where they are.
 void in_place_gives_the_same_bits(const quench_item& item, const SmallModel& small);
 // A later token, and the other rows of a batch, do not matter to a token.
 void the_future_and_other_rows_do_not_matter(const quench_item& item, const SmallModel& small);

@@ -141,7 +141,7 @@ class OpenModel {
   quench_error error{sizeof error, 0, {}};
 
  private:
-  // One stage from `carried` to `carried`. In place, what keeps its name keeps its storage.
+  // One stage from `carried` to `carried`. In place, what keeps name and shape keeps its storage.
   void run_stage(uint32_t b, uint32_t s, const quench_batch& batch, int64_t count,
                  std::map<std::string, Owned>& carried, bool in_place) {
     std::map<std::string, Owned> next;
@@ -152,8 +152,11 @@ class OpenModel {
       in.push_back(carried.at(tensor.name).view());
     }
     for (const quench_carry_info& made : carry(b, s + 1)) {
-      if (in_place && carried.count(made.name) == 1) {
-        out.push_back(carried.at(made.name).view());
+      const auto kept = carried.find(made.name);
+      if (in_place && kept != carried.end() &&
+          static_cast<int64_t>(kept->second.values().size()) ==
+              count * made.rows_per_token * made.width) {
+        out.push_back(kept->second.view());
         continue;
       }
       Owned& fresh =
@@ -380,8 +383,10 @@ void missing_unexpected_and_misshapen_tensors_are_named(const quench_item& item,
     missing.tensors.erase(missing.tensors.begin() + static_cast<std::ptrdiff_t>(i));
     refused(missing, small.tensors[i].name);
     SmallModel misshapen = small;
-    misshapen.tensors[i].shape[0] += 1;
-    misshapen.tensors[i].values.resize(misshapen.tensors[i].values.size() * 2);
+    SmallTensor& longer = misshapen.tensors[i];
+    longer.values.resize(longer.values.size() +
+                         longer.values.size() / static_cast<size_t>(longer.shape[0]));
+    longer.shape[0] += 1;
     refused(misshapen, small.tensors[i].name);
   }
   SmallModel more = small;
