@@ -1,0 +1,40 @@
+# The shared libraries of .deps, beside the installed plugins, which look for them in $ORIGIN/../deps.
+#
+# Component `deps`. QUENCH_INSTALL_DEPS, of the cache or, at installation, of the environment: `copy` (hard links where
+# the file system allows, else 1 GB), `symlink` (one link to QUENCH_DEPS: for machines where the checkout stays) or `none`.
+set(QUENCH_INSTALL_DEPS "copy" CACHE STRING "How `cmake --install` brings libtorch along: copy, symlink or none")
+set_property(CACHE QUENCH_INSTALL_DEPS PROPERTY STRINGS copy symlink none)
+
+install(CODE "
+set(mode \"${QUENCH_INSTALL_DEPS}\")
+set(from \"${QUENCH_DEPS}\")
+set(to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/quench/deps\")
+set(parts torch/lib torch/include nvidia pyarrow)" COMPONENT deps)
+install(CODE [=[
+if(DEFINED ENV{QUENCH_INSTALL_DEPS})
+  set(mode "$ENV{QUENCH_INSTALL_DEPS}")
+endif()
+get_filename_component(above "${to}" DIRECTORY)
+if(NOT mode MATCHES "^(copy|symlink|none)$")
+  message(FATAL_ERROR "QUENCH_INSTALL_DEPS is '${mode}'; wanted copy, symlink or none")
+elseif(mode STREQUAL "symlink")
+  message(STATUS "Linking: ${to} -> ${from}")
+  file(REMOVE_RECURSE "${to}")
+  file(MAKE_DIRECTORY "${above}")
+  file(CREATE_LINK "${from}" "${to}" SYMBOLIC)
+elseif(mode STREQUAL "copy")
+  file(REMOVE_RECURSE "${to}")
+  foreach(part IN LISTS parts)
+    if(EXISTS "${from}/${part}")
+      message(STATUS "Installing: ${to}/${part}")
+      get_filename_component(folder "${to}/${part}" DIRECTORY)
+      file(MAKE_DIRECTORY "${folder}")
+      execute_process(COMMAND cp -rpl "${from}/${part}" "${folder}/" RESULT_VARIABLE failed ERROR_QUIET)
+      if(failed)
+        file(REMOVE_RECURSE "${to}/${part}")
+        execute_process(COMMAND cp -rp "${from}/${part}" "${folder}/" COMMAND_ERROR_IS_FATAL ANY)
+      endif()
+    endif()
+  endforeach()
+endif()
+]=] COMPONENT deps)

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# What a plugin author and a user see of an installed quench: the SDK builds plugins out of the tree with nothing else,
+# the plugins find their libraries, the program finds its plugins.
+# Arguments: source folder, build folder, library folder's name.
+set -euo pipefail
+build=$2 libdir=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+fail() { echo "FAILED: $*"; exit 1; }
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; fail "$*"; }; }
+
+QUENCH_INSTALL_DEPS=symlink quietly cmake --install "$build" --prefix "$prefix"
+
+# Every installed plugin resolves all its libraries, none of them in the build tree or the checkout's own path.
+plugins=0
+for module in "$prefix/$libdir"/quench/*/*.so; do
+  [ -f "$module" ] || continue
+  plugins=$((plugins + 1))
+  if ldd "$module" | grep 'not found'; then fail "$module: a library is missing"; fi
+  if readelf -d "$module" | grep -E 'R(UN)?PATH' | grep -v 'ORIGIN'; then fail "$module: an absolute path"; fi
+done
+echo "installed plugins: $plugins"
+
+# Two plugins of somebody else: a model family under a name of its own, and a quantizer in plain C.
+templates=$prefix/share/quench/template
+mkdir "$work/theirs"
+sed -e 's/template_model/another_family/g' -e 's/TemplateModel/AnotherFamily/g' \
+  "$templates/model/template_model.cpp" >"$work/theirs/another_family.cpp"
+cp "$templates/quantizer_c/template_quantizer_c.c" "$work/theirs/"
+cat >"$work/theirs/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(theirs LANGUAGES C CXX)
+find_package(quench-sdk 0.1 REQUIRED)
+quench_add_plugin(another_family KIND models SOURCES another_family.cpp)
+quench_add_plugin(template_quantizer_c KIND quantizers SOURCES template_quantizer_c.c)
+END
+quietly cmake -S "$work/theirs" -B "$work/theirs/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+quietly cmake --build "$work/theirs/build"
+for module in models/another_family quantizers/template_quantizer_c; do
+  exported=$(nm -D --defined-only "$work/theirs/build/$module.so" | awk '{print $3}')
+  [ "$exported" = quench_module_v1 ] || fail "$module exports: $exported"
+done
+
+# Each template is a project of its own.
+for folder in "$templates"/*/; do
+  kind=$(basename "$folder")
+  quietly cmake -S "$folder" -B "$work/template/$kind" -DCMAKE_PREFIX_PATH="$prefix"
+done
+
+# With libtorch: the component gives a target that compiles and links the kit's glue.
+if [ -e "$prefix/$libdir/quench/deps/torch/lib/libtorch_cpu.so" ]; then
+  mkdir "$work/torch"
+  cat >"$work/torch/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(with_torch LANGUAGES CXX)
+find_package(quench-sdk REQUIRED COMPONENTS torch)
+quench_add_plugin(with_torch SOURCES with_torch.cpp LINK quench::torch)
+END
+  cat >"$work/torch/with_torch.cpp" <<'END'
+#include "quench/abi/module.h"
+#include "quench/kit/torch.hpp"
+static int64_t count = 0;
+extern "C" const quench_module* quench_module_v1(void) noexcept {
+  count += quench::kit::host_empty({2, 2}, at::kFloat).numel();
+  return nullptr;
+}
+END
+  quietly cmake -S "$work/torch" -B "$work/torch/build" -DCMAKE_PREFIX_PATH="$prefix"
+  quietly cmake --build "$work/torch/build"
+fi
+
+# The installed program runs the two plugins on a checkpoint of that family.
+if ! "$prefix/bin/quench" eval --help 2>&1 | grep -q -- --plugin-path; then
+  echo "SKIPPED: this program has no eval; plugins were built and inspected, not run"
+  exit 0
+fi
+"$(dirname "$0")/tiny_checkpoint.pl" "$work/checkpoint" another_family
+seq 1 2000 >"$work/numbers.txt"
+"$prefix/bin/quench" eval "$work/checkpoint" --plugin-path "$work/theirs/build" --quantizer template_quantizer_c:bits=4 \
+  --metric "validation_loss:text=$work/numbers.txt,block=32" --json >"$work/records.json" 2>"$work/log" ||
+  { cat "$work/log"; fail "quench eval"; }
+grep -q '"template_quantizer_c"' "$work/records.json" || { cat "$work/records.json"; fail "no record of the quantizer"; }
+if grep -q '"error": *"' "$work/records.json"; then cat "$work/records.json"; fail "a cell failed"; fi

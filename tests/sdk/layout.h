@@ -1,0 +1,117 @@
+/* The layout of the ABI's structs on a 64-bit machine, held by whoever compiles this, C or C++. */
+#ifndef QUENCH_TESTS_SDK_LAYOUT_H
+#define QUENCH_TESTS_SDK_LAYOUT_H
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "quench/abi/draft/block.h"
+#include "quench/abi/draft/gradients.h"
+#include "quench/abi/kind/averaging.h"
+#include "quench/abi/kind/corpus.h"
+#include "quench/abi/kind/metric.h"
+#include "quench/abi/kind/model.h"
+#include "quench/abi/kind/optimizer.h"
+#include "quench/abi/kind/quantizer.h"
+#include "quench/abi/module.h"
+
+#define AT(type, field, bytes) \
+  static_assert(offsetof(type, field) == (bytes), #type "." #field " has moved")
+#define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type " has another size")
+#define BEGINS_WITH_ITS_SIZE(type) AT(type, struct_size, 0)
+
+/* DLPack's DLTensor, DLDevice, DLDataType. */
+SIZE(quench_device, 8);
+AT(quench_device, index, 4);
+SIZE(quench_dtype, 4);
+AT(quench_dtype, bits, 1);
+AT(quench_dtype, lanes, 2);
+SIZE(quench_tensor, 48);
+AT(quench_tensor, data, 0);
+AT(quench_tensor, device, 8);
+AT(quench_tensor, dimensions, 16);
+AT(quench_tensor, dtype, 20);
+AT(quench_tensor, shape, 24);
+AT(quench_tensor, strides, 32);
+AT(quench_tensor, byte_offset, 40);
+
+/* What a host reads before it knows anything about a module. */
+SIZE(quench_error, 512);
+AT(quench_error, code, 4);
+AT(quench_error, message, 8);
+SIZE(quench_host, 32);
+AT(quench_host, service, 24);
+SIZE(quench_module, 72);
+AT(quench_module, abi_major, 4);
+AT(quench_module, abi_minor, 8);
+AT(quench_module, min_host_minor, 12);
+AT(quench_module, id, 16);
+AT(quench_module, init, 40);
+AT(quench_module, items, 64);
+SIZE(quench_item, 80);
+AT(quench_item, kind, 8);
+AT(quench_item, id, 16);
+AT(quench_item, parameters, 64);
+AT(quench_item, table, 72);
+SIZE(quench_parameter, 56);
+AT(quench_parameter, type, 4);
+AT(quench_parameter, minimum, 24);
+AT(quench_parameter, meaning, 48);
+
+BEGINS_WITH_ITS_SIZE(quench_error);
+BEGINS_WITH_ITS_SIZE(quench_host);
+BEGINS_WITH_ITS_SIZE(quench_log);
+BEGINS_WITH_ITS_SIZE(quench_progress);
+BEGINS_WITH_ITS_SIZE(quench_cancel);
+BEGINS_WITH_ITS_SIZE(quench_memory);
+BEGINS_WITH_ITS_SIZE(quench_random);
+BEGINS_WITH_ITS_SIZE(quench_tasks);
+BEGINS_WITH_ITS_SIZE(quench_json);
+BEGINS_WITH_ITS_SIZE(quench_parameter);
+BEGINS_WITH_ITS_SIZE(quench_tensor_info);
+BEGINS_WITH_ITS_SIZE(quench_source);
+BEGINS_WITH_ITS_SIZE(quench_item);
+BEGINS_WITH_ITS_SIZE(quench_module);
+BEGINS_WITH_ITS_SIZE(quench_model_info);
+BEGINS_WITH_ITS_SIZE(quench_parameter_info);
+BEGINS_WITH_ITS_SIZE(quench_linear_info);
+BEGINS_WITH_ITS_SIZE(quench_scale_site);
+BEGINS_WITH_ITS_SIZE(quench_group_info);
+BEGINS_WITH_ITS_SIZE(quench_carry_info);
+BEGINS_WITH_ITS_SIZE(quench_block_info);
+BEGINS_WITH_ITS_SIZE(quench_model_open_args);
+BEGINS_WITH_ITS_SIZE(quench_batch);
+BEGINS_WITH_ITS_SIZE(quench_embed_args);
+BEGINS_WITH_ITS_SIZE(quench_stage_args);
+BEGINS_WITH_ITS_SIZE(quench_head_args);
+BEGINS_WITH_ITS_SIZE(quench_linear_op);
+BEGINS_WITH_ITS_SIZE(quench_model_table);
+BEGINS_WITH_ITS_SIZE(quench_group_args);
+BEGINS_WITH_ITS_SIZE(quench_observe_args);
+BEGINS_WITH_ITS_SIZE(quench_quantize_sink);
+BEGINS_WITH_ITS_SIZE(quench_quantize_args);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_table);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_gram);
+BEGINS_WITH_ITS_SIZE(quench_averaging_member);
+BEGINS_WITH_ITS_SIZE(quench_averaging_table);
+BEGINS_WITH_ITS_SIZE(quench_averaging_search);
+BEGINS_WITH_ITS_SIZE(quench_tokens);
+BEGINS_WITH_ITS_SIZE(quench_score_args);
+BEGINS_WITH_ITS_SIZE(quench_subject);
+BEGINS_WITH_ITS_SIZE(quench_metric_sink);
+BEGINS_WITH_ITS_SIZE(quench_evaluate_args);
+BEGINS_WITH_ITS_SIZE(quench_metric_table);
+BEGINS_WITH_ITS_SIZE(quench_document);
+BEGINS_WITH_ITS_SIZE(quench_corpus_table);
+BEGINS_WITH_ITS_SIZE(quench_step_args);
+BEGINS_WITH_ITS_SIZE(quench_optimizer_table);
+BEGINS_WITH_ITS_SIZE(quench_replay_args);
+BEGINS_WITH_ITS_SIZE(quench_block_service);
+BEGINS_WITH_ITS_SIZE(quench_loss_args);
+BEGINS_WITH_ITS_SIZE(quench_model_gradient);
+BEGINS_WITH_ITS_SIZE(quench_model_hessian);
+
+#undef AT
+#undef SIZE
+#undef BEGINS_WITH_ITS_SIZE
+#endif
