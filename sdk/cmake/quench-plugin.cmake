@@ -26,6 +26,7 @@ function(quench_plugin_link target)
     list(APPEND options -Wl,-z,defs)
   endif()
   target_link_options(${target} PRIVATE ${options})
+  target_link_libraries(${target} PRIVATE m) # a C++ compiler links it anyway, a C compiler does not
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${QUENCH_PLUGIN_MAP}")
 endfunction()
 
