@@ -58,11 +58,11 @@ const quench_model_table& linked_model() {
   return *static_cast<const quench_model_table*>(quench_module_v1()->items[0]->table);
 }
 
-ModelDriver::ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
+ModelDriver::ModelDriver(const std::string& config, const quench_source* source, quench_dtype dtype,
                          quench_device device)
     : table_(&linked_model()) {
-  const quench_model_open_args args = {
-      sizeof args, 0, source.source(), config.data(), config.size(), device, dtype};
+  const quench_model_open_args args = {sizeof args,   0,      source, config.data(),
+                                       config.size(), device, dtype};
   checked([&](quench_error* error) { return table_->open(&args, &model_, error); });
 }
 

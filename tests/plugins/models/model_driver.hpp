@@ -30,8 +30,11 @@ enum class Storage { kSeparate, kShared };
 // in the host's memory, in the model's dtype unless a comment says otherwise.
 class ModelDriver {
  public:
-  ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
+  ModelDriver(const std::string& config, const quench_source* source, quench_dtype dtype,
               quench_device device = {QUENCH_DEVICE_CPU, 0});
+  ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
+              quench_device device = {QUENCH_DEVICE_CPU, 0})
+      : ModelDriver(config, source.source(), dtype, device) {}
   ~ModelDriver();
   ModelDriver(const ModelDriver&) = delete;
   ModelDriver& operator=(const ModelDriver&) = delete;

@@ -1,10 +1,11 @@
 // Trained models against the reference's numbers.
 #include <catch2/catch.hpp>
 
+#include "core/checkpoint/abi_source.hpp"
+#include "core/checkpoint/checkpoint_folder.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/model_driver.hpp"
 #include "tests/support/fixtures.hpp"
-#include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -36,18 +37,19 @@ std::vector<double> without_ends(const std::vector<double>& nll, int64_t length)
 }  // namespace
 
 TEST_CASE("gpt_neox: trained models give the reference's numbers", "[models][gpt_neox]") {
-  const std::string name = GENERATE("models/gpt_neox-seq", "trajectories/gpt_neox-traj/step0",
-                                    "trajectories/gpt_neox-traj/step1200");
+  const std::string name =
+      GENERATE("models/gpt_neox-small", "models/gpt_neox-seq", "trajectories/gpt_neox-traj/step0",
+               "trajectories/gpt_neox-traj/step1200");
   const auto folder = fixture(name);
   if (!folder) {
     return;
   }
   CAPTURE(name);
-  MemorySource source;
-  source.add_safetensors(*folder / "model.safetensors");
+  const CheckpointFolder checkpoint = open_checkpoint_folder(*folder);
+  const AbiSource source(checkpoint.source);
   MemorySource reference;
   reference.add_safetensors(*folder / "reference.safetensors");
-  ModelDriver driver(read_file(*folder / "config.json"), source, kit::kFloat32);
+  ModelDriver driver(checkpoint.config_json, source.get(), kit::kFloat32);
   const Tokens tokens = tokens_of(reference);
   std::vector<at::Tensor> outputs;
   const at::Tensor h = driver.forward(tokens, Storage::kShared, &outputs);
