@@ -1,0 +1,111 @@
+#include <ATen/Parallel.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "quantizers/gptq/factor.hpp"
+#include "quantizers/gptq/reference.hpp"
+#include "quench/kit/error.hpp"
+#include "tests/plugins/quantizers/quantizer_bench.hpp"
+#include "tests/plugins/quantizers/two_threads.hpp"
+
+namespace quench::test {
+
+namespace {
+
+using quantizers::Factor;
+using quantizers::factorize;
+
+at::Tensor tensor_of(const Matrix& m) {
+  at::Tensor out = at::zeros({m.rows, m.columns}, at::kDouble);
+  std::memcpy(out.data_ptr<double>(), m.values.data(), m.values.size() * sizeof(double));
+  return out;
+}
+
+Matrix gram_of(const Matrix& x) {
+  return product(transposed(x), x);
+}
+
+double largest(const at::Tensor& t) {
+  return t.abs().max().item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("gptq: the factor U satisfies U'U = H^-1", "[quantizers][gptq]") {
+  const int64_t n = GENERATE(1, 2, 5, 127, 128, 129, 300, 640);
+  const double rows = 700;
+  const Matrix gram = gram_of(random_matrix(700, n, 11, true));
+  const Factor factor = factorize(tensor_of(gram), rows, {false, 0.01, 0});
+  at::Tensor h = tensor_of(gram).mul(2 / rows);
+  h.add_(at::eye(n, at::kDouble), 0.01 * h.diagonal().mean().item<double>());
+  const at::Tensor inverse = at::mm(factor.upper.t(), factor.upper);
+  CHECK(largest(at::mm(inverse, h).sub(at::eye(n, at::kDouble))) < 1e-10);
+  CHECK(largest(factor.upper.tril(-1)) == 0);
+  for (int64_t i = 0; i < n; ++i) {
+    REQUIRE(factor.pivots[static_cast<size_t>(i)] == factor.upper[i][i].item<double>());
+    REQUIRE(factor.pivots[static_cast<size_t>(i)] > 0);
+  }
+}
+
+TEST_CASE("gptq: the factor is that of the textbook's three steps", "[quantizers][gptq]") {
+  const int64_t n = 150;
+  const double rows = 200;
+  const Matrix gram = gram_of(random_matrix(200, n, 12, true));
+  const Factor factor = factorize(tensor_of(gram), rows, {false, 0.05, 0});
+  quantizers::reference::Matrix h{n, n, gram.values};
+  double trace = 0;
+  for (double& value : h.values) {
+    value *= 2 / rows;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    trace += h(i, i);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    h(i, i) += 0.05 * trace / static_cast<double>(n);
+  }
+  const auto expected = quantizers::reference::upper_factor_of_inverse(h);
+  const at::Tensor difference = factor.upper.sub(tensor_of({n, n, expected.values}));
+  CHECK(largest(difference) < 1e-11 * largest(factor.upper));
+}
+
+TEST_CASE("gptq: the factor has the same bits for one and two threads", "[quantizers][gptq]") {
+  const Matrix gram = gram_of(random_matrix(800, 700, 13, true));
+  const int before = at::get_num_threads();
+  at::set_num_threads(1);
+  const Factor one = factorize(tensor_of(gram), 800, {true, 0.01, 0});
+  at::set_num_threads(2);
+  const TwoThreads host;
+  const Factor two = factorize(tensor_of(gram), 800, {true, 0.01, 0});
+  at::set_num_threads(before);
+  CHECK(one.perm == two.perm);
+  CHECK(one.upper.equal(two.upper));
+}
+
+TEST_CASE("gptq: equal diagonals keep their column order", "[quantizers][gptq]") {
+  Matrix gram =
+      matrix({{1, 0, 0, 0, 0}, {0, 3, 0, 0, 0}, {0, 0, 1, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 3}});
+  const Factor factor = factorize(tensor_of(gram), 2, {true, 0, 0});
+  CHECK(factor.perm == std::vector<int32_t>{1, 4, 0, 2, 3});  // the dead column counts as 1
+  CHECK(factor.dead == std::vector<uint8_t>{0, 0, 0, 1, 0});
+  CHECK(factor.dead_count == 1);
+}
+
+TEST_CASE("gptq: a singular Hessian is retried with more damping", "[quantizers][gptq]") {
+  const Matrix gram = gram_of(random_matrix(20, 64, 14));  // rank 20 of 64
+  CHECK_THROWS_WITH(factorize(tensor_of(gram), 20, {false, 0, 0}),
+                    Catch::Contains("not positive definite with damp 0 after 0 retries"));
+  const Factor factor = factorize(tensor_of(gram), 20, {false, 0, 0.02});
+  CHECK(factor.damp == 0.02);
+  CHECK(factor.retries == 1);
+
+  Matrix negative = matrix({{1, 5}, {5, 1}});  // eigenvalues 6 and -4: needs damp above 4
+  CHECK_THROWS_WITH(factorize(tensor_of(negative), 2, {false, 0.1, 0.3}),
+                    Catch::Contains("after 2 retries"));
+}
+
+}  // namespace quench::test

@@ -1,0 +1,173 @@
+#include "tests/plugins/quantizers/quantizer_bench.hpp"
+
+#include <deque>
+#include <stdexcept>
+
+#include "quench/kit/error.hpp"
+#include "tests/support/test_host.hpp"
+
+namespace quench::test {
+
+namespace {
+
+// Host memory behind a sink: one block of bytes per tensor.
+struct Store {
+  struct Tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<int64_t> strides;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<Tensor> tensors;
+  std::map<std::string, double> numbers;
+};
+
+quench_status store_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
+                           const int64_t* shape, quench_tensor* view, quench_error*) noexcept {
+  auto& tensor = static_cast<Store*>(context)->tensors.emplace_back();
+  tensor.name = name;
+  tensor.shape.assign(shape, shape + dimensions);
+  tensor.strides.resize(tensor.shape.size());
+  int64_t count = 1;
+  for (size_t d = tensor.shape.size(); d-- > 0;) {
+    tensor.strides[d] = count;
+    count *= tensor.shape[d];
+  }
+  tensor.bytes.resize(static_cast<size_t>(count * kit::bytes_of(dtype)), std::byte{0xA5});
+  *view = {tensor.bytes.data(), {QUENCH_DEVICE_CPU, 0}, dimensions, dtype,
+           tensor.shape.data(), tensor.strides.data(),  0};
+  return QUENCH_OK;
+}
+
+quench_status store_number(void* context, const char* name, double value, quench_error*) noexcept {
+  static_cast<Store*>(context)->numbers[name] = value;
+  return QUENCH_OK;
+}
+
+quench_status store_text(void*, const char*, const char*, quench_error*) noexcept {
+  return QUENCH_OK;
+}
+
+quench_status store_op(void*, const quench_linear_op*, quench_error*) noexcept {
+  return QUENCH_UNSUPPORTED;
+}
+
+template <typename T>
+std::vector<T> find(const Store& store, const std::string& name) {
+  for (const Store::Tensor& tensor : store.tensors) {
+    if (tensor.name == name) {
+      const T* values = reinterpret_cast<const T*>(tensor.bytes.data());
+      return {values, values + tensor.bytes.size() / sizeof(T)};
+    }
+  }
+  return {};
+}
+
+template <typename T>
+kit::OwnedTensor<T> handed_over(const Matrix& m) {
+  kit::OwnedTensor<T> tensor({m.rows, m.columns});
+  for (size_t i = 0; i < m.values.size(); ++i) {
+    tensor.values()[i] = static_cast<T>(m.values[i]);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Matrix Quantized::decoded() const {
+  Matrix out = dequantized;
+  for (int64_t r = 0; r < out.rows; ++r) {
+    for (int64_t c = 0; c < out.columns; ++c) {
+      const auto at = static_cast<size_t>(r * groups() + g_idx[static_cast<size_t>(c)]);
+      out(r, c) = scales[at] * (codes[static_cast<size_t>(r * out.columns + c)] - zeros[at]);
+    }
+  }
+  return out;
+}
+
+const quench_item& linked_item() {
+  static const InstalledHost host;
+  return *quench_module_v1()->items[0];
+}
+
+std::string create_error(const std::string& parameters) {
+  const auto* table = static_cast<const quench_quantizer_table*>(linked_item().table);
+  quench_quantizer* quantizer = nullptr;
+  quench_error error{sizeof error, 0, {}};
+  if (table->create(parameters.data(), parameters.size(), &quantizer, &error) != QUENCH_OK) {
+    return error.message;
+  }
+  table->destroy(quantizer);
+  return "";
+}
+
+QuantizerBench::QuantizerBench(const std::string& parameters, int64_t in_features, uint32_t linears)
+    : table_(static_cast<const quench_quantizer_table*>(linked_item().table)) {
+  quench_error error{sizeof error, 0, {}};
+  kit::check(table_->create(parameters.data(), parameters.size(), &quantizer_, &error), error);
+  for (uint32_t i = 0; i < linears; ++i) {
+    names_.push_back("linear" + std::to_string(i));
+  }
+  for (const std::string& name : names_) {
+    linears_.push_back(
+        {sizeof(quench_linear_info), 0, name.c_str(), "q", name.c_str(), nullptr, 0, in_features});
+  }
+  info_.struct_size = sizeof info_;
+  info_.rows = -1;
+  info_.expert = -1;
+  info_.linear_count = linears;
+  info_.linears = linears_.data();
+  const quench_group_args args{sizeof args, 0, 0, 0, &info_, in_features, {QUENCH_DEVICE_CPU, 0}};
+  kit::check(table_->begin(quantizer_, &args, &state_, &error), error);
+}
+
+QuantizerBench::~QuantizerBench() {
+  table_->end(quantizer_, state_);
+  table_->destroy(quantizer_);
+}
+
+quench_status QuantizerBench::observe(const Matrix& x, bool float64) {
+  auto narrow = handed_over<float>(x);
+  auto wide = handed_over<double>(x);
+  const quench_tensor view = float64 ? wide.view() : narrow.view();
+  const quench_observe_args args{sizeof args, 0, &view, nullptr, nullptr, nullptr, nullptr};
+  quench_error error{sizeof error, 0, {}};
+  const quench_status status = table_->observe(quantizer_, state_, &args, &error);
+  error_ = error.message;
+  return status;
+}
+
+Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool float64) {
+  auto narrow = handed_over<float>(weight);
+  auto wide = handed_over<double>(weight);
+  auto narrow_out = handed_over<float>(weight);
+  auto wide_out = handed_over<double>(weight);
+  const quench_tensor in = float64 ? wide.view() : narrow.view();
+  const quench_tensor out = float64 ? wide_out.view() : narrow_out.view();
+  Store store;
+  const quench_quantize_sink sink{sizeof sink,  &store,     store_tensor,
+                                  store_number, store_text, store_op};
+  const quench_quantize_args args{sizeof args, 0, linear, &in, &out, &sink, nullptr};
+  quench_error error{sizeof error, 0, {}};
+  Quantized result;
+  result.status = table_->quantize(quantizer_, state_, &args, &error);
+  result.error = error.message;
+  result.codes = find<uint8_t>(store, "codes");
+  result.scales = find<double>(store, "scales");
+  result.zeros = find<double>(store, "zeros");
+  result.g_idx = find<int32_t>(store, "g_idx");
+  result.perm = find<int32_t>(store, "perm");
+  result.numbers = store.numbers;
+  result.dequantized = {weight.rows, weight.columns, kit::to_doubles(out, "dequantized")};
+  return result;
+}
+
+const quench_quantizer_gram& QuantizerBench::gram() const {
+  const void* table = table_->extension(quantizer_, QUENCH_QUANTIZER_GRAM);
+  if (table == nullptr) {
+    throw std::runtime_error("this quantizer has no gram extension");
+  }
+  return *static_cast<const quench_quantizer_gram*>(table);
+}
+
+}  // namespace quench::test

@@ -1,0 +1,65 @@
+// Drives a quantizer through its table, as the host does: one instance, one input group.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/quantizer.h"
+#include "quench/abi/module.h"
+#include "quench/kit/tensor.hpp"
+#include "tests/plugins/quantizers/matrix.hpp"
+
+namespace quench::test {
+
+// All that a quantizer handed over for one linear.
+struct Quantized {
+  quench_status status = QUENCH_OK;
+  std::string error;
+  std::vector<uint8_t> codes;
+  std::vector<double> scales;
+  std::vector<double> zeros;
+  std::vector<int32_t> g_idx;
+  std::vector<int32_t> perm;
+  Matrix dequantized;
+  std::map<std::string, double> numbers;
+
+  int64_t groups() const { return static_cast<int64_t>(scales.size()) / dequantized.rows; }
+  // scale * (code - zero), in float64.
+  Matrix decoded() const;
+};
+
+class QuantizerBench {
+ public:
+  // `parameters` is JSON; what it lacks has its default. Linears are named "linear0", "linear1".
+  QuantizerBench(const std::string& parameters, int64_t in_features, uint32_t linears = 1);
+  ~QuantizerBench();
+  QuantizerBench(const QuantizerBench&) = delete;
+  QuantizerBench& operator=(const QuantizerBench&) = delete;
+
+  // Hands `x` over as float32, or as float64.
+  quench_status observe(const Matrix& x, bool float64 = false);
+  Quantized quantize(const Matrix& weight, uint32_t linear = 0, bool float64 = false);
+  uint32_t needs() const { return table_->needs(quantizer_); }
+  const quench_quantizer_gram& gram() const;
+  quench_quantizer* quantizer() const { return quantizer_; }
+  quench_quantizer_state* state() const { return state_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  const quench_quantizer_table* table_;
+  quench_quantizer* quantizer_ = nullptr;
+  quench_quantizer_state* state_ = nullptr;
+  std::vector<std::string> names_;
+  std::vector<quench_linear_info> linears_;
+  quench_group_info info_{};
+  std::string error_;
+};
+
+// The only item of the plugin that is linked into this test, and what its create() says of
+// `parameters`: an empty string for yes.
+const quench_item& linked_item();
+std::string create_error(const std::string& parameters);
+
+}  // namespace quench::test
