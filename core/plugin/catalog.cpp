@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
@@ -67,14 +69,14 @@ const quench_module* bring_up(const PluginDescription& description) {
   if (state.modules.empty()) {
     prepare_openmp();
   }
-  const FileHash before = hash_file(description.library);
-  check_bytes(description, before.sha256);
+  const File file(description.library);
+  check_bytes(description, sha256_of(file));
   check_links(description);
   const std::string where = plugin_label(description) + ": " + description.library.string();
   try {
     const quench_module* module = open_library(description.library);
     // The linker opened the file by name; what it found there must still be what was hashed.
-    if (stamp_of(description.library) != before.stamp) {
+    if (File(description.library).identity() != file.identity()) {
       fail(QUENCH_DATA_LOSS, "was replaced while it was loaded");
     }
     std::vector<PluginDescription> items = read_module(*module);
@@ -90,6 +92,16 @@ const quench_module* bring_up(const PluginDescription& description) {
   } catch (const Error& failure) {
     fail(failure.code(), "{}: {}", where, failure.what());
   }
+}
+
+struct FileHash {
+  std::string sha256;
+  FileIdentity stamp;
+};
+
+FileHash hash_file(const fs::path& path) {
+  const File file(path);
+  return {sha256_of(file), file.identity()};
 }
 
 auto sort_key(const PluginDescription& item) {
@@ -142,7 +154,7 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
   for (const fs::path& library : libraries) {
     try {
       const ProbeEntry* entry = cache.find(library);
-      if (entry != nullptr && entry->stamp == stamp_of(library)) {
+      if (entry != nullptr && entry->stamp == File(library).identity()) {
         continue;
       }
       FileHash hash = hash_file(library);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "core/plugin/json_text.hpp"
+#include "core/json/parse_json.hpp"
 #include "core/plugin/service_tables.hpp"
 
 struct quench_json_document {
@@ -138,7 +138,7 @@ quench_status parse(const quench_host*, const char* text, uint64_t bytes,
                     quench_json_document** document, quench_error* error) noexcept {
   *document = nullptr;
   try {
-    *document = new quench_json_document{parse_plugin_json({text, bytes}, "JSON")};
+    *document = new quench_json_document{parse_json({text, bytes}, "JSON")};
     return QUENCH_OK;
   } catch (const Error& failure) {
     return report(error, failure.code(), failure.what());

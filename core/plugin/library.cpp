@@ -1,19 +1,11 @@
 #include "core/plugin/library.hpp"
 
-#include <fcntl.h>
-#include <openssl/evp.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/dll/shared_library.hpp>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <system_error>
-#include <vector>
 
 #include "core/error.hpp"
 
@@ -23,22 +15,6 @@ namespace fs = std::filesystem;
 namespace dll = boost::dll;
 
 namespace {
-
-FileStamp stamp_from(const struct stat& status) {
-  const auto nanoseconds = [](const timespec& time) {
-    return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-  };
-  return {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
-          nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-}
-
-FileStamp stamp_from(int descriptor) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) {
-    fail(QUENCH_DATA_LOSS, "{}", std::strerror(errno));
-  }
-  return stamp_from(status);
-}
 
 // The linker's own words out of Boost.DLL's exception.
 std::string linker_message(const std::string& what) {
@@ -84,46 +60,6 @@ Entry& entry_of(const dll::shared_library& library, const fs::path& path) {
 }
 
 }  // namespace
-
-FileStamp stamp_of(const fs::path& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) {
-    fail(QUENCH_NOT_FOUND, "{}: {}", path.string(), std::strerror(errno));
-  }
-  return stamp_from(status);
-}
-
-FileHash hash_file(const fs::path& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
-    fail(QUENCH_NOT_FOUND, "{}: {}", path.string(), std::strerror(errno));
-  }
-  const std::unique_ptr<const int, void (*)(const int*)> closer(
-      &descriptor, [](const int* open_one) { close(*open_one); });
-  const FileStamp before = stamp_from(descriptor);
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
-                                                                   EVP_MD_CTX_free);
-  if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: no memory for its SHA-256", path.string());
-  }
-  std::vector<char> buffer(size_t{1} << 18);
-  ssize_t got = 0;
-  while ((got = read(descriptor, buffer.data(), buffer.size())) > 0) {
-    EVP_DigestUpdate(context.get(), buffer.data(), static_cast<size_t>(got));
-  }
-  if (got < 0 || stamp_from(descriptor) != before) {
-    fail(QUENCH_DATA_LOSS, "{}: {}", path.string(),
-         got < 0 ? std::strerror(errno) : "changed while it was read");
-  }
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int bytes = 0;
-  EVP_DigestFinal_ex(context.get(), digest, &bytes);
-  FileHash hash{"", before};
-  for (unsigned int i = 0; i < bytes; ++i) {
-    hash.sha256 += fmt::format("{:02x}", digest[i]);
-  }
-  return hash;
-}
 
 const quench_module* open_library(const fs::path& path) {
   struct Opened {

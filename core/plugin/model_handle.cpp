@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/json/parse_json.hpp"
 #include "core/plugin/instance.hpp"
-#include "core/plugin/json_text.hpp"
 
 namespace quench {
 
@@ -144,7 +144,7 @@ namespace {
 
 // `model_type` of a config, or "" where there is none that is text.
 std::string model_type_of(std::string_view config_json, const std::string& where) {
-  const nlohmann::json config = parse_plugin_json(config_json, where);
+  const nlohmann::json config = parse_json(config_json, where);
   const auto found = config.is_object() ? config.find("model_type") : config.end();
   return found != config.end() && found->is_string() ? found->get<std::string>() : "";
 }

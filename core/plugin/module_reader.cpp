@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "core/plugin/json_text.hpp"
+#include "core/json/parse_json.hpp"
 #include "core/plugin/table_call.hpp"
 
 namespace quench {
@@ -69,7 +69,7 @@ ParameterSchema read_parameter(const quench_parameter& in, const std::string& wh
   if (in.default_json != nullptr) {
     const std::string text = copy_text(in.default_json, kMaxLongText, named + ": its default");
     try {
-      out.default_value = parse_plugin_json(text, named + ": its default");
+      out.default_value = parse_json(text, named + ": its default");
     } catch (const Error& failure) {
       fail(QUENCH_FAILED_PRECONDITION, "{}", failure.what());
     }

@@ -1,19 +1,14 @@
 #include "core/plugin/probe_cache.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/json_text.hpp"
 
 namespace quench {
 
@@ -33,7 +28,7 @@ std::string version_text() {
 }
 
 json entry_to_json(const ProbeEntry& entry) {
-  const FileStamp& stamp = entry.stamp;
+  const FileIdentity& stamp = entry.stamp;
   json out = {
       {"stamp", {stamp.device, stamp.inode, stamp.size, stamp.modified_ns, stamp.changed_ns}},
       {"sha256", entry.sha256}};
@@ -86,36 +81,6 @@ ProbeEntry entry_from_json(const json& in, const fs::path& library) {
   return entry;
 }
 
-// Writes to a temporary name and renames, so that a reader finds the old file or the new one. Not
-// synced: after a power failure an empty file is one that is written again.
-void write_atomically(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::string temporary = path.string() + ".XXXXXX";
-  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}", std::strerror(errno));
-  }
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = write(descriptor, text.data() + done, text.size() - done);
-    if (wrote <= 0) {
-      break;
-    }
-    done += static_cast<size_t>(wrote);
-  }
-  int error = done < text.size() ? errno : 0;
-  if (close(descriptor) != 0 && error == 0) {
-    error = errno;
-  }
-  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    error = errno;
-  }
-  if (error != 0) {
-    unlink(temporary.c_str());
-    fail(QUENCH_FAILED_PRECONDITION, "{}", std::strerror(error));
-  }
-}
-
 }  // namespace
 
 fs::path ProbeCache::file_in(const fs::path& folder) {
@@ -132,7 +97,7 @@ ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   try {
-    const json whole = parse_plugin_json(text, path.string());
+    const json whole = parse_json(text, path.string());
     if (whole.at("version").get<std::string>() != version_text()) {
       return;
     }
@@ -166,8 +131,10 @@ void ProbeCache::save() {
     }
   }
   try {
-    write_atomically(file_in(folder_),
-                     json{{"version", version_text()}, {"libraries", std::move(libraries)}}.dump());
+    fs::create_directories(folder_);
+    write_file_atomically(
+        file_in(folder_),
+        json{{"version", version_text()}, {"libraries", std::move(libraries)}}.dump());
     changed_ = false;
   } catch (const std::exception& failure) {
     HostServices::instance().log(

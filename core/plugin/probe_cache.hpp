@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "core/io/file.hpp"
 #include "core/plugin/description.hpp"
-#include "core/plugin/library.hpp"
 
 namespace quench {
 
 struct ProbeEntry {
-  FileStamp stamp;
+  FileIdentity stamp;
   std::string sha256;
   std::string rejected;                  // why, or ""
   std::vector<PluginDescription> items;  // complete

@@ -13,7 +13,7 @@
 #include <list>
 
 #include "core/error.hpp"
-#include "core/plugin/json_text.hpp"
+#include "core/json/parse_json.hpp"
 #include "core/plugin/probe.hpp"
 
 extern char** environ;
@@ -201,7 +201,7 @@ ProbeResult judge(const Child& child, int status, const std::filesystem::path& l
     return result;
   }
   try {
-    const json in = parse_plugin_json(description, "its description");
+    const json in = parse_json(description, "its description");
     if (const auto rejected = in.find("rejected"); rejected != in.end()) {
       result.rejected = printable(rejected->get<std::string>(), 1000);
       return result;

@@ -1,22 +1,15 @@
 // quench.random/1: which stream of Philox belongs to a seed, a module and a name.
-#include <openssl/sha.h>
-
 #include <array>
-#include <cstring>
+#include <charconv>
 #include <string>
 
+#include "core/io/sha256.hpp"
 #include "core/plugin/philox.hpp"
 #include "core/plugin/service_tables.hpp"
 
 namespace quench {
 
 namespace {
-
-void append_number(std::string& text, uint64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) {
-    text += static_cast<char>(value >> shift & 0xFF);
-  }
-}
 
 // 128 bits that name the stream: half of them are the key, half the upper words of the counter, so
 // two streams share a key and a counter only if SHA-256 collides in its first 128 bits.
@@ -26,16 +19,15 @@ struct StreamName {
 };
 
 StreamName name_of(uint64_t seed, const std::string& module, const char* stream) {
-  std::string text;
-  append_number(text, seed);
-  append_number(text, module.size());
-  text += module;
-  text += stream;
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  Sha256 hash;
+  hash.update_number(seed);
+  hash.update_number(module.size());
+  hash.update(module);
+  hash.update(stream);
+  const std::string digest = hash.hex_digest();
   std::array<uint32_t, 4> words{};
-  for (size_t i = 0; i < 16; ++i) {  // least significant byte first, on every machine
-    words[i / 4] |= static_cast<uint32_t>(digest[i]) << (8 * (i % 4));
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::from_chars(digest.data() + 8 * i, digest.data() + 8 * i + 8, words[i], 16);
   }
   return {{words[0], words[1]}, {words[2], words[3]}};
 }

@@ -1,9 +1,11 @@
 // quench.tasks/1 on oneTBB.
 #include <tbb/blocked_range.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -49,12 +51,15 @@ struct Work {
 };
 
 // The arena of the run; made anew when the budget changes. A call holds it by the shared pointer.
-std::shared_ptr<tbb::task_arena> arena_of(uint32_t threads) {
+// More threads than processors would get no workers, and a warning on stderr.
+std::shared_ptr<tbb::task_arena> arena_of(uint32_t budget) {
+  const int threads = std::min(static_cast<int>(std::min<uint32_t>(budget, INT16_MAX)),
+                               tbb::info::default_concurrency());
   static std::mutex mutex;
   static auto* arena = new std::shared_ptr<tbb::task_arena>;  // outlives static destructors
   const std::lock_guard lock(mutex);
-  if (*arena == nullptr || (*arena)->max_concurrency() != static_cast<int>(threads)) {
-    *arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads));
+  if (*arena == nullptr || (*arena)->max_concurrency() != threads) {
+    *arena = std::make_shared<tbb::task_arena>(threads);
   }
   return *arena;
 }

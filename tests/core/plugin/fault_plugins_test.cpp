@@ -14,7 +14,7 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
       {"no_symbol", "has no symbol quench_module_v1"},
       {"wrong_minor",
        "built for plugin ABI 0.99, this quench has 0.1: build it against this version's SDK"},
-      {"short_struct", "quench_module has struct_size 24, expected at least 80"},
+      {"short_struct", "quench_module has struct_size 24, expected at least 72"},
       {"unknown_flags", "item 0 has flags 0x4, of which this host knows none"},
       {"unknown_kind",
        "teapot unknown_kind: unknown kind \"teapot\", expected one of model, quantizer, "

@@ -5,11 +5,12 @@
 
 namespace {
 
+void raise() {
+  throw std::runtime_error("thrown over the border");
+}
+
 quench_status throwing_init(const quench_host*, quench_error*) noexcept {
-  static volatile bool always = true;  // so that the compiler sees no certain end
-  if (always) {
-    throw std::runtime_error("thrown over the border");
-  }
+  raise();
   return QUENCH_OK;
 }
 const quench_module kModule = {sizeof(quench_module),
