@@ -71,7 +71,7 @@ int examine(Context& context) {
     for (const LinkedLibrary& link : item.links) {
       const std::string line = fmt::format("{} -> {}", link.soname, link.path.string());
       const bool heavy = link.soname.find("torch") != std::string::npos ||
-                         link.soname.find("arrow") != std::string::npos;
+                         link.soname.find("libarrow") != std::string::npos;
       if (heavy && std::find(shown.begin(), shown.end(), line) == shown.end()) {
         shown.push_back(line);
         fmt::print("library     {}\n", line);

@@ -1,6 +1,8 @@
 // What must stand beside what: tests in targets, plugins with tests and doc blocks, packages in
 // lists.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -13,6 +15,21 @@ using quench::test::files_below;
 using quench::test::plugin_folders;
 using quench::test::source;
 using quench::test::source_dir;
+
+namespace {
+
+// Lower case, letters and digits alone: "GPT-NeoX" names gpt_neox.
+std::string plain(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 TEST_CASE("layering: every test file is in a target", "[layering]") {
   for (const std::string& file : files_below("tests", {"_test.cpp", "_test.c", "_test.sh"})) {
@@ -40,7 +57,8 @@ TEST_CASE("layering: every plugin has a source named after it that opens with it
     const std::string text = source(sources[0]);
     const bool comment = text.starts_with("//") || text.starts_with("/*");
     CHECK(comment);
-    CHECK(text.substr(0, text.find("#include")).find(plugin.id) != std::string::npos);
+    const std::string description = plain(text.substr(0, text.find("#include")));
+    CHECK(description.find(plain(plugin.id)) != std::string::npos);
   }
 }
 
@@ -60,6 +78,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
   // Words that are ids and also something else in the host.
   const std::map<std::string, std::string> ordinary = {
       {"text", "the inline form text=FILE of a corpus is part of the command line"},
+      {"tokens", "a count in checkpoints and records, and the inline form tokens=FILE"},
   };
   for (const auto& plugin : plugin_folders()) {
     if (ordinary.count(plugin.id) > 0) {
