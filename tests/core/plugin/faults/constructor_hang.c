@@ -2,7 +2,8 @@
 #include "fault.h"
 static const quench_corpus_table table = FAULT_TABLE;
 __attribute__((constructor)) static void hang(void) {
-  for (volatile int i = 0;; ++i) {
+  static volatile int forever = 1;
+  while (forever) {
   }
 }
 static const quench_item item = FAULT_ITEM("constructor_hang", 0, 0, &table);
