@@ -16,7 +16,8 @@ namespace {
 
 volatile sig_atomic_t stop_signal = 0;
 
-// The first signal asks for a stop; work ends at the next micro-batch. A second Ctrl-C ends at once.
+// The first signal asks for a stop; work ends at the next micro-batch. A second Ctrl-C ends at
+// once.
 extern "C" void on_signal(int number) {
   if (stop_signal != 0 && number == SIGINT) {
     _exit(quench::kExitInterrupted);

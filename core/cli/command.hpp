@@ -17,9 +17,9 @@ namespace quench {
 
 // Exit codes, as documented.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;       // a run with failed cells finishes the others first
-inline constexpr int kExitUsage = 2;        // bad command line or manifest
-inline constexpr int kExitResumable = 75;   // stopped on request (SIGTERM, SIGUSR1)
+inline constexpr int kExitFailed = 1;         // a run with failed cells finishes the others first
+inline constexpr int kExitUsage = 2;          // bad command line or manifest
+inline constexpr int kExitResumable = 75;     // stopped on request (SIGTERM, SIGUSR1)
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C
 
 // The command line or a manifest is at fault, not the work: exit code 2.

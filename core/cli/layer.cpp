@@ -131,15 +131,18 @@ void add_layer(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<LayerOptions>();
   CLI::App* command =
       app.add_subcommand("layer", "Quantize one linear layer from a safetensors file");
-  command->add_option("file", options->file, "`weight` [out,in] and, for most methods, `inputs` [N,in]")
+  command
+      ->add_option("file", options->file,
+                   "`weight` [out,in] and, for most methods, `inputs` [N,in]")
       ->required();
   command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
       ->type_name("SPEC")
       ->required();
   command->add_option("--against", options->against, "A second quantizer to compare with")
       ->type_name("SPEC");
-  command->add_option("-o,--out", options->out,
-                      "Write codes, scales, zeros, perm and the dequantized weight")
+  command
+      ->add_option("-o,--out", options->out,
+                   "Write codes, scales, zeros, perm and the dequantized weight")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print figures as JSON");
   add_plugin_options(*command, context);

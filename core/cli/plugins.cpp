@@ -12,7 +12,8 @@ void add_plugins(CLI::App& app, Context& context, Action& action) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("plugins", "What plugins there are, and why others are not");
+  CLI::App* command =
+      app.add_subcommand("plugins", "What plugins there are, and why others are not");
   add_plugin_options(*command, context);
   command->add_flag("--json", options->json, "Print JSON");
   command->require_subcommand(0, 1);
@@ -30,9 +31,8 @@ void add_plugins(CLI::App& app, Context& context, Action& action) {
       action = list;
     }
   });
-  command->add_subcommand("list", "All plugins found on the search path")->callback([&action, list] {
-    action = list;
-  });
+  command->add_subcommand("list", "All plugins found on the search path")
+      ->callback([&action, list] { action = list; });
   CLI::App* show = command->add_subcommand("show", "Parameters of one plugin");
   show->add_option("id", options->subject, "id, or kind/id")->required();
   show->callback([&context, &action, options] {
@@ -45,7 +45,8 @@ void add_plugins(CLI::App& app, Context& context, Action& action) {
       return kExitOk;
     };
   });
-  CLI::App* why = command->add_subcommand("why", "Where a plugin comes from, or why it is not there");
+  CLI::App* why =
+      command->add_subcommand("why", "Where a plugin comes from, or why it is not there");
   why->add_option("id", options->subject, "id, or kind/id")->required();
   why->callback([&context, &action, options] {
     action = [&context, options] {

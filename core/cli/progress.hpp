@@ -1,4 +1,5 @@
-// Progress for people, on stderr: a line that is rewritten on a terminal, a full line every 30 s elsewhere.
+// Progress for people, on stderr: a line that is rewritten on a terminal, a full line every 30 s
+// elsewhere.
 #pragma once
 
 #include <chrono>

@@ -45,10 +45,8 @@ Experiment load(const RunOptions& options, Context& context, Manifest& manifest)
 nlohmann::json run_description(const Experiment& experiment, Context& context) {
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginDescription& item : context.catalog().items()) {
-    plugins.push_back({{"kind", item.kind},
-                       {"id", item.id},
-                       {"version", item.version},
-                       {"sha256", item.sha256}});
+    plugins.push_back(
+        {{"kind", item.kind}, {"id", item.id}, {"version", item.version}, {"sha256", item.sha256}});
   }
   return {{"quench", kVersion},
           {"name", experiment.name},
@@ -63,7 +61,8 @@ int run(const RunOptions& options, Context& context) {
   context.apply_threads();
   Manifest manifest;
   const Experiment experiment = load(options, context, manifest);
-  const fs::path folder = options.out.empty() ? fs::path("runs") / experiment.name : fs::path(options.out);
+  const fs::path folder =
+      options.out.empty() ? fs::path("runs") / experiment.name : fs::path(options.out);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
@@ -104,22 +103,23 @@ int plan(const RunOptions& options, Context& context) {
   if (options.json) {
     nlohmann::json checkpoints = nlohmann::json::array();
     for (const CheckpointCell& cell : experiment.checkpoints) {
-      checkpoints.push_back(
-          {{"model", cell.model},
-           {"revision", cell.revision},
-           {"step", cell.step ? nlohmann::json(*cell.step) : nlohmann::json()}});
+      checkpoints.push_back({{"model", cell.model},
+                             {"revision", cell.revision},
+                             {"step", cell.step ? nlohmann::json(*cell.step) : nlohmann::json()}});
     }
     nlohmann::json quantizers = nlohmann::json::array();
     for (const QuantizerCell& cell : experiment.quantizers) {
-      quantizers.push_back({{"id", cell.plugin->id},
-                            {"params", cell.parameters},
-                            {"label", cell.label},
-                            {"calibration", cell.calibration ? nlohmann::json(cell.calibration->name)
-                                                             : nlohmann::json()}});
+      quantizers.push_back(
+          {{"id", cell.plugin->id},
+           {"params", cell.parameters},
+           {"label", cell.label},
+           {"calibration",
+            cell.calibration ? nlohmann::json(cell.calibration->name) : nlohmann::json()}});
     }
     nlohmann::json metrics = nlohmann::json::array();
     for (const MetricCell& cell : experiment.metrics) {
-      metrics.push_back({{"id", cell.plugin->id}, {"params", cell.parameters}, {"label", cell.label}});
+      metrics.push_back(
+          {{"id", cell.plugin->id}, {"params", cell.parameters}, {"label", cell.label}});
     }
     fmt::print("{}\n", nlohmann::json{{"name", experiment.name},
                                       {"checkpoints", checkpoints},

@@ -12,8 +12,8 @@ void add_tokenize(CLI::App& app, Context&, Action& action) {
     bool special = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "tokenize", "Token ids of JSON strings, one a line, from standard input");
+  CLI::App* command =
+      app.add_subcommand("tokenize", "Token ids of JSON strings, one a line, from standard input");
   command
       ->add_option("tokenizer", options->tokenizer,
                    "tokenizer.json, a folder that has one, or bytes")

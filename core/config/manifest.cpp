@@ -26,8 +26,8 @@ ManifestItem read_item(const YamlNode& node, const std::string& where,
     return item;
   }
   if (!node.is_mapping()) {
-    problems.add(node.place, fmt::format("{}: got {}, wanted `- id: {{parameters}}`", where,
-                                         node.described()));
+    problems.add(node.place,
+                 fmt::format("{}: got {}, wanted `- id: {{parameters}}`", where, node.described()));
     return item;
   }
   for (const YamlNode::Member& member : node.members) {
@@ -113,10 +113,11 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
         }
       }
     } else {
-      problems.add(revisions->place,
-                   fmt::format("checkpoints: `revisions`: got {}, wanted a pattern like "
-                               "\"step{{step}}\" or a list of names",
-                               revisions->is_sequence() ? "an empty list" : revisions->described()));
+      problems.add(
+          revisions->place,
+          fmt::format("checkpoints: `revisions`: got {}, wanted a pattern like "
+                      "\"step{{step}}\" or a list of names",
+                      revisions->is_sequence() ? "an empty list" : revisions->described()));
     }
   }
   if (const YamlNode* branches = reader.get("branches")) {
@@ -188,8 +189,8 @@ std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read
     return out;
   }
   if (!node->is_mapping()) {
-    problems.add(node->place, fmt::format("{}: got {}, wanted a mapping of names", where,
-                                          node->described()));
+    problems.add(node->place,
+                 fmt::format("{}: got {}, wanted a mapping of names", where, node->described()));
     return out;
   }
   for (const YamlNode::Member& member : node->members) {
@@ -198,7 +199,9 @@ std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read
   return out;
 }
 
-std::string default_name(const std::filesystem::path& file) { return file.stem().string(); }
+std::string default_name(const std::filesystem::path& file) {
+  return file.stem().string();
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A manifest as written: its structure checked, its plugins not yet looked up. What plugin ids mean and
-// which parameters they take is decided in core/run, where the catalog is known.
+// A manifest as written: its structure checked, its plugins not yet looked up. What plugin ids mean
+// and which parameters they take is decided in core/run, where the catalog is known.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct ManifestCheckpoints {
   Place place;
   std::string model;  // folder, relative to the manifest, or hf://org/name
   Place model_place;
-  // Either a pattern with captures ("step{step}"), or the names in `revisions`; neither: the model itself
-  // is the only checkpoint.
+  // Either a pattern with captures ("step{step}"), or the names in `revisions`; neither: the model
+  // itself is the only checkpoint.
   std::string pattern;
   std::vector<std::pair<std::string, Place>> revisions;
   Place revisions_place;

@@ -39,8 +39,8 @@ std::string MappingReader::text(const std::string& key, const std::string& other
     return otherwise;
   }
   if (!found->is_scalar()) {
-    problems_.add(found->place, fmt::format("{}: `{}`: got {}, wanted text", where_, key,
-                                            found->described()));
+    problems_.add(found->place,
+                  fmt::format("{}: `{}`: got {}, wanted text", where_, key, found->described()));
     return otherwise;
   }
   return found->scalar;

@@ -23,8 +23,8 @@ class Problems {
   std::vector<std::string> messages_;
 };
 
-// Reads the members of one mapping and knows afterwards which ones nobody asked for: an unread key is an
-// error, with the nearest key that would have been read.
+// Reads the members of one mapping and knows afterwards which ones nobody asked for: an unread key
+// is an error, with the nearest key that would have been read.
 class MappingReader {
  public:
   // `where` names the mapping in messages ("quantizers"). A node that is no mapping is a problem.

@@ -1,9 +1,9 @@
 // A YAML document as a tree that remembers where everything stood.
 //
-// Read at the level of events, because the document model of YAML libraries takes the first of two equal
-// keys without a word, follows aliases without bound and accepts cycles. Refused here, with file, line and
-// column: aliases and anchors, tags, merge keys, keys given twice, keys that are not scalars, more than
-// one document, control characters, and documents beyond the limits below.
+// Read at the level of events, because the document model of YAML libraries takes the first of two
+// equal keys without a word, follows aliases without bound and accepts cycles. Refused here, with
+// file, line and column: aliases and anchors, tags, merge keys, keys given twice, keys that are not
+// scalars, more than one document, control characters, and documents beyond the limits below.
 #pragma once
 
 #include <filesystem>
@@ -34,10 +34,10 @@ struct YamlNode {
 
   Kind kind = Kind::kNull;
   Place place;
-  std::string scalar;  // text of a scalar
-  bool quoted = false; // a quoted scalar is a string whatever it looks like
-  std::vector<YamlNode> items;   // of a sequence
-  std::vector<Member> members;   // of a mapping, in file order
+  std::string scalar;           // text of a scalar
+  bool quoted = false;          // a quoted scalar is a string whatever it looks like
+  std::vector<YamlNode> items;  // of a sequence
+  std::vector<Member> members;  // of a mapping, in file order
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -59,12 +59,13 @@ struct YamlNode::Member {
 YamlNode parse_yaml(std::string_view text, const std::string& name);
 YamlNode load_yaml(const std::filesystem::path& path);
 
-// The node as JSON. Plain scalars become null, booleans (true, false), integers and numbers where they are
-// written exactly so in JSON; everything else is a string: 010, yes, 0x4 and .inf are no numbers.
+// The node as JSON. Plain scalars become null, booleans (true, false), integers and numbers where
+// they are written exactly so in JSON; everything else is a string: 010, yes, 0x4 and .inf are no
+// numbers.
 nlohmann::json yaml_to_json(const YamlNode& node);
 
-// Puts `text` (parsed as a YAML value) at the dotted path `path` of `root`, making mappings on the way;
-// for `--set a.b=c`. `origin` names the option in messages.
+// Puts `text` (parsed as a YAML value) at the dotted path `path` of `root`, making mappings on the
+// way; for `--set a.b=c`. `origin` names the option in messages.
 void yaml_set(YamlNode& root, const std::string& path, const std::string& text,
               const std::string& origin);
 

@@ -35,8 +35,8 @@ struct ResolvedModel {
 // (with what is in the cache), DATA_LOSS (a damaged cache).
 ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment);
 
-// Names of the refs of hf://org/name that lie in the cache, sorted; they may hold slashes. Empty when the
-// repository is not there. Throws Error(INVALID_ARGUMENT) for a bad spec.
+// Names of the refs of hf://org/name that lie in the cache, sorted; they may hold slashes. Empty
+// when the repository is not there. Throws Error(INVALID_ARGUMENT) for a bad spec.
 std::vector<std::string> cached_revisions(const std::string& spec,
                                           const HubEnvironment& environment);
 

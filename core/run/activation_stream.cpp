@@ -66,8 +66,8 @@ DeviceTensor::DeviceTensor(std::shared_ptr<DeviceMemory> memory, quench_device d
       strides_(contiguous_strides(shape_)) {}
 
 quench_tensor DeviceTensor::view() const {
-  return {memory_->data(), device_,         static_cast<int32_t>(shape_.size()), dtype_,
-          shape_.data(),   strides_.data(), 0};
+  return {memory_->data(), device_, static_cast<int32_t>(shape_.size()), dtype_, shape_.data(),
+          strides_.data(), 0};
 }
 
 std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts) {
@@ -98,8 +98,8 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
   for (const MicroBatch& batch : batches_) {
     if (batch.length > longest) {
       fail(QUENCH_INVALID_ARGUMENT,
-           "model {}: a sequence of {} tokens, more than the {} positions of its config", model.id(),
-           batch.length, longest);
+           "model {}: a sequence of {} tokens, more than the {} positions of its config",
+           model.id(), batch.length, longest);
     }
     State state;
     state.shape = {static_cast<int64_t>(batch.rows.size()), batch.length};
@@ -142,11 +142,12 @@ void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
   std::vector<Named> next;
   for (const quench_carry_info& wanted : model_.carry(block, stage + 1)) {
     const std::vector<int64_t> shape{count * wanted.rows_per_token, wanted.width};
-    const auto same = std::find_if(state.carried.begin(), state.carried.end(), [&](const Named& in) {
-      const quench_tensor view = in.tensor.view();
-      return in.name == wanted.name && same_dtype(view.dtype, wanted.dtype) &&
-             view.shape[0] == shape[0] && view.shape[1] == shape[1];
-    });
+    const auto same =
+        std::find_if(state.carried.begin(), state.carried.end(), [&](const Named& in) {
+          const quench_tensor view = in.tensor.view();
+          return in.name == wanted.name && same_dtype(view.dtype, wanted.dtype) &&
+                 view.shape[0] == shape[0] && view.shape[1] == shape[1];
+        });
     if (same != state.carried.end()) {  // in place: the residual stream exists once
       next.push_back({wanted.name, same->tensor});
     } else {
@@ -186,6 +187,8 @@ std::vector<quench_tensor> ActivationStream::carried(size_t batch) const {
   return out;
 }
 
-void ActivationStream::release(size_t batch) { states_[batch].carried.clear(); }
+void ActivationStream::release(size_t batch) {
+  states_[batch].carried.clear();
+}
 
 }  // namespace quench

@@ -1,4 +1,5 @@
-// The tensors between stages, owned by the host: one set per micro-batch, moved forward stage by stage.
+// The tensors between stages, owned by the host: one set per micro-batch, moved forward stage by
+// stage.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,9 @@ struct MicroBatch {
   int64_t length = 0;
 };
 
-// Tokens that go through the model at once. The shape of micro-batches is part of the result (rounding,
-// int8 outliers), so it follows from the rows' lengths alone, never from threads or free memory.
+// Tokens that go through the model at once. The shape of micro-batches is part of the result
+// (rounding, int8 outliers), so it follows from the rows' lengths alone, never from threads or free
+// memory.
 inline constexpr int64_t kMicroBatchTokens = 2048;
 
 // Rows of equal length together, in order of length, then of index; as many rows as fit in
@@ -88,7 +90,7 @@ class ActivationStream {
   };
   struct State {
     std::vector<int32_t> tokens;
-    std::vector<int64_t> shape;    // [rows, length]
+    std::vector<int64_t> shape;  // [rows, length]
     std::vector<int64_t> strides;
     std::vector<Named> carried;
   };

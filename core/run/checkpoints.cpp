@@ -29,7 +29,9 @@ int64_t unit_of(char letter) {
   }
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 }  // namespace
 
@@ -46,7 +48,8 @@ RevisionPattern::RevisionPattern(std::string pattern) : pattern_(std::move(patte
     }
     const size_t close = pattern_.find('}', open);
     if (close == std::string::npos) {
-      fail(QUENCH_INVALID_ARGUMENT, "the pattern \"{}\" has a {{ without a }}", printable(pattern_));
+      fail(QUENCH_INVALID_ARGUMENT, "the pattern \"{}\" has a {{ without a }}",
+           printable(pattern_));
     }
     piece.capture = pattern_.substr(open + 1, close - open - 1);
     if (piece.capture.empty() || !names.insert(piece.capture).second) {
@@ -101,7 +104,9 @@ std::optional<RevisionPattern::Match> RevisionPattern::match(const std::string& 
 
 namespace {
 
-bool is_hub(const std::string& model) { return model.rfind("hf://", 0) == 0; }
+bool is_hub(const std::string& model) {
+  return model.rfind("hf://", 0) == 0;
+}
 
 // Names that can be revisions: subfolders, or the refs of the cache.
 std::vector<std::string> revision_names(const std::string& model, const fs::path& folder,
@@ -135,8 +140,8 @@ CheckpointCell cell_of(const ManifestCheckpoints& spec, const fs::path& folder,
 }  // namespace
 
 std::vector<CheckpointCell> find_checkpoints(const ManifestCheckpoints& spec,
-                                             const fs::path& relative_to,
-                                             const HubEnvironment& hub, Problems& problems) {
+                                             const fs::path& relative_to, const HubEnvironment& hub,
+                                             Problems& problems) {
   std::vector<CheckpointCell> cells;
   if (spec.model.empty()) {
     return cells;
@@ -180,13 +185,14 @@ std::vector<CheckpointCell> find_checkpoints(const ManifestCheckpoints& spec,
       }
     }
     if (cells.empty()) {
-      problems.add(spec.revisions_place,
-                   fmt::format("checkpoints: no revision of {} matches \"{}\"; there are {}: {}",
-                               spec.model, spec.pattern, names.size(),
-                               fmt::join(names.begin(),
-                                         names.begin() + static_cast<ptrdiff_t>(
-                                                             std::min<size_t>(names.size(), 5)),
-                                         ", ")));
+      problems.add(
+          spec.revisions_place,
+          fmt::format(
+              "checkpoints: no revision of {} matches \"{}\"; there are {}: {}", spec.model,
+              spec.pattern, names.size(),
+              fmt::join(names.begin(),
+                        names.begin() + static_cast<ptrdiff_t>(std::min<size_t>(names.size(), 5)),
+                        ", ")));
     }
     std::stable_sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.step.value_or(0), a.tokens.value_or(0)) <
@@ -211,8 +217,9 @@ CheckpointCell single_checkpoint(const std::string& model) {
       cell.revision = model.substr(at + 1);
     }
   }
-  const std::string last =
-      cell.revision.empty() ? fs::path(model).lexically_normal().filename().string() : cell.revision;
+  const std::string last = cell.revision.empty()
+                               ? fs::path(model).lexically_normal().filename().string()
+                               : cell.revision;
   if (const auto match = RevisionPattern("step{step}").match(last)) {
     cell.step = match->step;
   }
@@ -233,10 +240,10 @@ OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
   const AbiSource source(folder.source);
   const std::string where = (folder.path / "config.json").string();
   const PluginDescription& family = choose_family(catalog, folder.config_json, where);
-  ModelHandle model = ModelHandle::open(
-      catalog, family,
-      {sizeof(quench_model_open_args), 0, source.get(), folder.config_json.data(),
-       folder.config_json.size(), device, dtype});
+  ModelHandle model =
+      ModelHandle::open(catalog, family,
+                        {sizeof(quench_model_open_args), 0, source.get(), folder.config_json.data(),
+                         folder.config_json.size(), device, dtype});
   return {std::move(folder), commit, std::move(model)};
 }
 

@@ -14,8 +14,8 @@
 
 namespace quench {
 
-// A revision pattern like "stage1-step{step}-tokens{tokens}B": text with captures. A capture matches
-// digits and, unless the pattern writes the unit itself, one of k, M, B, T behind them.
+// A revision pattern like "stage1-step{step}-tokens{tokens}B": text with captures. A capture
+// matches digits and, unless the pattern writes the unit itself, one of k, M, B, T behind them.
 class RevisionPattern {
  public:
   // Throws Error(INVALID_ARGUMENT) for a brace that is not closed or a capture given twice.

@@ -24,7 +24,8 @@ struct TokenizedCorpus {
   uint64_t documents() const { return offsets.size() - 1; }
 };
 
-// The tokenizer that turns the run's text into ids: one for the whole run, or each checkpoint's own.
+// The tokenizer that turns the run's text into ids: one for the whole run, or each checkpoint's
+// own.
 class TokenizerChoice {
  public:
   // `path`: a tokenizer.json, "bytes", or nothing.
@@ -47,8 +48,8 @@ class Corpora {
   // Reads up to `max_documents` documents (0: all) or until `max_ids` ids (0: no bound) are there.
   std::shared_ptr<const TokenizedCorpus> load(const CorpusUse& use, TokenizerChoice& tokenizer,
                                               uint64_t max_documents = 0, uint64_t max_ids = 0);
-  // The rows of a calibration: packed sequences or whole documents. Errors when the corpus is smaller
-  // than what is asked. `longest`: the model's number of positions.
+  // The rows of a calibration: packed sequences or whole documents. Errors when the corpus is
+  // smaller than what is asked. `longest`: the model's number of positions.
   CalibrationRows calibration_rows(const Calibration& calibration, TokenizerChoice& tokenizer,
                                    uint64_t longest);
 

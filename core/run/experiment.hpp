@@ -1,5 +1,6 @@
-// What is to be run, with every name looked up and every parameter complete: the grid of checkpoints ×
-// quantizers × metrics. Both `quench run` and `quench eval` come down to one of these.
+// What is to be run, with every name looked up and every parameter complete: the grid of
+// checkpoints × quantizers × metrics. Both `quench run` and `quench eval` come down to one of
+// these.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct Calibration {
   CorpusUse corpus;
   uint64_t documents = 0;  // 0: all
   uint64_t sequences = 0;  // with kConcat
-  uint64_t length = 0;     // ids per sequence with kConcat; the longest row with kNone, 0: the model's
+  uint64_t length = 0;  // ids per sequence with kConcat; the longest row with kNone, 0: the model's
   Packing packing = Packing::kNone;
 };
 

@@ -19,7 +19,9 @@ HostTensor::HostTensor(quench_dtype dtype, std::vector<int64_t> shape)
   bytes_.resize(static_cast<size_t>(step) * dtype_size(dtype));
 }
 
-uint64_t HostTensor::elements() const { return bytes_.size() / dtype_size(dtype_); }
+uint64_t HostTensor::elements() const {
+  return bytes_.size() / dtype_size(dtype_);
+}
 
 quench_tensor HostTensor::view() const {
   return {const_cast<std::byte*>(bytes_.data()),

@@ -30,7 +30,8 @@ class HostTensor {
   std::span<const T> as() const {
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
-  // Valid as long as this object stays where it is. Writing through the view of a const object is a fault.
+  // Valid as long as this object stays where it is. Writing through the view of a const object is a
+  // fault.
   quench_tensor view() const;
 
  private:

@@ -9,7 +9,9 @@ namespace quench {
 
 namespace {
 
-MetricSink& self(void* context) { return *static_cast<MetricSink*>(context); }
+MetricSink& self(void* context) {
+  return *static_cast<MetricSink*>(context);
+}
 
 quench_status take_json(void* context, const char* name, const char* text, uint64_t bytes,
                         quench_error* error) noexcept {

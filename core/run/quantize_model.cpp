@@ -42,7 +42,8 @@ void stop_if_asked() {
   }
 }
 
-// Destinations of a routed group's rows: the indices at which the carried tensor `rows` has `expert`.
+// Destinations of a routed group's rows: the indices at which the carried tensor `rows` has
+// `expert`.
 std::vector<int64_t> rows_of_expert(const quench_tensor& rows, int32_t expert) {
   const auto* destination =
       reinterpret_cast<const int32_t*>(static_cast<const std::byte*>(rows.data) + rows.byte_offset);
@@ -59,14 +60,15 @@ std::vector<int64_t> rows_of_expert(const quench_tensor& rows, int32_t expert) {
   return indices;
 }
 
-// One input group with the states of its quantizer and, where that cannot judge itself, of the judge.
+// One input group with the states of its quantizer and, where that cannot judge itself, of the
+// judge.
 class GroupInTheMaking {
  public:
   GroupInTheMaking(ModelHandle& model, QuantizerHandle& quantizer, QuantizerHandle* judge,
                    uint32_t block, uint32_t group, bool with_rows)
       : info_(model.block(block).groups[group]),
-        args_{sizeof(quench_group_args), 0,     block, group, &info_,
-              info_.linears[0].in_features, model.info().device},
+        args_{sizeof(quench_group_args), 0, block, group, &info_, info_.linears[0].in_features,
+              model.info().device},
         group_(quantizer.begin(args_)),
         observes_((quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0) {
     if (with_rows && judge != nullptr && !group_.has_gram()) {
@@ -108,7 +110,9 @@ class GroupInTheMaking {
 
   // Relative output error on the observed rows; NaN where nobody can say.
   double relative_error(const quench_tensor& weight, const quench_tensor& dequantized) const {
-    const QuantizerHandle::Group* measured = group_.has_gram() ? &group_ : judge_ ? &*judge_ : nullptr;
+    const QuantizerHandle::Group* measured = group_.has_gram() ? &group_
+                                             : judge_          ? &*judge_
+                                                               : nullptr;
     if (measured == nullptr) {
       return std::numeric_limits<double>::quiet_NaN();
     }
@@ -157,8 +161,8 @@ class ModelQuantization {
   }
 
  private:
-  // All calibration batches through the stage, their rows straight into the groups that it feeds, then
-  // those groups' linears. The next stage runs on the quantized weights.
+  // All calibration batches through the stage, their rows straight into the groups that it feeds,
+  // then those groups' linears. The next stage runs on the quantized weights.
   void run_stage(uint32_t block, const quench_block_info& info, uint32_t stage) {
     std::vector<GroupInTheMaking> groups;
     groups.reserve(info.group_count);
@@ -282,10 +286,10 @@ QuantizationResult quantize_model(ModelHandle& model, QuantizerHandle& quantizer
 
 LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
                            const HostTensor& weight, const HostTensor* inputs) {
-  const quench_linear_info linear{sizeof linear,     0,       "weight",          "layer",
-                                  "weight",          nullptr, weight.shape()[0], weight.shape()[1]};
+  const quench_linear_info linear{sizeof linear, 0,       "weight",          "layer",
+                                  "weight",      nullptr, weight.shape()[0], weight.shape()[1]};
   const quench_group_info info{sizeof info, 0, 0, -1, -1, 1, &linear, 0, nullptr};
-  const quench_group_args args{sizeof args,       0, 0, 0, &info, weight.shape()[1],
+  const quench_group_args args{sizeof args,           0, 0, 0, &info, weight.shape()[1],
                                {QUENCH_DEVICE_CPU, 0}};
   QuantizerHandle::Group group = quantizer.begin(args);
   std::optional<QuantizerHandle::Group> other;
@@ -306,8 +310,8 @@ LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
   HostTensor dequantized(weight.dtype(), weight.shape());
   const quench_tensor dequantized_view = dequantized.view();
   QuantizeSink sink;
-  group.quantize({sizeof(quench_quantize_args), 0, 0, &weight_view, &dequantized_view, sink.get(),
-                  nullptr});
+  group.quantize(
+      {sizeof(quench_quantize_args), 0, 0, &weight_view, &dequantized_view, sink.get(), nullptr});
   if (const std::optional<quench_linear_op> op = sink.take_op()) {
     op->release(op->context);
     fail(QUENCH_UNSUPPORTED, "quantizer {}: replaces the linear by an op, which has no codes",

@@ -23,9 +23,9 @@ struct LayerResult {
   int64_t in_features = 0;
   // tr(ΔGΔᵀ) / tr(WGWᵀ) on the calibration rows, Δ = W − Ŵ; NaN without calibration.
   double relative_error = std::numeric_limits<double>::quiet_NaN();
-  std::map<std::string, double> numbers;     // what the quantizer reported: damp, loss, ...
-  std::map<std::string, std::string> texts;  // fallback, ...
-  std::map<std::string, HostTensor> tensors; // codes, scales, ...; only when asked to keep them
+  std::map<std::string, double> numbers;      // what the quantizer reported: damp, loss, ...
+  std::map<std::string, std::string> texts;   // fallback, ...
+  std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only when asked to keep them
 };
 
 struct QuantizationResult {
@@ -33,7 +33,8 @@ struct QuantizationResult {
   double bits_per_weight = 0;       // mean over the weights of all quantized linears
   // Counters that show what the pass cost, per calibration token and group.
   uint64_t calibration_tokens = 0;
-  uint64_t stage_tokens = 0;  // tokens through stages, divided by stages per block: forwards·tokens·blocks
+  uint64_t stage_tokens =
+      0;  // tokens through stages, divided by stages per block: forwards·tokens·blocks
   uint64_t observed_groups = 0;
 };
 
@@ -73,13 +74,13 @@ struct QuantizeOptions {
   bool keep_tensors = false;
 };
 
-// Quantizes all linears. The model then carries the quantized weights until `kept.restore()`. Throws
-// Error naming block and linear; what was quantized before it is still restorable.
+// Quantizes all linears. The model then carries the quantized weights until `kept.restore()`.
+// Throws Error naming block and linear; what was quantized before it is still restorable.
 QuantizationResult quantize_model(ModelHandle& model, QuantizerHandle& quantizer,
                                   const QuantizeOptions& options, FloatWeights& kept);
 
-// One linear of its own, outside any model: `weight` [out,in], `inputs` [N,in] or null. The dequantized
-// weight is in `tensors["weight"]`.
+// One linear of its own, outside any model: `weight` [out,in], `inputs` [N,in] or null. The
+// dequantized weight is in `tensors["weight"]`.
 LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
                            const HostTensor& weight, const HostTensor* inputs);
 

@@ -6,7 +6,9 @@ namespace quench {
 
 namespace {
 
-QuantizeSink& self(void* context) { return *static_cast<QuantizeSink*>(context); }
+QuantizeSink& self(void* context) {
+  return *static_cast<QuantizeSink*>(context);
+}
 
 template <typename Body>
 quench_status guarded(quench_error* error, Body body) noexcept {
@@ -21,8 +23,7 @@ quench_status guarded(quench_error* error, Body body) noexcept {
 }
 
 quench_status make_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
-                          const int64_t* shape, quench_tensor* view,
-                          quench_error* error) noexcept {
+                          const int64_t* shape, quench_tensor* view, quench_error* error) noexcept {
   return guarded(error, [&] {
     if (dimensions < 0 || dimensions > QUENCH_MAX_DIMENSIONS) {
       fail(QUENCH_INVALID_ARGUMENT, "tensor {}: {} dimensions", name, dimensions);
@@ -46,7 +47,11 @@ quench_status take_text(void* context, const char* name, const char* value,
 }  // namespace
 
 QuantizeSink::QuantizeSink()
-    : sink_{sizeof(quench_quantize_sink), this, make_tensor, take_number, take_text,
+    : sink_{sizeof(quench_quantize_sink),
+            this,
+            make_tensor,
+            take_number,
+            take_text,
             [](void* context, const quench_linear_op* op, quench_error*) noexcept -> quench_status {
               self(context).op_ = *op;
               return QUENCH_OK;

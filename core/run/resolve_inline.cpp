@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -9,12 +10,16 @@ namespace quench {
 
 namespace fs = std::filesystem;
 
-std::string cell_label(const PluginDescription& plugin, const nlohmann::json& parameters) {
+std::string cell_label(const PluginDescription& plugin, const nlohmann::json& parameters,
+                       const std::vector<std::string>& shown) {
   std::string label = plugin.id;
   for (const ParameterSchema& schema : plugin.parameters) {
     const auto value = parameters.find(schema.name);
-    if (value != parameters.end() && schema.type != QUENCH_PARAMETER_CORPUS &&
-        (!schema.default_value || *value != *schema.default_value)) {
+    if (value == parameters.end() || schema.type == QUENCH_PARAMETER_CORPUS) {
+      continue;
+    }
+    if (!schema.default_value || *value != *schema.default_value ||
+        std::find(shown.begin(), shown.end(), schema.name) != shown.end()) {
       label += fmt::format(" {}={}", schema.name,
                            value->is_string() ? value->get<std::string>() : value->dump());
     }
@@ -65,8 +70,9 @@ std::optional<CorpusUse> anonymous_corpus(const std::string& id, const std::stri
     fail(QUENCH_INVALID_ARGUMENT, "corpus {}: takes no file", id);
   }
   std::vector<ParameterProblem> problems;
-  CorpusUse use{file, plugin,
-                complete_parameters(*plugin, {{path->name, fs::absolute(file).string()}}, problems)};
+  CorpusUse use{
+      file, plugin,
+      complete_parameters(*plugin, {{path->name, fs::absolute(file).string()}}, problems)};
   if (!problems.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "corpus {}: {}", id, problems[0].message);
   }
@@ -155,8 +161,8 @@ Calibration resolve_calibration(const std::string& options, Catalog& catalog) {
       for (const PluginDescription* plugin : catalog.of_kind("corpus")) {
         known.push_back(plugin->id);
       }
-      fail(QUENCH_INVALID_ARGUMENT, "calibration: unknown option `{}`; known are {}", printable(key),
-           fmt::join(known, ", "));
+      fail(QUENCH_INVALID_ARGUMENT, "calibration: unknown option `{}`; known are {}",
+           printable(key), fmt::join(known, ", "));
     }
   }
   if (!corpus) {

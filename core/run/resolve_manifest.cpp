@@ -46,8 +46,7 @@ class ManifestResolver {
     out.name = manifest_.name;
     out.seed = manifest_.seed;
     attempt(manifest_.dtype_place, [&] { out.dtype = parse_dtype(manifest_.dtype); });
-    attempt({manifest_.file.string(), 0, 0},
-            [&] { out.device = parse_device(manifest_.device); });
+    attempt({manifest_.file.string(), 0, 0}, [&] { out.device = parse_device(manifest_.device); });
     resolve_tokenizer(out);
     out.checkpoints = find_checkpoints(manifest_.checkpoints, folder_, hub_, problems_);
     resolve_corpora();
@@ -82,8 +81,8 @@ class ManifestResolver {
       return;
     }
     attempt(manifest_.checkpoints.tokenizer_place, [&] {
-      fs::path path = text.rfind("hf://", 0) == 0 ? quench::resolve(text, hub_).folder
-                                                  : folder_ / text;
+      fs::path path =
+          text.rfind("hf://", 0) == 0 ? quench::resolve(text, hub_).folder : folder_ / text;
       if (fs::is_directory(path)) {
         path /= "tokenizer.json";
       }
@@ -102,7 +101,8 @@ class ManifestResolver {
   }
 
   // Where a parameter stands in the manifest, for its message.
-  static Place place_of(const YamlNode& parameters, const std::string& name, const Place& otherwise) {
+  static Place place_of(const YamlNode& parameters, const std::string& name,
+                        const Place& otherwise) {
     for (const YamlNode::Member& member : parameters.members) {
       if (member.key == name) {
         return member.value.place;
@@ -111,8 +111,9 @@ class ManifestResolver {
     return otherwise;
   }
 
-  std::optional<nlohmann::json> complete(const PluginDescription& plugin, const nlohmann::json& given,
-                                         const YamlNode& parameters, const Place& place) {
+  std::optional<nlohmann::json> complete(const PluginDescription& plugin,
+                                         const nlohmann::json& given, const YamlNode& parameters,
+                                         const Place& place) {
     std::vector<ParameterProblem> found;
     nlohmann::json out = complete_parameters(plugin, given, found);
     for (const ParameterProblem& problem : found) {
@@ -135,9 +136,8 @@ class ManifestResolver {
       if (plugin == nullptr) {
         continue;
       }
-      const nlohmann::json given = corpus.parameters.is_null()
-                                       ? nlohmann::json::object()
-                                       : yaml_to_json(corpus.parameters);
+      const nlohmann::json given =
+          corpus.parameters.is_null() ? nlohmann::json::object() : yaml_to_json(corpus.parameters);
       if (auto parameters = complete(*plugin, given, corpus.parameters, corpus.place)) {
         corpora_[corpus.name] = {corpus.name, plugin, std::move(*parameters)};
       } else {
@@ -157,10 +157,10 @@ class ManifestResolver {
         names.push_back(known);
       }
       const std::string near = nearest(name, names);
-      problems_.add(place, fmt::format("no corpus \"{}\" in `corpora`; {}", printable(name),
-                                       near.empty() ? fmt::format("there are: {}",
-                                                                  fmt::join(names, ", "))
-                                                    : fmt::format("did you mean \"{}\"?", near)));
+      problems_.add(place,
+                    fmt::format("no corpus \"{}\" in `corpora`; {}", printable(name),
+                                near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                                             : fmt::format("did you mean \"{}\"?", near)));
     }
     return nullptr;
   }
@@ -172,13 +172,30 @@ class ManifestResolver {
       if (corpus == nullptr) {
         continue;
       }
-      calibrations_[entry.name] = {entry.name,
-                                   *corpus,
-                                   entry.documents,
-                                   entry.sequences,
-                                   entry.length,
-                                   entry.packing == "concat" ? Packing::kConcat : Packing::kNone};
+      calibrations_[entry.name] = {
+          entry.name,      *corpus,
+          entry.documents, entry.sequences,
+          entry.length,    entry.packing == "concat" ? Packing::kConcat : Packing::kNone};
     }
+  }
+
+  static bool is_axis(const PluginDescription& plugin, const YamlNode::Member& member) {
+    const ParameterSchema* schema = find_parameter(plugin, member.key);
+    if (schema == nullptr || !member.value.is_sequence() || member.value.items.empty()) {
+      return false;
+    }
+    return !is_list_type(schema->type) || member.value.items[0].is_sequence();
+  }
+
+  static std::vector<std::string> axes(const PluginDescription& plugin,
+                                       const YamlNode& parameters) {
+    std::vector<std::string> names;
+    for (const YamlNode::Member& member : parameters.members) {
+      if (is_axis(plugin, member)) {
+        names.push_back(member.key);
+      }
+    }
+    return names;
   }
 
   // The points of the grid that lists under scalar parameters span; last key fastest.
@@ -187,10 +204,7 @@ class ManifestResolver {
     std::vector<nlohmann::json> points = {nlohmann::json::object()};
     for (const YamlNode::Member& member : parameters.members) {
       const nlohmann::json value = yaml_to_json(member.value);
-      const ParameterSchema* schema = find_parameter(plugin, member.key);
-      const bool list_typed = schema != nullptr && is_list_type(schema->type);
-      const bool axis = value.is_array() && !value.empty() && schema != nullptr &&
-                        (!list_typed || value[0].is_array());
+      const bool axis = is_axis(plugin, member);
       std::vector<nlohmann::json> next;
       for (const nlohmann::json& point : points) {
         if (!axis) {
@@ -220,9 +234,8 @@ class ManifestResolver {
       if (found != calibrations_.end()) {
         calibration = found->second;
       } else {
-        problems_.add(item.calibration_place,
-                      fmt::format("no calibration \"{}\" in `calibration`",
-                                  printable(item.calibration)));
+        problems_.add(item.calibration_place, fmt::format("no calibration \"{}\" in `calibration`",
+                                                          printable(item.calibration)));
       }
     }
     if (plugin == nullptr) {
@@ -232,7 +245,8 @@ class ManifestResolver {
       for (const nlohmann::json& point : expand(*plugin, item.parameters)) {
         if (auto parameters = complete(*plugin, point, item.parameters, item.place)) {
           const std::string label =
-              item.label.empty() ? cell_label(*plugin, *parameters) : item.label;
+              item.label.empty() ? cell_label(*plugin, *parameters, axes(*plugin, item.parameters))
+                                 : item.label;
           out.quantizers.push_back({plugin, std::move(*parameters), label, calibration});
         }
       }
@@ -253,7 +267,7 @@ class ManifestResolver {
         }
         MetricCell cell{plugin, *parameters, item.label, {}};
         if (cell.label.empty()) {
-          cell.label = cell_label(*plugin, *parameters);
+          cell.label = cell_label(*plugin, *parameters, axes(*plugin, item.parameters));
         }
         for (const ParameterSchema& schema : plugin->parameters) {
           const auto name = parameters->find(schema.name);
@@ -261,9 +275,8 @@ class ManifestResolver {
               name->get_ref<const std::string&>().empty()) {
             continue;
           }
-          if (const CorpusUse* use =
-                  find_corpus(name->get<std::string>(),
-                              place_of(item.parameters, schema.name, item.place))) {
+          if (const CorpusUse* use = find_corpus(
+                  name->get<std::string>(), place_of(item.parameters, schema.name, item.place))) {
             cell.corpora.emplace_back(schema.name, *use);
           }
         }

@@ -69,7 +69,8 @@ class Runner {
   }
 
  private:
-  // Before any work: a quantizer whose data is missing would fail only after the float model was measured.
+  // Before any work: a quantizer whose data is missing would fail only after the float model was
+  // measured.
   void check_needs() {
     for (const QuantizerCell& cell : experiment_.quantizers) {
       const QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
@@ -126,14 +127,14 @@ class Runner {
   }
 
   void run_checkpoint(const CheckpointCell& cell) {
-    const std::string name = cell.revision.empty() ? cell.model : cell.model + " " + cell.revision;
+    const std::string name = cell.revision.empty() ? cell.model : cell.revision;
     say(name);
     commit_.clear();
     family_.clear();
     std::optional<OpenCheckpoint> checkpoint;
     try {
-      checkpoint.emplace(open_checkpoint(catalog_, cell, options_.hub, experiment_.dtype,
-                                         experiment_.device));
+      checkpoint.emplace(
+          open_checkpoint(catalog_, cell, options_.hub, experiment_.dtype, experiment_.device));
     } catch (const Error& error) {
       add_failures(cell, nullptr, error);
       for (const QuantizerCell& quantizer : experiment_.quantizers) {
@@ -159,10 +160,10 @@ class Runner {
     if (folder.tokenizer) {
       path = folder.tokenizer->string();
     }
-    return TokenizerChoice(path,
-                           fmt::format("{}: has no tokenizer.json, and text is to be tokenized; name "
-                                       "a tokenizer, or give token ids",
-                                       folder.path.string()));
+    return TokenizerChoice(
+        path, fmt::format("{}: has no tokenizer.json, and text is to be tokenized; name "
+                          "a tokenizer, or give token ids",
+                          folder.path.string()));
   }
 
   static nlohmann::json describe(const QuantizerCell& cell) {
@@ -173,7 +174,8 @@ class Runner {
             {"sha256", cell.plugin->sha256}};
   }
 
-  // Applies one quantizer, measures, restores. The model is float again afterwards, whatever happens.
+  // Applies one quantizer, measures, restores. The model is float again afterwards, whatever
+  // happens.
   void run_quantizer(const CheckpointCell& cell, ModelHandle& model, TokenizerChoice& tokenizer,
                      const QuantizerCell& quantizer, const std::vector<Record>& floating) {
     nlohmann::json description = describe(quantizer);

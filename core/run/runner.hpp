@@ -1,5 +1,5 @@
-// Runs an experiment: each checkpoint is opened once; its float model is measured, then each quantizer is
-// applied in place, measured, and undone.
+// Runs an experiment: each checkpoint is opened once; its float model is measured, then each
+// quantizer is applied in place, measured, and undone.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ struct RunnerOptions {
   bool fail_fast = false;
 };
 
-// All records, in the order checkpoint, float model before quantizers, metric, derived values. A failed
-// cell is a record with its error. Throws Error(CANCELLED) when a stop was requested; records finished by
-// then have been passed to on_record.
+// All records, in the order checkpoint, float model before quantizers, metric, derived values. A
+// failed cell is a record with its error. Throws Error(CANCELLED) when a stop was requested;
+// records finished by then have been passed to on_record.
 std::vector<Record> run_experiment(Catalog& catalog, const Experiment& experiment,
                                    const RunnerOptions& options);
 

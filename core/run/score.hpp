@@ -6,8 +6,8 @@
 
 namespace quench {
 
-// Fills args.nll (and args.argmax) for all rows, one micro-batch after the other, each through all blocks.
-// Throws Error; CANCELLED when a stop was requested.
+// Fills args.nll (and args.argmax) for all rows, one micro-batch after the other, each through all
+// blocks. Throws Error; CANCELLED when a stop was requested.
 void score(ModelHandle& model, const quench_score_args& args);
 
 // The model as a metric sees it. Must outlive every use of `subject()`.

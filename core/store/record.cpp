@@ -5,18 +5,12 @@
 namespace quench {
 
 nlohmann::json to_json(const Record& record) {
-  nlohmann::json out = {{"schema", kRecordSchema},
-                        {"checkpoint", record.checkpoint},
-                        {"quantizer", record.quantizer},
-                        {"metric", record.metric},
-                        {"value", record.value},
-                        {"unit", record.unit},
-                        {"direction", record.direction},
-                        {"stderr", record.standard_error},
-                        {"details", record.details},
-                        {"error", nullptr},
-                        {"seconds", record.seconds},
-                        {"environment", record.environment}};
+  nlohmann::json out = {{"schema", kRecordSchema},       {"checkpoint", record.checkpoint},
+                        {"quantizer", record.quantizer}, {"metric", record.metric},
+                        {"value", record.value},         {"unit", record.unit},
+                        {"direction", record.direction}, {"stderr", record.standard_error},
+                        {"details", record.details},     {"error", nullptr},
+                        {"seconds", record.seconds},     {"environment", record.environment}};
   if (!record.error.empty()) {
     out["error"] = record.error;
   }
@@ -34,8 +28,8 @@ Record quantization_error(const Record& floating, const Record& quantized) {
   out.seconds = 0;
   if (!floating.error.empty() || !quantized.error.empty()) {
     out.value = nullptr;
-    out.error = "quantization_error: " +
-                (floating.error.empty() ? quantized.error : floating.error);
+    out.error =
+        "quantization_error: " + (floating.error.empty() ? quantized.error : floating.error);
     return out;
   }
   const double f = floating.value.get<double>();
@@ -55,7 +49,8 @@ Record quantization_error(const Record& floating, const Record& quantized) {
       const double deviation = quantized.items[i] - floating.items[i] - mean;
       squares += deviation * deviation;
     }
-    const double standard_error = std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
+    const double standard_error =
+        std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
     out.details["delta_stderr"] = standard_error;
     out.details["items"] = n;
     out.standard_error = standard_error / f;  // the float loss taken as given

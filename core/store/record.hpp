@@ -16,7 +16,7 @@ struct Record {
   std::string metric;         // metric id, or "<id>/<name>" for its further values
   nlohmann::json value;       // number, or null for a failed cell
   std::string unit;
-  int direction = 0;  // -1 lower is better, 1 higher, 0 neither
+  int direction = 0;              // -1 lower is better, 1 higher, 0 neither
   nlohmann::json standard_error;  // number or null
   nlohmann::json details = nlohmann::json::object();
   std::string error;  // of a failed cell, else empty
@@ -29,8 +29,9 @@ struct Record {
 
 nlohmann::json to_json(const Record& record);
 
-// ΔQL of a quantized loss against the float loss of the same checkpoint: value = q/f − 1. Details hold
-// both losses, their difference and its standard error over paired items, where both have the same items.
+// ΔQL of a quantized loss against the float loss of the same checkpoint: value = q/f − 1. Details
+// hold both losses, their difference and its standard error over paired items, where both have the
+// same items.
 Record quantization_error(const Record& floating, const Record& quantized);
 
 }  // namespace quench

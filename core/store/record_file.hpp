@@ -8,9 +8,9 @@
 
 namespace quench {
 
-// records-<job>-<attempt>.jsonl, created with O_EXCL, so that a job that a cluster starts twice writes two
-// files. Each line is {"record": ..., "sha256": "<of the record's canonical JSON>"}; append() returns after
-// the line is on the disk. Throws Error naming the path.
+// records-<job>-<attempt>.jsonl, created with O_EXCL, so that a job that a cluster starts twice
+// writes two files. Each line is {"record": ..., "sha256": "<of the record's canonical JSON>"};
+// append() returns after the line is on the disk. Throws Error naming the path.
 class RecordFile {
  public:
   RecordFile(const std::filesystem::path& folder, const std::string& job);

@@ -23,8 +23,9 @@ extern "C" {
 #define QUENCH_PARAMETER_STRING_LIST 8
 #define QUENCH_PARAMETER_CORPUS \
   9 /* name of a corpus; the host opens and tokenizes it, see kind/metric.h */
-#define QUENCH_PARAMETER_PATH 10 /* a file or folder; relative paths are relative to the manifest \
-                                  */
+#define QUENCH_PARAMETER_PATH                                         \
+  10 /* a file or folder; relative paths are relative to the manifest \
+      */
 
 typedef struct quench_parameter {
   uint32_t struct_size;

@@ -24,8 +24,9 @@ extern "C" {
 
 typedef struct quench_averaging quench_averaging;
 
-#define QUENCH_AVERAGING_ANY_ORDER (1u << 0) /* the result does not depend on the members' order \
-                                              */
+#define QUENCH_AVERAGING_ANY_ORDER                              \
+  (1u << 0) /* the result does not depend on the members' order \
+             */
 
 typedef struct quench_averaging_member {
   uint32_t struct_size;

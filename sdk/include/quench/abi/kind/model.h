@@ -145,7 +145,8 @@ typedef struct quench_batch {
   /* int32 [B,T], host memory, or NULL: 0..T-1 in each row. */
   const quench_tensor* positions;
   /* int32 [B,T], host memory, or NULL: all 0. A token sees earlier tokens of its row in segment 0
-   * and in its own segment; -1 marks padding, which no token sees. So packed documents are segments
+   * and in its own segment; -1 marks padding, which no other token sees and which
+   * sees itself alone. So packed documents are segments
    * 1,2,...; a shared prefix with alternatives is segment 0 followed by segments 1,2,... */
   const quench_tensor* segments;
 } quench_batch;
@@ -178,7 +179,7 @@ typedef struct quench_head_args {
   uint32_t struct_size;
   uint32_t flags;               /* 0 */
   const quench_tensor* h;       /* [N,width]: residual stream after the last block */
-  const quench_tensor* targets; /* int32 [N], host memory; -1: not scored */
+  const quench_tensor* targets; /* int32 [N] or [B,T], host memory; -1: not scored */
   /* out, float64 [N], host memory: -log p(target) in nats, 0 where not scored. Logits of a whole
    * batch never exist at once. */
   const quench_tensor* nll;
