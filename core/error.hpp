@@ -34,8 +34,10 @@ template <typename... Args>
 // The name of a code in messages and records: "data loss".
 const char* status_name(quench_status code);
 
-// Fills a plugin's error record (which may be NULL), cutting the message to fit, and returns `code`.
-quench_status report_error(quench_error* error, quench_status code, std::string_view message) noexcept;
+// Fills a plugin's error record (which may be NULL), cutting the message to fit, and returns
+// `code`.
+quench_status report_error(quench_error* error, quench_status code,
+                           std::string_view message) noexcept;
 
 // Text as it may appear in a one-line message: control characters and invalid UTF-8 escaped, cut at
 // `limit` bytes.

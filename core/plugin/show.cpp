@@ -238,7 +238,7 @@ std::string plugin_why(const Catalog& catalog, const std::string& id) {
 
 std::string plugins_markdown(const Catalog& catalog) {
   std::string text =
-      "# Plugins\n\nMade by `quench plugins --markdown` from what each plugin says of itself.\n\n";
+      "# Plugins\n\nMade by `quench plugins markdown` from what each plugin says of itself.\n\n";
   for (const std::string& kind : plugin_kinds()) {
     const auto items = catalog.of_kind(kind);
     if (!items.empty()) {

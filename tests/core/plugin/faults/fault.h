@@ -14,7 +14,7 @@ typedef struct fault_corpus {
 } fault_corpus;
 
 static inline quench_status fault_open(const char* json, uint64_t bytes, quench_corpus** corpus,
-                                quench_error* error) {
+                                       quench_error* error) {
   (void)json;
   (void)bytes;
   (void)error;
@@ -25,7 +25,7 @@ static inline void fault_close(quench_corpus* corpus) {
   free(corpus);
 }
 static inline quench_status fault_next(quench_corpus* corpus, quench_document* document,
-                                quench_error* error) {
+                                       quench_error* error) {
   fault_corpus* self = (fault_corpus*)corpus;
   (void)error;
   if (self->next == 2) {
@@ -36,7 +36,8 @@ static inline quench_status fault_next(quench_corpus* corpus, quench_document* d
   document->index = self->next++;
   return QUENCH_OK;
 }
-static inline quench_status fault_fingerprint(quench_corpus* corpus, char hex[65], quench_error* error) {
+static inline quench_status fault_fingerprint(quench_corpus* corpus, char hex[65],
+                                              quench_error* error) {
   (void)corpus;
   (void)error;
   for (int i = 0; i < 64; ++i) {
