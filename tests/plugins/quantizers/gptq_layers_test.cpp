@@ -1,3 +1,5 @@
+#include <ATen/Parallel.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/plugins/quantizers/layer_cases.hpp"
@@ -13,16 +15,18 @@ std::string with_precision(const std::string& parameters, const std::string& pre
 }  // namespace
 
 // Rows are compared where no value comes closer than `margin` steps to a point where its code
-// changes: the noise of the arithmetic, which in float32 is that of the updated weights.
+// changes: the noise of the arithmetic. In float32 that noise is mostly the Gram matrix's, 1e-7 of
+// the diagonal, which rank-deficient inputs magnify by 1 / damp on its way into the scales.
 TEST_CASE("gptq agrees with the reference layers", "[quantizers][gptq]") {
-  const auto [precision, margin] =
-      GENERATE(table<std::string, double>({{"float64", 1e-9}, {"float32", 1e-3}}));
+  const auto [precision, margin, scale_error] = GENERATE(
+      table<std::string, double, double>({{"float64", 1e-9, 1e-9}, {"float32", 1e-3, 2e-5}}));
+  at::set_num_threads(1);  // hundreds of tiny products: a second thread would only be waited for
   Comparison comparison;
   const bool there =
       for_each_layer_case("gptq", [&](const Layer& layer, const LayerCase& expected) {
         QuantizerBench bench(with_precision(expected.parameters, precision), layer.weight.columns);
         REQUIRE(bench.observe(layer.inputs) == QUENCH_OK);
-        compare(layer, expected, bench.quantize(layer.weight), margin, comparison);
+        compare(layer, expected, bench.quantize(layer.weight), margin, scale_error, comparison);
       });
   if (there) {
     print(("gptq, " + precision).c_str(), comparison);

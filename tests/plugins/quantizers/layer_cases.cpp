@@ -71,7 +71,7 @@ bool for_each_layer_case(const std::string& method,
 }
 
 void compare(const Layer& layer, const LayerCase& expected, const Quantized& got, double margin,
-             Comparison& comparison) {
+             double scale_error, Comparison& comparison) {
   INFO(layer.name << " " << expected.id << " " << got.error);
   REQUIRE(got.status == QUENCH_OK);
   REQUIRE(got.codes.size() == expected.codes.size());
@@ -100,7 +100,7 @@ void compare(const Layer& layer, const LayerCase& expected, const Quantized& got
       const auto at = static_cast<size_t>(r * got.groups() + g);
       comparison.scale_error =
           std::max(comparison.scale_error, std::fabs(got.scales[at] / expected.scales[at] - 1));
-      CHECK(got.scales[at] == Approx(expected.scales[at]).epsilon(1e-6));
+      CHECK(got.scales[at] == Approx(expected.scales[at]).epsilon(scale_error));
       CHECK(got.zeros[at] == expected.zeros[at]);
     }
   }

@@ -47,9 +47,10 @@ struct Comparison {
 };
 
 // Compares codes (in rows whose values all stay at least `margin` steps away from a point where a
-// code would change), scales, order and objective. Fails the calling test on a difference.
+// code would change), scales (to `scale_error`, relative), order and objective. Fails the calling
+// test on a difference.
 void compare(const Layer& layer, const LayerCase& expected, const Quantized& got, double margin,
-             Comparison& comparison);
+             double scale_error, Comparison& comparison);
 // Says what was compared, on stderr.
 void print(const char* what, const Comparison& comparison);
 

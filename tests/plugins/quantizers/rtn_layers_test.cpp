@@ -9,7 +9,7 @@ TEST_CASE("rtn agrees with the reference layers", "[quantizers][rtn]") {
   Comparison comparison;
   const bool there = for_each_layer_case("rtn", [&](const Layer& layer, const LayerCase& expected) {
     QuantizerBench bench(expected.parameters, layer.weight.columns);
-    compare(layer, expected, bench.quantize(layer.weight, 0, float64), 1e-9, comparison);
+    compare(layer, expected, bench.quantize(layer.weight, 0, float64), 1e-9, 1e-12, comparison);
   });
   if (there) {
     print(float64 ? "rtn, float64 weights" : "rtn, float32 weights", comparison);
