@@ -146,8 +146,8 @@ TEST_CASE("gptq: the loss is half of tr(D H D') with the damped H", "[quantizers
 // Symmetric grids put the negative extreme of a group on a tie, where the last bit decides; without
 // them the plain kernel and the blocked one must agree in every code.
 TEST_CASE("gptq gives the codes of the plain kernel", "[quantizers][gptq]") {
-  const Matrix weight = random_matrix(70, 300, 24);
-  const Matrix inputs = random_matrix(400, 300, 25, true);
+  const Matrix weight = random_matrix(70, 160, 24);
+  const Matrix inputs = random_matrix(250, 160, 25, true);
   const Matrix h = hessian(inputs, 0);
   for_each_combination([&](const Options& options) {
     INFO(options.json());
