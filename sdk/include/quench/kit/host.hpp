@@ -1,6 +1,7 @@
 // The host's services as C++ functions. Valid after the module's init, that is, in every instance.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,12 +59,13 @@ void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
   struct Context {
     std::remove_reference_t<Body>* body;
     quench_error error;
-  } context{&body, {sizeof(quench_error), 0, {}}};
+    std::atomic_flag failed;  // ranges may fail on several threads at once: the first one's error is kept
+  } context{&body, {sizeof(quench_error), 0, {}}, {}};
   const auto call = [](void* user, uint64_t begin, uint64_t end) noexcept -> quench_status {
     auto* shared = static_cast<Context*>(user);
     quench_error own{sizeof(quench_error), 0, {}};
     const quench_status status = guard(&own, [&] { (*shared->body)(begin, end); });
-    if (status != QUENCH_OK) {
+    if (status != QUENCH_OK && !shared->failed.test_and_set()) {
       shared->error = own;
     }
     return status;
