@@ -3,10 +3,11 @@
  *   host: dlopen -> quench_module_v1() -> check versions -> init -> item(0..n) -> create/destroy of
  *         instances, any number of times -> shutdown before the process ends. Never unloaded.
  *
- * Every struct but the views begins with `struct_size`, the bytes that its writer knows. A reader tests that
- * a field lies within it, never that the size is equal, and walks an array of structs by the writer's size.
- * Of a table's functions these may be NULL: `extension` of any kind, `allocate`, `release` and `copy` of a
- * model (together), `evaluation_weights` of an optimizer, `view` of a source, `shutdown` of a module.
+ * Every struct but the views begins with `struct_size`, the bytes that its writer knows. A reader
+ * tests that a field lies within it, never that the size is equal, and walks an array of structs by
+ * the writer's size. Of a table's functions these may be NULL: `extension` of any kind, `allocate`,
+ * `release` and `copy` of a model (together), `evaluation_weights` of an optimizer, `view` of a
+ * source, `shutdown` of a module.
  *
  * Static constructors do nothing. `init` takes well under a second, starts no thread, opens no
  * device and no connection. The host first loads a module it has never seen in a child process with

@@ -59,7 +59,8 @@ void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
   struct Context {
     std::remove_reference_t<Body>* body;
     quench_error error;
-    std::atomic_flag failed;  // ranges may fail on several threads at once: the first one's error is kept
+    std::atomic_flag
+        failed;  // ranges may fail on several threads at once: the first one's error is kept
   } context{&body, {sizeof(quench_error), 0, {}}, {}};
   const auto call = [](void* user, uint64_t begin, uint64_t end) noexcept -> quench_status {
     auto* shared = static_cast<Context*>(user);
