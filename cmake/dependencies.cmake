@@ -1,7 +1,6 @@
 # Every dependency, in one place. Debian 12 packages unless a line says otherwise; `dev` installs them all.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)                       # libfmt-dev
-find_package(spdlog REQUIRED)                    # libspdlog-dev
 find_package(yaml-cpp REQUIRED)                  # libyaml-cpp-dev
 find_package(nlohmann_json REQUIRED)             # nlohmann-json3-dev
 find_package(CLI11 REQUIRED)                     # libcli11-dev
