@@ -105,6 +105,7 @@ def main():
     ours, theirs = show("quench", ours, tokens), show("transformers", theirs, tokens)
     print(f"transformers / quench: evaluation wall {theirs['wall'] / ours['wall']:.2f}, process wall "
           f"{theirs['process_wall'] / ours['process_wall']:.2f}, process cpu {theirs['process_cpu'] / ours['process_cpu']:.2f}")
+    print(f"transformers' evaluation cpu / quench's process cpu (start and load included): {theirs['cpu'] / ours['process_cpu']:.2f}")
     difference = abs(ours["loss"] - theirs["loss"])
     print(f"losses differ by {difference:.1e}")
     if difference > 1e-4:

@@ -33,6 +33,8 @@ namespace quantizers = quench::quantizers;
 
 const quench::test::InstalledHost host;
 
+constexpr int64_t kCallRows = 2048;  // rows that reach a quantizer in one call: a micro-batch
+
 // Normal values; neighbouring columns are correlated, as inputs of a layer are, when `mix` > 0.
 at::Tensor random_rows(int64_t rows, int64_t columns, uint64_t seed, float mix) {
   std::mt19937_64 random(seed);
@@ -80,7 +82,6 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
   const at::Tensor x = random_rows(rows, in, 1, 0.7f);
   const at::Tensor weight = random_rows(out, in, 2, 0);
   const at::Tensor x64 = random_rows(in, in, 3, 0).to(at::kDouble);
-  const quench_tensor x_view = quench::kit::view_of(x);
   const auto n = static_cast<double>(in);
   const auto m = static_cast<double>(out);
   const auto tokens = static_cast<double>(rows);
@@ -96,7 +97,10 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
     quantizers::Gram gram(in, false);
     at::Tensor matrix;
     gram_step.seconds.add(processor_seconds([&] {
-      gram.observe({sizeof(quench_observe_args), 0, &x_view, nullptr, nullptr, nullptr, nullptr});
+      for (const at::Tensor& part : x.split(kCallRows)) {
+        const quench_tensor view = quench::kit::view_of(part);
+        gram.observe({sizeof(quench_observe_args), 0, &view, nullptr, nullptr, nullptr, nullptr});
+      }
       matrix = gram.matrix();
     }));
     full_step.seconds.add(processor_seconds([&] { at::mm(x.t(), x); }));
