@@ -31,11 +31,10 @@ struct LayerResult {
 struct QuantizationResult {
   std::vector<LayerResult> layers;  // in the order in which they were quantized
   double bits_per_weight = 0;       // mean over the weights of all quantized linears
-  // Counters that show what the pass cost, per calibration token and group.
+  // Counters that show what the pass cost.
   uint64_t calibration_tokens = 0;
-  uint64_t stage_tokens =
-      0;  // tokens through stages, divided by stages per block: forwards·tokens·blocks
-  uint64_t observed_groups = 0;
+  uint64_t stage_tokens = 0;     // calibration tokens × stages, summed over blocks
+  uint64_t observed_groups = 0;  // input groups that were shown rows, summed over blocks
 };
 
 // Rows of calibration ids: row r is ids[starts[r] .. starts[r+1]).
