@@ -1,0 +1,65 @@
+// counting: a quantizer that changes nothing and reports what it was shown, so that a test can
+// count the host's work from outside the host.
+//
+// Per linear: `calls` of observe and `rows` in them for its input group, `groups` begun so far in
+// the process, and `linears` quantized so far.
+#include <memory>
+
+#include "quench/kit/quantizer.hpp"
+
+namespace kit = quench::kit;
+
+namespace {
+
+class Counting final : public kit::Quantizer {
+ public:
+  struct Params {
+    static void describe(kit::Fields<Params>&) {}
+  };
+  explicit Counting(const Params&) {}
+  uint32_t needs() const override { return QUENCH_NEEDS_ROWS; }
+  std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& args) override {
+    ++groups_;
+    return std::make_unique<Group>(*this, args);
+  }
+
+ private:
+  class Group final : public kit::QuantizerGroup {
+   public:
+    Group(Counting& all, const quench_group_args& args)
+        : all_(all), block_(args.block), group_(args.group) {}
+
+    void observe(const quench_observe_args& args) override {
+      ++calls_;
+      rows_ += args.x->shape[0];
+    }
+    void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
+      ++all_.linears_;
+      kit::from_doubles(kit::to_doubles(linear.weight, "weight"), linear.dequantized,
+                        "dequantized");
+      sink.number("bits_per_weight", 32);
+      sink.number("block", block_);
+      sink.number("group", group_);
+      sink.number("calls", static_cast<double>(calls_));
+      sink.number("rows", static_cast<double>(rows_));
+      sink.number("groups", static_cast<double>(all_.groups_));
+      sink.number("linears", static_cast<double>(all_.linears_));
+    }
+
+   private:
+    Counting& all_;
+    uint32_t block_;
+    uint32_t group_;
+    int64_t calls_ = 0;
+    int64_t rows_ = 0;
+  };
+  int64_t groups_ = 0;
+  int64_t linears_ = 0;
+};
+
+}  // namespace
+
+QUENCH_MODULE("counting", "0.1.0",
+              kit::quantizer<Counting>({.id = "counting",
+                                        .version = "0.1.0",
+                                        .summary = "Counts the rows that it is shown."}))

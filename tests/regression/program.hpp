@@ -1,0 +1,41 @@
+// Runs the built program as its users do: a child process with arguments, an environment of its own
+// and JSON out.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace quench::test {
+
+struct Finished {
+  int code = -1;    // the exit code, or 128 + the signal's number
+  std::string out;  // standard output
+  std::string err;  // standard error
+};
+
+// `environment` comes on top of PATH, HOME and a plugin cache inside the build folder; nothing else
+// of the test's environment is seen, but the sanitizers' options. Throws when the program cannot be
+// started.
+Finished run_quench(const std::vector<std::string>& arguments,
+                    const std::map<std::string, std::string>& environment = {},
+                    const std::string& input = "");
+
+// The JSON that `arguments` and --json print; fails the calling test when the exit code is not 0.
+nlohmann::json quench_json(std::vector<std::string> arguments,
+                           const std::map<std::string, std::string>& environment = {});
+
+// `quench run` of a manifest with this text, in a folder of its own.
+nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> arguments = {},
+                            const std::map<std::string, std::string>& environment = {});
+
+// The records of one metric, in order: the float model's first.
+std::vector<nlohmann::json> records_of(const nlohmann::json& document, const std::string& metric);
+
+// Where the build puts what `--plugin-path` can name.
+std::filesystem::path template_plugins();
+std::filesystem::path test_plugins();
+
+}  // namespace quench::test
