@@ -1,0 +1,152 @@
+// Stages with the norm before a branch, and what changes where it comes after:
+//
+//   stage 0:  x = norm(h)                               nothing: group 0 reads h
+//   stage 1:  x = attention(q x, k x, v x)
+//   stage 2:  h = h + o x;         x = norm(h)          h = h + norm(o x); group 2 reads h
+//   stage 3:  x = silu(gate x) * up x
+//   stage 4:  h = h + down x                            h = h + norm(down x)
+#include "models/decoder/llama_architecture.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quench::decoder {
+
+namespace {
+
+constexpr const char* kPrefix = "model.";
+
+class WeightList {
+ public:
+  // Files of the base model leave the prefix away.
+  WeightSpec& add(const std::string& name, std::vector<int64_t> shape, int32_t role) {
+    return specs.emplace_back(
+        WeightSpec{name, std::move(shape), role, {name.substr(std::string(kPrefix).size())}});
+  }
+  void add_linear(const std::string& name, int64_t out, int64_t in, bool bias) {
+    add(name + ".weight", {out, in}, QUENCH_ROLE_MATRIX);
+    if (bias) {
+      add(name + ".bias", {out}, QUENCH_ROLE_BIAS);
+    }
+  }
+  void add_head_norm(const LlamaModel& model, const std::string& name, int64_t width) {
+    WeightSpec& spec = add(name + "_norm.weight", {width}, QUENCH_ROLE_NORM);
+    if (model.head_norm_alias != "norm") {
+      spec.aliases.push_back(name + "_" + model.head_norm_alias + ".weight");
+    }
+  }
+
+  std::vector<WeightSpec> specs;
+};
+
+void add_attention(WeightList& weights, const LlamaModel& model, const std::string& block) {
+  const std::string at = block + "self_attn.";
+  weights.add_linear(at + "q_proj", model.query_width(), model.width, model.attention_bias);
+  weights.add_linear(at + "k_proj", model.key_width(), model.width, model.attention_bias);
+  weights.add_linear(at + "v_proj", model.key_width(), model.width, model.attention_bias);
+  weights.add_linear(at + "o_proj", model.width, model.query_width(), model.attention_bias);
+  if (model.head_norm != LlamaModel::HeadNorm::kNone) {
+    const bool each = model.head_norm == LlamaModel::HeadNorm::kEachHead;
+    weights.add_head_norm(model, at + "q", each ? model.head_width : model.query_width());
+    weights.add_head_norm(model, at + "k", each ? model.head_width : model.key_width());
+  }
+}
+
+std::vector<WeightSpec> weights_of(const LlamaModel& model) {
+  WeightList weights;
+  WeightSpec& embedding = weights.add("model.embed_tokens.weight", {model.vocabulary, model.width},
+                                      QUENCH_ROLE_EMBEDDING);
+  if (model.tied) {
+    embedding.aliases.emplace_back("lm_head.weight");
+  }
+  const bool norms = model.norm == LlamaModel::Norm::kRms;
+  for (int64_t i = 0; i < model.blocks; ++i) {
+    const std::string block = llama_block(i);
+    if (norms) {
+      weights.add(block + model.attention_norm + ".weight", {model.width}, QUENCH_ROLE_NORM);
+      weights.add(block + model.mlp_norm + ".weight", {model.width}, QUENCH_ROLE_NORM);
+    }
+    add_attention(weights, model, block);
+    if (model.gated) {
+      weights.add_linear(block + "mlp.gate_proj", model.inner, model.width, model.mlp_bias);
+    }
+    weights.add_linear(block + "mlp.up_proj", model.inner, model.width, model.mlp_bias);
+    weights.add_linear(block + "mlp.down_proj", model.width, model.inner, model.mlp_bias);
+  }
+  if (norms) {
+    weights.add("model.norm.weight", {model.width}, QUENCH_ROLE_NORM);
+  }
+  if (!model.tied) {
+    weights.specs.push_back({"lm_head.weight", {model.vocabulary, model.width}, QUENCH_ROLE_HEAD});
+  }
+  return weights.specs;
+}
+
+std::vector<SiteSpec> linear_sites(const std::string& name, bool bias) {
+  std::vector<SiteSpec> sites = {{name + ".weight"}};
+  if (bias) {
+    sites.push_back({name + ".bias"});
+  }
+  return sites;
+}
+
+// Where the scales of each group's inputs can go. A norm absorbs them if it has a weight and feeds
+// the group alone. v absorbs those of o if no two heads share one of its rows and nothing clamps
+// it. silu(gate) * up is linear in up; another activation need not be linear in anything.
+std::vector<GroupSpec> groups_of(const LlamaModel& model, const std::string& block) {
+  const std::string attention = block + "self_attn.";
+  const std::string mlp = block + "mlp.";
+  GroupSpec qkv{
+      kQkvGroup,
+      {{attention + "q_proj", "q"}, {attention + "k_proj", "k"}, {attention + "v_proj", "v"}}};
+  GroupSpec out{kOutGroup, {{attention + "o_proj", "o"}}};
+  GroupSpec up{kUpGroup, {}};
+  GroupSpec down{kDownGroup, {{mlp + "down_proj", "down"}}};
+  if (model.gated) {
+    up.linears.push_back({mlp + "gate_proj", "gate"});
+    down.sites = linear_sites(mlp + "up_proj", model.mlp_bias);
+  }
+  up.linears.push_back({mlp + "up_proj", "up"});
+  if (model.norm_place == LlamaModel::Place::kAfterBranch) {
+    qkv.input = 0;  // the residual stream itself
+    up.input = 0;
+  } else if (model.norm == LlamaModel::Norm::kRms) {
+    qkv.sites = {{block + model.attention_norm + ".weight"}};
+    up.sites = {{block + model.mlp_norm + ".weight"}};
+  }
+  if (model.kv_heads == model.heads && !model.clip_qkv) {
+    out.sites = linear_sites(attention + "v_proj", model.attention_bias);
+  }
+  return {qkv, out, up, down};
+}
+
+}  // namespace
+
+std::string llama_block(int64_t index) {
+  return std::string(kPrefix) + "layers." + std::to_string(index) + ".";
+}
+
+Architecture llama_architecture(const LlamaModel& model, quench_dtype dtype) {
+  Architecture made{};
+  made.width = model.width;
+  made.vocabulary = model.vocabulary;
+  made.max_positions = model.max_positions;
+  made.weights = weights_of(model);
+  const CarrySpec h{"h", model.width, dtype};
+  const CarrySpec x{"x", model.width, dtype};
+  const CarrySpec attended{"x", model.query_width(), dtype};
+  const CarrySpec inner{"x", model.inner, dtype};
+  const bool after = model.norm_place == LlamaModel::Place::kAfterBranch;
+  const std::vector<CarrySpec> input = after ? std::vector{h} : std::vector{h, x};
+  for (int64_t i = 0; i < model.blocks; ++i) {
+    made.blocks.push_back(
+        {groups_of(model, llama_block(i)), {{h}, input, {h, attended}, input, {h, inner}, {h}}});
+  }
+  made.embedding = "model.embed_tokens.weight";
+  made.head = "lm_head.weight";
+  made.ignorable = {".rotary_emb.inv_freq"};
+  return made;
+}
+
+}  // namespace quench::decoder

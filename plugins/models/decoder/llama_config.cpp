@@ -1,0 +1,103 @@
+#include "models/decoder/llama_config.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "models/decoder/config.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+constexpr std::array<std::string_view, 14> kUnderstood = {
+    "attention_bias",      "head_dim",          "hidden_act",
+    "hidden_size",         "intermediate_size", "max_position_embeddings",
+    "num_attention_heads", "num_hidden_layers", "num_key_value_heads",
+    "rope_parameters",     "rope_scaling",      "rope_theta",
+    "tie_word_embeddings", "vocab_size"};
+
+void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
+  const std::string type = config.string_or("/model_type", "");
+  const std::string wanted(dialect.model_type);
+  if (type != wanted) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: model_type %.60s, wanted %s", type.c_str(),
+              wanted.c_str());
+  }
+  std::vector<std::string_view> understood(kUnderstood.begin(), kUnderstood.end());
+  understood.insert(understood.end(), dialect.more.begin(), dialect.more.end());
+  if (dialect.has_rms_eps) {
+    understood.emplace_back("rms_norm_eps");
+  }
+  if (dialect.has_mlp_bias) {
+    understood.emplace_back("mlp_bias");
+  }
+  refuse_unknown_keys(config, "", understood);
+  const std::string activation(dialect.activation);
+  const std::string act = config.string_or("/hidden_act", activation);
+  if (act != activation) {
+    kit::fail(QUENCH_UNSUPPORTED, "config: hidden_act %.60s, wanted %s", act.c_str(),
+              activation.c_str());
+  }
+}
+
+void read_heads(const kit::Json& config, LlamaModel& model) {
+  model.heads = required_size(config, "num_attention_heads", 1, model.width);
+  model.kv_heads = config.has("/num_key_value_heads")
+                       ? required_size(config, "num_key_value_heads", 1, model.heads)
+                       : model.heads;
+  if (model.heads % model.kv_heads != 0) {
+    kit::fail(QUENCH_INVALID_ARGUMENT,
+              "config: num_attention_heads %lld is no multiple of %lld key-value heads",
+              static_cast<long long>(model.heads), static_cast<long long>(model.kv_heads));
+  }
+  if (config.has("/head_dim")) {
+    model.head_width = required_size(config, "head_dim", 1, kMaxWidth / model.heads);
+  } else if (model.width % model.heads == 0) {
+    model.head_width = model.width / model.heads;
+  } else {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: hidden_size %lld is no multiple of %lld heads",
+              static_cast<long long>(model.width), static_cast<long long>(model.heads));
+  }
+  if (model.head_width % 2 != 0) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: head_dim = %lld, wanted an even number",
+              static_cast<long long>(model.head_width));
+  }
+}
+
+}  // namespace
+
+LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialect) {
+  check_keys(config, dialect);
+  LlamaModel model{};
+  model.blocks = required_size(config, "num_hidden_layers", 1, kMaxBlocks);
+  model.width = required_size(config, "hidden_size", 1, kMaxWidth);
+  read_heads(config, model);
+  model.inner = required_size(config, "intermediate_size", 1, 4 * kMaxWidth);
+  model.vocabulary = required_size(config, "vocab_size", 1, kMaxVocabulary);
+  model.max_positions = required_size(config, "max_position_embeddings", 1, kMaxPositions);
+  model.rope = read_rope(config, dialect.usual_theta);
+  model.norm_eps = 1e-5;  // what a family without the key has built in
+  if (dialect.has_rms_eps) {
+    if (!config.has("/rms_norm_eps")) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "config: rms_norm_eps is missing");
+    }
+    model.norm_eps = config.number("/rms_norm_eps");
+  }
+  if (!(model.norm_eps > 0.0 && model.norm_eps < 1.0)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: rms_norm_eps = %g, wanted (0, 1)", model.norm_eps);
+  }
+  model.attention_bias = config.boolean_or("/attention_bias", false);
+  model.mlp_bias = dialect.has_mlp_bias && config.boolean_or("/mlp_bias", false);
+  model.tied = config.boolean_or("/tie_word_embeddings", dialect.usually_tied);
+  return model;
+}
+
+void require_boolean(const kit::Json& config, const char* key, bool only) {
+  if (config.boolean_or(std::string("/") + key, only) != only) {
+    kit::fail(QUENCH_UNSUPPORTED, "config: %s %s: this family has none such", key,
+              only ? "false" : "true");
+  }
+}
+
+}  // namespace quench::decoder

@@ -1,0 +1,149 @@
+// Legend: N tokens = B rows of T, H query heads and K key heads of D elements.
+#include "models/decoder/llama_style.hpp"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/silu.h>
+
+#include <utility>
+
+#include "models/decoder/attention.hpp"
+#include "models/decoder/llama_architecture.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+// Of the cosines and sines.
+at::ScalarType rotation_type(const LlamaModel& model, at::ScalarType dtype) {
+  return model.wide_rotation && dtype != at::kDouble ? at::kFloat : dtype;
+}
+
+}  // namespace
+
+LlamaStyle::LlamaStyle(const LlamaModel& model, const quench_model_open_args& args)
+    : LlamaStyle(model, llama_architecture(model, args.dtype), args) {}
+
+LlamaStyle::LlamaStyle(const LlamaModel& model, Architecture architecture,
+                       const quench_model_open_args& args)
+    : Decoder(std::move(architecture), args),
+      model_(model),
+      rotary_(frequencies(model.rope, model.head_width), 1.0, rotation_type(model, dtype()),
+              device()) {
+  const bool weighted = model.norm == LlamaModel::Norm::kRms;
+  const auto norm = [&](const std::string& name) {
+    return weighted ? weight(name + ".weight") : at::Tensor();
+  };
+  for (int64_t i = 0; i < model.blocks; ++i) {
+    const std::string block = llama_block(i);
+    attention_norms_.push_back(norm(block + model.attention_norm));
+    mlp_norms_.push_back(norm(block + model.mlp_norm));
+    if (model.head_norm != LlamaModel::HeadNorm::kNone) {
+      query_norms_.push_back(weight(block + "self_attn.q_norm.weight"));
+      key_norms_.push_back(weight(block + "self_attn.k_norm.weight"));
+    }
+  }
+  final_norm_ = norm("model.norm");
+}
+
+void LlamaStyle::activate(uint32_t, const at::Tensor&) const {
+  kit::fail(QUENCH_INTERNAL, "an MLP without a gate has no activation");
+}
+
+void LlamaStyle::run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) {
+  switch (stage) {
+    case 0:
+      io.put(0, io.in(0));
+      return before_branch(io, attention_norms_[block]);
+    case 1:
+      io.put(1, attention(block, io.in(norm_after() ? 0 : 1), batch));
+      return io.put(0, io.in(0));
+    case 2:
+      add_branch(io, linear(block, kOutGroup), attention_norms_[block]);
+      return before_branch(io, mlp_norms_[block]);
+    case 3:
+      return inside_mlp(io, block);
+    default:
+      return add_branch(io, linear(block, kDownGroup), mlp_norms_[block]);
+  }
+}
+
+at::Tensor LlamaStyle::attention(uint32_t block, const at::Tensor& x, const Batch& batch) {
+  const at::Tensor q = linear(block, kQkvGroup, kQuery)(x);
+  const at::Tensor k = linear(block, kQkvGroup, kKey)(x);
+  const at::Tensor v = linear(block, kQkvGroup, kValue)(x);
+  if (model_.clip_qkv) {
+    for (const at::Tensor& each : {q, k, v}) {
+      each.clamp_(-*model_.clip_qkv, *model_.clip_qkv);
+    }
+  }
+  if (model_.head_norm != LlamaModel::HeadNorm::kNone) {
+    normalize_heads(q, query_norms_[block]);
+    normalize_heads(k, key_norms_[block]);
+  }
+  const auto heads = [&](const at::Tensor& each, int64_t count) {
+    return each.view({batch.rows(), batch.length(), count, model_.head_width});
+  };
+  if (model_.rotates(block)) {
+    const Angles angles = rotary_.angles(batch);
+    rotate(heads(q, model_.heads), angles);
+    rotate(heads(k, model_.kv_heads), angles);
+  }
+  return attend(heads(q, model_.heads), heads(k, model_.kv_heads), heads(v, model_.kv_heads),
+                batch);
+}
+
+void LlamaStyle::normalize_heads(const at::Tensor& x, const at::Tensor& weight) const {
+  // One row of the norm is a head, or all heads of a token, as the weight's length says.
+  rms_norm(x.view({-1, weight.size(0)}), weight, model_.norm_eps, model_.norm_rounding,
+           x.view({-1, weight.size(0)}));
+}
+
+void LlamaStyle::inside_mlp(const StageIo& io, uint32_t block) const {
+  const at::Tensor& from = io.in(norm_after() ? 0 : 1);
+  at::Tensor x = io.scratch(1);
+  if (model_.gated) {
+    at::Tensor gate = linear(block, kUpGroup, kGate)(from);
+    at::silu_(gate);
+    linear(block, kUpGroup, kGatedUp).into(from, x);
+    x.mul_(gate);
+  } else {
+    linear(block, kUpGroup).into(from, x);
+    activate(block, x);
+  }
+  io.put(1, x);
+  io.put(0, io.in(0));
+}
+
+void LlamaStyle::add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const {
+  const at::Tensor branch = linear(io.in(1));
+  if (norm_after()) {
+    normalize(branch, norm, branch);
+  }
+  at::Tensor h = io.out(0);
+  at::add_out(h, io.in(0), branch);
+}
+
+void LlamaStyle::before_branch(const StageIo& io, const at::Tensor& norm) const {
+  if (!norm_after()) {
+    normalize(io.out(0), norm, io.out(1));
+  }
+}
+
+at::Tensor LlamaStyle::final_norm(const at::Tensor& h) const {
+  const at::Tensor x = at::empty_like(h);
+  normalize(h, final_norm_, x);
+  return x;
+}
+
+void LlamaStyle::normalize(const at::Tensor& x, const at::Tensor& weight,
+                           const at::Tensor& y) const {
+  if (model_.norm == LlamaModel::Norm::kRms) {
+    rms_norm(x, weight, model_.norm_eps, model_.norm_rounding, y);
+  } else {
+    y.copy_(at::layer_norm(x, {model_.width}, {}, {}, model_.norm_eps));
+  }
+}
+
+}  // namespace quench::decoder

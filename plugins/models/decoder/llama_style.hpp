@@ -1,0 +1,77 @@
+// The forward of a model that has Llama's layout.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/decoder/decoder.hpp"
+#include "models/decoder/llama_model.hpp"
+#include "models/decoder/rotary.hpp"
+
+namespace quench::decoder {
+
+class LlamaStyle : public Decoder {
+ public:
+  LlamaStyle(const LlamaModel& model, const quench_model_open_args& args);
+
+ protected:
+  // A family that adds weights to those of llama_architecture.
+  LlamaStyle(const LlamaModel& model, Architecture architecture,
+             const quench_model_open_args& args);
+
+  // In place, up x [N, inner] of an MLP without a gate.
+  virtual void activate(uint32_t block, const at::Tensor& x) const;
+
+ private:
+  void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) final;
+  at::Tensor final_norm(const at::Tensor& h) const final;
+
+  // x [N, width] -> [N, heads * head_width].
+  at::Tensor attention(uint32_t block, const at::Tensor& x, const Batch& batch);
+  // Norm of q or k [N, K * head_width], in place.
+  void normalize_heads(const at::Tensor& x, const at::Tensor& weight) const;
+  void inside_mlp(const StageIo& io, uint32_t block) const;
+  // h = h + linear(x), with the norm after the branch where there is one.
+  void add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const;
+  // The next group's input from h, which out(0) holds by now.
+  void before_branch(const StageIo& io, const at::Tensor& norm) const;
+  void normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& y) const;
+
+  bool norm_after() const { return model_.norm_place == LlamaModel::Place::kAfterBranch; }
+
+  LlamaModel model_;
+  Rotary rotary_;
+  at::Tensor final_norm_;  // norm weights are undefined in a family without them
+  std::vector<at::Tensor> attention_norms_;
+  std::vector<at::Tensor> mlp_norms_;
+  std::vector<at::Tensor> query_norms_;
+  std::vector<at::Tensor> key_norms_;
+};
+
+// What the kit wants of a family. `Family` has kType, its model_type, and a static
+// `LlamaModel read(const kit::Json&)`, which throws what hinders.
+template <typename Family>
+class LlamaFamily : public LlamaStyle {
+ public:
+  struct Params {
+    static void describe(kit::Fields<Params>&) {}
+  };
+  static constexpr bool kHasDeviceMemory = true;
+
+  static int probe(const kit::Json& config) {
+    if (config.string_or("/model_type", "") != Family::kType) {
+      return 0;
+    }
+    Family::read(config);
+    return 100;
+  }
+  static std::unique_ptr<kit::Model> open(const quench_model_open_args& args) {
+    const kit::Json config(args.config_json, args.config_bytes);
+    return std::make_unique<Family>(Family::read(config), args);
+  }
+
+  using LlamaStyle::LlamaStyle;
+};
+
+}  // namespace quench::decoder

@@ -1,0 +1,35 @@
+// What the tests of each family of Llama's layout ask of it, on the family linked into the test.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/plugins/models/tiny_llama.hpp"
+
+namespace quench::test {
+
+// Logits of a small batch in float32.
+std::vector<double> logits_of(const TinyLlama& model, const nlohmann::json& config,
+                              const MemorySource& source);
+
+// A trained model of the fixtures: logits, losses and block outputs within 2e-5 in float32.
+void matches_reference(const std::string& name);
+
+// The drawn model in float64 against its plain loops, in the narrower dtypes to their precision,
+// and the same bits when stages write over what they read.
+void matches_plain_loops(TinyLlama model);
+
+// The groups of a block have these many sites, and a scale that they absorb leaves the logits as
+// they were to 1e-10.
+void absorbs_scales(TinyLlama model, const std::vector<uint32_t>& sites);
+
+// The tied embedding is one parameter, which both names change, and may be stored twice if equal.
+void ties_its_head(TinyLlama model);
+
+// Opening with config[key] = value fails with a message that contains `message`.
+void refuses(TinyLlama model, const std::string& key, const nlohmann::json& value,
+             const std::string& message);
+// The same without the key.
+void requires_key(TinyLlama model, const std::string& key);
+
+}  // namespace quench::test
