@@ -1,0 +1,48 @@
+// OLMo 1 (Groeneveld et al. 2024, arXiv 2402.00838): Llama with layer norms that have no weights
+// and, in some models, queries, keys and values clamped to [-clip_qkv, clip_qkv].
+#include <array>
+#include <string_view>
+
+#include "models/decoder/llama_config.hpp"
+#include "models/decoder/llama_style.hpp"
+
+namespace quench::olmo {
+
+namespace {
+
+constexpr std::array<std::string_view, 1> kOwnKeys = {"clip_qkv"};
+
+class Olmo final : public decoder::LlamaFamily<Olmo> {
+ public:
+  static constexpr const char* kType = "olmo";
+  using LlamaFamily::LlamaFamily;
+
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaDialect dialect{kType};
+    dialect.usual_theta = 10000.0;
+    dialect.has_rms_eps = false;  // 1e-5, built in
+    dialect.more = kOwnKeys;
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    model.norm = decoder::LlamaModel::Norm::kLayerWithoutWeights;
+    model.wide_rotation = true;
+    if (config.has("/clip_qkv")) {
+      model.clip_qkv = config.number("/clip_qkv");
+      if (!(*model.clip_qkv > 0.0)) {
+        kit::fail(QUENCH_INVALID_ARGUMENT, "config: clip_qkv = %g, wanted more than 0",
+                  *model.clip_qkv);
+      }
+    }
+    return model;
+  }
+};
+
+}  // namespace
+
+}  // namespace quench::olmo
+
+QUENCH_MODULE("quench.olmo", "0.1.0",
+              quench::kit::model<quench::olmo::Olmo>(
+                  {.id = "olmo",
+                   .version = "0.1.0",
+                   .summary = "OLMo 1 models.",
+                   .reference = "Groeneveld et al. 2024, arXiv 2402.00838"}))
