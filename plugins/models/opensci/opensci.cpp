@@ -1,0 +1,43 @@
+// open-sci-ref 0.01 (Nezhurina et al. 2025, arXiv 2509.09009): Llama with biases on every linear of
+// a block, RMS norms on each head of q and k, and a tied output head.
+#include <array>
+#include <string_view>
+
+#include "models/decoder/llama_config.hpp"
+#include "models/decoder/llama_style.hpp"
+
+namespace quench::opensci {
+
+namespace {
+
+constexpr std::array<std::string_view, 1> kOwnKeys = {"qk_layernorm"};
+
+class Opensci final : public decoder::LlamaFamily<Opensci> {
+ public:
+  static constexpr const char* kType = "opensci";
+  using LlamaFamily::LlamaFamily;
+
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaDialect dialect{kType};
+    dialect.usually_tied = true;
+    dialect.has_mlp_bias = true;
+    dialect.more = kOwnKeys;
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    if (config.boolean_or("/qk_layernorm", false)) {
+      model.head_norm = decoder::LlamaModel::HeadNorm::kEachHead;
+      model.head_norm_alias = "layernorm";  // some converters' q_layernorm, k_layernorm
+    }
+    return model;
+  }
+};
+
+}  // namespace
+
+}  // namespace quench::opensci
+
+QUENCH_MODULE("quench.opensci", "0.1.0",
+              quench::kit::model<quench::opensci::Opensci>(
+                  {.id = "opensci",
+                   .version = "0.1.0",
+                   .summary = "Models of open-sci-ref.",
+                   .reference = "Nezhurina et al. 2025, arXiv 2509.09009"}))
