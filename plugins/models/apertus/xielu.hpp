@@ -1,0 +1,21 @@
+// The expanded integral of the exponential linear unit (Huang and Schlag 2024, arXiv 2411.13010).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace quench::apertus {
+
+// Learnt per block: alpha_p and alpha_n [1], before their softplus. Constant: beta and eps.
+struct Xielu {
+  at::Tensor alpha_p;
+  at::Tensor alpha_n;
+  double beta;
+  double eps;  // a little less than 0: expm1 is taken of min(x, eps)
+};
+
+// In place on x [N, width]:
+//   x > 0:  a_p x^2 + beta x,                      a_p = softplus(alpha_p)
+//   else:   a_n (expm1(min(x, eps)) - x) + beta x, a_n = beta + softplus(alpha_n)
+void apply(const Xielu& xielu, const at::Tensor& x);
+
+}  // namespace quench::apertus
