@@ -61,6 +61,93 @@ SmallModel gpt_neox() {
                shapes);
 }
 
+// How a family of Llama's layout differs: names, shapes and further keys.
+struct LlamaVariant {
+  std::string type;
+  std::string keys = {};  // of the config, each with a comma behind
+  int64_t kv_heads = 2;
+  std::vector<std::string> norms = {"input_layernorm", "post_attention_layernorm"};
+  int64_t query_norm = 0;  // elements of q_norm; 0: none
+  bool gate = true;
+  bool biases = false;
+  bool tied = false;
+};
+
+void add_linear(Shapes& shapes, const std::string& name, int64_t out, int64_t in, bool bias) {
+  shapes.push_back({name + ".weight", {out, in}});
+  if (bias) {
+    shapes.push_back({name + ".bias", {out}});
+  }
+}
+
+// Two blocks of width 16 with two heads.
+SmallModel llama_like(const LlamaVariant& variant) {
+  Shapes shapes = {{"model.embed_tokens.weight", {11, 16}}};
+  const int64_t keys = variant.kv_heads * 8;
+  for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+    for (const std::string& norm : variant.norms) {
+      shapes.push_back({layer + norm + ".weight", {16}});
+    }
+    add_linear(shapes, layer + "self_attn.q_proj", 16, 16, variant.biases);
+    add_linear(shapes, layer + "self_attn.k_proj", keys, 16, variant.biases);
+    add_linear(shapes, layer + "self_attn.v_proj", keys, 16, variant.biases);
+    add_linear(shapes, layer + "self_attn.o_proj", 16, 16, variant.biases);
+    if (variant.query_norm != 0) {
+      shapes.push_back({layer + "self_attn.q_norm.weight", {variant.query_norm}});
+      shapes.push_back({layer + "self_attn.k_norm.weight", {variant.query_norm == 8 ? 8 : keys}});
+    }
+    if (variant.gate) {
+      add_linear(shapes, layer + "mlp.gate_proj", 32, 16, variant.biases);
+    } else {
+      shapes.push_back({layer + "mlp.act_fn.alpha_p", {1}});
+      shapes.push_back({layer + "mlp.act_fn.alpha_n", {1}});
+    }
+    add_linear(shapes, layer + "mlp.up_proj", 32, 16, variant.biases);
+    add_linear(shapes, layer + "mlp.down_proj", 16, 32, variant.biases);
+  }
+  if (!variant.norms.empty()) {
+    shapes.push_back({"model.norm.weight", {16}});
+  }
+  if (!variant.tied) {
+    shapes.push_back({"lm_head.weight", {11, 16}});
+  }
+  return drawn(R"({"model_type": ")" + variant.type + R"(", )" + variant.keys +
+                   R"("vocab_size": 11, "hidden_size": 16, "num_hidden_layers": 2,
+                   "num_attention_heads": 2, "num_key_value_heads": )" +
+                   std::to_string(variant.kv_heads) + R"(, "intermediate_size": 32,
+                   "max_position_embeddings": 32, "rope_theta": 10000.0, "rope_scaling": null,
+                   "tie_word_embeddings": )" +
+                   (variant.tied ? "true}" : "false}"),
+               shapes);
+}
+
+const std::vector<LlamaVariant>& llama_variants() {
+  static const std::string eps = R"("rms_norm_eps": 1e-5, )";
+  static const std::vector<LlamaVariant> variants = {
+      {.type = "llama", .keys = eps},
+      {.type = "olmo", .keys = R"("clip_qkv": 0.75, )", .kv_heads = 1, .norms = {}},
+      {.type = "olmo2",
+       .keys = eps,
+       .norms = {"post_attention_layernorm", "post_feedforward_layernorm"},
+       .query_norm = 16},
+      {.type = "smollm3",
+       .keys = eps + R"("no_rope_layers": [1, 0], )",
+       .kv_heads = 1,
+       .tied = true},
+      {.type = "opensci",
+       .keys = eps + R"("attention_bias": true, "mlp_bias": true, "qk_layernorm": true, )",
+       .query_norm = 8,
+       .biases = true,
+       .tied = true},
+      {.type = "apertus",
+       .keys = eps + R"("hidden_act": "xielu", )",
+       .kv_heads = 1,
+       .norms = {"attention_layernorm", "feedforward_layernorm"},
+       .query_norm = 8,
+       .gate = false}};
+  return variants;
+}
+
 }  // namespace
 
 SmallModel small_model(const std::string& id) {
@@ -69,6 +156,11 @@ SmallModel small_model(const std::string& id) {
   }
   if (id == "gpt_neox") {
     return gpt_neox();
+  }
+  for (const LlamaVariant& variant : llama_variants()) {
+    if (id == variant.type) {
+      return llama_like(variant);
+    }
   }
   throw std::runtime_error("tests/contract/small_models.cpp: no small model of family " + id);
 }
