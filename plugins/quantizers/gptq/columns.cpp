@@ -11,26 +11,32 @@ namespace {
 
 constexpr int64_t kRun = 8;  // columns whose errors are applied to the rest of the panel at once
 
-// Columns that a panel's rows are worked on in: [end - begin][kPanelRows], in cache.
+// Columns that a panel's rows are worked on in, [end - begin][kPanelRows] float64, in cache.
+using Tile = std::vector<double>;
+
+// low and high, both [kPanelRows], grow to hold `count` values.
 template <typename T>
-using Tile = std::vector<T>;
+void widen(const T* values, int64_t count, double* low, double* high) {
+  for (int64_t r = 0; r < count; ++r) {
+    low[r] = values[r] < low[r] ? values[r] : low[r];
+    high[r] = values[r] > high[r] ? values[r] : high[r];
+  }
+}
 
 // Grid of the group that starts at `column`, out of the tile and, past the panel, the weights.
 template <typename T>
-void start_group(const Panel<T>& panel, const Tile<T>& tile, int64_t column, int64_t first,
+void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_t first,
                  int64_t last) {
   const int64_t group_end = std::min(column + panel.group_size, panel.columns);
   const int64_t inside = std::min(group_end, panel.end);
-  T low[kPanelRows] = {};
-  T high[kPanelRows] = {};
+  double low[kPanelRows] = {};
+  double high[kPanelRows] = {};
   const int64_t count = last - first;
-  for (int64_t c = column; c < group_end; ++c) {
-    const T* values = c < inside ? tile.data() + (c - panel.begin) * kPanelRows
-                                 : panel.weights + c * panel.rows + first;
-    for (int64_t r = 0; r < count; ++r) {
-      low[r] = values[r] < low[r] ? values[r] : low[r];
-      high[r] = values[r] > high[r] ? values[r] : high[r];
-    }
+  for (int64_t c = column; c < inside; ++c) {
+    widen(tile.data() + (c - panel.begin) * kPanelRows, count, low, high);
+  }
+  for (int64_t c = inside; c < group_end; ++c) {
+    widen(panel.weights + c * panel.rows + first, count, low, high);
   }
   const int64_t at = panel.group[column] * panel.rows + first;
   for (int64_t r = 0; r < count; ++r) {
@@ -40,46 +46,43 @@ void start_group(const Panel<T>& panel, const Tile<T>& tile, int64_t column, int
   }
 }
 
+QUENCH_MULTIVERSION
+void convert(const float* __restrict from, int64_t count, double* __restrict to) {
+  std::copy_n(from, count, to);
+}
+QUENCH_MULTIVERSION
+void convert(const double* __restrict from, int64_t count, float* __restrict to) {
+  std::transform(from, from + count, to, [](double value) { return static_cast<float>(value); });
+}
+void convert(const double* from, int64_t count, double* to) {
+  std::copy_n(from, count, to);
+}
+
 // Codes and errors of one column; all arrays are over rows.
-template <typename T>
-[[gnu::always_inline]] inline void code_column(const T* __restrict x,
-                                               const double* __restrict scale,
-                                               const double* __restrict zero, double max_code,
-                                               double pivot, int64_t count,
-                                               uint8_t* __restrict codes, T* __restrict errors,
-                                               double* __restrict loss) {
+QUENCH_MULTIVERSION
+void code_rows(const double* __restrict x, const double* __restrict scale,
+               const double* __restrict zero, double max_code, double pivot, int64_t count,
+               uint8_t* __restrict codes, double* __restrict errors, double* __restrict loss) {
   for (int64_t r = 0; r < count; ++r) {
-    const double value = x[r];
-    const double code = code_of(value, scale[r], zero[r], max_code);
-    const double error = (value - scale[r] * (code - zero[r])) / pivot;
+    const double code = code_of(x[r], scale[r], zero[r], max_code);
+    const double error = (x[r] - scale[r] * (code - zero[r])) / pivot;
     codes[r] = static_cast<uint8_t>(static_cast<int32_t>(code));
-    errors[r] = static_cast<T>(error);
+    errors[r] = error;
     loss[r] += error * error / 2;
   }
 }
 
-QUENCH_MULTIVERSION
-void code_rows(const float* x, const double* scale, const double* zero, double max_code,
-               double pivot, int64_t count, uint8_t* codes, float* errors, double* loss) {
-  code_column(x, scale, zero, max_code, pivot, count, codes, errors, loss);
-}
-QUENCH_MULTIVERSION
-void code_rows(const double* x, const double* scale, const double* zero, double max_code,
-               double pivot, int64_t count, uint8_t* codes, double* errors, double* loss) {
-  code_column(x, scale, zero, max_code, pivot, count, codes, errors, loss);
-}
-
 // tile[j] -= errors[k] * U[k, j] for k in turn and j in [from, to); `u` points at U[k0, j = 0] of
 // the panel, `stride` apart.
-template <typename T>
-[[gnu::always_inline]] inline void update(T* __restrict tile, const T* __restrict errors,
-                                          const T* __restrict u, int64_t stride, int64_t run,
-                                          int64_t from, int64_t to) {
+QUENCH_MULTIVERSION
+void update_rows(double* __restrict tile, const double* __restrict errors,
+                 const double* __restrict u, int64_t stride, int64_t run, int64_t from,
+                 int64_t to) {
   for (int64_t j = from; j < to; ++j) {
-    T* __restrict column = tile + j * kPanelRows;
+    double* __restrict column = tile + j * kPanelRows;
     if (run == kRun) {
       for (int64_t r = 0; r < kPanelRows; ++r) {
-        T value = column[r];
+        double value = column[r];
         for (int64_t k = 0; k < kRun; ++k) {
           value -= errors[k * kPanelRows + r] * u[k * stride + j];
         }
@@ -88,23 +91,12 @@ template <typename T>
       continue;
     }
     for (int64_t k = 0; k < run; ++k) {
-      const T factor = u[k * stride + j];
+      const double factor = u[k * stride + j];
       for (int64_t r = 0; r < kPanelRows; ++r) {
         column[r] -= errors[k * kPanelRows + r] * factor;
       }
     }
   }
-}
-
-QUENCH_MULTIVERSION
-void update_rows(float* tile, const float* errors, const float* u, int64_t stride, int64_t run,
-                 int64_t from, int64_t to) {
-  update(tile, errors, u, stride, run, from, to);
-}
-QUENCH_MULTIVERSION
-void update_rows(double* tile, const double* errors, const double* u, int64_t stride, int64_t run,
-                 int64_t from, int64_t to) {
-  update(tile, errors, u, stride, run, from, to);
 }
 
 // The tile is updated in runs of up to kRun columns: inside a run after every column, the columns
@@ -113,10 +105,10 @@ template <typename T>
 void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
   const int64_t width = panel.end - panel.begin;
   const int64_t count = last - first;
-  Tile<T> tile(static_cast<size_t>(width * kPanelRows));
+  Tile tile(static_cast<size_t>(width * kPanelRows));
   for (int64_t c = 0; c < width; ++c) {
-    const T* from = panel.weights + (panel.begin + c) * panel.rows + first;
-    std::copy(from, from + count, tile.data() + c * kPanelRows);
+    convert(panel.weights + (panel.begin + c) * panel.rows + first, count,
+            tile.data() + c * kPanelRows);
   }
   const auto starts_group = [&](int64_t c) {
     return panel.source != GridSource::kGiven && c % panel.group_size == 0;
@@ -126,7 +118,7 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
       start_group(panel, tile, c, first, last);
     }
   }
-  T errors[kRun * kPanelRows] = {};
+  double errors[kRun * kPanelRows] = {};
   for (int64_t c = panel.begin; c < panel.end;) {
     if (starts_group(c) && panel.source == GridSource::kCurrent) {
       start_group(panel, tile, c, first, last);
@@ -137,11 +129,11 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
     }
     for (int64_t k = c; k < run_end; ++k) {
       const int64_t grid = panel.group[k] * panel.rows + first;
-      T* own = errors + (k - c) * kPanelRows;
+      double* own = errors + (k - c) * kPanelRows;
       code_rows(tile.data() + (k - panel.begin) * kPanelRows, panel.scales + grid,
                 panel.zeros + grid, panel.kind.max_code(), panel.pivots[k], count,
                 panel.codes + k * panel.rows + first, own, panel.loss + first);
-      std::copy(own, own + count, panel.errors + (k - panel.begin) * panel.rows + first);
+      convert(own, count, panel.errors + (k - panel.begin) * panel.rows + first);
       update_rows(tile.data(), own, panel.upper + k * panel.columns + panel.begin, panel.columns, 1,
                   k + 1 - panel.begin, run_end - panel.begin);
     }

@@ -17,9 +17,9 @@ enum class GridSource {
   kStale     // for all groups that start in a panel, from their columns at the panel's start
 };
 
-// One panel: columns [begin, end) of the order of quantization. T is the type of weights, updates
-// and errors; grids, division by the scale, rounding, the error before it is stored and the loss
-// are float64 for both.
+// One panel: columns [begin, end) of the order of quantization. T is the type in which the layer
+// keeps weights outside the panel and hands on errors. Inside the panel all is float64 for both:
+// weights from where they are loaded, U, updates, errors until they are stored, grids and the loss.
 template <typename T>
 struct Panel {
   int64_t rows;     // of the layer
@@ -30,7 +30,7 @@ struct Panel {
   GridSource source;
   int64_t group_size;    // columns, in the order of quantization, unless kGiven
   const int32_t* group;  // [columns], group of the k-th column
-  const T* upper;        // [columns, columns], U
+  const double* upper;   // [columns, columns], U
   const double* pivots;  // [columns], U_ii
   const T* weights;      // [columns, rows], without this panel's own updates
   double* scales;        // [groups, rows]
@@ -40,8 +40,8 @@ struct Panel {
   double* loss;          // [rows], grows by (w - q)^2 / U_ii^2 / 2
 };
 
-// Rows of a layer that one call works on: their part of a panel of 128 columns stays in the L1
-// cache (32 KiB in float32).
+// Rows of a layer that one call works on: their part of a panel of 128 columns is 64 KiB and stays
+// in the L2 cache.
 inline constexpr int64_t kPanelRows = 64;
 
 // Quantizes columns [begin, end) of rows [first, last), last - first <= kPanelRows. A group of

@@ -1,8 +1,8 @@
 // gptq: parameters, checks, and the way from a group's Gram matrix to codes.
 //
-// The factorization is done once per group, in float64, and shared by its linears. The column loop
-// runs in float32, or in float64 when asked for or when the weight is float64 (solver.hpp says what
-// that covers).
+// The factorization is done once per group, in float64, and shared by its linears. The updates of
+// the columns to come are float32, or float64 when asked for or when the weight is float64
+// (solver.hpp says what that covers). Products of the Gram matrix: gram.hpp.
 #include "quantizers/gptq/gptq.hpp"
 
 #include <algorithm>
@@ -45,10 +45,11 @@ class GptqGroup final : public GramGroup {
     const GridKind kind{params_.bits, params_.sym};
     const Groups groups = groups_of(weight.size(1), params_.group_size);
     const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
-    const double loss = solve(weight, factor,
-                              {kind, params_.group_size, params_.static_groups,
-                               params_.scale_from == "stale", params_.block},
-                              coded);
+    const double loss = solve(
+        weight, factor,
+        {kind, params_.group_size, params_.static_groups, params_.scale_from == "stale",
+         params_.block, params_.precision == "float64" || weight.scalar_type() == at::kDouble},
+        coded);
     dequantize(coded, linear.dequantized, linear.info.name);
     const auto perm = sink.tensor<int32_t>("perm", {weight.size(1)});
     std::copy(factor.perm.begin(), factor.perm.end(), perm.begin());
@@ -61,20 +62,16 @@ class GptqGroup final : public GramGroup {
     sink.number("rows", gram().rows());
   }
 
-  // The group's factor, made at the first linear, in the precision of the column loop.
+  // The group's factor, made at the first linear.
   const Factor& factor_for(const at::Tensor& weight) {
     const at::Tensor& matrix = gram().matrix();
     if (matrix.size(0) != weight.size(1)) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "weight: wanted %lld input columns, got %lld",
                 static_cast<long long>(matrix.size(0)), static_cast<long long>(weight.size(1)));
     }
-    const bool wide = params_.precision == "float64" || weight.scalar_type() == at::kDouble;
-    const at::ScalarType type = wide ? at::kDouble : at::kFloat;
-    if (!factor_ || factor_->upper.scalar_type() != type) {
-      factor_.reset();
+    if (!factor_) {
       factor_ = factorize(matrix, gram().rows(),
                           {params_.desc_act, params_.damp, params_.damp_increment});
-      factor_->upper = factor_->upper.to(type);
     }
     return *factor_;
   }
@@ -116,12 +113,19 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
       .choices("current|stale");
   fields
       .add("precision", &Params::precision,
-           "of the column loop; float64 also for the products of the Gram matrix")
+           "of the updates to columns beyond the block, and of the Gram matrix's products where "
+           "inputs are wider than 1024")
       .choices("float32|float64");
 }
 
 Gptq::Gptq(const Params& params) : params_(params) {
   kit::expects(params.group_size != 0, "gptq: group_size = 0, wanted -1 or at least 1");
+  kit::expects(!params.static_groups || params.group_size != -1,
+               "gptq: static_groups has no effect with group_size = -1");
+  kit::expects(!params.static_groups || params.scale_from != "stale",
+               "gptq: scale_from = stale has no effect with static_groups");
+  kit::expects(params.group_size != -1 || params.scale_from != "stale",
+               "gptq: scale_from = stale has no effect with group_size = -1");
 }
 
 std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group) {

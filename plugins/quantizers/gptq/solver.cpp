@@ -52,7 +52,7 @@ class Solver {
                         });
       if (end < columns_) {
         const at::Tensor upper =
-            factor_.upper.narrow(0, begin, end - begin).narrow(1, end, columns_ - end);
+            factor_.upper.narrow(0, begin, end - begin).narrow(1, end, columns_ - end).to(kType<T>);
         weights_.narrow(0, end, columns_ - end)
             .addmm_(upper.t(), errors.narrow(0, 0, end - begin), 1, -1);
       }
@@ -139,7 +139,7 @@ class Solver {
                              : GridSource::kCurrent,
             groups_.size,
             group_.data(),
-            factor_.upper.template const_data_ptr<T>(),
+            factor_.upper.const_data_ptr<double>(),
             factor_.pivots.data(),
             weights_.template const_data_ptr<T>(),
             scales_.data_ptr<double>(),
@@ -187,9 +187,8 @@ double solve_in(const at::Tensor& weight, const Factor& factor, const SolverOpti
 
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded) {
-  return factor.upper.scalar_type() == at::kDouble
-             ? solve_in<double>(weight, factor, options, coded)
-             : solve_in<float>(weight, factor, options, coded);
+  return options.float64 ? solve_in<double>(weight, factor, options, coded)
+                         : solve_in<float>(weight, factor, options, coded);
 }
 
 }  // namespace quench::quantizers

@@ -9,7 +9,7 @@ namespace quench::quantizers {
 // A group that gathers the Gram matrix of its rows.
 class GramGroup : public kit::QuantizerGroup {
  public:
-  // `float64`: products in float64 also where rows are narrower.
+  // `float64`: products in float64 for any number of columns (gram.hpp).
   GramGroup(int64_t in_features, bool float64) : gram_(in_features, float64) {}
   void observe(const quench_observe_args& args) override { gram_.observe(args); }
   Gram& gram() { return gram_; }

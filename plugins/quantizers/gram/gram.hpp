@@ -16,17 +16,25 @@ struct OutputError {
   double reference;  // tr(W G W')
 };
 
-// Rows go into a panel of kPanelRows rows, each times sqrt(w). A full panel P is multiplied, P'P in
-// float32 (float64 when rows are float64 or the owner asks for it), and added to G in float64; only
-// block columns of the upper triangle are computed. Panels follow the sequence of counted rows, so
-// the bits of G depend neither on how the rows were split into calls nor on threads. All of it runs
-// on the device of the rows. Memory: G, the panel, one block column.
+// Rows go into a panel of kPanelRows rows, each times sqrt(w). A full panel P is multiplied, P'P,
+// and added to G in float64; only block columns of the upper triangle are computed. Panels follow
+// the sequence of counted rows, so the bits of G depend neither on how the rows were split into
+// calls nor on threads. All of it runs on the device of the rows. Memory: G, the panel, one block
+// column.
+//
+// P'P is float64 for at most kFloat64Columns columns, for rows in float64, and when the owner asks
+// for it; else float32, at half the time. Its rounding in float32 is 1e-7 of the diagonal, which
+// rank-deficient inputs magnify by 1 / damp on their way into GPTQ's scales. Narrow groups can have
+// that corrected for little; wide ones are where the products take the time.
 class Gram {
  public:
   static constexpr int64_t kPanelRows = 1024;
   static constexpr int64_t kBlockColumns = 256;
+  static constexpr int64_t kFloat64Columns = 1024;
 
-  Gram(int64_t in_features, bool float64) : columns_(in_features), float64_(float64) {}
+  // `float64`: products in float64 for any number of columns.
+  Gram(int64_t in_features, bool float64)
+      : columns_(in_features), float64_(float64 || in_features <= kFloat64Columns) {}
 
   // Refuses rows with NaN or Inf, weights that are negative or not finite, indices out of range,
   // and a change of dtype. A row of weight 0 is a row that is not there. Where both are given and

@@ -15,11 +15,10 @@ std::string with_precision(const std::string& parameters, const std::string& pre
 }  // namespace
 
 // Rows are compared where no value comes closer than `margin` steps to a point where its code
-// changes: the noise of the arithmetic. In float32 that noise is mostly the Gram matrix's, 1e-7 of
-// the diagonal, which rank-deficient inputs magnify by 1 / damp on its way into the scales.
+// changes: the noise of the arithmetic.
 TEST_CASE("gptq agrees with the reference layers", "[quantizers][gptq]") {
   const auto [precision, margin, scale_error] = GENERATE(
-      table<std::string, double, double>({{"float64", 1e-9, 1e-9}, {"float32", 1e-3, 2e-5}}));
+      table<std::string, double, double>({{"float64", 1e-9, 1e-9}, {"float32", 1e-3, 1e-6}}));
   at::set_num_threads(1);  // hundreds of tiny products: a second thread would only be waited for
   Comparison comparison;
   const bool there =

@@ -107,6 +107,10 @@ void for_each_combination(Visit visit) {
       options.desc_act = (flags & 2) != 0;
       options.static_groups = (flags & 4) != 0;
       options.stale = (flags & 8) != 0;
+      const bool given = options.static_groups || group_size == -1;
+      if ((options.stale && given) || (options.static_groups && group_size == -1)) {
+        continue;  // refused
+      }
       visit(options);
     }
   }
@@ -158,7 +162,8 @@ TEST_CASE("gptq gives the codes of the plain kernel", "[quantizers][gptq]") {
                          options.group_size,
                          options.static_groups,
                          options.stale,
-                         options.block},
+                         options.block,
+                         true},
                         options.desc_act, options.damp);
     CHECK(result.perm == expected.perm);
     CHECK(result.g_idx == expected.g_idx);
@@ -342,6 +347,14 @@ TEST_CASE("gptq says what is wrong", "[quantizers][gptq]") {
   }
   SECTION("parameters") {
     CHECK(create_error(R"({"group_size":0})") == "gptq: group_size = 0, wanted -1 or at least 1");
+    CHECK(create_error(R"({"group_size":-1,"static_groups":true})") ==
+          "gptq: static_groups has no effect with group_size = -1");
+    CHECK(create_error(R"({"static_groups":true,"scale_from":"stale"})") ==
+          "gptq: scale_from = stale has no effect with static_groups");
+    CHECK(create_error(R"({"group_size":-1,"scale_from":"stale"})") ==
+          "gptq: scale_from = stale has no effect with group_size = -1");
+    CHECK(create_error(R"({"static_groups":true})").empty());
+    CHECK(create_error(R"({"scale_from":"stale"})").empty());
     CHECK(create_error("{}").empty());
   }
 }
