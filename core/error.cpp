@@ -90,6 +90,18 @@ std::string printable(std::string_view text, size_t limit) {
   return out;
 }
 
+size_t first_invalid_utf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const size_t length = utf8_length(text.substr(i));
+    if (length == 0) {
+      return i;
+    }
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   const size_t allowed = std::max<size_t>(2, word.size() / 3);
   size_t best = allowed + 1;

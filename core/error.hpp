@@ -43,6 +43,9 @@ quench_status report_error(quench_error* error, quench_status code,
 // `limit` bytes.
 std::string printable(std::string_view text, size_t limit = 120);
 
+// Offset of the first byte that is not UTF-8, or npos.
+size_t first_invalid_utf8(std::string_view text);
+
 // Of `candidates`, the nearest to a misspelt `word` (at most two edits, or a third of its length),
 // or "".
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -6,8 +6,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include "core/cli/command.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/version.hpp"
@@ -31,8 +33,12 @@ void install_signal_handlers() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
-    sigaction(number, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) {  // nohup, or a shell's background job: they mean it
+      sigaction(number, &action, nullptr);
+    }
   }
   signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not a death
 }
@@ -52,8 +58,29 @@ std::filesystem::path cache_dir() {
   return std::filesystem::path(variable("HOME").value_or("/tmp")) / ".cache" / "quench";
 }
 
-int stopped_code() {
-  return stop_signal == SIGINT ? quench::kExitInterrupted : quench::kExitResumable;
+// The parser's complaint as one line that says where help is.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::string command = chosen.empty() ? "quench" : "quench " + chosen[0]->get_name();
+  return fmt::format("{}: {}; see `{} --help`", command, error.what(), command);
+}
+
+// "" when the first word is a subcommand or an option.
+std::string unknown_command_message(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return "";
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == argv[1]) {
+      return "";
+    }
+    names.push_back(command->get_name());
+  }
+  const std::string near = quench::nearest(argv[1], names);
+  return fmt::format("quench: no subcommand is called {}; {}", quench::printable(argv[1]),
+                     near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+                                  : fmt::format("did you mean {}?", near));
 }
 
 int run(int argc, char** argv) {
@@ -77,11 +104,16 @@ int run(int argc, char** argv) {
   quench::add_tokenize(app, context, action);
   quench::add_plugins(app, context, action);
   quench::add_doctor(app, context, action);
+  if (const std::string message = unknown_command_message(app, argc, argv); !message.empty()) {
+    throw quench::UsageError(QUENCH_INVALID_ARGUMENT, message);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? quench::kExitOk : quench::kExitUsage;
+    if (error.get_exit_code() == 0) {  // --help, --version
+      return app.exit(error);
+    }
+    throw quench::UsageError(QUENCH_INVALID_ARGUMENT, usage_message(app, error));
   }
   install_signal_handlers();
   const int code = action();
@@ -92,6 +124,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  quench::guard_standard_streams();
   if (argc > 1 && std::strcmp(argv[1], "__probe") == 0) {
     return quench::probe_main({argv + 2, argv + argc});
   }
@@ -99,21 +132,24 @@ int main(int argc, char** argv) {
   try {
     code = run(argc, argv);
   } catch (const quench::UsageError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    quench::print_error(error.what());
     code = quench::kExitUsage;
   } catch (const quench::Error& error) {
-    if (error.code() == QUENCH_CANCELLED) {
-      fmt::print(stderr, "stopped on request; finished records are kept\n");
-      return stopped_code();
+    quench::print_error(error.what());
+    if (error.code() == QUENCH_CANCELLED && stop_signal != 0) {
+      code = stop_signal == SIGINT ? quench::kExitInterrupted : quench::kExitResumable;
     }
-    fmt::print(stderr, "{}\n", error.what());
+  } catch (const std::system_error& error) {
+    // fmt::print throws this when stdout does not take what is printed; flush_output names it.
+    if (std::ferror(stdout) == 0) {
+      quench::print_error(std::string("internal error: ") + error.what());
+    }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\n", error.what());
+    quench::print_error(std::string("internal error: ") + error.what());
   }
   // Output that did not reach the disk or the pipe is data lost.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    fmt::print(stderr, "standard output: write failed: {}\n", std::strerror(errno));
-    code = code == quench::kExitOk ? quench::kExitFailed : code;
+  if (!quench::flush_output() && code == quench::kExitOk) {
+    code = quench::kExitFailed;
   }
   return code;
 }

@@ -28,13 +28,21 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-// Runs `body`; what it throws is the fault of what the user wrote.
+// Throws UsageError if `error` is the fault of what the user wrote, else nothing.
+inline void throw_if_usage(const Error& error) {
+  if (error.code() == QUENCH_INVALID_ARGUMENT || error.code() == QUENCH_NOT_FOUND) {
+    throw UsageError(error.code(), error.what());
+  }
+}
+
+// Runs `body`, in which a wrong argument or a missing thing is the fault of what the user wrote.
 template <typename Body>
 auto as_usage(Body body) -> decltype(body()) {
   try {
     return body();
   } catch (const Error& error) {
-    throw UsageError(error.code(), error.what());
+    throw_if_usage(error);
+    throw;
   }
 }
 
@@ -49,7 +57,7 @@ struct Context {
 
   // Scans the search path, once.
   Catalog& catalog();
-  // Sets the thread budget of the host and, before it is loaded, of OpenMP.
+  // Sets the thread budget of the host; the catalog tells it to OpenMP when it loads a plugin.
   void apply_threads() const;
 
  private:

@@ -1,4 +1,4 @@
-#include <cstdlib>
+#include <algorithm>
 #include <thread>
 
 #include "core/cli/command.hpp"
@@ -21,11 +21,6 @@ Catalog& Context::catalog() {
 void Context::apply_threads() const {
   const unsigned count = threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   HostServices::instance().set_threads(count);
-  // OpenMP reads these once, when the first library that uses it is loaded. Passive waiting leaves
-  // the cores to the host's own tasks between two calls.
-  ::setenv("OMP_NUM_THREADS", std::to_string(count).c_str(), 1);
-  ::setenv("OMP_WAIT_POLICY", "PASSIVE", 1);
-  ::setenv("OMP_DYNAMIC", "FALSE", 1);
 }
 
 void add_plugin_options(CLI::App& command, Context& context) {

@@ -31,6 +31,9 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
   out.dtype = parse_dtype(options.dtype);
   out.device = parse_device(options.device);
   out.tokenizer = options.tokenizer;
+  if (std::filesystem::is_directory(out.tokenizer)) {
+    out.tokenizer = (std::filesystem::path(out.tokenizer) / "tokenizer.json").string();
+  }
   out.checkpoints.push_back(single_checkpoint(options.model));
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;
@@ -47,16 +50,28 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
   return out;
 }
 
-int evaluate(const EvalOptions& options, Context& context) {
-  context.apply_threads();
-  const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
-  Progress progress(options.json);
+std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
+  Progress progress(quiet);
+  bool started = false;
   RunnerOptions runner;
   runner.hub = context.hub;
   runner.fail_fast = true;
+  runner.on_start = [&] { started = true; };
   runner.on_step = [&](const std::string& what) { progress.step(what); };
-  const std::vector<Record> records = run_experiment(context.catalog(), experiment, runner);
-  progress.clear();
+  try {
+    return run_experiment(context.catalog(), experiment, runner);
+  } catch (const Error& error) {
+    if (!started) {
+      throw_if_usage(error);
+    }
+    throw;
+  }
+}
+
+int evaluate(const EvalOptions& options, Context& context) {
+  context.apply_threads();
+  const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
+  const std::vector<Record> records = measure(experiment, options.json, context);
   if (!options.json) {
     fmt::print("{}", records_table(records));
     return kExitOk;
@@ -89,7 +104,8 @@ void add_eval(CLI::App& app, Context& context, Action& action) {
                       "tokenizer.json, or bytes (default: the checkpoint's own)");
   command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
   command->add_option("--device", options->device, "cpu or cuda:N");
-  command->add_option("--seed", options->seed, "Seed of everything random");
+  command->add_option("--seed", options->seed, "Seed of everything random")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "Print records as JSON");
   add_plugin_options(*command, context);
   add_thread_option(*command, context);

@@ -7,6 +7,7 @@
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "core/cli/command.hpp"
+#include "core/json/json_number.hpp"
 #include "core/run/judge.hpp"
 #include "core/run/quantize_model.hpp"
 #include "core/run/resolve_items.hpp"
@@ -64,9 +65,9 @@ void write_result(const std::string& path, const LayerResult& layer, const nlohm
 nlohmann::json describe(const QuantizerCell& cell, const LayerResult& layer) {
   nlohmann::json out = {{"quantizer", {{"id", cell.plugin->id}, {"params", cell.parameters}}}};
   out["relative_error"] =
-      std::isfinite(layer.relative_error) ? nlohmann::json(layer.relative_error) : nlohmann::json();
+      std::isnan(layer.relative_error) ? nlohmann::json() : json_number(layer.relative_error);
   for (const auto& [name, value] : layer.numbers) {
-    out[name] = std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+    out[name] = json_number(value);
   }
   for (const auto& [name, value] : layer.texts) {
     out[name] = value;

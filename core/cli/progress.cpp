@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "quench/abi/host.h"
 
@@ -36,28 +37,39 @@ Progress::Progress(bool quiet)
 }
 
 Progress::~Progress() {
-  clear();
   HostServices::instance().set_progress_sink(nullptr);
   HostServices::instance().set_log_sink(nullptr);
+  clear();
 }
 
 void Progress::step(const std::string& what) {
-  step_ = what;
+  const std::lock_guard lock(mutex_);
+  step_ = printable(what, 400);
   work_.clear();
   if (!quiet_ && !terminal_) {
-    fmt::print(stderr, "{}\n", what);
+    write(step_ + "\n");
   }
 }
 
 void Progress::clear() {
+  const std::lock_guard lock(mutex_);
+  clear_line();
+}
+
+void Progress::clear_line() {
   if (line_shown_) {
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
+    write("\r\033[K");
     line_shown_ = false;
   }
 }
 
+void Progress::write(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
+  const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   if (what != work_ || done < first_done_) {
     work_ = what;
@@ -71,14 +83,13 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
   last_shown_ = now;
   const double elapsed = std::chrono::duration<double>(now - work_start_).count();
   const double rate = elapsed > 0 ? static_cast<double>(done - first_done_) / elapsed : 0;
-  std::string line = fmt::format("{}: {} {:.0f} %", step_, what,
+  std::string line = fmt::format("{}: {} {:.0f} %", step_, printable(what),
                                  100.0 * static_cast<double>(done) / static_cast<double>(total));
-  if (rate > 0) {
+  if (rate > 0 && done <= total) {
     line += fmt::format(", {:.3g}/s, {} left", rate,
                         duration(static_cast<double>(total - done) / rate));
   }
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
-  std::fflush(stderr);
+  write(terminal_ ? "\r\033[K" + line : line + "\n");
   line_shown_ = terminal_;
 }
 
@@ -86,11 +97,12 @@ void Progress::log(int level, const std::string& line) {
   if (level < QUENCH_LOG_WARNING && quiet_) {
     return;
   }
-  clear();
+  const std::lock_guard lock(mutex_);
+  clear_line();
   const char* name = level >= QUENCH_LOG_ERROR     ? "error: "
                      : level >= QUENCH_LOG_WARNING ? "warning: "
                                                    : "";
-  fmt::print(stderr, "{}{}\n", name, line);
+  write(name + line + "\n");
 }
 
 }  // namespace quench

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace quench {
@@ -25,7 +26,11 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   void update(const std::string& what, uint64_t done, uint64_t total);
   void log(int level, const std::string& line);
+  void clear_line();
+  // To stderr; a line that cannot be written must not end the run.
+  static void write(const std::string& text);
 
+  std::mutex mutex_;  // plugins report from any thread
   bool quiet_;
   bool terminal_;
   bool line_shown_ = false;

@@ -1,7 +1,8 @@
 // quench run MANIFEST and quench plan MANIFEST.
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
+#include <optional>
 
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
@@ -34,6 +35,7 @@ Experiment load(const RunOptions& options, Context& context, Manifest& manifest)
   return as_usage([&] {
     std::vector<std::string> sets = options.sets;
     if (!options.device.empty()) {
+      parse_device(options.device);
       sets.push_back("device=" + options.device);
     }
     manifest = load_manifest(options.manifest, sets);
@@ -57,12 +59,9 @@ nlohmann::json run_description(const Experiment& experiment, Context& context) {
           {"plugins", plugins}};
 }
 
-int run(const RunOptions& options, Context& context) {
-  context.apply_threads();
-  Manifest manifest;
-  const Experiment experiment = load(options, context, manifest);
-  const fs::path folder =
-      options.out.empty() ? fs::path("runs") / experiment.name : fs::path(options.out);
+// Makes the results' folder with all that describes the run.
+void prepare_folder(const fs::path& folder, const RunOptions& options, const Manifest& manifest,
+                    const Experiment& experiment, Context& context) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
@@ -71,16 +70,52 @@ int run(const RunOptions& options, Context& context) {
   write_file_atomically(folder / "manifest.yaml", read_file(options.manifest, kYamlMaxBytes));
   write_file_atomically(folder / "manifest.json", yaml_to_json(manifest.resolved).dump(1) + "\n");
   write_file_atomically(folder / "run.json", run_description(experiment, context).dump(1) + "\n");
-  RecordFile file(folder, "0");
+}
+
+// Runs all cells; every record is in `file` before the next cell begins.
+std::vector<Record> run_cells(const RunOptions& options, const Manifest& manifest,
+                              const Experiment& experiment, const fs::path& folder,
+                              Context& context, std::optional<RecordFile>& file) {
   Progress progress(options.json);
+  bool started = false;
+  size_t kept = 0;
   RunnerOptions runner;
   runner.hub = context.hub;
   runner.fail_fast = options.fail_fast;
+  runner.on_start = [&] {
+    started = true;
+    prepare_folder(folder, options, manifest, experiment, context);
+    file.emplace(folder, "0");
+  };
   runner.on_step = [&](const std::string& what) { progress.step(what); };
-  runner.on_record = [&](const Record& record) { file.append(record); };
-  const std::vector<Record> records = run_experiment(context.catalog(), experiment, runner);
-  file.close();
-  progress.clear();
+  runner.on_record = [&](const Record& record) {
+    file->append(record);
+    ++kept;
+  };
+  try {
+    return run_experiment(context.catalog(), experiment, runner);
+  } catch (const Error& error) {
+    if (!started) {
+      throw_if_usage(error);
+    }
+    if (error.code() == QUENCH_CANCELLED && file) {
+      fail(QUENCH_CANCELLED, "stopped on request; {} finished records are in {}", kept,
+           file->path().string());
+    }
+    throw;
+  }
+}
+
+int run(const RunOptions& options, Context& context) {
+  context.apply_threads();
+  Manifest manifest;
+  const Experiment experiment = load(options, context, manifest);
+  const fs::path folder =
+      options.out.empty() ? fs::path("runs") / experiment.name : fs::path(options.out);
+  std::optional<RecordFile> file;
+  const std::vector<Record> records =
+      run_cells(options, manifest, experiment, folder, context, file);
+  file->close();
   if (options.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const Record& record : records) {
@@ -89,7 +124,7 @@ int run(const RunOptions& options, Context& context) {
     fmt::print("{}\n", nlohmann::json{{"name", experiment.name}, {"records", list}}.dump(1));
   } else {
     fmt::print("{}", records_table(records));
-    fmt::print("records: {}\n", file.path().string());
+    fmt::print("records: {}\n", file->path().string());
   }
   const auto failed = [](const Record& record) { return !record.error.empty(); };
   return std::any_of(records.begin(), records.end(), failed) ? kExitFailed : kExitOk;

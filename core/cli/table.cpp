@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 namespace quench {
@@ -65,7 +66,8 @@ std::string percent(const Record& record) {
 std::string records_table(const std::vector<Record>& records) {
   std::vector<std::vector<std::string>> rows = {
       {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"}};
-  std::map<std::string, size_t> row_of;
+  // A metric may be there more than once, over different corpora; errors come in the same order.
+  std::map<std::string, std::deque<size_t>> rows_of;
   std::string failures;
   for (const Record& record : records) {
     const bool floating = record.quantizer.is_null();
@@ -77,10 +79,11 @@ std::string records_table(const std::vector<Record>& records) {
       continue;
     }
     if (record.metric == "quantization_error") {
-      const auto row = row_of.find(quantizer + "\n" + checkpoint_name(record) + "\n" +
-                                   record.details.at("metric").get<std::string>());
-      if (row != row_of.end()) {
-        rows[row->second].push_back(percent(record));
+      auto& waiting = rows_of[quantizer + "\n" + checkpoint_name(record) + "\n" +
+                              record.details.at("metric").get<std::string>()];
+      if (!waiting.empty()) {
+        rows[waiting.front()].push_back(percent(record));
+        waiting.pop_front();
       }
       continue;
     }
@@ -88,7 +91,8 @@ std::string records_table(const std::vector<Record>& records) {
     if (!floating && record.quantizer.contains("bits_per_weight")) {
       bits = fmt::format("{:.2f}", record.quantizer["bits_per_weight"].get<double>());
     }
-    row_of[quantizer + "\n" + checkpoint_name(record) + "\n" + record.metric] = rows.size();
+    rows_of[quantizer + "\n" + checkpoint_name(record) + "\n" + record.metric].push_back(
+        rows.size());
     rows.push_back({checkpoint_name(record), quantizer, bits, record.metric,
                     with_error(record.value.get<double>(), record.standard_error, "{:.5f}")});
   }

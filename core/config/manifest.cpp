@@ -9,12 +9,24 @@ namespace quench {
 
 namespace {
 
-constexpr long long kMaxCount = 1LL << 40;
+constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
 
 // Sections of the full manifest that this version does not run. They are refused by name, because a
 // section that is silently not acted on is worse than none.
 const std::vector<std::string> kLaterSections = {"averaging", "sweep",   "requires",  "train",
                                                  "storage",   "cluster", "contrasts", "report"};
+
+// Keys that people put at the top, and where they belong.
+const std::vector<std::pair<std::string, std::string>> kHomes = {
+    {"model", "under `checkpoints`"},
+    {"tokenizer", "under `checkpoints`"},
+    {"revisions", "under `checkpoints`"},
+    {"branches", "under `checkpoints`"},
+    {"corpus", "under a name in `calibration`, or in a metric's parameters"},
+    {"documents", "under a name in `calibration`"},
+    {"sequences", "under a name in `calibration`"},
+    {"length", "under a name in `calibration`"},
+    {"packing", "under a name in `calibration`"}};
 
 // Reads `- id: {...}` with the host keys in `host_keys` beside the id.
 ManifestItem read_item(const YamlNode& node, const std::string& where,
@@ -91,6 +103,9 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
   if (const YamlNode* model = reader.require("model")) {
     out.model = reader.text("model", "");
     out.model_place = model->place;
+    if (model->is_scalar() && out.model.empty()) {
+      problems.add(model->place, "checkpoints: `model` is empty");
+    }
     if (out.model == "train") {
       problems.add(model->place, "checkpoints: `model: train` is not supported by this version");
     }
@@ -105,7 +120,11 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
       out.pattern = revisions->scalar;
     } else if (revisions->is_sequence() && !revisions->items.empty()) {
       for (const YamlNode& item : revisions->items) {
-        if (item.is_scalar()) {
+        const auto same = [&](const auto& earlier) { return earlier.first == item.scalar; };
+        if (item.is_scalar() && std::any_of(out.revisions.begin(), out.revisions.end(), same)) {
+          problems.add(item.place, fmt::format("checkpoints: revision \"{}\" is given twice",
+                                               printable(item.scalar)));
+        } else if (item.is_scalar()) {
           out.revisions.emplace_back(item.scalar, item.place);
         } else {
           problems.add(item.place, fmt::format("checkpoints: revisions: got {}, wanted a name",
@@ -199,54 +218,73 @@ std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read
   return out;
 }
 
-std::string default_name(const std::filesystem::path& file) {
-  return file.stem().string();
+// The name becomes a folder.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
+         printable(name, name.size() + 1) == name;
 }
 
-}  // namespace
-
-Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets) {
-  YamlNode root = load_yaml(file);
-  for (size_t i = 0; i < sets.size(); ++i) {
-    const std::string origin = fmt::format("--set #{}", i + 1);
-    const size_t equals = sets[i].find('=');
-    if (equals == std::string::npos || equals == 0) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: got `{}`, wanted a.b=value", origin, printable(sets[i]));
-    }
-    yaml_set(root, sets[i].substr(0, equals), sets[i].substr(equals + 1), origin);
-  }
-  Problems problems;
-  Manifest out;
-  out.file = file;
-  MappingReader reader(root, "manifest", problems);
-  out.name = reader.text("name", default_name(file));
-  if (out.name.empty() || out.name.find('/') != std::string::npos || out.name[0] == '.') {
-    problems.add(root.place, fmt::format("manifest: name = \"{}\", wanted a plain folder name",
-                                         printable(out.name)));
-  }
-  out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, (1LL << 62)));
-  if (const YamlNode* dtype = reader.get("dtype")) {
-    out.dtype = reader.text("dtype", "float32");
-    out.dtype_place = dtype->place;
-  }
-  out.device = reader.text("device", "cpu");
-  if (const YamlNode* checkpoints = reader.require("checkpoints")) {
-    out.checkpoints = read_checkpoints(*checkpoints, problems);
-  }
-  out.quantizers =
-      read_items(reader.get("quantizers"), "quantizers", {"label", "calibration"}, problems);
-  out.metrics = read_items(reader.require("metrics"), "metrics", {"label"}, problems);
-  out.calibrations = read_named<ManifestCalibration>(reader.get("calibration"), "calibration",
-                                                     read_calibration, problems);
-  out.corpora = read_named<ManifestCorpus>(reader.get("corpora"), "corpora", read_corpus, problems);
+void refuse_later_sections(MappingReader& reader, Problems& problems) {
   for (const std::string& section : kLaterSections) {
     if (const YamlNode* found = reader.get(section)) {
       problems.add(found->place,
                    fmt::format("manifest: section `{}` is not supported by this version", section));
     }
   }
-  reader.finish();
-  problems.throw_if_any();
+}
+
+void apply_sets(YamlNode& root, const std::vector<std::string>& sets) {
+  for (const std::string& set : sets) {
+    const size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      fail(QUENCH_INVALID_ARGUMENT, "--set: got `{}`, wanted a.b=value", printable(set));
+    }
+    const std::string path = set.substr(0, equals);
+    yaml_set(root, path, set.substr(equals + 1), "--set " + printable(path));
+  }
+}
+
+}  // namespace
+
+Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+  YamlNode root = load_yaml(file);
+  apply_sets(root, sets);
+  Manifest out;
+  Problems& problems = out.problems;
+  out.file = file;
+  MappingReader reader(root, "manifest", problems);
+  out.name = reader.text("name", file.stem().string());
+  if (!is_plain_name(out.name)) {
+    const YamlNode* name = root.find("name");
+    problems.add(
+        name != nullptr ? name->place : root.place,
+        fmt::format("manifest: name = \"{}\", wanted a plain folder name", printable(out.name)));
+  }
+  out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, (1LL << 62)));
+  if (const YamlNode* dtype = reader.get("dtype")) {
+    out.dtype = reader.text("dtype", "float32");
+    out.dtype_place = dtype->place;
+  }
+  if (const YamlNode* device = reader.get("device")) {
+    out.device = reader.text("device", "cpu");
+    out.device_place = device->place;
+  }
+  if (const YamlNode* checkpoints = reader.require("checkpoints")) {
+    out.checkpoints = read_checkpoints(*checkpoints, problems);
+  }
+  out.quantizers =
+      read_items(reader.get("quantizers"), "quantizers", {"label", "calibration"}, problems);
+  if (const YamlNode* metrics = reader.require("metrics")) {
+    out.metrics = read_items(metrics, "metrics", {"label"}, problems);
+    if (metrics->is_null() || (metrics->is_sequence() && metrics->items.empty())) {
+      problems.add(metrics->place, "metrics: empty; wanted at least one");
+    }
+  }
+  out.calibrations = read_named<ManifestCalibration>(reader.get("calibration"), "calibration",
+                                                     read_calibration, problems);
+  out.corpora = read_named<ManifestCorpus>(reader.get("corpora"), "corpora", read_corpus, problems);
+  refuse_later_sections(reader, problems);
+  reader.finish(kHomes);
   out.resolved = std::move(root);
   return out;
 }

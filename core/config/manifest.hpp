@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/problems.hpp"
 #include "core/config/yaml.hpp"
 
 namespace quench {
@@ -61,16 +62,20 @@ struct Manifest {
   std::string dtype = "float32";
   Place dtype_place;
   std::string device = "cpu";
+  Place device_place;
   ManifestCheckpoints checkpoints;
   std::vector<ManifestItem> quantizers;
   std::vector<ManifestItem> metrics;
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
   YamlNode resolved;  // the document after --set, as it is stored beside the results
+  // What is wrong so far; resolving adds what only the plugins know, and throws it all at once.
+  Problems problems;
 };
 
-// Reads a manifest; `sets` are the `a.b=c` of --set, applied before anything is checked. Throws
-// Error(INVALID_ARGUMENT) with every problem on a line of its own.
+// Reads a manifest; `sets` are the `a.b=c` of --set, applied before anything is checked. What is
+// wrong with its structure is left in `problems`. Throws Error when the file cannot be read, is no
+// YAML, or a --set does not fit.
 Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets);
 
 }  // namespace quench

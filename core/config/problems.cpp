@@ -2,15 +2,34 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/error.hpp"
 
 namespace quench {
 
-void Problems::throw_if_any() const {
-  if (!messages_.empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages_, "\n"));
+void Problems::add(const Place& place, const std::string& message) {
+  const std::string text = place.text() + ": " + message;
+  const auto same = [&](const auto& earlier) { return earlier.second == text; };
+  if (std::none_of(found_.begin(), found_.end(), same)) {
+    found_.emplace_back(place, text);
   }
+}
+
+void Problems::throw_if_any() const {
+  if (found_.empty()) {
+    return;
+  }
+  auto sorted = found_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first.file, a.first.line, a.first.column) <
+           std::tie(b.first.file, b.first.line, b.first.column);
+  });
+  std::vector<std::string> messages;
+  for (const auto& [place, message] : sorted) {
+    messages.push_back(message);
+  }
+  fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages, "\n"));
 }
 
 MappingReader::MappingReader(const YamlNode& node, std::string where, Problems& problems)
@@ -21,7 +40,9 @@ MappingReader::MappingReader(const YamlNode& node, std::string where, Problems& 
 }
 
 const YamlNode* MappingReader::get(const std::string& key) {
-  known_.push_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+    known_.push_back(key);
+  }
   return node_.find(key);
 }
 
@@ -67,16 +88,19 @@ long long MappingReader::integer(const std::string& key, long long otherwise, lo
   return number;
 }
 
-void MappingReader::finish() {
+void MappingReader::finish(const std::vector<std::pair<std::string, std::string>>& homes) {
   for (const YamlNode::Member& member : node_.members) {
     if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) {
       continue;
     }
+    const auto home = std::find_if(homes.begin(), homes.end(),
+                                   [&](const auto& entry) { return entry.first == member.key; });
     const std::string near = nearest(member.key, known_);
+    const std::string advice = home != homes.end() ? fmt::format("it belongs {}", home->second)
+                               : near.empty() ? fmt::format("known are {}", fmt::join(known_, ", "))
+                                              : fmt::format("did you mean `{}`?", near);
     problems_.add(member.key_place,
-                  fmt::format("{}: unknown key `{}`; {}", where_, printable(member.key),
-                              near.empty() ? fmt::format("known are {}", fmt::join(known_, ", "))
-                                           : fmt::format("did you mean `{}`?", near)));
+                  fmt::format("{}: unknown key `{}`; {}", where_, printable(member.key), advice));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/yaml.hpp"
@@ -10,17 +11,15 @@ namespace quench {
 
 class Problems {
  public:
-  // Adds "file:line:column: message".
-  void add(const Place& place, const std::string& message) {
-    messages_.push_back(place.text() + ": " + message);
-  }
-  bool empty() const { return messages_.empty(); }
-  const std::vector<std::string>& messages() const { return messages_; }
-  // Throws Error(INVALID_ARGUMENT) with all messages, one a line, unless there is none.
+  // Adds "file:line:column: message", once, however often it is found.
+  void add(const Place& place, const std::string& message);
+  bool empty() const { return found_.empty(); }
+  // Throws Error(INVALID_ARGUMENT) with all messages in the order of their places, one a line,
+  // unless there is none.
   void throw_if_any() const;
 
  private:
-  std::vector<std::string> messages_;
+  std::vector<std::pair<Place, std::string>> found_;
 };
 
 // Reads the members of one mapping and knows afterwards which ones nobody asked for: an unread key
@@ -37,8 +36,8 @@ class MappingReader {
   std::string text(const std::string& key, const std::string& otherwise);
   long long integer(const std::string& key, long long otherwise, long long minimum,
                     long long maximum);
-  // Reports keys that were never asked for.
-  void finish();
+  // Reports keys that were never asked for. `homes`: for keys that are known elsewhere, where.
+  void finish(const std::vector<std::pair<std::string, std::string>>& homes = {});
 
  private:
   const YamlNode& node_;

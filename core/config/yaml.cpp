@@ -4,14 +4,14 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <fstream>
-#include <iterator>
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
+#include <unordered_map>
 
 #include "core/error.hpp"
+#include "core/io/file.hpp"
 
 namespace quench {
 
@@ -94,6 +94,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::string key;  // of the member whose value comes next
     Place key_place;
     bool has_key = false;
+    std::unordered_map<std::string, int> lines;  // of the keys so far
   };
 
   Place place(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
@@ -118,7 +119,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (stack_.size() >= kYamlMaxDepth) {
       refuse(mark, fmt::format("nested deeper than {} levels", kYamlMaxDepth));
     }
-    stack_.push_back({YamlNode{kind, place(mark), {}, false, {}, {}}, {}, {}, false});
+    stack_.push_back({YamlNode{kind, place(mark), {}, false, {}, {}}, {}, {}, false, {}});
   }
 
   void close() {
@@ -156,11 +157,10 @@ class TreeBuilder : public YAML::EventHandler {
       fail(QUENCH_INVALID_ARGUMENT, "{}: merge keys (<<) are not supported here",
            node.place.text());
     }
-    for (const YamlNode::Member& member : parent.node.members) {
-      if (member.key == node.scalar) {
-        fail(QUENCH_INVALID_ARGUMENT, "{}: key `{}` is given twice, first in line {}",
-             node.place.text(), printable(node.scalar), member.key_place.line);
-      }
+    const auto [first, added] = parent.lines.emplace(node.scalar, node.place.line);
+    if (!added) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: key `{}` is given twice, first in line {}",
+           node.place.text(), printable(node.scalar), first->second);
     }
     parent.key = node.scalar;
     parent.key_place = node.place;
@@ -173,23 +173,22 @@ class TreeBuilder : public YAML::EventHandler {
   size_t count_ = 0;
 };
 
-// Characters that no manifest needs and that hide things from a reader.
+// Bytes that no manifest needs and that hide things from a reader.
 void refuse_odd_bytes(std::string_view text, const std::string& name) {
-  int line = 1;
-  int column = 1;
-  for (const char c : text) {
+  const auto control = std::find_if(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') {
-      fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: control character 0x{:02x}; wanted UTF-8 text", name,
-           line, column, byte);
-    }
-    if (c == '\n') {
-      ++line;
-      column = 1;
-    } else {
-      ++column;
-    }
+    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+  const size_t at =
+      std::min<size_t>(static_cast<size_t>(control - text.begin()), first_invalid_utf8(text));
+  if (at >= text.size()) {
+    return;
   }
+  const std::string_view before = text.substr(0, at);
+  const auto byte = static_cast<unsigned char>(text[at]);
+  fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: {} 0x{:02x}; wanted UTF-8 text", name,
+       1 + std::count(before.begin(), before.end(), '\n'), at - (before.rfind('\n') + 1) + 1,
+       byte < 0x20 ? "control character" : "byte", byte);
 }
 
 // Length of a number as JSON writes it, at the start of `text`; `integer` tells which kind.
@@ -291,12 +290,7 @@ YamlNode parse_yaml(std::string_view text, const std::string& name) {
 }
 
 YamlNode load_yaml(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    fail(QUENCH_NOT_FOUND, "{}: cannot be opened; wanted a YAML file", path.string());
-  }
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_yaml(text, path.string());
+  return parse_yaml(read_file(path, kYamlMaxBytes), path.string());
 }
 
 nlohmann::json yaml_to_json(const YamlNode& node) {
@@ -323,9 +317,30 @@ nlohmann::json yaml_to_json(const YamlNode& node) {
   return nullptr;
 }
 
+namespace {
+
+// What --set puts into a document stands in no line of a file.
+void put_at(YamlNode& node, const Place& place) {
+  node.place = place;
+  for (YamlNode& item : node.items) {
+    put_at(item, place);
+  }
+  for (YamlNode::Member& member : node.members) {
+    member.key_place = place;
+    put_at(member.value, place);
+  }
+}
+
+}  // namespace
+
 void yaml_set(YamlNode& root, const std::string& path, const std::string& text,
               const std::string& origin) {
-  YamlNode value = parse_yaml(text, origin);
+  const Place place = {origin, 0, 0};
+  YamlNode value{YamlNode::Kind::kNull, place, {}, false, {}, {}};
+  if (text.find_first_not_of(" \t") != std::string::npos) {
+    value = parse_yaml(text, origin);
+    put_at(value, place);
+  }
   YamlNode* at = &root;
   size_t start = 0;
   while (true) {
@@ -349,9 +364,9 @@ void yaml_set(YamlNode& root, const std::string& path, const std::string& text,
       }
     }
     if (next == nullptr) {
-      at->members.push_back({key, {origin, 0, 0}, YamlNode{}});
+      at->members.push_back({key, place, YamlNode{}});
       next = &at->members.back().value;
-      next->place = {origin, 0, 0};
+      next->place = place;
     }
     if (dot == std::string::npos) {
       *next = std::move(value);

@@ -3,7 +3,8 @@
 // Read at the level of events, because the document model of YAML libraries takes the first of two
 // equal keys without a word, follows aliases without bound and accepts cycles. Refused here, with
 // file, line and column: aliases and anchors, tags, merge keys, keys given twice, keys that are not
-// scalars, more than one document, control characters, and documents beyond the limits below.
+// scalars, more than one document, control characters, what is not UTF-8, and documents beyond the
+// limits below.
 #pragma once
 
 #include <filesystem>
@@ -55,7 +56,8 @@ struct YamlNode::Member {
   YamlNode value;
 };
 
-// Parses text; `name` is the file name for messages. Throws Error(INVALID_ARGUMENT).
+// Parses text; `name` is the file name for messages. Throws Error(INVALID_ARGUMENT); load_yaml also
+// what read_file throws.
 YamlNode parse_yaml(std::string_view text, const std::string& name);
 YamlNode load_yaml(const std::filesystem::path& path);
 
@@ -65,7 +67,7 @@ YamlNode load_yaml(const std::filesystem::path& path);
 nlohmann::json yaml_to_json(const YamlNode& node);
 
 // Puts `text` (parsed as a YAML value) at the dotted path `path` of `root`, making mappings on the
-// way; for `--set a.b=c`. `origin` names the option in messages.
+// way; for `--set a.b=c`. `origin` is the place of what it puts there, for messages.
 void yaml_set(YamlNode& root, const std::string& path, const std::string& text,
               const std::string& origin);
 

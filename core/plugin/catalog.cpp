@@ -43,6 +43,7 @@ Live& live() {
 void prepare_openmp() {
   setenv("OMP_NUM_THREADS", std::to_string(HostServices::instance().threads()).c_str(), 1);
   setenv("OMP_WAIT_POLICY", "passive", 0);
+  setenv("OMP_DYNAMIC", "false", 1);
 }
 
 void check_bytes(const PluginDescription& description, const std::string& sha256) {

@@ -130,6 +130,11 @@ CalibrationRows Corpora::calibration_rows(const Calibration& calibration,
                                           TokenizerChoice& tokenizer, uint64_t longest) {
   CalibrationRows rows;
   rows.starts = {0};
+  if (calibration.length > longest) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "calibration {}: length = {}, more than the {} positions of the model", calibration.name,
+         calibration.length, longest);
+  }
   if (calibration.packing == Packing::kConcat) {
     const uint64_t wanted = calibration.sequences * calibration.length;
     const auto corpus = load(calibration.corpus, tokenizer, calibration.documents, wanted);

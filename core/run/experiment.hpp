@@ -38,6 +38,7 @@ struct QuantizerCell {
   nlohmann::json parameters;
   std::string label;
   std::optional<Calibration> calibration;
+  std::string where;  // "file:line:column" in a manifest, else empty; for messages
 };
 
 struct MetricCell {
@@ -45,6 +46,7 @@ struct MetricCell {
   nlohmann::json parameters;
   std::string label;
   std::vector<std::pair<std::string, CorpusUse>> corpora;  // parameter name, corpus
+  std::string where;  // as in QuantizerCell
 };
 
 struct CheckpointCell {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/json/json_number.hpp"
 #include "core/json/parse_json.hpp"
 
 namespace quench {
@@ -42,7 +43,7 @@ MetricSink::MetricSink() {
     if (std::fabs(value) < 9e15 && value == std::floor(value)) {
       self(context).details[name] = static_cast<int64_t>(value);
     } else {
-      self(context).details[name] = value;
+      self(context).details[name] = json_number(value);
     }
     return QUENCH_OK;
   };

@@ -48,12 +48,13 @@ const ParameterSchema* first_of_type(const PluginDescription& plugin, int32_t ty
 namespace {
 
 uint64_t parse_count(const std::string& key, const std::string& text) {
+  constexpr uint64_t kMaximum = uint64_t{1} << 31;  // so that products of two fit 64 bits
   uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || value == 0) {
-    fail(QUENCH_INVALID_ARGUMENT, "{} = \"{}\", expected a whole number of at least 1", key,
-         printable(text));
+  if (read.ec != std::errc() || read.ptr != end || value == 0 || value > kMaximum) {
+    fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", expected a whole number of 1..{}", key,
+         printable(text), kMaximum);
   }
   return value;
 }
@@ -131,12 +132,14 @@ InlineItem resolve_inline(const std::string& kind, const std::string& text, Cata
 
 QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog) {
   InlineItem item = resolve_inline("quantizer", inline_form, catalog);
-  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), std::nullopt};
+  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), std::nullopt,
+          ""};
 }
 
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
   InlineItem item = resolve_inline("metric", inline_form, catalog);
-  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), item.corpora};
+  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), item.corpora,
+          ""};
 }
 
 Calibration resolve_calibration(const std::string& options, Catalog& catalog) {

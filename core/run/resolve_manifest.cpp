@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/config/problems.hpp"
 #include "core/error.hpp"
@@ -39,14 +40,15 @@ class ManifestResolver {
       : manifest_(manifest),
         catalog_(catalog),
         hub_(hub),
-        folder_(fs::absolute(manifest.file).parent_path()) {}
+        folder_(fs::absolute(manifest.file).parent_path()),
+        problems_(manifest.problems) {}
 
   Experiment resolve() {
     Experiment out;
     out.name = manifest_.name;
     out.seed = manifest_.seed;
     attempt(manifest_.dtype_place, [&] { out.dtype = parse_dtype(manifest_.dtype); });
-    attempt({manifest_.file.string(), 0, 0}, [&] { out.device = parse_device(manifest_.device); });
+    attempt(manifest_.device_place, [&] { out.device = parse_device(manifest_.device); });
     resolve_tokenizer(out);
     out.checkpoints = find_checkpoints(manifest_.checkpoints, folder_, hub_, problems_);
     resolve_corpora();
@@ -56,9 +58,6 @@ class ManifestResolver {
     }
     for (const ManifestItem& item : manifest_.metrics) {
       resolve_metric_item(item, out);
-    }
-    if (manifest_.metrics.empty()) {
-      problems_.add({manifest_.file.string(), 0, 0}, "metrics: empty; wanted at least one");
     }
     problems_.throw_if_any();
     return out;
@@ -117,8 +116,13 @@ class ManifestResolver {
     std::vector<ParameterProblem> found;
     nlohmann::json out = complete_parameters(plugin, given, found);
     for (const ParameterProblem& problem : found) {
+      const bool beside = std::find(std::begin(kBesideId), std::end(kBesideId),
+                                    problem.parameter) != std::end(kBesideId) &&
+                          find_parameter(plugin, problem.parameter) == nullptr;
       problems_.add(place_of(parameters, problem.parameter, place),
-                    fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));
+                    beside ? fmt::format("{} {}: `{}` belongs beside the id, not under it",
+                                         plugin.kind, plugin.id, problem.parameter)
+                           : fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));
     }
     if (!found.empty()) {
       return std::nullopt;
@@ -205,6 +209,10 @@ class ManifestResolver {
     for (const YamlNode::Member& member : parameters.members) {
       const nlohmann::json value = yaml_to_json(member.value);
       const bool axis = is_axis(plugin, member);
+      if (axis && points.size() * value.size() > kMaxCells) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: {} combinations up to `{}`, more than {}", plugin.id,
+             points.size() * value.size(), printable(member.key), kMaxCells);
+      }
       std::vector<nlohmann::json> next;
       for (const nlohmann::json& point : points) {
         if (!axis) {
@@ -218,11 +226,48 @@ class ManifestResolver {
         }
       }
       points = std::move(next);
-      if (points.size() > kMaxCells) {
-        fail(QUENCH_INVALID_ARGUMENT, "{}: more than {} combinations", plugin.id, kMaxCells);
-      }
     }
     return points;
+  }
+
+  void report_no_calibration(const ManifestItem& item) {
+    std::vector<std::string> names;
+    for (const ManifestCalibration& entry : manifest_.calibrations) {
+      if (entry.name == item.calibration) {
+        return;  // its own problem is reported already
+      }
+      names.push_back(entry.name);
+    }
+    const std::string near = nearest(item.calibration, names);
+    problems_.add(
+        item.calibration_place,
+        fmt::format("no calibration \"{}\" in `calibration`; {}", printable(item.calibration),
+                    near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                                 : fmt::format("did you mean \"{}\"?", near)));
+  }
+
+  // The user's label, with what tells the points of a grid apart, or one from the parameters.
+  static std::string label_of(const ManifestItem& item, const PluginDescription& plugin,
+                              const nlohmann::json& parameters) {
+    const std::vector<std::string> shown = axes(plugin, item.parameters);
+    if (item.label.empty()) {
+      return cell_label(plugin, parameters, shown);
+    }
+    std::string label = item.label;
+    for (const std::string& name : shown) {
+      const nlohmann::json& value = parameters.at(name);
+      label +=
+          fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return label;
+  }
+
+  // Two cells of one name could not be told apart in the results.
+  void claim_label(const std::string& label, const Place& place) {
+    if (!labels_.insert(label).second) {
+      problems_.add(place, fmt::format("`{}` is there twice; give one a `label` of its own",
+                                       printable(label)));
+    }
   }
 
   void resolve_quantizer_item(const ManifestItem& item, Experiment& out) {
@@ -234,8 +279,7 @@ class ManifestResolver {
       if (found != calibrations_.end()) {
         calibration = found->second;
       } else {
-        problems_.add(item.calibration_place, fmt::format("no calibration \"{}\" in `calibration`",
-                                                          printable(item.calibration)));
+        report_no_calibration(item);
       }
     }
     if (plugin == nullptr) {
@@ -244,10 +288,10 @@ class ManifestResolver {
     attempt(item.place, [&] {
       for (const nlohmann::json& point : expand(*plugin, item.parameters)) {
         if (auto parameters = complete(*plugin, point, item.parameters, item.place)) {
-          const std::string label =
-              item.label.empty() ? cell_label(*plugin, *parameters, axes(*plugin, item.parameters))
-                                 : item.label;
-          out.quantizers.push_back({plugin, std::move(*parameters), label, calibration});
+          const std::string label = label_of(item, *plugin, *parameters);
+          claim_label(label, item.place);
+          out.quantizers.push_back(
+              {plugin, std::move(*parameters), label, calibration, item.place.text()});
         }
       }
     });
@@ -265,10 +309,8 @@ class ManifestResolver {
         if (!parameters) {
           continue;
         }
-        MetricCell cell{plugin, *parameters, item.label, {}};
-        if (cell.label.empty()) {
-          cell.label = cell_label(*plugin, *parameters, axes(*plugin, item.parameters));
-        }
+        MetricCell cell{
+            plugin, *parameters, label_of(item, *plugin, *parameters), {}, item.place.text()};
         for (const ParameterSchema& schema : plugin->parameters) {
           const auto name = parameters->find(schema.name);
           if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||
@@ -280,12 +322,18 @@ class ManifestResolver {
             cell.corpora.emplace_back(schema.name, *use);
           }
         }
+        if (labels_.contains(cell.label) && !cell.corpora.empty()) {
+          cell.label += " on " + cell.corpora[0].second.name;
+        }
+        claim_label(cell.label, item.place);
         out.metrics.push_back(std::move(cell));
       }
     });
   }
 
   static constexpr size_t kMaxCells = 100'000;
+  // Keys of an entry that are the host's and stand beside the plugin's id.
+  static constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform"};
 
   const Manifest& manifest_;
   Catalog& catalog_;
@@ -295,6 +343,7 @@ class ManifestResolver {
   std::map<std::string, CorpusUse> corpora_;
   std::vector<std::string> broken_;  // corpora with problems of their own: not reported twice
   std::map<std::string, Calibration> calibrations_;
+  std::set<std::string> labels_;  // of the cells so far
 };
 
 }  // namespace

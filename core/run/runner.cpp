@@ -7,9 +7,11 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/json/json_number.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
+#include "core/run/check_experiment.hpp"
 #include "core/run/checkpoints.hpp"
 #include "core/run/corpora.hpp"
 #include "core/run/judge.hpp"
@@ -24,13 +26,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kMaxName = 4096;  // bytes of a path or revision in a record
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// NaN and infinities have no JSON form.
+// For values where NaN means that there is none.
 nlohmann::json number_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+  return std::isnan(value) ? nlohmann::json(nullptr) : json_number(value);
 }
 
 nlohmann::json text_or_null(const std::string& text) {
@@ -47,7 +51,7 @@ nlohmann::json layer_json(const LayerResult& layer) {
   nlohmann::json out = {{"name", layer.name},
                         {"relative_error", number_or_null(layer.relative_error)}};
   for (const auto& [name, value] : layer.numbers) {
-    out[name] = number_or_null(value);
+    out[name] = json_number(value);
   }
   for (const auto& [name, value] : layer.texts) {
     out[name] = value;
@@ -61,7 +65,10 @@ class Runner {
       : catalog_(catalog), experiment_(experiment), options_(options), corpora_(catalog) {}
 
   std::vector<Record> run() {
-    check_needs();
+    check_experiment(catalog_, experiment_);
+    if (options_.on_start) {
+      options_.on_start();
+    }
     for (const CheckpointCell& cell : experiment_.checkpoints) {
       run_checkpoint(cell);
     }
@@ -69,15 +76,14 @@ class Runner {
   }
 
  private:
-  // Before any work: a quantizer whose data is missing would fail only after the float model was
-  // measured.
-  void check_needs() {
-    for (const QuantizerCell& cell : experiment_.quantizers) {
-      const QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
-      if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
-        fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none; name one",
-             cell.plugin->id);
-      }
+  // Passes the failure of a cell on where it ends the run: a stop was requested (whatever a plugin
+  // made of it), a record could not be kept, or the caller wants it so.
+  void throw_if_final(const Error& error) const {
+    if (HostServices::instance().cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    if (lost_record_ || options_.fail_fast) {
+      throw error;
     }
   }
 
@@ -90,15 +96,17 @@ class Runner {
   Record& add(Record record) {
     records_.push_back(std::move(record));
     if (options_.on_record) {
+      lost_record_ = true;
       options_.on_record(records_.back());
+      lost_record_ = false;
     }
     return records_.back();
   }
 
   Record blank(const CheckpointCell& cell) const {
     Record record;
-    record.checkpoint = {{"model", cell.model},
-                         {"revision", text_or_null(cell.revision)},
+    record.checkpoint = {{"model", printable(cell.model, kMaxName)},
+                         {"revision", text_or_null(printable(cell.revision, kMaxName))},
                          {"commit", text_or_null(commit_)},
                          {"step", cell.step ? nlohmann::json(*cell.step) : nlohmann::json()},
                          {"tokens", cell.tokens ? nlohmann::json(*cell.tokens) : nlohmann::json()}};
@@ -114,9 +122,7 @@ class Runner {
   // A failed cell: every metric of it becomes a record with the error.
   void add_failures(const CheckpointCell& cell, const nlohmann::json& quantizer,
                     const Error& error) {
-    if (error.code() == QUENCH_CANCELLED || options_.fail_fast) {
-      throw error;
-    }
+    throw_if_final(error);
     for (const MetricCell& metric : experiment_.metrics) {
       Record record = blank(cell);
       record.quantizer = quantizer;
@@ -145,11 +151,27 @@ class Runner {
     commit_ = checkpoint->commit;
     family_ = checkpoint->model.id();
     TokenizerChoice tokenizer = choose_tokenizer(checkpoint->folder);
+    check_calibrations(checkpoint->model, tokenizer);
     std::vector<Record> floating = measure(cell, checkpoint->model, tokenizer, nullptr, nullptr);
     for (const QuantizerCell& quantizer : experiment_.quantizers) {
       say(name + ", " + quantizer.label);
       run_quantizer(cell, checkpoint->model, tokenizer, quantizer, floating);
     }
+  }
+
+  // Where the first failure ends the run, it should not have to wait for the float model.
+  void check_calibrations(ModelHandle& model, TokenizerChoice& tokenizer) {
+    for (const QuantizerCell& cell : experiment_.quantizers) {
+      if (options_.fail_fast && cell.calibration) {
+        calibration_rows(*cell.calibration, model, tokenizer);
+      }
+    }
+  }
+
+  CalibrationRows calibration_rows(const Calibration& calibration, ModelHandle& model,
+                                   TokenizerChoice& tokenizer) {
+    return corpora_.calibration_rows(calibration, tokenizer,
+                                     static_cast<uint64_t>(model.info().max_positions));
   }
 
   TokenizerChoice choose_tokenizer(const CheckpointFolder& folder) const {
@@ -205,8 +227,7 @@ class Runner {
     QuantizeOptions options;
     CalibrationRows rows;
     if (cell.calibration) {
-      rows = corpora_.calibration_rows(*cell.calibration, tokenizer,
-                                       static_cast<uint64_t>(model.info().max_positions));
+      rows = calibration_rows(*cell.calibration, model, tokenizer);
       options.calibration = &rows;
       options.judge = judge();
     }
@@ -251,9 +272,7 @@ class Runner {
       try {
         measure_one(metric, model, tokenizer, extra, record, out);
       } catch (const Error& error) {
-        if (error.code() == QUENCH_CANCELLED || options_.fail_fast) {
-          throw;
-        }
+        throw_if_final(error);
         record.error = error.what();
         out.push_back(add(record));
       }
@@ -320,6 +339,7 @@ class Runner {
   Corpora corpora_;
   std::optional<QuantizerHandle> judge_;
   bool judge_searched_ = false;
+  bool lost_record_ = false;  // on_record threw
   std::string commit_;
   std::string family_;
   std::vector<Record> records_;

@@ -34,6 +34,11 @@ Record quantization_error(const Record& floating, const Record& quantized) {
   }
   const double f = floating.value.get<double>();
   const double q = quantized.value.get<double>();
+  if (f == 0) {
+    out.value = nullptr;
+    out.error = "quantization_error: the float loss is 0, so that no ratio to it exists";
+    return out;
+  }
   out.value = q / f - 1;
   out.details = {{"metric", quantized.metric}, {"float", f}, {"quantized", q}, {"delta", q - f}};
   const size_t n = floating.items.size();

@@ -1,0 +1,95 @@
+#include "core/run/check_experiment.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/plugin/corpus_handle.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/metric_handle.hpp"
+#include "core/plugin/quantizer_handle.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Checks {
+ public:
+  // Runs `body`; what it finds wrong with what the user wrote is kept, anything else passes on.
+  template <typename Body>
+  void attempt(const std::string& where, Body body) {
+    if (HostServices::instance().cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_INVALID_ARGUMENT && error.code() != QUENCH_NOT_FOUND) {
+        throw;
+      }
+      const std::string message = where.empty() ? error.what() : where + ": " + error.what();
+      if (std::find(messages_.begin(), messages_.end(), message) == messages_.end()) {
+        messages_.push_back(message);
+      }
+    }
+  }
+
+  void throw_if_any() const {
+    if (!messages_.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages_, "\n"));
+    }
+  }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
+  const QuantizerHandle quantizer(catalog, *cell.plugin, cell.parameters);
+  if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
+    fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
+         cell.plugin->id);
+  }
+}
+
+void check_file(const char* what, const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    fail(QUENCH_NOT_FOUND, "{} {} is not there", what, printable(path, 4096));
+  }
+}
+
+}  // namespace
+
+void check_experiment(Catalog& catalog, const Experiment& experiment) {
+  Checks checks;
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    if (cell.location.rfind("hf://", 0) != 0) {
+      checks.attempt("", [&] { check_file("checkpoint", cell.location); });
+    }
+  }
+  if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes") {
+    checks.attempt("", [&] { check_file("tokenizer", experiment.tokenizer); });
+  }
+  const auto check_corpus = [&](const CorpusUse& use) {
+    const CorpusHandle corpus(catalog, *use.plugin, use.parameters);
+  };
+  for (const MetricCell& cell : experiment.metrics) {
+    for (const auto& [parameter, use] : cell.corpora) {
+      checks.attempt(cell.where, [&] { check_corpus(use); });
+    }
+    checks.attempt(cell.where,
+                   [&] { const MetricHandle metric(catalog, *cell.plugin, cell.parameters); });
+  }
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    if (cell.calibration) {
+      checks.attempt(cell.where, [&] { check_corpus(cell.calibration->corpus); });
+    }
+    checks.attempt(cell.where, [&] { check_quantizer(catalog, cell); });
+  }
+  checks.throw_if_any();
+}
+
+}  // namespace quench
