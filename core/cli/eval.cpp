@@ -105,7 +105,10 @@ void add_eval(CLI::App& app, Context& context, Action& action) {
   command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
   command->add_option("--device", options->device, "cpu or cuda:N");
   command->add_option("--seed", options->seed, "Seed of everything random")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) {
+        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+        return digits && text.size() <= 19 ? "" : "got " + text + ", wanted a whole number from 0";
+      });
   command->add_flag("--json", options->json, "Print records as JSON");
   add_plugin_options(*command, context);
   add_thread_option(*command, context);

@@ -114,7 +114,7 @@ class TreeBuilder : public YAML::EventHandler {
       refuse(mark, fmt::format("the tag {} is not supported here", printable(tag)));
     }
     if (!stack_.empty() && stack_.back().node.is_mapping() && !stack_.back().has_key) {
-      refuse(mark, "a key must be a word or a number");
+      refuse(mark, "a key must be a word or a number (or a bracket is not closed)");
     }
     if (stack_.size() >= kYamlMaxDepth) {
       refuse(mark, fmt::format("nested deeper than {} levels", kYamlMaxDepth));
@@ -151,7 +151,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void take_key(Open& parent, const YamlNode& node) const {
     if (!node.is_scalar()) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: a key must be a word or a number", node.place.text());
+      fail(QUENCH_INVALID_ARGUMENT,
+           "{}: a key must be a word or a number (or a bracket is not closed)", node.place.text());
     }
     if (node.scalar == "<<" && !node.quoted) {
       fail(QUENCH_INVALID_ARGUMENT, "{}: merge keys (<<) are not supported here",

@@ -161,10 +161,11 @@ class ManifestResolver {
         names.push_back(known);
       }
       const std::string near = nearest(name, names);
-      problems_.add(place,
-                    fmt::format("no corpus \"{}\" in `corpora`; {}", printable(name),
-                                near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                             : fmt::format("did you mean \"{}\"?", near)));
+      problems_.add(
+          place, fmt::format("no corpus \"{}\" in `corpora`; {}", printable(name),
+                             names.empty()  ? std::string("there are none")
+                             : near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                                            : fmt::format("did you mean \"{}\"?", near)));
     }
     return nullptr;
   }
@@ -242,8 +243,9 @@ class ManifestResolver {
     problems_.add(
         item.calibration_place,
         fmt::format("no calibration \"{}\" in `calibration`; {}", printable(item.calibration),
-                    near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                 : fmt::format("did you mean \"{}\"?", near)));
+                    names.empty()  ? std::string("there are none")
+                    : near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                                   : fmt::format("did you mean \"{}\"?", near)));
   }
 
   // The user's label, with what tells the points of a grid apart, or one from the parameters.

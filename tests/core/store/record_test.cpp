@@ -81,3 +81,10 @@ TEST_CASE("record: the JSON form has every field, and no items", "[core][store]"
   record.error = "broken";
   CHECK(quench::to_json(record).at("error") == "broken");
 }
+
+TEST_CASE("quantization error: of a float loss of 0 is an error, not an infinity",
+          "[core][store]") {
+  const Record error = quantization_error(loss(0, {}), loss(2, {}));
+  CHECK(error.value.is_null());
+  CHECK(error.error == "quantization_error: the float loss is 0, so that no ratio to it exists");
+}

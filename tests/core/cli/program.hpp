@@ -1,0 +1,48 @@
+// The program as a child process, in a folder with a small checkpoint of the template family.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary.hpp"
+
+namespace quench::test {
+
+struct Outcome {
+  int code = -1;  // exit code, or 128 + signal
+  std::string out;
+  std::string err;
+};
+
+// A working folder: `tiny` is a checkpoint (256 ids, width 32, 2 blocks, byte tokenizer), `t.txt` a
+// text of 1000 bytes. The program sees the plugins of the build and of the SDK's template.
+class Workplace {
+ public:
+  Workplace();
+
+  using Arguments = std::vector<std::string>;
+  Outcome run(const Arguments& arguments, const std::string& redirection = "") const;
+  // Starts without waiting; output goes to the files `out` and `err` of the folder.
+  pid_t start(const Arguments& arguments, const std::string& redirection = "") const;
+  Outcome wait(pid_t process) const;
+  // Until stderr holds something, at most 60 s; false when that never happened.
+  bool wait_for_work() const;
+
+  const TemporaryDir& folder() const { return folder_; }
+  // A text that takes the template model minutes.
+  void write_long_text() const;
+
+ private:
+  TemporaryDir folder_;
+};
+
+// For the tests that run methods on libtorch: says so loudly where those plugins are not built.
+bool has_plugin(const std::string& kind_and_id);
+
+// The program's environment: nothing of the caller's beyond PATH.
+std::vector<std::string> program_environment();
+std::string program_path();
+
+}  // namespace quench::test

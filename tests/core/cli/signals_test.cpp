@@ -1,0 +1,59 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+
+#include "tests/core/cli/program.hpp"
+
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+// Starts work that takes minutes, sends `number` half a second into it, and sees it stop. The bound
+// is generous: one second is promised on a machine that is not busy with other things.
+Outcome stopped_by(const Workplace& here, const Workplace::Arguments& arguments, int number) {
+  here.write_long_text();
+  const pid_t process = here.start(arguments);
+  CHECK(here.wait_for_work());
+  ::usleep(500'000);
+  const auto sent = std::chrono::steady_clock::now();
+  ::kill(process, number);
+  const Outcome got = here.wait(process);
+  CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(5));
+  return got;
+}
+
+const Workplace::Arguments kLongEval = {"eval", "tiny", "--metric",
+                                        "validation_loss:text=long.txt,block=1024"};
+
+}  // namespace
+
+TEST_CASE("signals: each has its exit code, and eval prints nothing half", "[cli]") {
+  const std::pair<int, int> cases[] = {{SIGINT, 130}, {SIGTERM, 75}, {SIGUSR1, 75}, {SIGHUP, 75}};
+  for (const auto& [number, code] : cases) {
+    CAPTURE(number);
+    const Workplace here;
+    const Outcome got = stopped_by(here, kLongEval, number);
+    CHECK(got.code == code);
+    CHECK(got.out.empty());
+    CHECK(got.err == "tiny\nstopped on request\n");
+  }
+}
+
+TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny}\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: short, block: 16}\n"
+                      "  - template_metric: {corpus: long, length: 4096}\n"
+                      "corpora:\n"
+                      "  short: {text: {path: t.txt}}\n"
+                      "  long: {text: {path: long.txt, split: line}}\n");
+  const Outcome got = stopped_by(here, {"run", "m.yaml"}, SIGTERM);
+  CHECK(got.code == 75);
+  CHECK(got.out.empty());
+  CHECK_THAT(got.err, Catch::Contains("stopped on request; 1 finished records are in runs/m/"));
+}
