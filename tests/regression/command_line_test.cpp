@@ -135,19 +135,19 @@ TEST_CASE("exit code: 2 where the command line is at fault", "[regression]") {
   CHECK(finished.err.find(message) != std::string::npos);
 }
 
-TEST_CASE("exit code: 1 where a file is missing", "[regression]") {
+TEST_CASE("exit code: 2 where the command line names a file that is not there", "[regression]") {
   const SmallCase small;
   SECTION("the model") {
     const Finished finished =
         run_quench({"eval", "/nowhere/model", "--metric", small.metric(), "--json"});
-    CHECK(finished.code == 1);
+    CHECK(finished.code == 2);
     CHECK(finished.out.empty());
-    CHECK(finished.err.find("/nowhere/model: no such") != std::string::npos);
+    CHECK(finished.err.find("/nowhere/model is not there") != std::string::npos);
   }
   SECTION("the text") {
     const Finished finished =
         run_quench(small.eval({"--metric", "validation_loss:text=/nowhere/text.txt", "--json"}));
-    CHECK(finished.code == 1);
+    CHECK(finished.code == 2);
     CHECK(finished.out.empty());
     CHECK(finished.err.find("/nowhere/text.txt: cannot be read") != std::string::npos);
   }
@@ -166,11 +166,11 @@ TEST_CASE("exit code: 1 where a file is missing", "[regression]") {
   }
 }
 
-TEST_CASE("exit code: 1 where a quantizer gets no data that it needs", "[regression]") {
+TEST_CASE("exit code: 2 where a quantizer gets no data that it needs", "[regression]") {
   const SmallCase small;
   const Finished finished =
       run_quench(small.eval({"--metric", small.metric(), "--quantizer", "gptq", "--json"}));
-  CHECK(finished.code == 1);
+  CHECK(finished.code == 2);
   CHECK(finished.out.empty());
   CHECK(finished.err.find("gptq: needs calibration data") != std::string::npos);
 }

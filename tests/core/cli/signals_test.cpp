@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 
 #include "tests/core/cli/program.hpp"
 
@@ -11,12 +12,31 @@ using quench::test::Workplace;
 
 namespace {
 
-// Starts work that takes minutes, sends `number` half a second into it, and sees it stop. The bound
-// is generous: one second is promised on a machine that is not busy with other things.
-Outcome stopped_by(const Workplace& here, const Workplace::Arguments& arguments, int number) {
+// Is there a finished record in runs/m? Waits up to 20 s for it.
+bool wait_for_record(const Workplace& here) {
+  namespace fs = std::filesystem;
+  for (int i = 0; i < 200; ++i) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(here.folder() / "runs/m", error)) {
+      if (entry.path().extension() == ".jsonl" && fs::file_size(entry.path(), error) > 0) {
+        return true;
+      }
+    }
+    ::usleep(100'000);
+  }
+  return false;
+}
+
+// Starts work that takes minutes, sends `number` half a second into it (or when a record is there),
+// and sees it stop. The bound is generous: one second is promised on a machine that is not busy.
+Outcome stopped_by(const Workplace& here, const Workplace::Arguments& arguments, int number,
+                   bool after_record = false) {
   here.write_long_text();
   const pid_t process = here.start(arguments);
   CHECK(here.wait_for_work());
+  if (after_record) {
+    CHECK(wait_for_record(here));
+  }
   ::usleep(500'000);
   const auto sent = std::chrono::steady_clock::now();
   ::kill(process, number);
@@ -52,7 +72,7 @@ TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
                       "corpora:\n"
                       "  short: {text: {path: t.txt}}\n"
                       "  long: {text: {path: long.txt, split: line}}\n");
-  const Outcome got = stopped_by(here, {"run", "m.yaml"}, SIGTERM);
+  const Outcome got = stopped_by(here, {"run", "m.yaml"}, SIGTERM, true);
   CHECK(got.code == 75);
   CHECK(got.out.empty());
   CHECK_THAT(got.err, Catch::Contains("stopped on request; 1 finished records are in runs/m/"));

@@ -98,8 +98,9 @@ TEST_CASE("calibration: without packing a document is a row", "[core][run]") {
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 3)) == "abc|ef|ghi|");  // model's positions
   asked.length = 2;
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 9)) == "ab|ef|gh|");
-  asked.length = 8;  // more than the model has
-  CHECK(rows_of(corpora.calibration_rows(asked, bytes, 3)) == "abc|ef|ghi|");
+  asked.length = 8;
+  CHECK(message_of([&] { corpora.calibration_rows(asked, bytes, 3); }) ==
+        "calibration small: length = 8, more than the 3 positions of the model");
   asked.documents = 2;
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 9)) == "abcd|ef|");
   asked.documents = 4;
