@@ -46,7 +46,7 @@ struct MetricCell {
   nlohmann::json parameters;
   std::string label;
   std::vector<std::pair<std::string, CorpusUse>> corpora;  // parameter name, corpus
-  std::string where;  // as in QuantizerCell
+  std::string where;                                       // as in QuantizerCell
 };
 
 struct CheckpointCell {
