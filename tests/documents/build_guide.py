@@ -49,8 +49,6 @@ def main():
         run("cmake", "--build", folder / "build")
         run(program, "plugins", "check", folder / "build/quantizers/my_rounding.so")
         model, text = source / "build/quickstart/step80", source / "build/quickstart/validation.txt"
-        if not model.is_dir():
-            run(build / "bin/quickstart_trajectory", source / "build/quickstart")
         run(program, "eval", model, "--plugin-path", folder / "build", "--quantizer", "my_rounding:bits=3",
             "--metric", f"validation_loss:text={text},block=128")
 

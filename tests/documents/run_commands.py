@@ -7,7 +7,7 @@ Text must be equal. Numbers may differ from the page's by what another instructi
 GPTQ's choices are both discontinuous enough that a last bit decides. Losses (five decimals) move in the second decimal,
 quantization errors by a third of themselves. A line `...` stands for any lines.
 `./dev test` is what runs this script, so it is not run again; `./dev run` is run as the program that it starts, with
-results in a temporary folder.
+results in a temporary folder, on checkpoints that are there already.
 """
 import re
 import shlex
@@ -78,8 +78,6 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as out:
             if words[:2] == ["./dev", "run"]:
-                if not (source / "build/quickstart").is_dir():
-                    subprocess.run([build / "bin/quickstart_trajectory", source / "build/quickstart"], check=True)
                 words = [str(program), "run", *words[2:], "--out", out]
             elif words[0] == "build/release/bin/quench":
                 words[0] = str(program)
