@@ -35,6 +35,7 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
     out.tokenizer = (std::filesystem::path(out.tokenizer) / "tokenizer.json").string();
   }
   out.checkpoints.push_back(single_checkpoint(options.model));
+  out.weights = weights_as_they_are(out.checkpoints);
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;
   if (!options.calibration.empty()) {

@@ -206,6 +206,14 @@ std::vector<CheckpointCell> find_checkpoints(const ManifestCheckpoints& spec,
   return cells;
 }
 
+std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints) {
+  std::vector<WeightsCell> out(checkpoints.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].checkpoint = i;
+  }
+  return out;
+}
+
 CheckpointCell single_checkpoint(const std::string& model) {
   CheckpointCell cell;
   cell.model = model;

@@ -44,6 +44,9 @@ std::vector<CheckpointCell> find_checkpoints(const ManifestCheckpoints& spec,
                                              const std::filesystem::path& relative_to,
                                              const HubEnvironment& hub, Problems& problems);
 
+// Each checkpoint as a set of weights of its own.
+std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints);
+
 // A single checkpoint as given on the command line: a folder, a file, or hf://org/name[@revision].
 CheckpointCell single_checkpoint(const std::string& model);
 

@@ -1,6 +1,6 @@
 // What is to be run, with every name looked up and every parameter complete: the grid of
-// checkpoints × quantizers × metrics. Both `quench run` and `quench eval` come down to one of
-// these.
+// checkpoints × averaging × quantizers × metrics. Both `quench run` and `quench eval` come down to
+// these; a manifest with a `sweep` is one of them per point.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,23 @@ struct Calibration {
   Packing packing = Packing::kNone;
 };
 
+// Repetitions of one quantizer on one set of weights. Draw r is calibrated on the r-th disjoint
+// slice of its corpus (draw 0 is what a single run uses); jitter j >= 1 permutes the rows of draw 0
+// and shows the chaos of rounding. In all draws + jitter quantizations.
+struct Replicates {
+  uint32_t draws = 1;
+  uint32_t jitter = 0;
+  // Checkpoints (indices) where they are made; elsewhere there is draw 0 alone. Empty: everywhere.
+  std::vector<size_t> at;
+};
+
 struct QuantizerCell {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
   std::string label;
   std::optional<Calibration> calibration;
   std::string where;  // "file:line:column" in a manifest, else empty; for messages
+  Replicates replicates;
 };
 
 struct MetricCell {
@@ -49,12 +60,37 @@ struct MetricCell {
   std::string where;                                       // as in QuantizerCell
 };
 
+// A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.
+struct Branch {
+  std::string name;    // "" for the only branch of a manifest without `branches`
+  std::string parent;  // name, or empty: a root
+  std::string mark;    // how figures draw its checkpoints ("star"), or empty
+};
+
 struct CheckpointCell {
   std::string model;     // as the user wrote it: folder or hf://org/name
   std::string revision;  // empty where there is none
   std::string location;  // folder, file, or hf://org/name@revision: what is opened
+  std::string branch;    // name of a Branch
+  // With the branch's offset added; empty where nothing tells them: then the order of the list.
   std::optional<int64_t> step;
   std::optional<int64_t> tokens;
+  std::optional<double> learning_rate;  // at this step, from the branch's `lr`
+  std::string phase;                    // of the schedule ("warmup", "constant", "decay"), or empty
+};
+
+struct AveragingCell {
+  const PluginDescription* plugin = nullptr;
+  nlohmann::json parameters;
+  std::string label;
+  std::string where;  // as in QuantizerCell
+};
+
+// One set of weights to be quantized and measured: a checkpoint, or an average of some.
+struct WeightsCell {
+  size_t checkpoint = 0;            // whose place on the axes it has: an average's last member
+  std::optional<size_t> averaging;  // index; empty: the checkpoint itself
+  std::vector<size_t> members;      // checkpoints, ascending within a branch; empty without
 };
 
 struct Experiment {
@@ -63,9 +99,15 @@ struct Experiment {
   quench_dtype dtype{};
   quench_device device{};
   std::string tokenizer;  // path, "bytes", or empty: the checkpoint's own
-  std::vector<CheckpointCell> checkpoints;
+  std::vector<Branch> branches;
+  std::vector<CheckpointCell> checkpoints;  // branch by branch, each in its order
+  std::vector<AveragingCell> averagings;
+  std::vector<WeightsCell> weights;  // the rows of the grid, in the order in which they run
   std::vector<QuantizerCell> quantizers;
   std::vector<MetricCell> metrics;
+  // Of a sweep: which point this is, and what it sets ({"dotted.path": value}); else 0 and null.
+  size_t job = 0;
+  nlohmann::json point;
 };
 
 // "float32" (or fp32, ...) and "cpu", "cuda:0". Throw Error(INVALID_ARGUMENT).

@@ -132,8 +132,8 @@ InlineItem resolve_inline(const std::string& kind, const std::string& text, Cata
 
 QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog) {
   InlineItem item = resolve_inline("quantizer", inline_form, catalog);
-  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), std::nullopt,
-          ""};
+  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), std::nullopt, "",
+          {}};
 }
 
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {

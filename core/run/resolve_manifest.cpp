@@ -51,6 +51,8 @@ class ManifestResolver {
     attempt(manifest_.device_place, [&] { out.device = parse_device(manifest_.device); });
     resolve_tokenizer(out);
     out.checkpoints = find_checkpoints(manifest_.checkpoints, folder_, hub_, problems_);
+    out.branches.push_back({});
+    out.weights = weights_as_they_are(out.checkpoints);
     resolve_corpora();
     resolve_calibrations();
     for (const ManifestItem& item : manifest_.quantizers) {
@@ -293,7 +295,7 @@ class ManifestResolver {
           const std::string label = label_of(item, *plugin, *parameters);
           claim_label(label, item.place);
           out.quantizers.push_back(
-              {plugin, std::move(*parameters), label, calibration, item.place.text()});
+              {plugin, std::move(*parameters), label, calibration, item.place.text(), {}});
         }
       }
     });

@@ -5,14 +5,34 @@
 namespace quench {
 
 nlohmann::json to_json(const Record& record) {
-  nlohmann::json out = {{"schema", kRecordSchema},       {"checkpoint", record.checkpoint},
-                        {"quantizer", record.quantizer}, {"metric", record.metric},
-                        {"value", record.value},         {"unit", record.unit},
-                        {"direction", record.direction}, {"stderr", record.standard_error},
-                        {"details", record.details},     {"error", nullptr},
-                        {"seconds", record.seconds},     {"environment", record.environment}};
+  nlohmann::json out = {{"schema", kRecordSchema},
+                        {"key", record.key},
+                        {"parts", record.parts},
+                        {"index", record.index},
+                        {"count", record.count},
+                        {"checkpoint", record.checkpoint},
+                        {"averaging", record.averaging},
+                        {"quantizer", record.quantizer},
+                        {"draw", record.draw},
+                        {"jitter", record.jitter},
+                        {"metric", record.metric},
+                        {"label", record.label},
+                        {"value", record.value},
+                        {"unit", record.unit},
+                        {"direction", record.direction},
+                        {"stderr", record.standard_error},
+                        {"details", record.details},
+                        {"items", record.items},
+                        {"error", nullptr},
+                        {"seconds", record.seconds},
+                        {"job", record.job},
+                        {"environment", record.environment},
+                        {"cached", nullptr}};
   if (!record.error.empty()) {
     out["error"] = record.error;
+  }
+  if (!record.cached.empty()) {
+    out["cached"] = record.cached;
   }
   return out;
 }

@@ -8,23 +8,40 @@
 
 namespace quench {
 
-inline constexpr int kRecordSchema = 1;
+inline constexpr int kRecordSchema = 2;
 
 struct Record {
-  nlohmann::json checkpoint;  // {model, revision, commit, step, tokens}
-  nlohmann::json quantizer;   // null for the float model, else {id, params, label, version, ...}
-  std::string metric;         // metric id, or "<id>/<name>" for its further values
-  nlohmann::json value;       // number, or null for a failed cell
+  // What the value depends on: `key` is SHA-256 of `parts` as canonical JSON. A metric may give
+  // several values at once: they share a key, and this is value `index` of `count`.
+  std::string key;
+  nlohmann::json parts;
+  uint32_t index = 0;
+  uint32_t count = 1;
+
+  // {model, revision, commit, branch, parent, mark, step, tokens, lr, phase}
+  nlohmann::json checkpoint;
+  // null for a checkpoint as it is, else {id, params, label, version, sha256, members: [revision]}
+  nlohmann::json averaging;
+  // null for the float model, else {id, params, label, version, sha256, bits_per_weight,
+  // calibration: name or null}
+  nlohmann::json quantizer;
+  // Which slice of the calibration corpus, and which order of its rows (0: as they come). Both null
+  // for the float model and for methods without calibration.
+  nlohmann::json draw;
+  nlohmann::json jitter;
+  std::string metric;    // metric id, or "<id>/<name>" for its further values
+  std::string label;     // of the metric in the manifest: tells two corpora under one id apart
+  nlohmann::json value;  // number, or null for a failed cell
   std::string unit;
   int direction = 0;              // -1 lower is better, 1 higher, 0 neither
   nlohmann::json standard_error;  // number or null
   nlohmann::json details = nlohmann::json::object();
-  std::string error;  // of a failed cell, else empty
+  std::vector<double> items;  // one value per item (block, question) for paired comparison
+  std::string error;          // of a failed cell, else empty
   double seconds = 0;
-  nlohmann::json environment;  // {quench, dtype, device, seed, threads, ...}
-
-  // One value per item (block, question) for paired comparison; not part of the JSON form.
-  std::vector<double> items;
+  uint64_t job = 0;            // point of the sweep
+  nlohmann::json environment;  // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}
+  std::string cached;          // the run folder that computed it, where it came from the store
 };
 
 nlohmann::json to_json(const Record& record);

@@ -60,9 +60,11 @@ TEST_CASE("eval: the JSON has exactly the documented form", "[regression]") {
   const json& records = document.at("records");
   REQUIRE(records.size() == 3);
   for (const json& record : records) {
-    CHECK(keys_of(record) == Keys{"schema", "checkpoint", "quantizer", "metric", "value", "unit",
-                                  "direction", "stderr", "details", "error", "seconds",
-                                  "environment"});
+    CHECK(keys_of(record) == Keys{"schema",     "key",         "parts",     "index", "count",
+                                  "checkpoint", "averaging",   "quantizer", "draw",  "jitter",
+                                  "metric",     "label",       "value",     "unit",  "direction",
+                                  "stderr",     "details",     "items",     "error", "seconds",
+                                  "job",        "environment", "cached"});
     CHECK(record.at("value").is_number());
     CHECK(record.at("error").is_null());
     CHECK(record.at("environment").at("seed") == 7);
