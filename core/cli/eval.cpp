@@ -4,7 +4,7 @@
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
 #include "core/cli/table.hpp"
-#include "core/run/checkpoints.hpp"
+#include "core/run/open_checkpoint.hpp"
 #include "core/run/resolve_items.hpp"
 #include "core/run/runner.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -204,55 +203,6 @@ std::vector<CheckpointCell> find_checkpoints(const ManifestCheckpoints& spec,
     problems.add(spec.model_place, fmt::format("checkpoints: {}", error.what()));
   }
   return cells;
-}
-
-std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints) {
-  std::vector<WeightsCell> out(checkpoints.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i].checkpoint = i;
-  }
-  return out;
-}
-
-CheckpointCell single_checkpoint(const std::string& model) {
-  CheckpointCell cell;
-  cell.model = model;
-  cell.location = model;
-  if (is_hub(model)) {
-    const size_t at = model.rfind('@');
-    if (at != std::string::npos) {
-      cell.model = model.substr(0, at);
-      cell.revision = model.substr(at + 1);
-    }
-  }
-  const std::string last = cell.revision.empty()
-                               ? fs::path(model).lexically_normal().filename().string()
-                               : cell.revision;
-  if (const auto match = RevisionPattern("step{step}").match(last)) {
-    cell.step = match->step;
-  }
-  return cell;
-}
-
-OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
-                               const HubEnvironment& hub, quench_dtype dtype,
-                               quench_device device) {
-  std::string commit;
-  fs::path location = cell.location;
-  if (is_hub(cell.location)) {
-    const ResolvedModel resolved = resolve(cell.location, hub);
-    commit = resolved.commit;
-    location = resolved.folder;
-  }
-  CheckpointFolder folder = open_checkpoint_folder(location);
-  const AbiSource source(folder.source);
-  const std::string where = (folder.path / "config.json").string();
-  const PluginDescription& family = choose_family(catalog, folder.config_json, where);
-  ModelHandle model =
-      ModelHandle::open(catalog, family,
-                        {sizeof(quench_model_open_args), 0, source.get(), folder.config_json.data(),
-                         folder.config_json.size(), device, dtype});
-  return {std::move(folder), commit, std::move(model)};
 }
 
 }  // namespace quench

@@ -1,15 +1,12 @@
-// The checkpoints that a manifest names, and opening one of them.
+// The checkpoints that a manifest names.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/config/manifest.hpp"
 #include "core/config/problems.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/plugin/model_handle.hpp"
 #include "core/run/experiment.hpp"
 
 namespace quench {
@@ -43,21 +40,5 @@ class RevisionPattern {
 std::vector<CheckpointCell> find_checkpoints(const ManifestCheckpoints& spec,
                                              const std::filesystem::path& relative_to,
                                              const HubEnvironment& hub, Problems& problems);
-
-// Each checkpoint as a set of weights of its own.
-std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints);
-
-// A single checkpoint as given on the command line: a folder, a file, or hf://org/name[@revision].
-CheckpointCell single_checkpoint(const std::string& model);
-
-// An open checkpoint: its files and the model in memory.
-struct OpenCheckpoint {
-  CheckpointFolder folder;
-  std::string commit;  // of a hub checkpoint, else empty
-  ModelHandle model;
-};
-
-OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
-                               const HubEnvironment& hub, quench_dtype dtype, quench_device device);
 
 }  // namespace quench

@@ -7,6 +7,7 @@
 #include "core/hub/resolve.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/run/checkpoints.hpp"
+#include "core/run/open_checkpoint.hpp"
 #include "core/run/resolve_items.hpp"
 
 namespace quench {

@@ -1,4 +1,5 @@
 #include "core/run/checkpoints.hpp"
+#include "core/run/open_checkpoint.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/checkpoint/dtype.hpp"
-#include "core/run/checkpoints.hpp"
+#include "core/run/open_checkpoint.hpp"
 #include "tests/core/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

@@ -1,0 +1,75 @@
+#include "core/run/open_checkpoint.hpp"
+
+#include "core/checkpoint/abi_source.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/run/checkpoints.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_hub(const std::string& model) {
+  return model.rfind("hf://", 0) == 0;
+}
+
+}  // namespace
+
+CheckpointCell single_checkpoint(const std::string& model) {
+  CheckpointCell cell;
+  cell.model = model;
+  cell.location = model;
+  if (is_hub(model)) {
+    const size_t at = model.rfind('@');
+    if (at != std::string::npos) {
+      cell.model = model.substr(0, at);
+      cell.revision = model.substr(at + 1);
+    }
+  }
+  const std::string last = cell.revision.empty()
+                               ? fs::path(model).lexically_normal().filename().string()
+                               : cell.revision;
+  if (const auto match = RevisionPattern("step{step}").match(last)) {
+    cell.step = match->step;
+  }
+  return cell;
+}
+
+std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints) {
+  std::vector<WeightsCell> out(checkpoints.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].checkpoint = i;
+  }
+  return out;
+}
+
+LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub) {
+  if (!is_hub(cell.location)) {
+    return {cell.location, ""};
+  }
+  const ResolvedModel resolved = resolve(cell.location, hub);
+  return {resolved.folder, resolved.commit};
+}
+
+ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSource>& source,
+                       const std::string& config_json, const std::string& where, quench_dtype dtype,
+                       quench_device device) {
+  const AbiSource view(source);
+  const PluginDescription& family = choose_family(catalog, config_json, where);
+  return ModelHandle::open(catalog, family,
+                           {sizeof(quench_model_open_args), 0, view.get(), config_json.data(),
+                            config_json.size(), device, dtype});
+}
+
+OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
+                               const HubEnvironment& hub, quench_dtype dtype,
+                               quench_device device) {
+  const LocatedCheckpoint located = locate_checkpoint(cell, hub);
+  CheckpointFolder folder = open_checkpoint_folder(located.path);
+  ModelHandle model = open_model(catalog, folder.source, folder.config_json,
+                                 (folder.path / "config.json").string(), dtype, device);
+  return {std::move(folder), located.commit, std::move(model)};
+}
+
+}  // namespace quench
