@@ -86,7 +86,8 @@ json description_to_json(const PluginDescription& item) {
           {"summary", item.summary},
           {"reference", item.reference},
           {"example", item.example},
-          {"parameters", std::move(parameters)}};
+          {"parameters", std::move(parameters)},
+          {"presets", item.presets}};
 }
 
 PluginDescription description_from_json(const json& in) {
@@ -101,6 +102,7 @@ PluginDescription description_from_json(const json& in) {
     for (const json& parameter : in.at("parameters")) {
       item.parameters.push_back(parameter_from_json(parameter));
     }
+    item.presets = in.at("presets");
     return item;
   } catch (const json::exception& failure) {
     fail(QUENCH_DATA_LOSS, "description of a plugin: {}", printable(failure.what()));

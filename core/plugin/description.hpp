@@ -36,8 +36,9 @@ struct PluginDescription {
   std::string reference;  // "" where there is none
   std::string example;    // likewise
   std::vector<ParameterSchema> parameters;
-  std::filesystem::path library;  // canonical
-  std::string sha256;             // of the library's bytes when they were probed
+  nlohmann::json presets = nlohmann::json::object();  // name -> object of parameters
+  std::filesystem::path library;                      // canonical
+  std::string sha256;  // of the library's bytes when they were probed
   std::string module_id;
   std::string module_version;
   std::string build;

@@ -68,6 +68,38 @@ std::string parameter_fault(const ParameterSchema& parameter) {
   return "";
 }
 
+std::string preset_fault(const PluginDescription& item) {
+  if (!item.presets.is_object()) {
+    return "its presets are not an object";
+  }
+  const auto schema_of = [&](const std::string& name) {
+    return std::find_if(item.parameters.begin(), item.parameters.end(),
+                        [&](const ParameterSchema& schema) { return schema.name == name; });
+  };
+  const auto choice = schema_of("preset");
+  for (const auto& [name, values] : item.presets.items()) {
+    if (choice == item.parameters.end() ||
+        std::find(choice->choices.begin(), choice->choices.end(), name) == choice->choices.end()) {
+      return fmt::format("preset {}: is no choice of a parameter `preset`", printable(name));
+    }
+    if (!values.is_object()) {
+      return fmt::format("preset {}: is not an object", printable(name));
+    }
+    for (const auto& [key, value] : values.items()) {
+      const auto schema = schema_of(key);
+      if (schema == item.parameters.end() || key == "preset") {
+        return fmt::format("preset {}: {} is no parameter", printable(name), printable(key));
+      }
+      std::vector<ParameterProblem> problems;
+      check_parameter(*schema, value, problems);
+      if (!problems.empty()) {
+        return fmt::format("preset {}: {}", printable(name), problems[0].message);
+      }
+    }
+  }
+  return "";
+}
+
 std::string item_fault(const PluginDescription& item) {
   const auto& kinds = plugin_kinds();
   if (std::find(kinds.begin(), kinds.end(), item.kind) == kinds.end()) {
@@ -91,7 +123,7 @@ std::string item_fault(const PluginDescription& item) {
       return fmt::format("parameter {}: {}", printable(parameter.name), fault);
     }
   }
-  return "";
+  return preset_fault(item);
 }
 
 }  // namespace

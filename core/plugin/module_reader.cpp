@@ -82,7 +82,7 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
   if (in == nullptr) {
     fail(QUENCH_FAILED_PRECONDITION, "{} is NULL", what);
   }
-  check_size(in->struct_size, sizeof(quench_item), what);
+  check_size(in->struct_size, offsetof(quench_item, presets_json), what);
   if (in->flags != 0) {
     fail(QUENCH_FAILED_PRECONDITION, "{} has flags {:#x}, of which this host knows none", what,
          in->flags);
@@ -111,6 +111,14 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
     }
     out.parameters.push_back(read_parameter(parameter, where));
     at += parameter.struct_size;
+  }
+  if (in->struct_size >= sizeof(quench_item) && in->presets_json != nullptr) {
+    const std::string text = copy_text(in->presets_json, kMaxLongText, named + ": its presets");
+    try {
+      out.presets = parse_json(text, named + ": its presets");
+    } catch (const Error& failure) {
+      fail(QUENCH_FAILED_PRECONDITION, "{}", failure.what());
+    }
   }
   if (const std::string fault = table_fault(out.kind, in->table); !fault.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: {}", named, fault);

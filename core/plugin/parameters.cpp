@@ -163,6 +163,18 @@ std::string range_text(const ParameterSchema& schema) {
                  : "";
 }
 
+std::optional<json> default_under(const PluginDescription& description, const json& parameters,
+                                  const ParameterSchema& schema) {
+  const auto name = parameters.find("preset");
+  if (parameters.is_object() && name != parameters.end() && name->is_string()) {
+    const auto preset = description.presets.find(name->get_ref<const std::string&>());
+    if (preset != description.presets.end() && preset->contains(schema.name)) {
+      return preset->at(schema.name);
+    }
+  }
+  return schema.default_value;
+}
+
 json check_parameter(const ParameterSchema& schema, const json& value,
                      std::vector<ParameterProblem>& problems) {
   if (value.is_null() && schema.default_value && schema.default_value->is_null()) {
@@ -199,8 +211,8 @@ json complete_parameters(const PluginDescription& description, const json& given
       if (problems.size() == before) {
         complete[schema.name] = std::move(value);
       }
-    } else if (schema.default_value) {
-      complete[schema.name] = check_parameter(schema, *schema.default_value, problems);
+    } else if (const std::optional<json> value = default_under(description, given, schema)) {
+      complete[schema.name] = check_parameter(schema, *value, problems);
     } else {
       problems.push_back({schema.name, fmt::format("{}: required and not given: {}", schema.name,
                                                    schema.meaning)});

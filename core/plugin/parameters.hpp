@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,11 +18,18 @@ struct ParameterProblem {
 };
 
 // Checks `given` (an object) against the schema and fills in defaults. Problems are appended, all
-// of them, not thrown. The result has every parameter of the schema whose value is sound, numbers
-// as doubles and integers as integers, so that equal settings give equal JSON.
+// of them, not thrown. Where the parameter `preset` names one of the plugin's presets, that one's
+// values stand in for the defaults. The result has every parameter of the schema whose value is
+// sound, numbers as doubles and integers as integers, so that equal settings give equal JSON.
 nlohmann::json complete_parameters(const PluginDescription& description,
                                    const nlohmann::json& given,
                                    std::vector<ParameterProblem>& problems);
+
+// The value that a parameter has when it is not given: the preset's where `parameters` (given or
+// complete) picks one that sets it, else the schema's default, which may be none.
+std::optional<nlohmann::json> default_under(const PluginDescription& description,
+                                            const nlohmann::json& parameters,
+                                            const ParameterSchema& schema);
 
 // One value against one parameter: appends at most a few problems, returns the value as it will
 // reach the plugin (null when there is a problem).

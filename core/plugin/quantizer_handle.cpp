@@ -47,6 +47,16 @@ const void* QuantizerHandle::extension(const char* id) const {
   return table_->extension == nullptr ? nullptr : table_->extension(quantizer_, id);
 }
 
+bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
+  if (table_ != other.table_) {
+    return false;
+  }
+  const auto* shared =
+      static_cast<const quench_quantizer_shared_state*>(extension(QUENCH_QUANTIZER_SHARED_STATE));
+  return shared != nullptr && shared->struct_size >= sizeof(quench_quantizer_shared_state) &&
+         shared->accepts != nullptr && shared->accepts(quantizer_, other.quantizer_) == 1;
+}
+
 QuantizerHandle::Group::Group(const std::string& label, const quench_quantizer_table* table,
                               quench_quantizer* quantizer, quench_quantizer_state* state)
     : label_(label), table_(table), quantizer_(quantizer), state_(state) {}
@@ -70,6 +80,10 @@ void QuantizerHandle::Group::observe(const quench_observe_args& args) {
 
 void QuantizerHandle::Group::quantize(const quench_quantize_args& args) {
   table_call(label_, "quantize", table_->quantize, quantizer_, state_, &args);
+}
+
+void QuantizerHandle::Group::quantize_as(QuantizerHandle& other, const quench_quantize_args& args) {
+  table_call(other.label_, "quantize", table_->quantize, other.quantizer_, state_, &args);
 }
 
 const quench_quantizer_gram& QuantizerHandle::Group::require_gram() const {

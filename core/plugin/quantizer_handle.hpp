@@ -35,6 +35,8 @@ class QuantizerHandle {
 
     void observe(const quench_observe_args& args);
     void quantize(const quench_quantize_args& args);
+    // Quantizes with another instance's settings; `other` must accept states of this one's.
+    void quantize_as(QuantizerHandle& other, const quench_quantize_args& args);
 
     // Extension quench.quantizer.gram/1; without it the calls below throw UNSUPPORTED.
     bool has_gram() const { return gram_ != nullptr; }
@@ -65,6 +67,10 @@ class QuantizerHandle {
   Group begin(const quench_group_args& args);
 
   const void* extension(const char* id) const;
+
+  // Extension quench.quantizer.shared_state/1: whether groups that `other`, of the same plugin, has
+  // begun serve this one too. False without it.
+  bool accepts_groups_of(const QuantizerHandle& other) const;
 
  private:
   std::string id_;

@@ -80,6 +80,15 @@ std::vector<const PluginDescription*> require_items(const Catalog& catalog, cons
        printable(id), near.empty() ? "" : "; did you mean " + near + "?", printable(id));
 }
 
+// {"damp": 0.05} as "damp: 0.05".
+std::string preset_text(const json& values) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : values.items()) {
+    parts.push_back(name + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string show_item(const PluginDescription& item) {
   std::string text = fmt::format("{} {}\n{}\n\n", plugin_label(item), item.version, item.summary);
   if (!item.reference.empty()) {
@@ -91,6 +100,9 @@ std::string show_item(const PluginDescription& item) {
     std::vector<Row> rows = parameter_rows(item);
     rows.insert(rows.begin(), {"parameter", "type", "default", "range", "meaning"});
     text += "\n" + columns(rows);
+  }
+  for (const auto& [name, values] : item.presets.items()) {
+    text += fmt::format("\npreset {}\n  {}\n", name, preset_text(values));
   }
   if (!item.example.empty()) {
     text += fmt::format("\nexample\n  - {}: {}\n", item.id, item.example);
@@ -142,6 +154,9 @@ std::string markdown_item(const PluginDescription& item) {
           row[2] == "required" || row[2] == "not set" ? row[2] : "`" + cell(row[2]) + "`",
           cell(row[3]), cell(row[4]));
     }
+  }
+  for (const auto& [name, values] : item.presets.items()) {
+    text += fmt::format("\nPreset `{}`: {}.\n", name, preset_text(values));
   }
   if (!item.example.empty()) {
     text += fmt::format("\n```yaml\n- {}: {}\n```\n", item.id, item.example);

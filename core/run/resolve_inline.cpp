@@ -18,7 +18,8 @@ std::string cell_label(const PluginDescription& plugin, const nlohmann::json& pa
     if (value == parameters.end() || schema.type == QUENCH_PARAMETER_CORPUS) {
       continue;
     }
-    if (!schema.default_value || *value != *schema.default_value ||
+    const std::optional<nlohmann::json> usual = default_under(plugin, parameters, schema);
+    if (!usual || *value != *usual ||
         std::find(shown.begin(), shown.end(), schema.name) != shown.end()) {
       label += fmt::format(" {}={}", schema.name,
                            value->is_string() ? value->get<std::string>() : value->dump());

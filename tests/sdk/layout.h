@@ -7,6 +7,7 @@
 
 #include "quench/abi/draft/block.h"
 #include "quench/abi/draft/gradients.h"
+#include "quench/abi/draft/head.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
@@ -48,11 +49,12 @@ AT(quench_module, min_host_minor, 12);
 AT(quench_module, id, 16);
 AT(quench_module, init, 40);
 AT(quench_module, items, 64);
-SIZE(quench_item, 80);
+SIZE(quench_item, 88);
 AT(quench_item, kind, 8);
 AT(quench_item, id, 16);
 AT(quench_item, parameters, 64);
 AT(quench_item, table, 72);
+AT(quench_item, presets_json, 80);
 SIZE(quench_parameter, 56);
 AT(quench_parameter, type, 4);
 AT(quench_parameter, minimum, 24);
@@ -92,6 +94,8 @@ BEGINS_WITH_ITS_SIZE(quench_quantize_sink);
 BEGINS_WITH_ITS_SIZE(quench_quantize_args);
 BEGINS_WITH_ITS_SIZE(quench_quantizer_table);
 BEGINS_WITH_ITS_SIZE(quench_quantizer_gram);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_shared_state);
+BEGINS_WITH_ITS_SIZE(quench_model_head_rows);
 BEGINS_WITH_ITS_SIZE(quench_averaging_member);
 BEGINS_WITH_ITS_SIZE(quench_averaging_table);
 BEGINS_WITH_ITS_SIZE(quench_averaging_search);

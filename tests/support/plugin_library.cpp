@@ -107,10 +107,17 @@ const quench_item& plugin_item(const std::filesystem::path& library, const std::
 
 std::string complete_parameters(const quench_item& item, const nlohmann::json& given) {
   nlohmann::json complete = nlohmann::json::object();
+  nlohmann::json preset = nlohmann::json::object();
+  if (item.presets_json != nullptr && given.contains("preset")) {
+    preset = nlohmann::json::parse(item.presets_json)
+                 .value(given["preset"].get<std::string>(), nlohmann::json::object());
+  }
   for (uint32_t i = 0; i < item.parameter_count; ++i) {
     const quench_parameter& parameter = item.parameters[i];
     if (given.contains(parameter.name)) {
       complete[parameter.name] = given[parameter.name];
+    } else if (preset.contains(parameter.name)) {
+      complete[parameter.name] = preset[parameter.name];
     } else if (parameter.default_json != nullptr) {
       complete[parameter.name] = nlohmann::json::parse(parameter.default_json);
     } else {

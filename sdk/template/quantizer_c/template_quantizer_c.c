@@ -209,7 +209,8 @@ static const quench_item item = {sizeof(quench_item),
                                  "{bits: 4}",
                                  1,
                                  parameters,
-                                 &table};
+                                 &table,
+                                 NULL};
 static const quench_item* const items[] = {&item};
 
 static quench_status init(const quench_host* given, quench_error* error) {

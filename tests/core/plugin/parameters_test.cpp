@@ -54,6 +54,34 @@ TEST_CASE("parameters: defaults are filled in and numbers have one form", "[core
         R"("text":"c4"})");
 }
 
+TEST_CASE("parameters: a preset stands in for defaults, not for what is given", "[core][plugin]") {
+  quench::PluginDescription item = description();
+  item.parameters.push_back(
+      {"preset", QUENCH_PARAMETER_CHOICE, json("none"), 0, 0, {"none", "old"}, "a set"});
+  item.presets = {{"old", {{"damp", 0.05}, {"order", "diagonal"}}}};
+  CHECK(quench::find_fault({item}).empty());
+  const auto complete = [&](json given) {
+    given["text"] = "c4";
+    std::vector<ParameterProblem> problems;
+    json out = quench::complete_parameters(item, given, problems);
+    CHECK(problems.empty());
+    return out;
+  };
+  CHECK(complete({{"preset", "none"}})["damp"] == 0.01);
+  CHECK(complete({{"preset", "old"}})["damp"] == 0.05);
+  CHECK(complete({{"preset", "old"}})["order"] == "diagonal");
+  CHECK(complete({{"preset", "old"}})["bits"] == 4);
+  CHECK(complete({{"preset", "old"}, {"damp", 0.01}})["damp"] == 0.01);
+  CHECK(quench::description_from_json(quench::description_to_json(item)).presets == item.presets);
+
+  item.presets = {{"new", {{"damp", 0.05}}}};
+  CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset new: is no choice"));
+  item.presets = {{"old", {{"dump", 0.05}}}};
+  CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset old: dump is no parameter"));
+  item.presets = {{"old", {{"bits", 9}}}};
+  CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset old: bits = 9"));
+}
+
 TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
   CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits = 9, expected 2..8"});
   CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: wanted an integer, got 3.0"});

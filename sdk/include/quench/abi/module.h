@@ -37,6 +37,10 @@ typedef struct quench_item {
   uint32_t parameter_count;
   const quench_parameter* parameters; /* [parameter_count] */
   const void* table;                  /* quench_<kind>_table of kind/<kind>.h */
+  /* JSON text of named sets of parameters, {"study": {"damp": 0.01}}, or NULL. The choice parameter
+   * `preset` picks one by name; its values stand in for the defaults of what is not set, so the
+   * instance gets, and the records keep, the values themselves. */
+  const char* presets_json;
 } quench_item;
 
 typedef struct quench_module {

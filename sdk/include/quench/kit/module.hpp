@@ -20,6 +20,7 @@ struct About {
   const char* summary;
   const char* reference = nullptr;
   const char* example = nullptr;
+  const char* presets_json = nullptr;
 };
 
 // Makes the item of a plugin whose parameters are Params.
@@ -36,7 +37,8 @@ quench_item make_item(const char* kind, const About& about, const void* table) {
           about.example,
           static_cast<uint32_t>(schema.size()),
           schema.data(),
-          table};
+          table,
+          about.presets_json};
 }
 
 // The module of a plugin library; one per shared object.

@@ -59,7 +59,10 @@ class QuantizerGroup {
   virtual ~QuantizerGroup() = default;
   // Takes in rows of the group's input; called only when needs() asks for rows.
   virtual void observe(const quench_observe_args&) {}
-  virtual void quantize(const LinearToQuantize& linear, QuantizeSink& sink) = 0;
+  // Not called where the quantizer overrides its own `quantize`.
+  virtual void quantize(const LinearToQuantize&, QuantizeSink&) {
+    throw Error(QUENCH_INTERNAL, "this group cannot quantize");
+  }
 };
 
 class Quantizer {
@@ -69,6 +72,14 @@ class Quantizer {
   virtual uint32_t needs() const { return 0; }
   // `group` stays valid until the returned state is destroyed.
   virtual std::unique_ptr<QuantizerGroup> begin(const quench_group_args& group) = 0;
+  // Quantizes one linear on what `group` has observed. A class that accepts the groups of others
+  // overrides it, and reads its parameters from itself, not from the group.
+  virtual void quantize(QuantizerGroup& group, const LinearToQuantize& linear, QuantizeSink& sink) {
+    group.quantize(linear, sink);
+  }
+  // Whether groups that `other`, an instance of the same class, has begun serve this one too
+  // (quench.quantizer.shared_state/1).
+  virtual bool accepts_groups_of(const Quantizer&) const { return false; }
   virtual const void* extension(const char*) const { return nullptr; }
 };
 
@@ -114,21 +125,34 @@ inline quench_status observe_group(quench_quantizer*, quench_quantizer_state* st
                                    const quench_observe_args* args, quench_error* error) noexcept {
   return guard(error, [&] { self(state).group->observe(*args); });
 }
-inline quench_status quantize_linear(quench_quantizer*, quench_quantizer_state* state,
+inline quench_status quantize_linear(quench_quantizer* quantizer, quench_quantizer_state* state,
                                      const quench_quantize_args* args,
                                      quench_error* error) noexcept {
   return guard(error, [&] {
     const QuantizerState& own = self(state);
     expects(args->linear < own.info->linear_count, "linear: no such index in this group");
     QuantizeSink sink(args->sink);
-    own.group->quantize(
+    self(quantizer).quantize(
+        *own.group,
         {own.info->linears[args->linear], *args->weight, *args->dequantized, args->stream}, sink);
   });
 }
 inline void end_group(quench_quantizer*, quench_quantizer_state* state) noexcept {
   delete &self(state);
 }
+inline int32_t accepts_states_of(const quench_quantizer* quantizer,
+                                 const quench_quantizer* other) noexcept {
+  return reinterpret_cast<const Quantizer*>(quantizer)->accepts_groups_of(
+             *reinterpret_cast<const Quantizer*>(other))
+             ? 1
+             : 0;
+}
 inline const void* quantizer_extension(const quench_quantizer* quantizer, const char* id) noexcept {
+  static constexpr quench_quantizer_shared_state kSharedState = {
+      sizeof(quench_quantizer_shared_state), accepts_states_of};
+  if (std::strcmp(id, QUENCH_QUANTIZER_SHARED_STATE) == 0) {
+    return &kSharedState;
+  }
   return reinterpret_cast<const Quantizer*>(quantizer)->extension(id);
 }
 

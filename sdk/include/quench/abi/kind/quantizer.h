@@ -35,6 +35,17 @@ typedef struct quench_quantizer_state quench_quantizer_state; /* one input group
 #define QUENCH_NEEDS_GRADIENTS (1u << 4)    /* draft/gradients.h */
 #define QUENCH_NEEDS_BLOCK_REPLAY (1u << 5) /* draft/block.h */
 #define QUENCH_MAKES_LINEAR_OP (1u << 6)    /* its result is an op, not a weight */
+/* Rows from another state of the model than the host's habit (all that was quantized before is
+ * quantized). At most one of SEQUENTIAL, BLOCK_ROWS, FLOAT_ROWS. */
+#define QUENCH_NEEDS_BLOCK_ROWS (1u << 7) /* earlier blocks quantized, this block still float */
+#define QUENCH_NEEDS_FLOAT_ROWS (1u << 8) /* nothing quantized: the float model's rows */
+/* Beside the linears of the blocks, in a group of its own with block = the number of blocks: the
+ * output head, with the rows that it reads, once all blocks are done; its linear has role "head".
+ * Refused where it is tied to the embedding. */
+#define QUENCH_QUANTIZES_HEAD (1u << 9)
+/* Likewise the token embedding [vocabulary,width], before all else and without rows, whatever else
+ * is needed; role "embedding". */
+#define QUENCH_QUANTIZES_EMBEDDING (1u << 10)
 
 typedef struct quench_group_args {
   uint32_t struct_size;
@@ -70,7 +81,8 @@ typedef struct quench_quantize_sink {
                           const int64_t* shape, quench_tensor* view,
                           quench_error* error) QUENCH_NOEXCEPT;
   /* A number for the record: "bits_per_weight" (scales, zeros and order included; required), "loss"
-   * (sum of squared errors weighted as the method does), "damp", "retries", "dead", ... */
+   * (sum of squared errors weighted as the method does), "damp", "retries", "dead", ... Names that
+   * begin with "seconds." are times: summed over linears and kept out of what is compared. */
   quench_status (*number)(void* context, const char* name, double value,
                           quench_error* error) QUENCH_NOEXCEPT;
   /* A word for the record: "fallback", ... */
@@ -146,6 +158,21 @@ typedef struct quench_quantizer_gram {
                                 double* squared_error, double* reference,
                                 quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantizer_gram;
+
+/* ---- Extension quench.quantizer.shared_state/1
+ * ----------------------------------------------------- */
+/* For quantizers whose statistics serve several settings, so that one pass and what is derived from
+ * a group (a factorization) serve several bit widths. */
+#define QUENCH_QUANTIZER_SHARED_STATE "quench.quantizer.shared_state/1"
+
+typedef struct quench_quantizer_shared_state {
+  uint32_t struct_size;
+  /* 1 when a state that `other`, an instance of the same item, has begun and shown rows may be
+   * passed to `quantizer`'s own `quantize` and to its extensions, with the same result as a state
+   * of its own; else 0. The state is ended by `other`, which must live as long. */
+  int32_t (*accepts)(const quench_quantizer* quantizer,
+                     const quench_quantizer* other) QUENCH_NOEXCEPT;
+} quench_quantizer_shared_state;
 
 #ifdef __cplusplus
 }

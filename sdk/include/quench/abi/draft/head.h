@@ -1,0 +1,29 @@
+/* DRAFT. Model extension for methods that quantize the output head with data: the rows that it
+ * reads. The layout may change until it leaves this folder. The id stays.
+ */
+#ifndef QUENCH_ABI_DRAFT_HEAD_H
+#define QUENCH_ABI_DRAFT_HEAD_H
+
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_MODEL_HEAD_ROWS "quench.model.head_rows/1"
+
+typedef struct quench_model_head_rows {
+  uint32_t struct_size;
+  /* Name of the parameter that is the output head's weight [vocabulary,width]; valid until `close`.
+   */
+  const char* (*weight)(const quench_model* model)QUENCH_NOEXCEPT;
+  /* h [R,width], the residual stream after the last block -> x [R,width], the rows that the head's
+   * weight multiplies (the final norm of h); both in the model's dtype and on its device. */
+  quench_status (*rows)(quench_model* model, const quench_tensor* h, const quench_tensor* x,
+                        void* stream, quench_error* error) QUENCH_NOEXCEPT;
+} quench_model_head_rows;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
