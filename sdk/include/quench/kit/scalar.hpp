@@ -83,6 +83,9 @@ inline uint16_t to_half(double value) {
   if (magnitude >= 65520.0) {  // halfway between the largest half, 65504, and 2^16
     return sign | 0x7C00u;
   }
+  if (magnitude == 0.0) {
+    return sign;
+  }
   int exponent = 0;
   std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
   const int place = exponent - 11 < -24 ? -24 : exponent - 11;  // exponent of the last kept bit
