@@ -16,6 +16,28 @@ namespace {
 using Ids = std::vector<int32_t>;
 using Owned = kit::OwnedTensor<float>;
 
+// A tensor between stages, in the dtype that the family carries it in.
+class Carried {
+ public:
+  Carried(quench_dtype dtype, std::vector<int64_t> shape)
+      : dtype_(dtype),
+        shape_(std::move(shape)),
+        // every byte set: NaN in a float, -1 in an integer
+        storage_(static_cast<size_t>(shape_[0] * shape_[1] * dtype.bits / 64 + 1), ~uint64_t{0}) {}
+  bool is(quench_dtype dtype, const std::vector<int64_t>& shape) const {
+    return kit::same(dtype_, dtype) && shape_ == shape;
+  }
+  // Valid as long as this object stays where it is.
+  quench_tensor view() {
+    return {storage_.data(), {QUENCH_DEVICE_CPU, 0}, 2, dtype_, shape_.data(), nullptr, 0};
+  }
+
+ private:
+  quench_dtype dtype_;
+  std::vector<int64_t> shape_;
+  std::vector<uint64_t> storage_;
+};
+
 struct Batch {
   int64_t rows;
   int64_t length;
@@ -72,7 +94,7 @@ class OpenModel {
   }
 
   // The residual stream after the last block.
-  Owned forward(const Batch& batch, bool in_place) {
+  Carried forward(const Batch& batch, bool in_place) {
     auto tokens = tensor<int32_t>({batch.rows, batch.length}, batch.tokens);
     auto segments = tensor<int32_t>({batch.rows, batch.length}, batch.segments);
     auto positions = tensor<int32_t>({batch.rows, batch.length}, batch.positions);
@@ -83,9 +105,9 @@ class OpenModel {
                                 batch.positions.empty() ? nullptr : &positions_view,
                                 batch.segments.empty() ? nullptr : &segments_view};
     const int64_t count = batch.rows * batch.length;
-    std::map<std::string, Owned> carried;
+    std::map<std::string, Carried> carried;
     const std::string residual = carry(0, 0)[0].name;
-    carried.emplace(residual, Owned({count, info().width}));
+    carried.emplace(residual, Carried(info().dtype, {count, info().width}));
     const quench_tensor h = carried.at(residual).view();
     const quench_embed_args embed = {sizeof embed, 0, &shown, &h, nullptr};
     ok(table.embed(model, &embed, &error));
@@ -98,7 +120,7 @@ class OpenModel {
   }
 
   Scores score(const Batch& batch, bool in_place = false) {
-    Owned h = forward(batch, in_place);
+    Carried h = forward(batch, in_place);
     Ids targets(batch.tokens.size(), -1);
     for (size_t i = 0; i + 1 < targets.size(); ++i) {
       const bool last = (i + 1) % static_cast<size_t>(batch.length) == 0;
@@ -143,8 +165,8 @@ class OpenModel {
  private:
   // One stage from `carried` to `carried`. In place, what keeps name and shape keeps its storage.
   void run_stage(uint32_t b, uint32_t s, const quench_batch& batch, int64_t count,
-                 std::map<std::string, Owned>& carried, bool in_place) {
-    std::map<std::string, Owned> next;
+                 std::map<std::string, Carried>& carried, bool in_place) {
+    std::map<std::string, Carried> next;
     std::vector<quench_tensor> in;
     std::vector<quench_tensor> out;
     for (const quench_carry_info& tensor : carry(b, s)) {
@@ -153,16 +175,12 @@ class OpenModel {
     }
     for (const quench_carry_info& made : carry(b, s + 1)) {
       const auto kept = carried.find(made.name);
-      if (in_place && kept != carried.end() &&
-          static_cast<int64_t>(kept->second.values().size()) ==
-              count * made.rows_per_token * made.width) {
+      const std::vector<int64_t> shape = {count * made.rows_per_token, made.width};
+      if (in_place && kept != carried.end() && kept->second.is(made.dtype, shape)) {
         out.push_back(kept->second.view());
         continue;
       }
-      Owned& fresh =
-          next.emplace(made.name, Owned({count * made.rows_per_token, made.width})).first->second;
-      std::fill(fresh.values().begin(), fresh.values().end(), NAN);  // must be overwritten
-      out.push_back(fresh.view());
+      out.push_back(next.emplace(made.name, Carried(made.dtype, shape)).first->second.view());
     }
     const quench_stage_args args = {sizeof args,
                                     0,
@@ -238,6 +256,14 @@ void descriptions_agree(const quench_item& item, const SmallModel& small) {
       REQUIRE(group.stage < block.stage_count);
       const auto carried = model.carry(b, group.stage + 1);
       REQUIRE(group.input < static_cast<int32_t>(carried.size()));
+      CHECK((group.rows >= 0) == (group.expert >= 0));
+      if (group.rows >= 0) {  // several destinations a row at most
+        REQUIRE(group.rows < static_cast<int32_t>(carried.size()));
+        const quench_carry_info& rows = carried[static_cast<size_t>(group.rows)];
+        CHECK(kit::same(rows.dtype, kit::kInt32));
+        CHECK(rows.width == 1);
+        CHECK(rows.rows_per_token % carried[static_cast<size_t>(group.input)].rows_per_token == 0);
+      }
       for (uint32_t l = 0; l < group.linear_count; ++l) {
         const quench_linear_info& linear = group.linears[l];
         CHECK(linear.in_features == carried[static_cast<size_t>(group.input)].width);
@@ -253,7 +279,7 @@ void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small)
   OpenModel model(item, small);
   model.ok(model.status);
   const Batch batch = some_batch(model, 2, 9);
-  Owned h = model.forward(batch, false);
+  Carried h = model.forward(batch, false);
   const Scores scores = model.score(batch);
   const auto vocabulary = static_cast<size_t>(model.info().vocabulary);
   Owned logits({18, model.info().vocabulary});

@@ -71,6 +71,7 @@ struct LlamaVariant {
   bool gate = true;
   bool biases = false;
   bool tied = false;
+  int64_t experts = 0;  // two of them for each token; 0: one MLP
 };
 
 void add_linear(Shapes& shapes, const std::string& name, int64_t out, int64_t in, bool bias) {
@@ -78,6 +79,17 @@ void add_linear(Shapes& shapes, const std::string& name, int64_t out, int64_t in
   if (bias) {
     shapes.push_back({name + ".bias", {out}});
   }
+}
+
+void add_mlp(Shapes& shapes, const std::string& at, const LlamaVariant& variant) {
+  if (variant.gate) {
+    add_linear(shapes, at + "gate_proj", 32, 16, variant.biases);
+  } else {
+    shapes.push_back({at + "act_fn.alpha_p", {1}});
+    shapes.push_back({at + "act_fn.alpha_n", {1}});
+  }
+  add_linear(shapes, at + "up_proj", 32, 16, variant.biases);
+  add_linear(shapes, at + "down_proj", 16, 32, variant.biases);
 }
 
 // Two blocks of width 16 with two heads.
@@ -96,14 +108,14 @@ SmallModel llama_like(const LlamaVariant& variant) {
       shapes.push_back({layer + "self_attn.q_norm.weight", {variant.query_norm}});
       shapes.push_back({layer + "self_attn.k_norm.weight", {variant.query_norm == 8 ? 8 : keys}});
     }
-    if (variant.gate) {
-      add_linear(shapes, layer + "mlp.gate_proj", 32, 16, variant.biases);
+    if (variant.experts == 0) {
+      add_mlp(shapes, layer + "mlp.", variant);
     } else {
-      shapes.push_back({layer + "mlp.act_fn.alpha_p", {1}});
-      shapes.push_back({layer + "mlp.act_fn.alpha_n", {1}});
+      shapes.push_back({layer + "mlp.gate.weight", {variant.experts, 16}});
     }
-    add_linear(shapes, layer + "mlp.up_proj", 32, 16, variant.biases);
-    add_linear(shapes, layer + "mlp.down_proj", 16, 32, variant.biases);
+    for (int64_t e = 0; e < variant.experts; ++e) {
+      add_mlp(shapes, layer + "mlp.experts." + std::to_string(e) + ".", variant);
+    }
   }
   if (!variant.norms.empty()) {
     shapes.push_back({"model.norm.weight", {16}});
@@ -130,6 +142,10 @@ const std::vector<LlamaVariant>& llama_variants() {
        .keys = eps,
        .norms = {"post_attention_layernorm", "post_feedforward_layernorm"},
        .query_norm = 16},
+      {.type = "olmoe",
+       .keys = eps + R"("num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": false, )",
+       .query_norm = 16,
+       .experts = 4},
       {.type = "smollm3",
        .keys = eps + R"("no_rope_layers": [1, 0], )",
        .kv_heads = 1,

@@ -5,11 +5,16 @@
 //   stage 2:  h = h + o x;         x = norm(h)          h = h + norm(o x); group 2 reads h
 //   stage 3:  x = silu(gate x) * up x
 //   stage 4:  h = h + down x                            h = h + norm(down x)
+//
+// With a sparse mixture of experts (sparse_layout.hpp) stage 2 also routes the rows of x, and the
+// groups of the stages 2 and 3 are the experts'.
 #include "models/decoder/llama_architecture.hpp"
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "models/decoder/sparse_layout.hpp"
 
 namespace quench::decoder {
 
@@ -53,6 +58,20 @@ void add_attention(WeightList& weights, const LlamaModel& model, const std::stri
   }
 }
 
+void add_mlp(WeightList& weights, const LlamaModel& model, const std::string& block) {
+  if (model.sparse()) {
+    for (const auto& [name, shape] : sparse_weights(model, block)) {
+      weights.add(name, shape, QUENCH_ROLE_MATRIX);
+    }
+    return;
+  }
+  if (model.gated) {
+    weights.add_linear(block + "mlp.gate_proj", model.inner, model.width, model.mlp_bias);
+  }
+  weights.add_linear(block + "mlp.up_proj", model.inner, model.width, model.mlp_bias);
+  weights.add_linear(block + "mlp.down_proj", model.width, model.inner, model.mlp_bias);
+}
+
 std::vector<WeightSpec> weights_of(const LlamaModel& model) {
   WeightList weights;
   WeightSpec& embedding = weights.add("model.embed_tokens.weight", {model.vocabulary, model.width},
@@ -68,11 +87,7 @@ std::vector<WeightSpec> weights_of(const LlamaModel& model) {
       weights.add(block + model.mlp_norm + ".weight", {model.width}, QUENCH_ROLE_NORM);
     }
     add_attention(weights, model, block);
-    if (model.gated) {
-      weights.add_linear(block + "mlp.gate_proj", model.inner, model.width, model.mlp_bias);
-    }
-    weights.add_linear(block + "mlp.up_proj", model.inner, model.width, model.mlp_bias);
-    weights.add_linear(block + "mlp.down_proj", model.width, model.inner, model.mlp_bias);
+    add_mlp(weights, model, block);
   }
   if (norms) {
     weights.add("model.norm.weight", {model.width}, QUENCH_ROLE_NORM);
@@ -118,7 +133,30 @@ std::vector<GroupSpec> groups_of(const LlamaModel& model, const std::string& blo
   if (model.kv_heads == model.heads && !model.clip_qkv) {
     out.sites = linear_sites(attention + "v_proj", model.attention_bias);
   }
-  return {qkv, out, up, down};
+  if (!model.sparse()) {
+    return {qkv, out, up, down};
+  }
+  std::vector<GroupSpec> groups = {qkv, out};
+  const std::vector<GroupSpec> experts = sparse_groups(model, block);
+  groups.insert(groups.end(), experts.begin(), experts.end());
+  return groups;
+}
+
+// Into the stages 0, 1, ... and out of the last.
+std::vector<std::vector<CarrySpec>> carries_of(const LlamaModel& model, quench_dtype dtype) {
+  const CarrySpec h{"h", model.width, dtype};
+  const CarrySpec x{"x", model.width, dtype};
+  const CarrySpec attended{"x", model.query_width(), dtype};
+  const CarrySpec inner{"x", model.inner, dtype};
+  const bool after = model.norm_place == LlamaModel::Place::kAfterBranch;
+  const std::vector<CarrySpec> input = after ? std::vector{h} : std::vector{h, x};
+  if (!model.sparse()) {
+    return {{h}, input, {h, attended}, input, {h, inner}, {h}};
+  }
+  std::vector<std::vector<CarrySpec>> carries = {{h}, input, {h, attended}};
+  const auto routed = sparse_carries(model, dtype);
+  carries.insert(carries.end(), routed.begin(), routed.end());
+  return carries;
 }
 
 }  // namespace
@@ -133,15 +171,8 @@ Architecture llama_architecture(const LlamaModel& model, quench_dtype dtype) {
   made.vocabulary = model.vocabulary;
   made.max_positions = model.max_positions;
   made.weights = weights_of(model);
-  const CarrySpec h{"h", model.width, dtype};
-  const CarrySpec x{"x", model.width, dtype};
-  const CarrySpec attended{"x", model.query_width(), dtype};
-  const CarrySpec inner{"x", model.inner, dtype};
-  const bool after = model.norm_place == LlamaModel::Place::kAfterBranch;
-  const std::vector<CarrySpec> input = after ? std::vector{h} : std::vector{h, x};
   for (int64_t i = 0; i < model.blocks; ++i) {
-    made.blocks.push_back(
-        {groups_of(model, llama_block(i)), {{h}, input, {h, attended}, input, {h, inner}, {h}}});
+    made.blocks.push_back({groups_of(model, llama_block(i)), carries_of(model, dtype)});
   }
   made.embedding = "model.embed_tokens.weight";
   made.head = "lm_head.weight";

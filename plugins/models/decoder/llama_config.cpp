@@ -93,6 +93,17 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
   return model;
 }
 
+std::optional<double> read_clip(const kit::Json& config) {
+  if (!config.has("/clip_qkv")) {
+    return std::nullopt;
+  }
+  const double clip = config.number("/clip_qkv");
+  if (!(clip > 0.0)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: clip_qkv = %g, wanted more than 0", clip);
+  }
+  return clip;
+}
+
 void require_boolean(const kit::Json& config, const char* key, bool only) {
   if (config.boolean_or(std::string("/") + key, only) != only) {
     kit::fail(QUENCH_UNSUPPORTED, "config: %s %s: this family has none such", key,

@@ -26,6 +26,9 @@ struct LlamaDialect {
 // understood.
 LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialect);
 
+// clip_qkv, where it is there; INVALID_ARGUMENT when it is not positive.
+std::optional<double> read_clip(const kit::Json& config);
+
 // Throws UNSUPPORTED when the key is there and is not `only`.
 void require_boolean(const kit::Json& config, const char* key, bool only);
 

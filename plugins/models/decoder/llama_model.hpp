@@ -39,12 +39,18 @@ struct LlamaModel {
   std::string attention_norm = "input_layernorm";
   std::string mlp_norm = "post_attention_layernorm";
   std::string head_norm_alias = "norm";  // "layernorm": q_layernorm is another name of q_norm
-  std::optional<double> clip_qkv = std::nullopt;  // q, k, v are clamped to [-clip, clip]
+  // q, k, v are clamped to [-clip, clip], after the norm of q and k where there is one.
+  std::optional<double> clip_qkv = std::nullopt;
+  // A sparse mixture of gated MLPs in place of the one; 0: none.
+  int64_t experts = 0;
+  int64_t picks = 0;                 // experts that a token goes to
+  bool shares_sum_to_one = false;    // the picks' shares are divided by their sum
   std::vector<bool> unrotated = {};  // blocks without rotary positions; empty: all have them
   bool gated = true;                 // down(silu(gate x) * up x); else down(activation(up x))
   // Rotation in float32 in a 16-bit model too; else in its dtype.
   bool wide_rotation = false;
 
+  bool sparse() const { return experts > 0; }
   int64_t query_width() const { return heads * head_width; }
   int64_t key_width() const { return kv_heads * head_width; }
   bool rotates(uint32_t block) const { return unrotated.empty() || !unrotated[block]; }

@@ -5,11 +5,14 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/silu.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <utility>
 
 #include "models/decoder/attention.hpp"
 #include "models/decoder/llama_architecture.hpp"
+#include "models/decoder/sparse_layout.hpp"
+#include "models/decoder/sparse_mlp.hpp"
 
 namespace quench::decoder {
 
@@ -31,6 +34,8 @@ LlamaStyle::LlamaStyle(const LlamaModel& model, Architecture architecture,
       model_(model),
       rotary_(frequencies(model.rope, model.head_width), 1.0, rotation_type(model, dtype()),
               device()) {
+  kit::expects(!model.sparse() || (!norm_after() && model.gated),
+               "experts have a gate, and a norm before them");
   const bool weighted = model.norm == LlamaModel::Norm::kRms;
   const auto norm = [&](const std::string& name) {
     return weighted ? weight(name + ".weight") : at::Tensor();
@@ -42,6 +47,9 @@ LlamaStyle::LlamaStyle(const LlamaModel& model, Architecture architecture,
     if (model.head_norm != LlamaModel::HeadNorm::kNone) {
       query_norms_.push_back(weight(block + "self_attn.q_norm.weight"));
       key_norms_.push_back(weight(block + "self_attn.k_norm.weight"));
+    }
+    if (model.sparse()) {
+      routers_.push_back(weight(router_name(block)));
     }
   }
   final_norm_ = norm("model.norm");
@@ -61,11 +69,17 @@ void LlamaStyle::run_stage(const StageIo& io, uint32_t block, uint32_t stage, co
       return io.put(0, io.in(0));
     case 2:
       add_branch(io, linear(block, kOutGroup), attention_norms_[block]);
-      return before_branch(io, mlp_norms_[block]);
+      before_branch(io, mlp_norms_[block]);
+      if (model_.sparse()) {
+        route(io.out(1), routers_[block], model_.shares_sum_to_one, io.out(kExpertCarry),
+              io.out(kShareCarry));
+      }
+      return;
     case 3:
-      return inside_mlp(io, block);
+      return model_.sparse() ? inside_experts(io, block) : inside_mlp(io, block);
     default:
-      return add_branch(io, linear(block, kDownGroup), mlp_norms_[block]);
+      return model_.sparse() ? add_experts(io, block)
+                             : add_branch(io, linear(block, kDownGroup), mlp_norms_[block]);
   }
 }
 
@@ -73,14 +87,14 @@ at::Tensor LlamaStyle::attention(uint32_t block, const at::Tensor& x, const Batc
   const at::Tensor q = linear(block, kQkvGroup, kQuery)(x);
   const at::Tensor k = linear(block, kQkvGroup, kKey)(x);
   const at::Tensor v = linear(block, kQkvGroup, kValue)(x);
+  if (model_.head_norm != LlamaModel::HeadNorm::kNone) {
+    normalize_heads(q, query_norms_[block]);
+    normalize_heads(k, key_norms_[block]);
+  }
   if (model_.clip_qkv) {
     for (const at::Tensor& each : {q, k, v}) {
       each.clamp_(-*model_.clip_qkv, *model_.clip_qkv);
     }
-  }
-  if (model_.head_norm != LlamaModel::HeadNorm::kNone) {
-    normalize_heads(q, query_norms_[block]);
-    normalize_heads(k, key_norms_[block]);
   }
   const auto heads = [&](const at::Tensor& each, int64_t count) {
     return each.view({batch.rows(), batch.length(), count, model_.head_width});
@@ -114,6 +128,31 @@ void LlamaStyle::inside_mlp(const StageIo& io, uint32_t block) const {
   }
   io.put(1, x);
   io.put(0, io.in(0));
+}
+
+void LlamaStyle::inside_experts(const StageIo& io, uint32_t block) const {
+  const Routes routes(io.in(kExpertCarry), model_.experts, model_.picks);
+  const at::Tensor inner = io.scratch(1);
+  for (int64_t e = 0; e < model_.experts; ++e) {
+    const uint32_t group = expert_up_group(e);
+    inside_expert(routes, e, linear(block, group, kGate), linear(block, group, kGatedUp), io.in(1),
+                  inner);
+  }
+  io.put(1, inner);
+  for (const size_t same : {size_t{0}, size_t{kExpertCarry}, size_t{kShareCarry}}) {
+    io.put(same, io.in(same));
+  }
+}
+
+void LlamaStyle::add_experts(const StageIo& io, uint32_t block) const {
+  const Routes routes(io.in(kExpertCarry), model_.experts, model_.picks);
+  const at::Tensor branch = at::zeros_like(io.in(0));
+  for (int64_t e = 0; e < model_.experts; ++e) {
+    add_expert(routes, e, linear(block, expert_down_group(e, model_.experts)), io.in(1),
+               io.in(kShareCarry), branch);
+  }
+  at::Tensor h = io.out(0);
+  at::add_out(h, io.in(0), branch);
 }
 
 void LlamaStyle::add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const {

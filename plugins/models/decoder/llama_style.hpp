@@ -32,6 +32,8 @@ class LlamaStyle : public Decoder {
   // Norm of q or k [N, K * head_width], in place.
   void normalize_heads(const at::Tensor& x, const at::Tensor& weight) const;
   void inside_mlp(const StageIo& io, uint32_t block) const;
+  void inside_experts(const StageIo& io, uint32_t block) const;
+  void add_experts(const StageIo& io, uint32_t block) const;
   // h = h + linear(x), with the norm after the branch where there is one.
   void add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const;
   // The next group's input from h, which out(0) holds by now.
@@ -47,6 +49,7 @@ class LlamaStyle : public Decoder {
   std::vector<at::Tensor> mlp_norms_;
   std::vector<at::Tensor> query_norms_;
   std::vector<at::Tensor> key_norms_;
+  std::vector<at::Tensor> routers_;
 };
 
 // What the kit wants of a family. `Family` has kType, its model_type, and a static

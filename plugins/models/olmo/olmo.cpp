@@ -25,13 +25,7 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
     decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
     model.norm = decoder::LlamaModel::Norm::kLayerWithoutWeights;
     model.wide_rotation = true;
-    if (config.has("/clip_qkv")) {
-      model.clip_qkv = config.number("/clip_qkv");
-      if (!(*model.clip_qkv > 0.0)) {
-        kit::fail(QUENCH_INVALID_ARGUMENT, "config: clip_qkv = %g, wanted more than 0",
-                  *model.clip_qkv);
-      }
-    }
+    model.clip_qkv = decoder::read_clip(config);
     return model;
   }
 };

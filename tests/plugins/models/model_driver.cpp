@@ -94,7 +94,7 @@ at::Tensor ModelDriver::embed(const Tokens& tokens) {
 }
 
 at::Tensor ModelDriver::run_block(uint32_t index, const Tokens& tokens, const at::Tensor& h,
-                                  Storage storage) {
+                                  Storage storage, const Watch& watch) {
   const BatchView batch(tokens);
   std::vector<at::Tensor> carried = {h};
   std::vector<std::string> names = {"h"};
@@ -112,6 +112,7 @@ at::Tensor ModelDriver::run_block(uint32_t index, const Tokens& tokens, const at
       const auto same = std::find(names.begin(), names.end(), next_names.back());
       const size_t place = static_cast<size_t>(same - names.begin());
       const bool reuse = storage == Storage::kShared && same != names.end() &&
+                         carried[place].size(0) == rows &&
                          carried[place].size(1) == wanted[i].width;
       next.push_back(
           reuse ? carried[place]
@@ -127,6 +128,9 @@ at::Tensor ModelDriver::run_block(uint32_t index, const Tokens& tokens, const at
     checked([&](quench_error* error) { return table_->stage(model_, &args, error); });
     carried = next;
     names = next_names;
+    if (watch) {
+      watch(stage, carried);
+    }
   }
   return carried[0];
 }

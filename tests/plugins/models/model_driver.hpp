@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,10 @@ class ModelDriver {
   const quench_block_info& block(uint32_t block) const;
 
   at::Tensor embed(const Tokens& tokens);
-  // One block: h -> h.
+  // One block: h -> h. `watch` is called after each stage with what it carries on, in order.
+  using Watch = std::function<void(uint32_t stage, const std::vector<at::Tensor>& carried)>;
   at::Tensor run_block(uint32_t block, const Tokens& tokens, const at::Tensor& h,
-                       Storage storage = Storage::kSeparate);
+                       Storage storage = Storage::kSeparate, const Watch& watch = {});
   // All blocks: the residual stream [N, width]; `outputs` receives the output of each block.
   at::Tensor forward(const Tokens& tokens, Storage storage = Storage::kSeparate,
                      std::vector<at::Tensor>* outputs = nullptr);

@@ -28,6 +28,17 @@ void TinyLlama::draw_linear(const std::string& name, int64_t out, int64_t in, bo
   }
 }
 
+void TinyLlama::draw_mlp(const std::string& at) {
+  if (xielu) {
+    draw_tensor(at + "act_fn.alpha_p", {1}, 0.2, 0.5);
+    draw_tensor(at + "act_fn.alpha_n", {1}, -1.0, 0.5);
+  } else {
+    draw_linear(at + "gate_proj", inner, width, mlp_bias);
+  }
+  draw_linear(at + "up_proj", inner, width, mlp_bias);
+  draw_linear(at + "down_proj", width, inner, mlp_bias);
+}
+
 TinyLlama& TinyLlama::draw() {
   weights.clear();
   shapes.clear();
@@ -48,14 +59,15 @@ TinyLlama& TinyLlama::draw() {
       draw_tensor(block + attention_norm + ".weight", {width}, 1.0, 0.5);
       draw_tensor(block + mlp_norm + ".weight", {width}, 1.0, 0.5);
     }
-    if (xielu) {
-      draw_tensor(block + "mlp.act_fn.alpha_p", {1}, 0.2, 0.5);
-      draw_tensor(block + "mlp.act_fn.alpha_n", {1}, -1.0, 0.5);
-    } else {
-      draw_linear(block + "mlp.gate_proj", inner, width, mlp_bias);
+    for (int64_t e = 0; e < experts; ++e) {
+      draw_mlp(block + "mlp.experts." + std::to_string(e) + ".");
     }
-    draw_linear(block + "mlp.up_proj", inner, width, mlp_bias);
-    draw_linear(block + "mlp.down_proj", width, inner, mlp_bias);
+    if (experts > 0) {
+      // wide apart, so that bfloat16 picks the same experts
+      draw_tensor(block + "mlp.gate.weight", {experts, width}, 0.0, 4.0);
+    } else {
+      draw_mlp(block + "mlp.");
+    }
   }
   if (!layer_norm_without_weights) {
     draw_tensor("model.norm.weight", {width}, 1.0, 0.5);
@@ -90,6 +102,11 @@ nlohmann::json TinyLlama::config() const {
   }
   if (clip > 0.0) {
     config["clip_qkv"] = clip;
+  }
+  if (experts > 0) {
+    config["num_experts"] = experts;
+    config["num_experts_per_tok"] = picks;
+    config["norm_topk_prob"] = sum_to_one;
   }
   if (llama3) {
     config["rope_scaling"] = {{"rope_type", "llama3"},

@@ -31,10 +31,13 @@ struct TinyLlama {
   bool tied = false;
   bool layer_norm_without_weights = false;  // else RMS norms
   bool norm_after_branch = false;
-  int64_t head_norm = 0;  // elements of q and of k that are normalized together: 0, head, or all
-  double clip = 0.0;      // of q, k, v; 0: none
-  bool xielu = false;     // and no gate
-  bool llama3 = false;    // rotary scaling with factor 8, low 1, high 4, of 16 positions
+  int64_t head_norm = 0;    // elements of q and of k that are normalized together: 0, head, or all
+  double clip = 0.0;        // of q, k, v, behind the norm; 0: none
+  bool xielu = false;       // and no gate
+  int64_t experts = 0;      // gated MLPs that a router chooses from; 0: one MLP
+  int64_t picks = 0;        // of them for each token
+  bool sum_to_one = false;  // the shares of the chosen
+  bool llama3 = false;      // rotary scaling with factor 8, low 1, high 4, of 16 positions
   std::vector<int> rotated = {};  // of each block; empty: all
   std::string attention_norm = "input_layernorm";
   std::string mlp_norm = "post_attention_layernorm";
@@ -56,6 +59,7 @@ struct TinyLlama {
  private:
   void draw_tensor(const std::string& name, std::vector<int64_t> shape, double center,
                    double spread);
+  void draw_mlp(const std::string& at);
   void draw_linear(const std::string& name, int64_t out, int64_t in, bool bias);
 };
 

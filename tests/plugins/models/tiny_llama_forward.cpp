@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "tests/plugins/models/tiny_llama.hpp"
 
@@ -72,7 +73,9 @@ class Forward {
       };
       branch(m_.attention_norm,
              [&](const Rows& x) { return attention(x, i, block + "self_attn."); });
-      branch(m_.mlp_norm, [&](const Rows& x) { return mlp(x, block + "mlp."); });
+      branch(m_.mlp_norm, [&](const Rows& x) {
+        return m_.experts > 0 ? mixture(x, block + "mlp.") : mlp(x, block + "mlp.");
+      });
     }
     const Row& head = weight(m_.tied ? "model.embed_tokens.weight" : "lm_head.weight");
     return product(norm(h, "model.norm"), head, nullptr);
@@ -132,6 +135,12 @@ class Forward {
       x[d + half] = high * cosine + low * sine;
     }
   }
+  void clamp(Row& row) const {
+    for (double& value : row) {
+      value = m_.clip > 0.0 ? std::min(std::max(value, -m_.clip), m_.clip) : value;
+    }
+  }
+  // Norm, clamp and rotation of q or k.
   void prepare(Rows& x, const std::string& norm_name, bool rotated) const {
     for (size_t t = 0; t < x.size(); ++t) {
       const auto together = static_cast<size_t>(m_.head_norm == 0 || m_.head_norm == m_.head
@@ -140,6 +149,7 @@ class Forward {
       for (size_t c = 0; together > 0 && c < x[t].size(); c += together) {
         rms(&x[t][c], together, weight(norm_name + ".weight").data(), m_.eps);
       }
+      clamp(x[t]);
       for (size_t c = 0; rotated && c < x[t].size(); c += static_cast<size_t>(m_.head)) {
         rotate(&x[t][c], t);
       }
@@ -150,18 +160,12 @@ class Forward {
     Rows q = linear(x, at + "q_proj");
     Rows k = linear(x, at + "k_proj");
     Rows v = linear(x, at + "v_proj");
-    if (m_.clip > 0.0) {
-      for (Rows* each : {&q, &k, &v}) {
-        for (Row& row : *each) {
-          for (double& value : row) {
-            value = std::min(std::max(value, -m_.clip), m_.clip);
-          }
-        }
-      }
-    }
     const bool rotated = m_.rotated.empty() || m_.rotated[static_cast<size_t>(block)] != 0;
     prepare(q, at + "q_norm", rotated);
     prepare(k, at + "k_norm", rotated);
+    for (Row& row : v) {
+      clamp(row);
+    }
     return linear(mix(q, k, v), at + "o_proj");
   }
   Rows mix(const Rows& q, const Rows& k, const Rows& v) const {
@@ -200,6 +204,36 @@ class Forward {
       }
     }
     return linear(inside, at + "down_proj");
+  }
+  Rows mixture(const Rows& x, const std::string& at) const {
+    const Rows scores = product(x, weight(at + "gate.weight"), nullptr);
+    Rows sum(x.size(), Row(x[0].size(), 0.0));
+    for (size_t n = 0; n < x.size(); ++n) {
+      Row likely;
+      double total = 0.0;
+      for (const double score : scores[n]) {
+        likely.push_back(std::exp(score));
+        total += likely.back();
+      }
+      std::vector<size_t> order(likely.size());
+      std::iota(order.begin(), order.end(), size_t{0});
+      std::sort(order.begin(), order.end(),
+                [&](size_t a, size_t b) { return likely[a] > likely[b]; });
+      order.resize(static_cast<size_t>(m_.picks));
+      if (m_.sum_to_one) {
+        total = 0.0;
+        for (const size_t e : order) {
+          total += likely[e];
+        }
+      }
+      for (const size_t e : order) {
+        const Rows made = mlp({x[n]}, at + "experts." + std::to_string(e) + ".");
+        for (size_t c = 0; c < sum[n].size(); ++c) {
+          sum[n][c] += likely[e] / total * made[0][c];
+        }
+      }
+    }
+    return sum;
   }
   double xielu(double x, const std::string& at) const {
     const double beta = 0.5;

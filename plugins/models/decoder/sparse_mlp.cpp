@@ -1,0 +1,82 @@
+#include "models/decoder/sparse_mlp.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/topk.h>
+
+#include "quench/kit/host.hpp"
+
+namespace quench::decoder {
+
+void route(const at::Tensor& x, const at::Tensor& router, bool sum_to_one,
+           const at::Tensor& experts, const at::Tensor& shares) {
+  const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor likely = at::softmax(at::mm(x, router.t()), 1, wide);
+  auto [largest, places] = at::topk(likely, experts.size(0) / x.size(0), 1);
+  if (sum_to_one) {
+    largest.div_(largest.sum(1, /*keepdim=*/true));
+  }
+  at::Tensor to = experts;
+  to.copy_(places.reshape({-1, 1}));
+  to = shares;
+  to.copy_(largest.reshape({-1, 1}));
+}
+
+Routes::Routes(const at::Tensor& experts, int64_t count, int64_t picks)
+    : ends_(static_cast<size_t>(count) + 1) {
+  const at::Tensor host = experts.to(at::kCPU);
+  const std::span<const int32_t> chosen(host.const_data_ptr<int32_t>(),
+                                        static_cast<size_t>(host.numel()));
+  for (const int32_t expert : chosen) {
+    if (expert < 0 || expert >= count) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "experts: got %d, wanted 0..%lld", expert,
+                static_cast<long long>(count - 1));
+    }
+    ++ends_[static_cast<size_t>(expert) + 1];
+  }
+  for (size_t e = 1; e < ends_.size(); ++e) {
+    ends_[e] += ends_[e - 1];
+  }
+  std::vector<int64_t> next(ends_.begin(), ends_.end() - 1);
+  const at::Tensor rows = at::empty({host.numel()}, at::TensorOptions(at::kLong));
+  const at::Tensor tokens = at::empty({host.numel()}, at::TensorOptions(at::kLong));
+  for (size_t row = 0; row < chosen.size(); ++row) {
+    const int64_t place = next[static_cast<size_t>(chosen[row])]++;
+    rows.mutable_data_ptr<int64_t>()[place] = static_cast<int64_t>(row);
+    tokens.mutable_data_ptr<int64_t>()[place] = static_cast<int64_t>(row) / picks;
+  }
+  rows_ = rows.to(experts.device());
+  tokens_ = tokens.to(experts.device());
+}
+
+at::Tensor Routes::part(const at::Tensor& all, int64_t expert) const {
+  return all.narrow(0, begin(expert), begin(expert + 1) - begin(expert));
+}
+
+void inside_expert(const Routes& routes, int64_t expert, const Linear& gate, const Linear& up,
+                   const at::Tensor& x, const at::Tensor& inner) {
+  if (routes.none(expert)) {
+    return;
+  }
+  const at::Tensor own = x.index_select(0, routes.tokens(expert));
+  at::Tensor gated = gate(own);
+  at::silu_(gated);
+  at::Tensor to = inner;
+  to.index_copy_(0, routes.rows(expert), up(own).mul_(gated));
+}
+
+void add_expert(const Routes& routes, int64_t expert, const Linear& down, const at::Tensor& inner,
+                const at::Tensor& shares, const at::Tensor& y) {
+  if (routes.none(expert)) {
+    return;
+  }
+  const at::Tensor rows = routes.rows(expert);
+  const at::Tensor made = down(inner.index_select(0, rows));
+  at::Tensor to = y;
+  to.index_add_(0, routes.tokens(expert), made.mul(shares.index_select(0, rows)));
+}
+
+}  // namespace quench::decoder

@@ -1,0 +1,50 @@
+// OLMoE (Muennighoff et al. 2024, arXiv 2409.02060): Llama with a sparse mixture of experts in
+// every block, RMS norms over all heads of q and of k together and, in some models, clamped q, k,
+// v.
+#include <array>
+#include <string_view>
+
+#include "models/decoder/config.hpp"
+#include "models/decoder/llama_config.hpp"
+#include "models/decoder/llama_style.hpp"
+
+namespace quench::olmoe {
+
+namespace {
+
+constexpr int64_t kMaxExperts = 4096;
+
+// The last two act on the loss in training only.
+constexpr std::array<std::string_view, 6> kOwnKeys = {
+    "clip_qkv",       "num_experts",          "num_experts_per_tok",
+    "norm_topk_prob", "output_router_logits", "router_aux_loss_coef"};
+
+class Olmoe final : public decoder::LlamaFamily<Olmoe> {
+ public:
+  static constexpr const char* kType = "olmoe";
+  using LlamaFamily::LlamaFamily;
+
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaDialect dialect{kType};
+    dialect.usual_theta = 10000.0;
+    dialect.more = kOwnKeys;
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    model.head_norm = decoder::LlamaModel::HeadNorm::kAllHeads;
+    model.clip_qkv = decoder::read_clip(config);
+    model.experts = decoder::required_size(config, "num_experts", 1, kMaxExperts);
+    model.picks = decoder::required_size(config, "num_experts_per_tok", 1, model.experts);
+    model.shares_sum_to_one = config.boolean_or("/norm_topk_prob", false);
+    return model;
+  }
+};
+
+}  // namespace
+
+}  // namespace quench::olmoe
+
+QUENCH_MODULE("quench.olmoe", "0.1.0",
+              quench::kit::model<quench::olmoe::Olmoe>(
+                  {.id = "olmoe",
+                   .version = "0.1.0",
+                   .summary = "OLMoE models, whose MLP is a sparse mixture of experts.",
+                   .reference = "Muennighoff et al. 2024, arXiv 2409.02060"}))
