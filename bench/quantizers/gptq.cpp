@@ -106,9 +106,9 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
     full_step.seconds.add(processor_seconds([&] { at::mm(x.t(), x); }));
     quantizers::Factor factor;
     factor_step.seconds.add(processor_seconds([&] {
-      factor = quantizers::factorize(matrix, gram.rows(), {false, 0.01, 0});
+      factor =
+          quantizers::factorize(matrix, gram.rows(), {quantizers::ColumnOrder::kGiven, 0.01, 0});
     }));
-    factor.upper = factor.upper.to(at::kFloat);
     columns_step.seconds.add(
         processor_seconds([&] { quantizers::solve(weight, factor, options, buffers.coded); }));
     product32.seconds.add(processor_seconds([&] { at::mm(weight, x.narrow(0, 0, in).t()); }));

@@ -48,7 +48,9 @@ quench_status make_tensor(void* context, const char* name, quench_dtype dtype, i
 }
 
 quench_status take_number(void* context, const char* name, double value, quench_error*) noexcept {
-  static_cast<Sink*>(context)->result->numbers[name] = value;
+  if (!std::string(name).starts_with("seconds.")) {  // times are no part of a result
+    static_cast<Sink*>(context)->result->numbers[name] = value;
+  }
   return QUENCH_OK;
 }
 quench_status take_text(void*, const char*, const char*, quench_error*) noexcept {

@@ -1,6 +1,7 @@
 #include "quantizers/gptq/columns.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "quantizers/gptq/multiversion.hpp"
@@ -39,8 +40,15 @@ void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_
     widen(panel.weights + c * panel.rows + first, count, low, high);
   }
   const int64_t at = panel.group[column] * panel.rows + first;
+  std::vector<double> values(panel.kind.mse > 0 ? static_cast<size_t>(group_end - column) : 0);
   for (int64_t r = 0; r < count; ++r) {
-    const Grid grid = grid_of(low[r], high[r], panel.kind);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int64_t c = column + static_cast<int64_t>(i);
+      values[i] = c < inside ? tile[static_cast<size_t>((c - panel.begin) * kPanelRows + r)]
+                             : static_cast<double>(panel.weights[c * panel.rows + first + r]);
+    }
+    const Grid grid = grid_of_values(values.data(), 1, static_cast<int64_t>(values.size()), low[r],
+                                     high[r], panel.kind);
     panel.scales[at + r] = grid.scale;
     panel.zeros[at + r] = grid.zero;
   }
@@ -119,6 +127,7 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
     }
   }
   double errors[kRun * kPanelRows] = {};
+  double taken[kRun * kPanelRows] = {};  // -w
   for (int64_t c = panel.begin; c < panel.end;) {
     if (starts_group(c) && panel.source == GridSource::kCurrent) {
       start_group(panel, tile, c, first, last);
@@ -136,9 +145,21 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
       convert(own, count, panel.errors + (k - panel.begin) * panel.rows + first);
       update_rows(tile.data(), own, panel.upper + k * panel.columns + panel.begin, panel.columns, 1,
                   k + 1 - panel.begin, run_end - panel.begin);
+      if (panel.correction != nullptr) {
+        double* minus = taken + (k - c) * kPanelRows;
+        const double* column = tile.data() + (k - panel.begin) * kPanelRows;
+        std::transform(column, column + kPanelRows, minus, std::negate<>());
+        convert(minus, count, panel.taken + (k - panel.begin) * panel.rows + first);
+        update_rows(tile.data(), minus, panel.correction + k * panel.columns + panel.begin,
+                    panel.columns, 1, k + 1 - panel.begin, run_end - panel.begin);
+      }
     }
     update_rows(tile.data(), errors, panel.upper + c * panel.columns + panel.begin, panel.columns,
                 run_end - c, run_end - panel.begin, width);
+    if (panel.correction != nullptr) {
+      update_rows(tile.data(), taken, panel.correction + c * panel.columns + panel.begin,
+                  panel.columns, run_end - c, run_end - panel.begin, width);
+    }
     c = run_end;
   }
 }

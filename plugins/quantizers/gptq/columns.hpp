@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "quantizers/grid/grid.hpp"
+#include "quantizers/grid/search.hpp"
 
 namespace quench::quantizers {
 
@@ -28,16 +28,18 @@ struct Panel {
   int64_t end;
   GridKind kind;
   GridSource source;
-  int64_t group_size;    // columns, in the order of quantization, unless kGiven
-  const int32_t* group;  // [columns], group of the k-th column
-  const double* upper;   // [columns, columns], U
-  const double* pivots;  // [columns], U_ii
-  const T* weights;      // [columns, rows], without this panel's own updates
-  double* scales;        // [groups, rows]
-  double* zeros;         // [groups, rows]
-  uint8_t* codes;        // [columns, rows]
-  T* errors;             // [end - begin, rows], (w - q) / U_ii
-  double* loss;          // [rows], grows by (w - q)^2 / U_ii^2 / 2
+  int64_t group_size;        // columns, in the order of quantization, unless kGiven
+  const int32_t* group;      // [columns], group of the k-th column
+  const double* upper;       // [columns, columns], U
+  const double* pivots;      // [columns], U_ii
+  const T* weights;          // [columns, rows], without this panel's own updates
+  double* scales;            // [groups, rows]
+  double* zeros;             // [groups, rows]
+  uint8_t* codes;            // [columns, rows]
+  T* errors;                 // [end - begin, rows], (w - q) / U_ii
+  const double* correction;  // [columns, columns], P of asymmetry.hpp, or null
+  T* taken;                  // [end - begin, rows], -w, with `correction` only
+  double* loss;              // [rows], grows by (w - q)^2 / U_ii^2 / 2
 };
 
 // Rows of a layer that one call works on: their part of a panel of 128 columns is 64 KiB and stays
@@ -65,7 +67,8 @@ void grids_of_columns(const T* weights, int64_t rows, int64_t from, int64_t to, 
     }
   }
   for (int64_t r = 0; r < count; ++r) {
-    const Grid grid = grid_of(low[r], high[r], kind);
+    const Grid grid =
+        grid_of_values(weights + from * rows + first + r, rows, to - from, low[r], high[r], kind);
     scales[first + r] = grid.scale;
     zeros[first + r] = grid.zero;
   }

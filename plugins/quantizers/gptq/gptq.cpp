@@ -3,12 +3,16 @@
 // The factorization is done once per group, in float64, and shared by its linears. The updates of
 // the columns to come are float32, or float64 when asked for or when the weight is float64
 // (solver.hpp says what that covers). Products of the Gram matrix: gram.hpp.
+//
+// Presets are what published tools do when nothing is set. `study`: GPTQModel 2.2 to 3.0, whose
+// damping fails over cumulatively; `study_damp05`: 4.0 to 4.2; `modern`: from 5.0 on. The first two
+// also let padding into the Hessian, which is no parameter of the method but of the calibration.
 #include "quantizers/gptq/gptq.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <chrono>
 
-#include "quantizers/gptq/factor.hpp"
+#include "quantizers/gptq/group.hpp"
 #include "quantizers/gptq/solver.hpp"
 #include "quantizers/gram/extension.hpp"
 #include "quantizers/grid/coded.hpp"
@@ -19,78 +23,134 @@ namespace quench::quantizers {
 
 namespace {
 
-class GptqGroup final : public GramGroup {
- public:
-  GptqGroup(const Gptq::Params& params, int64_t in_features)
-      : GramGroup(in_features, params.precision == "float64"), params_(params) {}
+// A linear that no row reaches by its nature, and is rounded to nearest.
+bool is_embedding(const quench_linear_info& linear) {
+  return linear.role != nullptr && std::string(linear.role) == "embedding";
+}
 
-  void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
-    try {
-      quantize_named(linear, sink);
-    } catch (const kit::Error& error) {
-      const std::string what = error.what();
-      const std::string name = linear.info.name;
-      if (error.code() == QUENCH_CANCELLED || what.starts_with(name)) {
-        throw;
-      }
-      throw kit::Error(error.code(), name + ": " + what);
+// What the record says of the group's inputs and of how the factor came about.
+void report_health(const GptqGroup::Made& made, double rows, kit::QuantizeSink& sink) {
+  const Factor& factor = made.factor;
+  sink.number("rows", rows);
+  sink.number("dead", static_cast<double>(factor.dead_count));
+  sink.number("damp", factor.damp);
+  sink.number("retries", static_cast<double>(factor.retries));
+  sink.number("diagonal_mean", factor.mean_diagonal);
+  sink.number("diagonal_max", factor.largest_diagonal);
+  sink.number("condition", factor.condition());
+  if (factor.floor > 0 && made.fallback.empty()) {
+    sink.number("floor", factor.floor);
+    sink.text("fallback", "floor");
+  }
+  if (!made.fallback.empty()) {
+    sink.text("fallback", made.fallback);
+  }
+}
+
+class Linear {
+ public:
+  Linear(const Gptq::Params& params, const ModuleSetting& setting, GptqGroup& group,
+         const kit::LinearToQuantize& linear, kit::QuantizeSink& sink)
+      : params_(params), setting_(setting), group_(group), linear_(linear), sink_(sink) {}
+
+  void quantize() {
+    const c10::InferenceMode inference;
+    const at::Tensor weight = host_weight(linear_);
+    if (setting_.skip) {
+      keep_float(weight, linear_, sink_);
+      return;
     }
+    if (weight.size(1) != group_.columns()) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "weight: wanted %lld input columns, got %lld",
+                static_cast<long long>(group_.columns()), static_cast<long long>(weight.size(1)));
+    }
+    if (is_embedding(linear_.info)) {
+      const GptqGroup::Made plain{{}, no_compensation(weight.size(1)), ""};
+      sink_.text("method", "rtn: an embedding has no inputs");
+      round(weight, plain);
+      return;
+    }
+    double seconds = 0;
+    const GptqGroup::Made& made = group_.factor_for(request(), seconds);
+    sink_.number("seconds.factor", seconds);
+    round(weight, made);
+    report_health(made, group_.gram().rows(), sink_);
   }
 
  private:
-  void quantize_named(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) {
-    const c10::InferenceMode inference;
-    const at::Tensor weight = host_weight(linear);
-    const Factor& factor = factor_for(weight);
-    const GridKind kind{params_.bits, params_.sym};
-    const Groups groups = groups_of(weight.size(1), params_.group_size);
-    const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
-    const double loss = solve(
-        weight, factor,
-        {kind, params_.group_size, params_.static_groups, params_.scale_from == "stale",
-         params_.block, params_.precision == "float64" || weight.scalar_type() == at::kDouble},
-        coded);
-    dequantize(coded, linear.dequantized, linear.info.name);
-    const auto perm = sink.tensor<int32_t>("perm", {weight.size(1)});
-    std::copy(factor.perm.begin(), factor.perm.end(), perm.begin());
+  FactorRequest request() const {
+    const bool by_group = params_.act_group_aware && setting_.group_size != -1;
+    const ColumnOrder order = params_.desc_act ? ColumnOrder::kActivation
+                              : by_group       ? ColumnOrder::kGroupAware
+                                               : ColumnOrder::kGiven;
+    return {{order, params_.damp, params_.damp_increment, by_group ? setting_.group_size : -1,
+             params_.damp_retry == "cumulative", params_.fallback == "floor"},
+            params_.gptaq ? params_.gptaq_alpha : 0,
+            params_.fallback == "rtn"};
+  }
+
+  void round(const at::Tensor& weight, const GptqGroup::Made& made) {
+    const auto start = std::chrono::steady_clock::now();
+    const Groups groups = groups_of(weight.size(1), setting_.group_size);
+    const Coded coded = make_coded(sink_, weight.size(0), weight.size(1), groups.count);
+    SolverOptions options{setting_.kind,
+                          setting_.group_size,
+                          params_.static_groups,
+                          params_.scale_from == "stale",
+                          params_.block,
+                          params_.precision == "float64" || weight.scalar_type() == at::kDouble};
+    options.group_aware = params_.act_group_aware;
+    const double loss = solve(weight, made.factor, options, coded);
+    dequantize(coded, linear_.dequantized, linear_.info.name);
+    const auto perm = sink_.tensor<int32_t>("perm", {weight.size(1)});
+    std::copy(made.factor.perm.begin(), made.factor.perm.end(), perm.begin());
     const bool ordered = params_.desc_act && !params_.static_groups && groups.count > 1;
-    sink.number("bits_per_weight", bits_per_weight(coded, kind, ordered));
-    sink.number("loss", loss);
-    sink.number("damp", factor.damp);
-    sink.number("retries", static_cast<double>(factor.retries));
-    sink.number("dead", static_cast<double>(factor.dead_count));
-    sink.number("rows", gram().rows());
+    sink_.number("bits", static_cast<double>(setting_.kind.bits));
+    sink_.number("bits_per_weight", bits_per_weight(coded, setting_.kind, ordered));
+    sink_.number("loss", loss);
+    sink_.number("seconds.columns",
+                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
 
-  // The group's factor, made at the first linear.
-  const Factor& factor_for(const at::Tensor& weight) {
-    const at::Tensor& matrix = gram().matrix();
-    if (matrix.size(0) != weight.size(1)) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "weight: wanted %lld input columns, got %lld",
-                static_cast<long long>(matrix.size(0)), static_cast<long long>(weight.size(1)));
-    }
-    if (!factor_) {
-      factor_ = factorize(matrix, gram().rows(),
-                          {params_.desc_act, params_.damp, params_.damp_increment});
-    }
-    return *factor_;
-  }
-
-  Gptq::Params params_;
-  std::optional<Factor> factor_;
+  const Gptq::Params& params_;
+  const ModuleSetting& setting_;
+  GptqGroup& group_;
+  const kit::LinearToQuantize& linear_;
+  kit::QuantizeSink& sink_;
 };
+
+constexpr const char* kPresets = R"({
+  "study": {"desc_act": true, "damp": 0.01, "damp_increment": 0.0025, "damp_retry": "cumulative",
+            "scale_from": "stale"},
+  "study_damp05": {"desc_act": true, "damp": 0.05, "damp_increment": 0.01,
+                   "damp_retry": "cumulative", "scale_from": "stale"},
+  "modern": {"act_group_aware": true, "damp": 0.05, "damp_increment": 0.01}
+})";
 
 }  // namespace
 
 void Gptq::Params::describe(kit::Fields<Params>& fields) {
+  fields
+      .add("preset", &Params::preset,
+           "whose defaults stand in for these: those of the published tool of the study (2025, "
+           "with its later damping as study_damp05), or of its later versions (modern)")
+      .choices("none|study|study_damp05|modern");
   fields.add("bits", &Params::bits, "width of a code, in bits (wbits)").range(2, 8);
   fields
       .add("group_size", &Params::group_size,
            "columns of a row that share a scale; -1: the whole row (groupsize)")
       .at_least(-1);
   fields.add("sym", &Params::sym, "grid symmetric around zero, so that no zero point is stored");
+  fields
+      .add("mse", &Params::mse,
+           "exponent of the error by which the best of 80 clipped ranges is chosen for a scale, "
+           "2.4 in published code; 0: the full range")
+      .range(0, 8);
   fields.add("desc_act", &Params::desc_act,
              "columns in the order of descending diagonal of the Hessian (act-order)");
+  fields.add("act_group_aware", &Params::act_group_aware,
+             "groups in the order of their largest diagonal, columns likewise inside each, so that "
+             "no order needs to be stored (GAR)");
   fields.add("static_groups", &Params::static_groups,
              "scales of all groups from the weight before the loop, groups in column order");
   fields
@@ -100,6 +160,28 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
   fields
       .add("damp_increment", &Params::damp_increment,
            "added to damp for each retry while it stays below 1 (damp_auto_increment); 0: no retry")
+      .range(0, 1);
+  fields
+      .add("damp_retry", &Params::damp_retry,
+           "a retry damps the Hessian as it was (fresh) or as the tries before have left it "
+           "(cumulative, as published tools of 2025 have it)")
+      .choices("fresh|cumulative");
+  fields
+      .add("fallback", &Params::fallback,
+           "when no damping below 1 makes the Hessian positive definite: fail, raise a floor under "
+           "its diagonal (1e-6 to 0.1 of the largest), or round to nearest; also the last for a "
+           "group that no row reaches. The record says so")
+      .choices("fail|floor|rtn");
+  fields
+      .add(
+          "inputs", &Params::inputs,
+          "rows from a model whose earlier linears (sequential: true_sequential) or earlier blocks "
+          "(block) are quantized, or from the float model; float lets settings share one pass")
+      .choices("sequential|block|float");
+  fields.add("gptaq", &Params::gptaq,
+             "also corrects for how far quantization has moved the inputs, against the float "
+             "model's, at the cost of one more forward (GPTAQ, GPTQ v2)");
+  fields.add("gptaq_alpha", &Params::gptaq_alpha, "part of that correction that is applied (alpha)")
       .range(0, 1);
   fields
       .add("block", &Params::block,
@@ -116,20 +198,69 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
            "of the updates to columns beyond the block, and of the Gram matrix's products where "
            "inputs are wider than 1024")
       .choices("float32|float64");
+  fields.add("modules", &Params::modules,
+             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "group_size=64 sym=false\", \"*.dense skip\"");
+  fields.add("lm_head", &Params::lm_head,
+             "also quantizes the output head, on its own inputs; not where it is tied");
+  fields.add("embedding", &Params::embedding, "also rounds the token embedding to nearest");
 }
 
-Gptq::Gptq(const Params& params) : params_(params) {
+Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
+  const bool whole_rows = params.group_size == -1;
   kit::expects(params.group_size != 0, "gptq: group_size = 0, wanted -1 or at least 1");
-  kit::expects(!params.static_groups || params.group_size != -1,
+  kit::expects(!params.static_groups || !whole_rows,
                "gptq: static_groups has no effect with group_size = -1");
-  kit::expects(!params.static_groups || params.scale_from != "stale",
-               "gptq: scale_from = stale has no effect with static_groups");
-  kit::expects(params.group_size != -1 || params.scale_from != "stale",
-               "gptq: scale_from = stale has no effect with group_size = -1");
+  kit::expects(!params.act_group_aware || !whole_rows,
+               "gptq: act_group_aware has no effect with group_size = -1");
+  kit::expects(!params.act_group_aware || !params.desc_act,
+               "gptq: desc_act and act_group_aware are two orders; wanted one");
+  kit::expects(!params.gptaq || params.inputs != "float",
+               "gptq: gptaq has no effect with inputs = float");
+  if (params.preset == "none") {  // a preset may set what other parameters leave without effect
+    kit::expects(!params.static_groups || params.scale_from != "stale",
+                 "gptq: scale_from = stale has no effect with static_groups");
+    kit::expects(!whole_rows || params.scale_from != "stale",
+                 "gptq: scale_from = stale has no effect with group_size = -1");
+  }
+}
+
+uint32_t Gptq::needs() const {
+  uint32_t needs = QUENCH_NEEDS_ROWS;
+  needs |= params_.inputs == "sequential" ? QUENCH_NEEDS_SEQUENTIAL
+           : params_.inputs == "block"    ? QUENCH_NEEDS_BLOCK_ROWS
+                                          : QUENCH_NEEDS_FLOAT_ROWS;
+  needs |= params_.gptaq ? QUENCH_NEEDS_FLOAT_STREAM : 0;
+  needs |= params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0;
+  needs |= params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0;
+  return needs;
 }
 
 std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group) {
-  return std::make_unique<GptqGroup>(params_, group.in_features);
+  return std::make_unique<GptqGroup>(group.in_features, params_.precision == "float64",
+                                     params_.gptaq);
+}
+
+void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                    kit::QuantizeSink& sink) {
+  const ModuleSetting setting = rules_.setting_of(
+      linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
+  try {
+    Linear(params_, setting, static_cast<GptqGroup&>(group), linear, sink).quantize();
+  } catch (const kit::Error& error) {
+    const std::string what = error.what();
+    const std::string name = linear.info.name;
+    if (error.code() == QUENCH_CANCELLED || what.starts_with(name)) {
+      throw;
+    }
+    throw kit::Error(error.code(), name + ": " + what);
+  }
+}
+
+bool Gptq::accepts_groups_of(const kit::Quantizer& other) const {
+  const Params& theirs = static_cast<const Gptq&>(other).params_;
+  return theirs.inputs == params_.inputs && theirs.precision == params_.precision &&
+         theirs.gptaq == params_.gptaq;
 }
 
 const void* Gptq::extension(const char* id) const {
@@ -138,11 +269,13 @@ const void* Gptq::extension(const char* id) const {
 
 }  // namespace quench::quantizers
 
-QUENCH_MODULE("quench.gptq", "0.1.0",
+QUENCH_MODULE("quench.gptq", "0.2.0",
               quench::kit::quantizer<quench::quantizers::Gptq>(
                   {.id = "gptq",
-                   .version = "0.1.0",
+                   .version = "0.2.0",
                    .summary = "Rounds column by column and spreads each rounding error over the "
                               "columns that are still to come.",
-                   .reference = "Frantar et al. 2023, GPTQ, arXiv 2210.17323, algorithm 1",
-                   .example = "{bits: 4, group_size: 128}"}))
+                   .reference = "Frantar et al. 2023, GPTQ, arXiv 2210.17323, algorithm 1; gptaq: "
+                                "Li et al. 2025, GPTAQ, arXiv 2504.02692",
+                   .example = "{bits: 4, group_size: 128}",
+                   .presets_json = quench::quantizers::kPresets}))

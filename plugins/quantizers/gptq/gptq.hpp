@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "quantizers/grid/module_rules.hpp"
 #include "quench/kit/quantizer.hpp"
 
 namespace quench::quantizers {
@@ -12,26 +14,42 @@ namespace quench::quantizers {
 class Gptq final : public kit::Quantizer {
  public:
   struct Params {
+    std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;
     bool sym = true;
+    double mse = 0;
     bool desc_act = false;
+    bool act_group_aware = false;
     bool static_groups = false;
     double damp = 0.01;
     double damp_increment = 0.01;
+    std::string damp_retry = "fresh";
+    std::string fallback = "fail";
+    std::string inputs = "sequential";
+    bool gptaq = false;
+    double gptaq_alpha = 0.25;
     int64_t block = 128;
     std::string scale_from = "current";
     std::string precision = "float32";
+    std::vector<std::string> modules;
+    bool lm_head = false;
+    bool embedding = false;
     static void describe(kit::Fields<Params>& fields);
   };
 
   explicit Gptq(const Params& params);
-  uint32_t needs() const override { return QUENCH_NEEDS_ROWS | QUENCH_NEEDS_SEQUENTIAL; }
+  uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                kit::QuantizeSink& sink) override;
+  // The statistics are the same whatever the grid, the order and the damping.
+  bool accepts_groups_of(const kit::Quantizer& other) const override;
   const void* extension(const char* id) const override;
 
  private:
   Params params_;
+  ModuleRules rules_;
 };
 
 }  // namespace quench::quantizers

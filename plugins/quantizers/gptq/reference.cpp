@@ -60,7 +60,23 @@ Grid grid_of_row(const Matrix& weight, int64_t row, int64_t from, int64_t to, Gr
     low = std::min(low, weight(row, c));
     high = std::max(high, weight(row, c));
   }
-  return grid_of(low, high, kind);
+  Grid best = grid_of(low, high, kind);
+  double least = -1;
+  for (int step = 0; step < 80 && kind.mse > 0; ++step) {
+    const Range range = range_of(low, high, kind);
+    const double part = 1 - step / 100.0;
+    const Grid grid = grid_of(Range{part * range.min, part * range.max}, kind);
+    double error = 0;
+    for (int64_t c = from; c < to; ++c) {
+      const double code = code_of(weight(row, c), grid.scale, grid.zero, kind.max_code());
+      error += std::pow(std::fabs(grid.scale * (code - grid.zero) - weight(row, c)), kind.mse);
+    }
+    if (least < 0 || error < least) {
+      least = error;
+      best = grid;
+    }
+  }
+  return best;
 }
 
 // Grids of all groups of `weight` as it stands.
@@ -86,6 +102,52 @@ Matrix reorder(const Matrix& m, const std::vector<int32_t>& perm, bool rows_too)
   return out;
 }
 
+// The order of columns by direct comparison: for each place the column that belongs there.
+void sort_columns(const Matrix& h, ColumnOrder order, int64_t group_size,
+                  std::vector<int32_t>& perm) {
+  const auto larger = [&](int32_t a, int32_t b) { return h(a, a) > h(b, b); };
+  if (order == ColumnOrder::kActivation) {
+    std::stable_sort(perm.begin(), perm.end(), larger);
+  } else if (order == ColumnOrder::kGroupAware) {
+    const int64_t full = h.rows / group_size;
+    const auto largest = [&](int64_t g) {
+      double value = 0;
+      for (int64_t c = g * group_size; c < (g + 1) * group_size; ++c) {
+        value = std::max(value, h(c, c));
+      }
+      return value;
+    };
+    std::stable_sort(perm.begin(), perm.begin() + full * group_size, [&](int32_t a, int32_t b) {
+      const int64_t of_a = a / group_size;
+      const int64_t of_b = b / group_size;
+      if (of_a == of_b) {
+        return larger(a, b);
+      }
+      return largest(of_a) != largest(of_b) ? largest(of_a) > largest(of_b) : of_a < of_b;
+    });
+  }
+}
+
+// alpha * triu(moved * u', 1) * u
+Matrix correction(const Matrix& moved, const Matrix& u, double alpha) {
+  const int64_t n = u.rows;
+  Matrix upper = zeros(n, n);
+  Matrix p = zeros(n, n);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = i + 1; j < n; ++j) {
+      for (int64_t k = 0; k < n; ++k) {
+        upper(i, j) += moved(i, k) * u(j, k);
+      }
+    }
+    for (int64_t l = 0; l < n; ++l) {
+      for (int64_t j = 0; j < n; ++j) {
+        p(i, l) += alpha * upper(i, j) * u(j, l);
+      }
+    }
+  }
+  return p;
+}
+
 }  // namespace
 
 Matrix upper_factor_of_inverse(const Matrix& h) {
@@ -99,8 +161,8 @@ Matrix upper_factor_of_inverse(const Matrix& h) {
   return u;
 }
 
-Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options, bool desc_act,
-              double damp) {
+Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options,
+              ColumnOrder order, double damp, const Matrix* moved, double alpha) {
   const int64_t n = weight.columns;
   const Groups groups = groups_of(n, options.group_size);
   const bool grouped = options.group_size != -1;
@@ -131,23 +193,22 @@ Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& option
     grids_of_all(w, groups.size, options.kind, out);
   }
   std::iota(out.perm.begin(), out.perm.end(), 0);
-  if (desc_act) {
-    std::stable_sort(out.perm.begin(), out.perm.end(),
-                     [&](int32_t a, int32_t b) { return hessian(a, a) > hessian(b, b); });
-    w = reorder(w, out.perm, false);
-    hessian = reorder(hessian, out.perm, true);
-  }
+  sort_columns(hessian, order, groups.size, out.perm);
+  w = reorder(w, out.perm, false);
+  hessian = reorder(hessian, out.perm, true);
   for (int64_t i = 0; i < n; ++i) {
     hessian(i, i) += damp * trace / static_cast<double>(n);
   }
   const Matrix u = upper_factor_of_inverse(hessian);
+  const Matrix p =
+      moved == nullptr ? zeros(n, n) : correction(reorder(*moved, out.perm, true), u, alpha);
   Matrix at_block_start = w;
   for (int64_t c = 0; c < n; ++c) {
     if (c % options.block == 0) {
       at_block_start = w;
     }
     const int64_t column = out.perm[static_cast<size_t>(c)];
-    const int64_t g = (options.static_groups ? column : c) / groups.size;
+    const int64_t g = (options.groups_stay() ? column : c) / groups.size;
     out.g_idx[static_cast<size_t>(column)] = static_cast<int32_t>(g);
     for (int64_t r = 0; r < w.rows; ++r) {
       if (!fixed && c % groups.size == 0) {
@@ -164,7 +225,7 @@ Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& option
       const double error = (x - value) / u(c, c);
       out.loss += error * error / 2;
       for (int64_t k = c; k < n; ++k) {
-        w(r, k) -= error * u(c, k);
+        w(r, k) -= error * u(c, k) - x * p(c, k);
       }
     }
   }

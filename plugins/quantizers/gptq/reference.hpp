@@ -33,8 +33,8 @@ struct Solution {
 // U upper with H^-1 = U'U, for a positive definite H.
 Matrix upper_factor_of_inverse(const Matrix& h);
 
-// `h` is the undamped Hessian, 2/N X'X.
-Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options, bool desc_act,
-              double damp);
+// `h` is the undamped Hessian, 2/N X'X. `moved`, if any, is 2/N (X~ - X)'X for GPTAQ with `alpha`.
+Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options,
+              ColumnOrder order, double damp, const Matrix* moved = nullptr, double alpha = 0);
 
 }  // namespace quench::quantizers::reference

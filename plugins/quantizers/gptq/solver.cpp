@@ -41,20 +41,22 @@ class Solver {
   double run() {
     prepare();
     at::Tensor errors = at::empty({options_.block, rows_}, kType<T>);
+    const bool corrected = factor_.correction.defined();
+    at::Tensor taken = at::empty({corrected ? options_.block : 0, rows_}, kType<T>);
     for (int64_t begin = 0; begin < columns_;) {
       kit::check_cancelled();
       const int64_t end = panel_end(begin);
-      const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>());
+      const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>(), taken.data_ptr<T>());
       kit::parallel_for(static_cast<uint64_t>(rows_), static_cast<uint64_t>(kPanelRows),
                         [&](uint64_t first, uint64_t last) {
                           quantize_panel(panel, static_cast<int64_t>(first),
                                          static_cast<int64_t>(last));
                         });
       if (end < columns_) {
-        const at::Tensor upper =
-            factor_.upper.narrow(0, begin, end - begin).narrow(1, end, columns_ - end).to(kType<T>);
-        weights_.narrow(0, end, columns_ - end)
-            .addmm_(upper.t(), errors.narrow(0, 0, end - begin), 1, -1);
+        update_rest(factor_.upper, errors, begin, end);
+        if (corrected) {
+          update_rest(factor_.correction, taken, begin, end);
+        }
       }
       begin = end;
     }
@@ -77,6 +79,14 @@ class Solver {
   bool given() const { return whole_rows() || options_.static_groups; }
   bool current() const { return !given() && !options_.stale; }
 
+  // Columns past the panel, less its `errors` [block, rows] times their part of `factor`.
+  void update_rest(const at::Tensor& factor, const at::Tensor& errors, int64_t begin, int64_t end) {
+    const at::Tensor part =
+        factor.narrow(0, begin, end - begin).narrow(1, end, columns_ - end).to(kType<T>);
+    weights_.narrow(0, end, columns_ - end)
+        .addmm_(part.t(), errors.narrow(0, 0, end - begin), 1, -1);
+  }
+
   // Whole-row grids see dead columns, all others do not: the published tools have it so.
   void prepare() {
     if (whole_rows()) {
@@ -91,7 +101,7 @@ class Solver {
       grids_before();
     }
     for (size_t k = 0; k < group_.size(); ++k) {
-      const int64_t column = options_.static_groups ? factor_.perm[k] : static_cast<int64_t>(k);
+      const int64_t column = options_.groups_stay() ? factor_.perm[k] : static_cast<int64_t>(k);
       group_[k] = static_cast<int32_t>(column / groups_.size);
     }
     if (!std::is_sorted(factor_.perm.begin(), factor_.perm.end())) {
@@ -128,7 +138,7 @@ class Solver {
     return std::min(end, columns_);
   }
 
-  Panel<T> panel_of(int64_t begin, int64_t end, T* errors) {
+  Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* taken) {
     return {rows_,
             columns_,
             begin,
@@ -146,6 +156,8 @@ class Solver {
             zeros_.data_ptr<double>(),
             codes_.data_ptr<uint8_t>(),
             errors,
+            factor_.correction.defined() ? factor_.correction.const_data_ptr<double>() : nullptr,
+            taken,
             loss_.data()};
   }
 

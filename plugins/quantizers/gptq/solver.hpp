@@ -18,6 +18,9 @@ struct SolverOptions {
   bool stale;     // grids of a group from the weight at the start of a block of `block` columns
   int64_t block;  // columns whose updates to the rest are applied at once
   bool float64;   // else weights outside the current block and the updates to them are float32
+  // The order keeps the columns of a group together (kGroupAware), in groups of original columns.
+  bool group_aware = false;
+  bool groups_stay() const { return static_groups || group_aware; }
 };
 
 // Fills `coded` for `weight`, [out, in] in host memory, and returns the loss, the sum of

@@ -19,6 +19,7 @@ namespace quench::quantizers {
 struct GridKind {
   int64_t bits;  // 2..8
   bool sym;
+  double mse = 0;  // exponent of the search for a clipped range (search.hpp); 0: the full range
   double max_code() const { return static_cast<double>((int64_t{1} << bits) - 1); }
 };
 
@@ -27,23 +28,29 @@ struct Grid {
   double zero;   // the code that stands for 0, an integer in [0, max_code]
 };
 
-// The grid of values that lie in [low, high]. A group of zeros gets [-1, 1], and so does one whose
-// scale would be 0 because its values are subnormal.
-inline Grid grid_of(double low, double high, GridKind kind) {
+struct Range {
+  double min;
+  double max;
+};
+
+// What the grid of values that lie in [low, high] spans. A group of zeros gets [-1, 1], and so does
+// one whose scale would be 0 because its values are subnormal.
+inline Range range_of(double low, double high, GridKind kind) {
   double xmin = low < 0 ? low : 0;
   double xmax = high > 0 ? high : 0;
   if (kind.sym) {
     xmax = -xmin > xmax ? -xmin : xmax;
     xmin = xmin < 0 ? -xmax : xmin;
   }
-  double scale = (xmax - xmin) / kind.max_code();
-  if (scale == 0) {
-    xmin = -1;
-    xmax = 1;
-    scale = (xmax - xmin) / kind.max_code();
-  }
-  const double zero = kind.sym ? (kind.max_code() + 1) / 2 : std::rint(-xmin / scale);
-  return {scale, zero};
+  return (xmax - xmin) / kind.max_code() == 0 ? Range{-1, 1} : Range{xmin, xmax};
+}
+
+inline Grid grid_of(Range range, GridKind kind) {
+  const double scale = (range.max - range.min) / kind.max_code();
+  return {scale, kind.sym ? (kind.max_code() + 1) / 2 : std::rint(-range.min / scale)};
+}
+inline Grid grid_of(double low, double high, GridKind kind) {
+  return grid_of(range_of(low, high, kind), kind);
 }
 
 // The code of `x`; a NaN gets 0.

@@ -56,4 +56,12 @@ at::Tensor host_weight(const kit::LinearToQuantize& linear) {
   return weight;
 }
 
+void keep_float(const at::Tensor& weight, const kit::LinearToQuantize& linear,
+                kit::QuantizeSink& sink) {
+  kit::borrow(linear.dequantized).copy_(weight);
+  sink.number("bits", 16);
+  sink.number("bits_per_weight", 16);
+  sink.text("skipped", "kept in float, counted as 16 bits");
+}
+
 }  // namespace quench::quantizers

@@ -11,4 +11,8 @@ namespace quench::quantizers {
 // already. Refuses other dtypes and shapes, and NaN and Inf (NUMERICAL, with name and index).
 at::Tensor host_weight(const kit::LinearToQuantize& linear);
 
+// The linear stays in float: hands `weight` on, and says so in the record, as 16 bits a weight.
+void keep_float(const at::Tensor& weight, const kit::LinearToQuantize& linear,
+                kit::QuantizeSink& sink);
+
 }  // namespace quench::quantizers

@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kRowGrain = 16;
 
 template <typename T>
-Grid grid_of_values(const T* values, int64_t count, GridKind kind) {
+Grid grid_of_group(const T* values, int64_t count, GridKind kind) {
   // Independent lanes, which a compiler may keep in one register without reordering anything.
   constexpr int64_t kLanes = 16;
   T low[kLanes] = {};
@@ -28,8 +28,8 @@ Grid grid_of_values(const T* values, int64_t count, GridKind kind) {
     low[0] = std::min(low[0], values[i]);
     high[0] = std::max(high[0], values[i]);
   }
-  return grid_of(*std::min_element(low, low + kLanes), *std::max_element(high, high + kLanes),
-                 kind);
+  return grid_of_values(values, 1, count, *std::min_element(low, low + kLanes),
+                        *std::max_element(high, high + kLanes), kind);
 }
 
 template <typename T>
@@ -43,7 +43,7 @@ void round_all(const T* weight, Groups groups, GridKind kind, const Coded& coded
           for (int64_t g = 0; g < groups.count; ++g) {
             const int64_t first = g * groups.size;
             const int64_t last = std::min(first + groups.size, coded.columns);
-            const Grid grid = grid_of_values(row + first, last - first, kind);
+            const Grid grid = grid_of_group(row + first, last - first, kind);
             for (int64_t c = first; c < last; ++c) {
               codes[c] = static_cast<uint8_t>(
                   static_cast<int32_t>(code_of(row[c], grid.scale, grid.zero, max_code)));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "quantizers/grid/coded.hpp"
-#include "quantizers/grid/grid.hpp"
+#include "quantizers/grid/search.hpp"
 
 namespace quench::quantizers {
 

@@ -11,37 +11,6 @@
 
 namespace quench::quantizers {
 
-namespace {
-
-class RtnGroup final : public GramGroup {
- public:
-  RtnGroup(const Rtn::Params& params, int64_t in_features)
-      : GramGroup(in_features, false), params_(params) {}
-
-  void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
-    const c10::InferenceMode inference;
-    const at::Tensor weight = host_weight(linear);
-    const GridKind kind{params_.bits, params_.sym};
-    const Groups groups = groups_of(weight.size(1), params_.group_size);
-    const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
-    for (size_t c = 0; c < coded.g_idx.size(); ++c) {
-      coded.g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);
-    }
-    if (weight.scalar_type() == at::kDouble) {
-      round_rows(weight.const_data_ptr<double>(), groups, kind, coded);
-    } else {
-      round_rows(weight.const_data_ptr<float>(), groups, kind, coded);
-    }
-    dequantize(coded, linear.dequantized, linear.info.name);
-    sink.number("bits_per_weight", bits_per_weight(coded, kind, false));
-  }
-
- private:
-  Rtn::Params params_;
-};
-
-}  // namespace
-
 void Rtn::Params::describe(kit::Fields<Params>& fields) {
   fields.add("bits", &Params::bits, "width of a code, in bits").range(2, 8);
   fields
@@ -49,14 +18,55 @@ void Rtn::Params::describe(kit::Fields<Params>& fields) {
            "columns of a row that share a scale; -1: the whole row")
       .at_least(-1);
   fields.add("sym", &Params::sym, "grid symmetric around zero, so that no zero point is stored");
+  fields
+      .add("mse", &Params::mse,
+           "exponent of the error by which the best of 80 clipped ranges is chosen for a scale; "
+           "0: the full range")
+      .range(0, 8);
+  fields.add("modules", &Params::modules,
+             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "group_size=64 sym=false\", \"*.dense skip\"");
+  fields.add("lm_head", &Params::lm_head, "also rounds the output head; not where it is tied");
+  fields.add("embedding", &Params::embedding, "also rounds the token embedding");
 }
 
-Rtn::Rtn(const Params& params) : params_(params) {
+Rtn::Rtn(const Params& params) : params_(params), rules_(params.modules) {
   kit::expects(params.group_size != 0, "rtn: group_size = 0, wanted -1 or at least 1");
 }
 
 std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) {
-  return std::make_unique<RtnGroup>(params_, group.in_features);
+  return std::make_unique<GramGroup>(group.in_features, false);
+}
+
+// Rows change no code; they let the host ask for the output error.
+uint32_t Rtn::needs() const {
+  return QUENCH_USES_ROWS | (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
+         (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
+}
+
+void Rtn::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+                   kit::QuantizeSink& sink) {
+  const c10::InferenceMode inference;
+  const at::Tensor weight = host_weight(linear);
+  const ModuleSetting setting = rules_.setting_of(
+      linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
+  if (setting.skip) {
+    keep_float(weight, linear, sink);
+    return;
+  }
+  const Groups groups = groups_of(weight.size(1), setting.group_size);
+  const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
+  for (size_t c = 0; c < coded.g_idx.size(); ++c) {
+    coded.g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);
+  }
+  if (weight.scalar_type() == at::kDouble) {
+    round_rows(weight.const_data_ptr<double>(), groups, setting.kind, coded);
+  } else {
+    round_rows(weight.const_data_ptr<float>(), groups, setting.kind, coded);
+  }
+  dequantize(coded, linear.dequantized, linear.info.name);
+  sink.number("bits", static_cast<double>(setting.kind.bits));
+  sink.number("bits_per_weight", bits_per_weight(coded, setting.kind, false));
 }
 
 const void* Rtn::extension(const char* id) const {
@@ -65,9 +75,9 @@ const void* Rtn::extension(const char* id) const {
 
 }  // namespace quench::quantizers
 
-QUENCH_MODULE("quench.rtn", "0.1.0",
+QUENCH_MODULE("quench.rtn", "0.2.0",
               quench::kit::quantizer<quench::quantizers::Rtn>(
                   {.id = "rtn",
-                   .version = "0.1.0",
+                   .version = "0.2.0",
                    .summary = "Rounds every weight to the nearest value of its group's grid.",
                    .example = "{bits: 4, group_size: 128}"}))

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "quantizers/grid/module_rules.hpp"
 #include "quench/kit/quantizer.hpp"
 
 namespace quench::quantizers {
@@ -14,17 +17,24 @@ class Rtn final : public kit::Quantizer {
     int64_t bits = 4;
     int64_t group_size = 128;
     bool sym = true;
+    double mse = 0;
+    std::vector<std::string> modules;
+    bool lm_head = false;
+    bool embedding = false;
     static void describe(kit::Fields<Params>& fields);
   };
 
   explicit Rtn(const Params& params);
   // Rows change no code; they let the host ask for the output error.
-  uint32_t needs() const override { return QUENCH_USES_ROWS; }
+  uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                kit::QuantizeSink& sink) override;
   const void* extension(const char* id) const override;
 
  private:
   Params params_;
+  ModuleRules rules_;
 };
 
 }  // namespace quench::quantizers

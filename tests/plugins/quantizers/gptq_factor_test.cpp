@@ -17,6 +17,7 @@ namespace quench::test {
 
 namespace {
 
+using quantizers::ColumnOrder;
 using quantizers::Factor;
 using quantizers::factorize;
 
@@ -40,7 +41,7 @@ TEST_CASE("gptq: the factor U satisfies U'U = H^-1", "[quantizers][gptq]") {
   const int64_t n = GENERATE(1, 2, 5, 127, 128, 129, 300, 640);
   const double rows = 700;
   const Matrix gram = gram_of(random_matrix(700, n, 11, true));
-  const Factor factor = factorize(tensor_of(gram), rows, {false, 0.01, 0});
+  const Factor factor = factorize(tensor_of(gram), rows, {ColumnOrder::kGiven, 0.01, 0});
   at::Tensor h = tensor_of(gram).mul(2 / rows);
   h.add_(at::eye(n, at::kDouble), 0.01 * h.diagonal().mean().item<double>());
   const at::Tensor inverse = at::mm(factor.upper.t(), factor.upper);
@@ -56,7 +57,7 @@ TEST_CASE("gptq: the factor is that of the textbook's three steps", "[quantizers
   const int64_t n = 150;
   const double rows = 200;
   const Matrix gram = gram_of(random_matrix(200, n, 12, true));
-  const Factor factor = factorize(tensor_of(gram), rows, {false, 0.05, 0});
+  const Factor factor = factorize(tensor_of(gram), rows, {ColumnOrder::kGiven, 0.05, 0});
   quantizers::reference::Matrix h{n, n, gram.values};
   double trace = 0;
   for (double& value : h.values) {
@@ -77,10 +78,10 @@ TEST_CASE("gptq: the factor has the same bits for one and two threads", "[quanti
   const Matrix gram = gram_of(random_matrix(800, 700, 13, true));
   const int before = at::get_num_threads();
   at::set_num_threads(1);
-  const Factor one = factorize(tensor_of(gram), 800, {true, 0.01, 0});
+  const Factor one = factorize(tensor_of(gram), 800, {ColumnOrder::kActivation, 0.01, 0});
   at::set_num_threads(2);
   const TwoThreads host;
-  const Factor two = factorize(tensor_of(gram), 800, {true, 0.01, 0});
+  const Factor two = factorize(tensor_of(gram), 800, {ColumnOrder::kActivation, 0.01, 0});
   at::set_num_threads(before);
   CHECK(one.perm == two.perm);
   CHECK(one.upper.equal(two.upper));
@@ -89,7 +90,7 @@ TEST_CASE("gptq: the factor has the same bits for one and two threads", "[quanti
 TEST_CASE("gptq: equal diagonals keep their column order", "[quantizers][gptq]") {
   Matrix gram =
       matrix({{1, 0, 0, 0, 0}, {0, 3, 0, 0, 0}, {0, 0, 1, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 3}});
-  const Factor factor = factorize(tensor_of(gram), 2, {true, 0, 0});
+  const Factor factor = factorize(tensor_of(gram), 2, {ColumnOrder::kActivation, 0, 0});
   CHECK(factor.perm == std::vector<int32_t>{1, 4, 0, 2, 3});  // the dead column counts as 1
   CHECK(factor.dead == std::vector<uint8_t>{0, 0, 0, 1, 0});
   CHECK(factor.dead_count == 1);
@@ -97,14 +98,14 @@ TEST_CASE("gptq: equal diagonals keep their column order", "[quantizers][gptq]")
 
 TEST_CASE("gptq: a singular Hessian is retried with more damping", "[quantizers][gptq]") {
   const Matrix gram = gram_of(random_matrix(20, 64, 14));  // rank 20 of 64
-  CHECK_THROWS_WITH(factorize(tensor_of(gram), 20, {false, 0, 0}),
+  CHECK_THROWS_WITH(factorize(tensor_of(gram), 20, {ColumnOrder::kGiven, 0, 0}),
                     Catch::Contains("not positive definite with damp 0 after 0 retries"));
-  const Factor factor = factorize(tensor_of(gram), 20, {false, 0, 0.02});
+  const Factor factor = factorize(tensor_of(gram), 20, {ColumnOrder::kGiven, 0, 0.02});
   CHECK(factor.damp == 0.02);
   CHECK(factor.retries == 1);
 
   Matrix negative = matrix({{1, 5}, {5, 1}});  // eigenvalues 6 and -4: needs damp above 4
-  CHECK_THROWS_WITH(factorize(tensor_of(negative), 2, {false, 0.1, 0.3}),
+  CHECK_THROWS_WITH(factorize(tensor_of(negative), 2, {ColumnOrder::kGiven, 0.1, 0.3}),
                     Catch::Contains("after 2 retries"));
 }
 

@@ -156,15 +156,16 @@ TEST_CASE("gptq gives the codes of the plain kernel", "[quantizers][gptq]") {
   for_each_combination([&](const Options& options) {
     INFO(options.json());
     const Quantized result = run(options, weight, inputs);
-    const auto expected =
-        reference::gptq({weight.rows, weight.columns, weight.values}, {h.rows, h.columns, h.values},
-                        {{options.bits, options.sym},
-                         options.group_size,
-                         options.static_groups,
-                         options.stale,
-                         options.block,
-                         true},
-                        options.desc_act, options.damp);
+    const auto expected = reference::gptq(
+        {weight.rows, weight.columns, weight.values}, {h.rows, h.columns, h.values},
+        {{options.bits, options.sym},
+         options.group_size,
+         options.static_groups,
+         options.stale,
+         options.block,
+         true},
+        options.desc_act ? quantizers::ColumnOrder::kActivation : quantizers::ColumnOrder::kGiven,
+        options.damp);
     CHECK(result.perm == expected.perm);
     CHECK(result.g_idx == expected.g_idx);
     if (options.sym) {
@@ -362,7 +363,7 @@ TEST_CASE("gptq says what is wrong", "[quantizers][gptq]") {
 TEST_CASE("gptq asks for sequential rows", "[quantizers][gptq]") {
   CHECK(QuantizerBench("{}", 4).needs() == (QUENCH_NEEDS_ROWS | QUENCH_NEEDS_SEQUENTIAL));
   CHECK(std::string(linked_item().id) == "gptq");
-  CHECK(linked_item().parameter_count == 10);
+  CHECK(linked_item().parameter_count == 21);
 }
 
 }  // namespace quench::test

@@ -20,6 +20,7 @@ struct Store {
   };
   std::deque<Tensor> tensors;
   std::map<std::string, double> numbers;
+  std::map<std::string, std::string> texts;
 };
 
 quench_status store_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
@@ -40,11 +41,15 @@ quench_status store_tensor(void* context, const char* name, quench_dtype dtype, 
 }
 
 quench_status store_number(void* context, const char* name, double value, quench_error*) noexcept {
-  static_cast<Store*>(context)->numbers[name] = value;
+  if (!std::string(name).starts_with("seconds.")) {
+    static_cast<Store*>(context)->numbers[name] = value;
+  }
   return QUENCH_OK;
 }
 
-quench_status store_text(void*, const char*, const char*, quench_error*) noexcept {
+quench_status store_text(void* context, const char* name, const char* value,
+                         quench_error*) noexcept {
+  static_cast<Store*>(context)->texts[name] = value;
   return QUENCH_OK;
 }
 
@@ -137,7 +142,32 @@ quench_status QuantizerBench::observe(const Matrix& x, bool float64) {
   return status;
 }
 
+quench_status QuantizerBench::observe_both(const Matrix& x, const Matrix& float_x) {
+  auto rows = handed_over<double>(x);
+  auto float_rows = handed_over<double>(float_x);
+  const quench_tensor view = rows.view();
+  const quench_tensor float_view = float_rows.view();
+  const quench_observe_args args{sizeof args, 0, &view, &float_view, nullptr, nullptr, nullptr};
+  quench_error error{sizeof error, 0, {}};
+  return table_->observe(quantizer_, state_, &args, &error);
+}
+
 Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool float64) {
+  return quantize_state(state_, weight, linear, float64);
+}
+
+Quantized QuantizerBench::quantize_on(const QuantizerBench& other, const Matrix& weight) {
+  return quantize_state(other.state_, weight, 0, false);
+}
+
+bool QuantizerBench::accepts_groups_of(const QuantizerBench& other) const {
+  const auto* shared = static_cast<const quench_quantizer_shared_state*>(
+      table_->extension(quantizer_, QUENCH_QUANTIZER_SHARED_STATE));
+  return shared != nullptr && shared->accepts(quantizer_, other.quantizer_) == 1;
+}
+
+Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Matrix& weight,
+                                         uint32_t linear, bool float64) {
   auto narrow = handed_over<float>(weight);
   auto wide = handed_over<double>(weight);
   auto narrow_out = handed_over<float>(weight);
@@ -150,7 +180,7 @@ Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool f
   const quench_quantize_args args{sizeof args, 0, linear, &in, &out, &sink, nullptr};
   quench_error error{sizeof error, 0, {}};
   Quantized result;
-  result.status = table_->quantize(quantizer_, state_, &args, &error);
+  result.status = table_->quantize(quantizer_, state, &args, &error);
   result.error = error.message;
   result.codes = find<uint8_t>(store, "codes");
   result.scales = find<double>(store, "scales");
@@ -158,6 +188,7 @@ Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool f
   result.g_idx = find<int32_t>(store, "g_idx");
   result.perm = find<int32_t>(store, "perm");
   result.numbers = store.numbers;
+  result.texts = store.texts;
   result.dequantized = {weight.rows, weight.columns, kit::to_doubles(out, "dequantized")};
   return result;
 }

@@ -23,7 +23,8 @@ struct Quantized {
   std::vector<int32_t> g_idx;
   std::vector<int32_t> perm;
   Matrix dequantized;
-  std::map<std::string, double> numbers;
+  std::map<std::string, double> numbers;  // without times
+  std::map<std::string, std::string> texts;
 
   int64_t groups() const { return static_cast<int64_t>(scales.size()) / dequantized.rows; }
   // scale * (code - zero), in float64.
@@ -40,7 +41,12 @@ class QuantizerBench {
 
   // Hands `x` over as float32, or as float64.
   quench_status observe(const Matrix& x, bool float64 = false);
+  // With the same rows of the float model beside them.
+  quench_status observe_both(const Matrix& x, const Matrix& float_x);
   Quantized quantize(const Matrix& weight, uint32_t linear = 0, bool float64 = false);
+  // On the rows that `other` has observed.
+  Quantized quantize_on(const QuantizerBench& other, const Matrix& weight);
+  bool accepts_groups_of(const QuantizerBench& other) const;
   uint32_t needs() const { return table_->needs(quantizer_); }
   const quench_quantizer_gram& gram() const;
   quench_quantizer* quantizer() const { return quantizer_; }
@@ -54,6 +60,8 @@ class QuantizerBench {
   std::vector<std::string> names_;
   std::vector<quench_linear_info> linears_;
   quench_group_info info_{};
+  Quantized quantize_state(quench_quantizer_state* state, const Matrix& weight, uint32_t linear,
+                           bool float64);
   std::string error_;
 };
 

@@ -1,0 +1,21 @@
+#include "quantizers/gptq/asymmetry.hpp"
+
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/triu.h>
+
+#include <vector>
+
+namespace quench::quantizers {
+
+void add_correction(Factor& factor, const at::Tensor& cross, double rows, double alpha) {
+  const std::vector<int64_t> order(factor.perm.begin(), factor.perm.end());
+  const at::Tensor index = at::tensor(order, at::kLong);
+  const at::Tensor host = cross.to(at::kCPU);
+  const at::Tensor moved = host.index_select(0, index).index_select(1, index).mul_(2 / rows);
+  at::Tensor product = at::mm(moved, factor.upper.t());
+  factor.correction = at::mm(product.triu_(1), factor.upper).mul_(alpha);
+}
+
+}  // namespace quench::quantizers

@@ -1,0 +1,90 @@
+#include "quantizers/gram/cross_gram.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "quantizers/gram/gram.hpp"
+#include "quantizers/gram/selection.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+CrossGram::CrossGram(int64_t in_features, bool float64)
+    : columns_(in_features), float64_(float64 || in_features <= Gram::kFloat64Columns) {}
+
+void CrossGram::observe(const quench_observe_args& args) {
+  const c10::InferenceMode inference;
+  if (args.float_x == nullptr) {
+    kit::fail(QUENCH_FAILED_PRECONDITION, "rows of the float model are needed and did not come");
+  }
+  const at::Tensor x = kit::borrow(*args.x);
+  const at::Tensor y = kit::borrow(*args.float_x);
+  if (y.sizes() != x.sizes() || !y.is_floating_point()) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "float_x: wanted the shape of x, %s, got %s",
+              kit::shape_text(kit::shape_of(*args.x)).c_str(),
+              kit::shape_text(kit::shape_of(*args.float_x)).c_str());
+  }
+  const Selection selection = select(args, x.size(0));
+  const at::Tensor rows = selected(x, selection);
+  if (!rows_.defined()) {
+    float64_ = float64_ || x.scalar_type() == at::kDouble;
+    const auto options = x.options().dtype(float64_ ? at::kDouble : at::kFloat);
+    rows_ = at::empty({Gram::kPanelRows, columns_}, options);
+    moved_ = at::empty({Gram::kPanelRows, columns_}, options);
+    matrix_ = at::zeros({columns_, columns_}, x.options().dtype(at::kDouble));
+  }
+  if (rows.size(0) > 0) {
+    append(selected(y, selection), rows, selection.roots);
+  }
+}
+
+void CrossGram::append(const at::Tensor& moved, const at::Tensor& rows,
+                       const std::vector<double>& roots) {
+  at::Tensor weights;
+  if (!roots.empty()) {
+    weights = at::tensor(roots, at::kDouble).to(rows_.options()).unsqueeze(1);
+  }
+  for (int64_t done = 0; done < rows.size(0);) {
+    const int64_t count = std::min(Gram::kPanelRows - filled_, rows.size(0) - done);
+    at::Tensor right = rows_.narrow(0, filled_, count);
+    at::Tensor left = moved_.narrow(0, filled_, count);
+    right.copy_(rows.narrow(0, done, count));
+    left.copy_(moved.narrow(0, done, count)).sub_(right);
+    if (weights.defined()) {
+      right.mul_(weights.narrow(0, done, count));
+      left.mul_(weights.narrow(0, done, count));
+    }
+    filled_ += count;
+    done += count;
+    if (filled_ == Gram::kPanelRows) {
+      flush();
+    }
+  }
+}
+
+void CrossGram::flush() {
+  const at::Tensor left = moved_.narrow(0, 0, filled_).t();
+  const at::Tensor right = rows_.narrow(0, 0, filled_);
+  for (int64_t begin = 0; begin < columns_ && filled_ > 0; begin += Gram::kBlockColumns) {
+    kit::check_cancelled();
+    const int64_t size = std::min(Gram::kBlockColumns, columns_ - begin);
+    matrix_.narrow(1, begin, size).add_(at::mm(left, right.narrow(1, begin, size)));
+  }
+  filled_ = 0;
+}
+
+const at::Tensor& CrossGram::matrix() {
+  const c10::InferenceMode inference;
+  if (!matrix_.defined()) {
+    matrix_ = at::zeros({columns_, columns_}, at::kDouble);
+  }
+  flush();
+  return matrix_;
+}
+
+}  // namespace quench::quantizers

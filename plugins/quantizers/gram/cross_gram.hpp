@@ -1,0 +1,38 @@
+// C = sum of w * (y - x) x' over the rows of two streams, y the float model's and x the quantized
+// one's: how far quantization has moved a group's inputs, as its own inputs see it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "quench/abi/kind/quantizer.h"
+
+namespace quench::quantizers {
+
+// Rows go through panels and into float64 as in gram.hpp, all columns of C, since it is not
+// symmetric. Memory: C, two panels, one block column.
+class CrossGram {
+ public:
+  CrossGram(int64_t in_features, bool float64);
+
+  // Needs args.float_x, of the shape of args.x; the same rows and weights count as in Gram.
+  // FAILED_PRECONDITION without it.
+  void observe(const quench_observe_args& args);
+  // C [in, in] float64: row i is y_i - x_i, column k is x_k. Zeros before any row came.
+  const at::Tensor& matrix();
+
+ private:
+  void append(const at::Tensor& moved, const at::Tensor& rows, const std::vector<double>& roots);
+  void flush();
+
+  int64_t columns_;
+  bool float64_;
+  int64_t filled_ = 0;
+  at::Tensor moved_;   // [kPanelRows, in], y - x
+  at::Tensor rows_;    // [kPanelRows, in], x
+  at::Tensor matrix_;  // [in, in] float64
+};
+
+}  // namespace quench::quantizers

@@ -1,0 +1,62 @@
+// Grids that clip: of the ranges p * [low, high], p = 1, 0.99, ..., 0.21, the one whose rounding
+// errors have the least sum of |error|^exponent (Frantar et al.'s code, option `mse`,
+// exponent 2.4).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "quantizers/grid/grid.hpp"
+
+namespace quench::quantizers {
+
+inline constexpr int kSearchSteps = 80;  // ranges tried
+inline constexpr int kSearchGrid = 100;  // parts of the full range that one step takes off
+
+// Sum of |value - x|^exponent over `count` values `stride` apart; stops early at `limit` or above.
+template <typename T>
+double rounding_error(const T* values, int64_t stride, int64_t count, const Grid& grid,
+                      double max_code, double exponent, double limit) {
+  constexpr int64_t kRun = 16;  // values between two looks at the limit
+  double sum = 0;
+  for (int64_t i = 0; i < count && sum < limit;) {
+    const int64_t end = i + kRun < count ? i + kRun : count;
+    for (; i < end; ++i) {
+      const double x = static_cast<double>(values[i * stride]);
+      const double code = code_of(x, grid.scale, grid.zero, max_code);
+      const double error = std::fabs(grid.scale * (code - grid.zero) - x);
+      sum += exponent == 2 ? error * error : std::pow(error, exponent);
+    }
+  }
+  return sum;
+}
+
+// The grid of `count` values that lie in [low, high]: the full range's where kind.mse is 0, else
+// the best of the clipped ones, the first of equals. A symmetric grid keeps its zero.
+template <typename T>
+Grid grid_of_values(const T* values, int64_t stride, int64_t count, double low, double high,
+                    GridKind kind) {
+  const Range range = range_of(low, high, kind);
+  Grid best = grid_of(range, kind);
+  if (kind.mse <= 0 || !std::isfinite(best.scale)) {
+    return best;
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < kSearchSteps; ++step) {
+    const double part = 1 - static_cast<double>(step) / kSearchGrid;
+    const Grid grid = grid_of(Range{part * range.min, part * range.max}, kind);
+    if (!(grid.scale > 0)) {
+      break;
+    }
+    const double error =
+        rounding_error(values, stride, count, grid, kind.max_code(), kind.mse, least);
+    if (error < least) {
+      least = error;
+      best = grid;
+    }
+  }
+  return best;
+}
+
+}  // namespace quench::quantizers
