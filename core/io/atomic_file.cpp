@@ -1,6 +1,7 @@
 #include "core/io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,21 +26,6 @@ namespace fs = std::filesystem;
 
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
-void sync_folder(const fs::path& path) {
-  const int descriptor = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) {
-    fail_writing(path, "opening its folder", errno);
-  }
-  const int result = fsync(descriptor);
-  const int number = errno;
-  close(descriptor);
-  // Some network file systems do not sync folders and say EINVAL; there is nothing more to do
-  // there.
-  if (result != 0 && number != EINVAL) {
-    fail_writing(path, "syncing its folder", number);
-  }
 }
 
 }  // namespace
@@ -76,7 +62,7 @@ void AtomicFile::write(const void* data, uint64_t bytes) {
   written_ += bytes;
 }
 
-void AtomicFile::commit() {
+void AtomicFile::finish_writing() {
   if (fsync(descriptor_) != 0) {
     fail_writing(path_, "syncing", errno);
   }
@@ -84,11 +70,75 @@ void AtomicFile::commit() {
   if (close(std::exchange(descriptor_, -1)) != 0) {
     fail_writing(path_, "closing", errno);
   }
+}
+
+void AtomicFile::commit() {
+  finish_writing();
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     fail_writing(path_, "renaming the temporary file", errno);
   }
   temporary_.clear();
-  sync_folder(path_);
+  sync_folder_of(path_);
+}
+
+bool AtomicFile::commit_new() {
+  finish_writing();
+  bool fresh = link(temporary_.c_str(), path_.c_str()) == 0;
+  if (!fresh && errno != EEXIST) {
+    const int number = errno;
+    const bool no_links = number == EPERM || number == EOPNOTSUPP || number == ENOSYS ||
+                          number == EMLINK || number == EINVAL;
+    if (!no_links) {
+      fail_writing(path_, "linking the temporary file", number);
+    }
+    struct stat status = {};
+    fresh = lstat(path_.c_str(), &status) != 0;
+    if (fresh && rename(temporary_.c_str(), path_.c_str()) != 0) {
+      fail_writing(path_, "renaming the temporary file", errno);
+    }
+  }
+  unlink(temporary_.c_str());
+  temporary_.clear();
+  // Also where another has published it: his sync may still be under way.
+  sync_folder_of(path_);
+  return fresh;
+}
+
+void sync_folder_of(const fs::path& path) {
+  const int descriptor = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    fail_writing(path, "opening its folder", errno);
+  }
+  const int result = fsync(descriptor);
+  const int number = errno;
+  close(descriptor);
+  // Some network file systems do not sync folders and say EINVAL; there is nothing more to do
+  // there.
+  if (result != 0 && number != EINVAL) {
+    fail_writing(path, "syncing its folder", number);
+  }
+}
+
+void make_folders(const fs::path& folder) {
+  if (folder.empty() || mkdir(folder.c_str(), 0777) == 0) {
+    if (!folder.empty()) {
+      sync_folder_of(folder);
+    }
+    return;
+  }
+  if (errno == ENOENT && folder.has_parent_path() && folder.parent_path() != folder) {
+    make_folders(folder.parent_path());
+    if (mkdir(folder.c_str(), 0777) == 0) {
+      sync_folder_of(folder);
+      return;
+    }
+  }
+  const int number = errno;
+  struct stat status = {};
+  if (number == EEXIST && stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return;
+  }
+  fail_writing(folder, "making the folder", number);
 }
 
 void write_all(int descriptor, const void* data, uint64_t bytes, const fs::path& path,

@@ -29,8 +29,13 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   // fsync, close, rename, fsync of the folder.
   void commit();
+  // As commit, but what has the name already stays, and false is returned. By link, which never
+  // replaces; by rename where the file system has no links: then two writers at the same time leave
+  // one of their files.
+  bool commit_new();
 
  private:
+  void finish_writing();
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int descriptor_ = -1;
@@ -45,5 +50,11 @@ void write_all(int descriptor, const void* data, uint64_t bytes, const std::file
 
 // An AtomicFile with this content.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+// Makes the folder and those above it, each durable in the one above. Throws Error naming the path.
+void make_folders(const std::filesystem::path& folder);
+
+// Makes the names in the folder of `path` durable. Throws Error naming the path.
+void sync_folder_of(const std::filesystem::path& path);
 
 }  // namespace quench

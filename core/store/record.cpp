@@ -1,8 +1,28 @@
 #include "core/store/record.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/json_number.hpp"
+
 namespace quench {
+
+namespace {
+
+// Numbers without a form in JSON as text, at any depth.
+void spell_numbers(nlohmann::json& value) {
+  if (value.is_number_float()) {
+    value = json_number(value.get<double>());
+  } else if (value.is_structured()) {
+    for (nlohmann::json& member : value) {
+      spell_numbers(member);
+    }
+  }
+}
+
+}  // namespace
 
 nlohmann::json to_json(const Record& record) {
   nlohmann::json out = {{"schema", kRecordSchema},
@@ -34,12 +54,26 @@ nlohmann::json to_json(const Record& record) {
   if (!record.cached.empty()) {
     out["cached"] = record.cached;
   }
+  spell_numbers(out);
   return out;
+}
+
+void set_derived_key(Record& record, const std::string& name,
+                     const std::vector<std::string>& from) {
+  record.key.clear();
+  record.parts = nullptr;
+  record.index = 0;
+  record.count = 1;
+  if (std::none_of(from.begin(), from.end(), [](const auto& key) { return key.empty(); })) {
+    record.parts = {{"derived", name}, {"from", from}};
+    record.key = sha256_hex(canonical_json(record.parts));
+  }
 }
 
 Record quantization_error(const Record& floating, const Record& quantized) {
   Record out = quantized;
   out.metric = "quantization_error";
+  set_derived_key(out, out.metric, {floating.key, quantized.key});
   out.unit = "1";
   out.direction = -1;
   out.standard_error = nullptr;

@@ -31,7 +31,7 @@ struct Record {
   nlohmann::json jitter;
   std::string metric;    // metric id, or "<id>/<name>" for its further values
   std::string label;     // of the metric in the manifest: tells two corpora under one id apart
-  nlohmann::json value;  // number, or null for a failed cell
+  nlohmann::json value;  // number (any double), or null for a failed cell
   std::string unit;
   int direction = 0;              // -1 lower is better, 1 higher, 0 neither
   nlohmann::json standard_error;  // number or null
@@ -44,11 +44,24 @@ struct Record {
   std::string cached;          // the run folder that computed it, where it came from the store
 };
 
+// Canonical JSON can write it: numbers that JSON has no form for become "NaN", "Infinity" and
+// "-Infinity", wherever they stand.
 nlohmann::json to_json(const Record& record);
+
+// The record that to_json made, equal to the last bit (numbers inside of `details` and `parts` that
+// had no form in JSON stay text). A record of an older schema is read as far as that had fields,
+// with an empty key where there was none. `where` begins every message. Throws Error: DATA_LOSS for
+// what is no record, with the field; FAILED_PRECONDITION for one of a newer version.
+Record record_from_json(nlohmann::json json, const std::string& where);
+
+// The key of a value that is worked out from other records and from nothing else: `parts` becomes
+// {derived: name, from: [keys]}. A record of such a key counts as long as those of `from` do. Both
+// stay empty where one of `from` has no key.
+void set_derived_key(Record& record, const std::string& name, const std::vector<std::string>& from);
 
 // ΔQL of a quantized loss against the float loss of the same checkpoint: value = q/f − 1. Details
 // hold both losses, their difference and its standard error over paired items, where both have the
-// same items.
+// same items. Its key is derived from those of the two.
 Record quantization_error(const Record& floating, const Record& quantized);
 
 }  // namespace quench

@@ -4,31 +4,39 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <random>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
-#include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
+#include "core/store/attempt_name.hpp"
+#include "core/store/sealed_line.hpp"
 
 namespace quench {
 
 RecordFile::RecordFile(const std::filesystem::path& folder, const std::string& job) {
-  std::random_device random;
-  for (int attempt = 0; attempt < 16; ++attempt) {
-    path_ = folder / fmt::format("records-{}-{:08x}.jsonl", job, random());
+  make_folders(folder);
+  for (int i = 0; i < 16; ++i) {
+    attempt_ = next_attempt(folder, job);
+    path_ = folder / fmt::format("records-{}-{}.jsonl", job, attempt_);
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-    if (descriptor_ >= 0) {
-      return;
-    }
-    if (errno != EEXIST) {
+    if (descriptor_ >= 0 || errno != EEXIST) {
       break;
     }
   }
-  fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be created: {}", path_.string(),
-       std::strerror(errno));
+  if (descriptor_ < 0) {
+    const int number = errno;
+    const bool full = number == ENOSPC || number == EDQUOT;
+    fail(full ? QUENCH_RESOURCE_EXHAUSTED : QUENCH_FAILED_PRECONDITION, "{}: cannot be created: {}",
+         path_.string(), std::strerror(number));
+  }
+  try {
+    sync_folder_of(path_);  // else a power failure takes the file with all that is in it
+  } catch (...) {
+    ::close(std::exchange(descriptor_, -1));
+    throw;
+  }
 }
 
 RecordFile::~RecordFile() {
@@ -37,14 +45,32 @@ RecordFile::~RecordFile() {
   }
 }
 
-void RecordFile::append(const Record& record) {
-  const std::string body = canonical_json(to_json(record));
-  const std::string line =
-      fmt::format("{{\"record\":{},\"sha256\":\"{}\"}}\n", body, sha256_hex(body));
-  write_all(descriptor_, line.data(), line.size(), path_);
-  if (::fsync(descriptor_) != 0) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: fsync failed: {}; the record does not count",
-         path_.string(), std::strerror(errno));
+void RecordFile::append(std::span<const Record> records) {
+  if (broken_ || descriptor_ < 0) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: takes no more records after a failure", path_.string());
+  }
+  std::string lines;
+  for (const Record& record : records) {
+    lines += seal("record", canonical_json(to_json(record)));
+    lines += '\n';
+  }
+  try {
+    write_all(descriptor_, lines.data(), lines.size(), path_);
+    if (::fsync(descriptor_) != 0) {
+      fail(QUENCH_FAILED_PRECONDITION, "{}: fsync failed: {}; the record does not count",
+           path_.string(), std::strerror(errno));
+    }
+  } catch (...) {
+    undo();
+    throw;
+  }
+  size_ += lines.size();
+}
+
+void RecordFile::undo() noexcept {
+  broken_ = true;
+  if (::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0) {
+    ::fsync(descriptor_);
   }
 }
 

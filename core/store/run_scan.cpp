@@ -1,0 +1,151 @@
+#include "core/store/run_scan.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/store/attempt_name.hpp"
+#include "core/store/counting.hpp"
+#include "core/store/json_members.hpp"
+#include "core/store/sealed_line.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kLargestFile = uint64_t{64} << 30;
+
+size_t place_of(std::string_view name) {
+  const auto fields = record_fields();
+  const auto found = std::lower_bound(
+      fields.begin(), fields.end(), name,
+      [](const RecordField& field, std::string_view wanted) { return field.name < wanted; });
+  return found == fields.end() || found->name != name ? kRecordFields
+                                                      : static_cast<size_t>(found - fields.begin());
+}
+
+// False when `text` is there and is no number that fits.
+template <typename Integer>
+bool read_count(std::string_view text, Integer& out) {
+  if (text.empty()) {
+    return true;
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+struct Slot {
+  std::string_view text;
+  uint64_t line = 0;
+  bool cut = false;  // without a newline: the file's last
+  RecordLine record;
+  std::string fault;
+  uint64_t newer = 0;  // its schema
+};
+
+bool has_all_fields(const RecordLine& record, uint64_t schema) {
+  const auto fields = record_fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (record.fields[i].empty() == (fields[i].since <= static_cast<int>(schema))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void slice(Slot& slot) {
+  const Unsealed unsealed = unseal("record", slot.text);
+  if (unsealed.fault != nullptr) {
+    slot.fault = slot.cut ? "cut short, or still being written" : unsealed.fault;
+    return;
+  }
+  RecordLine& record = slot.record;
+  record.body = unsealed.body;
+  JsonMembers members(record.body);
+  size_t unknown = 0;
+  while (members.next()) {
+    const size_t place = place_of(members.name());
+    if (place == kRecordFields || !record.fields[place].empty()) {
+      ++unknown;
+    } else {
+      record.fields[place] = members.value();
+    }
+  }
+  uint64_t schema = 0;
+  const bool counts = read_count(record.field("schema"), schema) &&
+                      read_count(record.field("index"), record.index) &&
+                      read_count(record.field("count"), record.count);
+  if (counts && schema > static_cast<uint64_t>(kRecordSchema)) {
+    slot.newer = schema;
+    return;
+  }
+  record.key = plain_text(record.field("key"));
+  record.failed = record.field("error") != "null";
+  if (members.malformed() || !counts || schema == 0 || unknown > 0 ||
+      !has_all_fields(record, schema) || record.index >= record.count ||
+      (schema > 1 && record.field("key").size() != record.key.size() + 2)) {
+    slot.fault = fmt::format("no record of schema {}", schema);
+  }
+}
+
+std::vector<Slot> split(std::string_view content) {
+  std::vector<Slot> out;
+  uint64_t line = 0;
+  while (!content.empty()) {
+    const size_t newline = content.find('\n');
+    out.emplace_back();
+    out.back().text = content.substr(0, newline);
+    out.back().line = ++line;
+    out.back().cut = newline == std::string_view::npos;
+    content.remove_prefix(out.back().cut ? content.size() : newline + 1);
+  }
+  return out;
+}
+
+void scan_file(const fs::path& path, RunScan& out) {
+  const auto content = std::make_shared<const std::string>(read_file(path, kLargestFile));
+  std::vector<Slot> slots = split(*content);
+  tbb::parallel_for(size_t{0}, slots.size(), [&](size_t i) { slice(slots[i]); });
+  for (Slot& slot : slots) {
+    const auto offset = static_cast<uint64_t>(slot.text.data() - content->data());
+    if (slot.newer > 0) {
+      fail(QUENCH_FAILED_PRECONDITION,
+           "{}:{}: a record of schema {}, written by a newer version; this one reads up to {}",
+           path.string(), slot.line, slot.newer, kRecordSchema);
+    }
+    if (!slot.fault.empty()) {
+      out.damaged.push_back({path, slot.line, offset, slot.fault});
+      continue;
+    }
+    slot.record.file = static_cast<uint32_t>(out.files.size());
+    slot.record.line = slot.line;
+    slot.record.offset = offset;
+    out.lines.push_back(slot.record);
+  }
+  out.files.push_back(path);
+  out.contents.push_back(content);
+}
+
+}  // namespace
+
+std::string_view RecordLine::field(std::string_view name) const {
+  const size_t place = place_of(name);
+  return place == kRecordFields ? std::string_view() : fields[place];
+}
+
+RunScan scan_run(const fs::path& folder) {
+  RunScan out;
+  for (const AttemptName& attempt : find_attempts(folder, "records", ".jsonl")) {
+    scan_file(attempt.path, out);
+  }
+  decide_what_counts(folder, out);
+  return out;
+}
+
+}  // namespace quench

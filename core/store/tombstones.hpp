@@ -1,0 +1,26 @@
+// What somebody asked a run to forget. A tombstone names a key and the attempts whose records of it
+// are hidden, so that what is computed afterwards counts; nothing is ever taken out of a file.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/store/run_folder.hpp"
+
+namespace quench {
+
+class Tombstones {
+ public:
+  // Reads tombstone-*.json of the folder; those that do not verify are added to `damaged`.
+  Tombstones(const std::filesystem::path& folder, std::vector<DamagedLine>& damaged);
+
+  bool hides(const std::string& file, std::string_view key) const;
+  bool any() const { return !hidden_.empty(); }
+
+ private:
+  std::set<std::pair<std::string, std::string>, std::less<>> hidden_;  // file name, key
+};
+
+}  // namespace quench
