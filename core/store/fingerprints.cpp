@@ -1,0 +1,166 @@
+#include "core/store/fingerprints.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/sealed_line.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMostFiles = 10'000;
+constexpr size_t kLargestEntry = 1 << 20;
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kRacy = 2 * kSecond;  // also the coarsest times of a file system (FAT)
+
+struct Seen {
+  std::string text;  // path and identity of every file
+  int64_t newest_ns = 0;
+  size_t files = 0;
+};
+
+bool see_file(const fs::path& path, Seen& seen) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return false;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return true;  // pipes and devices have no content to compare
+  }
+  const int64_t modified = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
+  const int64_t changed = status.st_ctim.tv_sec * kSecond + status.st_ctim.tv_nsec;
+  seen.newest_ns = std::max({seen.newest_ns, modified, changed});
+  const std::string& name = path.native();
+  fmt::format_to(std::back_inserter(seen.text), "{}:{}\n{} {} {} {} {}\n", name.size(), name,
+                 status.st_dev, status.st_ino, status.st_size, modified, changed);
+  return ++seen.files <= kMostFiles;
+}
+
+bool see(const fs::path& path, Seen& seen) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return false;
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return see_file(path, seen);
+  }
+  std::vector<fs::path> below;
+  std::error_code error;
+  fs::recursive_directory_iterator entries(path, error);
+  for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    std::error_code gone;
+    if (!entries->is_directory(gone)) {
+      below.push_back(entries->path());
+    }
+    if (below.size() > kMostFiles) {
+      return false;
+    }
+  }
+  std::sort(below.begin(), below.end());
+  return !error && std::all_of(below.begin(), below.end(),
+                               [&](const fs::path& file) { return see_file(file, seen); });
+}
+
+int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+// Whole or not at all, and not waited for: an entry that a power failure takes is measured again.
+void write_entry(const fs::path& path, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  const fs::path temporary =
+      path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    return;
+  }
+  const bool written =
+      ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool closed = ::close(descriptor) == 0;
+  if (!written || !closed || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+  }
+}
+
+}  // namespace
+
+Fingerprints::Fingerprints(fs::path home) : home_(std::move(home)) {}
+
+fs::path Fingerprints::file_of(const std::string& name) const {
+  return home_ / "fingerprints" / name.substr(0, 2) / (name + ".json");
+}
+
+Fingerprints::Stamp Fingerprints::look(const nlohmann::json& what,
+                                       const std::vector<fs::path>& files) const {
+  Stamp out;
+  Seen seen;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    if (!see(fs::absolute(file, error).lexically_normal(), seen)) {
+      return out;
+    }
+  }
+  out.what_ = what;
+  out.files_ = files;
+  out.newest_ns_ = seen.newest_ns;
+  out.name_ = sha256_hex(canonical_json(what) + "\n" + seen.text);
+  return out;
+}
+
+std::optional<std::string> Fingerprints::find(const nlohmann::json& what,
+                                              const std::vector<fs::path>& files) const {
+  if (home_.empty()) {
+    return std::nullopt;
+  }
+  const Stamp stamp = look(what, files);
+  if (!stamp.complete()) {
+    return std::nullopt;
+  }
+  try {
+    const std::string path = file_of(stamp.name_).string();
+    const nlohmann::json entry =
+        parse_json(read_sealed_file(path, "fingerprint", kLargestEntry), path);
+    if (entry.at("name") == stamp.name_) {
+      return entry.at("measured").get<std::string>();
+    }
+  } catch (const Error&) {  // not there, or does not verify: measured again
+  } catch (const nlohmann::json::exception&) {
+  }
+  return std::nullopt;
+}
+
+void Fingerprints::remember(const Stamp& before, const std::string& measured) const {
+  if (home_.empty() || !before.complete() || now_ns() - before.newest_ns_ < kRacy) {
+    return;
+  }
+  // A file that changed while it was measured: the value belongs to neither state.
+  if (look(before.what_, before.files_).name_ != before.name_) {
+    return;
+  }
+  const nlohmann::json entry = {
+      {"name", before.name_}, {"what", before.what_}, {"measured", measured}};
+  write_entry(file_of(before.name_), seal("fingerprint", canonical_json(entry)) + "\n");
+}
+
+void Fingerprints::remember(const nlohmann::json& what, const std::vector<fs::path>& files,
+                            const std::string& measured) const {
+  remember(look(what, files), measured);
+}
+
+}  // namespace quench
