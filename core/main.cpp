@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
   quench::Context context;
   std::error_code no_proc;
   context.executable = std::filesystem::read_symlink("/proc/self/exe", no_proc);
+  context.arguments = {argv, argv + argc};
   context.cache_dir = cache_dir();
   context.plugin_environment = {variable("QUENCH_PLUGIN_PATH"),
                                 variable("QUENCH_PLUGIN_SYSTEM_PATH"), variable("XDG_DATA_HOME"),
@@ -99,6 +100,7 @@ int run(int argc, char** argv) {
   quench::Action action;
   quench::add_run(app, context, action);
   quench::add_plan(app, context, action);
+  quench::add_why(app, context, action);
   quench::add_eval(app, context, action);
   quench::add_layer(app, context, action);
   quench::add_tokenize(app, context, action);

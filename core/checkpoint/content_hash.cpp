@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/tensor_source.hpp"
+#include "core/error.hpp"
 #include "core/io/sha256.hpp"
 
 namespace quench {
@@ -20,7 +21,7 @@ void update_text(Sha256& hash, const std::string& text) {
 
 }  // namespace
 
-std::string content_hash(const TensorSource& source) {
+std::string content_hash(const TensorSource& source, const std::atomic<bool>* cancel) {
   std::vector<uint64_t> order(source.count());
   std::iota(order.begin(), order.end(), uint64_t{0});
   std::sort(order.begin(), order.end(),
@@ -42,6 +43,9 @@ std::string content_hash(const TensorSource& source) {
     const uint64_t size = dtype_size(tensor.dtype);
     for (uint64_t first = 0; first < total; first += kChunkElements) {
       const uint64_t elements = std::min(kChunkElements, total - first);
+      if (cancel != nullptr && *cancel) {
+        fail(QUENCH_CANCELLED, "stopped on request");
+      }
       buffer.resize(elements * size);
       source.read(index, first, elements, buffer.data());
       hash.update(buffer.data(), buffer.size());

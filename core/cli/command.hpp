@@ -54,11 +54,14 @@ struct Context {
   HubEnvironment hub;
   std::vector<std::string> plugin_path;  // --plugin-path
   unsigned threads = 0;                  // --threads; 0: all of the machine
+  std::vector<std::string> arguments;    // the command line, for messages that repeat it
 
   // Scans the search path, once.
   Catalog& catalog();
   // Sets the thread budget of the host; the catalog tells it to OpenMP when it loads a plugin.
   void apply_threads() const;
+  // The command line as a shell would take it again, without --retry and --fresh.
+  std::string command_line() const;
 
  private:
   std::unique_ptr<Catalog> catalog_;
@@ -69,6 +72,7 @@ using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Context& context, Action& action);
 void add_plan(CLI::App& app, Context& context, Action& action);
+void add_why(CLI::App& app, Context& context, Action& action);
 void add_eval(CLI::App& app, Context& context, Action& action);
 void add_layer(CLI::App& app, Context& context, Action& action);
 void add_tokenize(CLI::App& app, Context& context, Action& action);

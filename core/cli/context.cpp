@@ -23,6 +23,33 @@ void Context::apply_threads() const {
   HostServices::instance().set_threads(count);
 }
 
+std::string Context::command_line() const {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  std::string out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--fresh" || argument == "--retry=failed") {
+      continue;
+    }
+    if (argument == "--retry") {
+      ++i;
+      continue;
+    }
+    out += out.empty() ? "" : " ";
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
+      out += argument;
+      continue;
+    }
+    out += "'";
+    for (const char c : argument) {
+      out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    out += "'";
+  }
+  return out;
+}
+
 void add_plugin_options(CLI::App& command, Context& context) {
   command
       .add_option("--plugin-path", context.plugin_path,

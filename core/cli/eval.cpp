@@ -52,15 +52,15 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
 }
 
 std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
-  Progress progress(quiet);
+  Progress progress(quiet ? Progress::Form::kQuiet : Progress::Form::kText);
   bool started = false;
   RunnerOptions runner;
   runner.hub = context.hub;
   runner.fail_fast = true;
   runner.on_start = [&] { started = true; };
-  runner.on_step = [&](const std::string& what) { progress.step(what); };
+  runner.on_step = [&](const std::string& what, uint64_t, uint64_t) { progress.step(what); };
   try {
-    return run_experiment(context.catalog(), experiment, runner);
+    return run_experiments(context.catalog(), {experiment}, runner);
   } catch (const Error& error) {
     if (!started) {
       throw_if_usage(error);

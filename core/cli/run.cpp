@@ -1,17 +1,18 @@
-// quench run MANIFEST and quench plan MANIFEST.
+// quench run MANIFEST
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
-#include "core/cli/command.hpp"
+#include "core/cli/duration.hpp"
+#include "core/cli/manifest_options.hpp"
 #include "core/cli/progress.hpp"
 #include "core/cli/table.hpp"
-#include "core/config/manifest.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/estimate.hpp"
 #include "core/run/runner.hpp"
 #include "core/store/record_file.hpp"
 #include "core/version.hpp"
@@ -23,28 +24,16 @@ namespace fs = std::filesystem;
 namespace {
 
 struct RunOptions {
-  std::string manifest;
-  std::string out;
-  std::vector<std::string> sets;
-  std::string device;
+  ManifestOptions manifest;
   bool fail_fast = false;
-  bool json = false;
+  bool fresh = false;
+  std::string retry;
+  std::string progress;
 };
 
-Experiment load(const RunOptions& options, Context& context, Manifest& manifest) {
-  return as_usage([&] {
-    std::vector<std::string> sets = options.sets;
-    if (!options.device.empty()) {
-      parse_device(options.device);
-      sets.push_back("device=" + options.device);
-    }
-    manifest = load_manifest(options.manifest, sets);
-    return resolve_manifest(manifest, context.catalog(), context.hub);
-  });
-}
-
 // What the numbers depend on beside the manifest.
-nlohmann::json run_description(const Experiment& experiment, Context& context) {
+nlohmann::json run_description(const LoadedRun& run, Context& context) {
+  const Experiment& experiment = run.experiments.front();
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginDescription& item : context.catalog().items()) {
     plugins.push_back(
@@ -52,6 +41,7 @@ nlohmann::json run_description(const Experiment& experiment, Context& context) {
   }
   return {{"quench", kVersion},
           {"name", experiment.name},
+          {"manifest", fs::absolute(run.manifest.file).lexically_normal().string()},
           {"seed", experiment.seed},
           {"dtype", dtype_text(experiment.dtype)},
           {"device", device_text(experiment.device)},
@@ -60,156 +50,173 @@ nlohmann::json run_description(const Experiment& experiment, Context& context) {
 }
 
 // Makes the results' folder with all that describes the run.
-void prepare_folder(const fs::path& folder, const RunOptions& options, const Manifest& manifest,
-                    const Experiment& experiment, Context& context) {
+void prepare_folder(const LoadedRun& run, Context& context) {
   std::error_code error;
-  fs::create_directories(folder, error);
+  fs::create_directories(run.folder, error);
   if (error) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be made: {}", folder.string(), error.message());
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be made: {}", run.folder.string(),
+         error.message());
   }
-  write_file_atomically(folder / "manifest.yaml", read_file(options.manifest, kYamlMaxBytes));
-  write_file_atomically(folder / "manifest.json", yaml_to_json(manifest.resolved).dump(1) + "\n");
-  write_file_atomically(folder / "run.json", run_description(experiment, context).dump(1) + "\n");
+  write_file_atomically(run.folder / "manifest.yaml", read_file(run.manifest.file, kYamlMaxBytes));
+  write_file_atomically(run.folder / "manifest.json",
+                        yaml_to_json(run.manifest.resolved).dump(1) + "\n");
+  write_file_atomically(run.folder / "run.json", run_description(run, context).dump(1) + "\n");
 }
 
-// Runs all cells; every record is in `file` before the next cell begins.
-std::vector<Record> run_cells(const RunOptions& options, const Manifest& manifest,
-                              const Experiment& experiment, const fs::path& folder,
-                              Context& context, std::optional<RecordFile>& file) {
-  Progress progress(options.json);
-  bool started = false;
-  size_t kept = 0;
-  RunnerOptions runner;
-  runner.hub = context.hub;
-  runner.fail_fast = options.fail_fast;
-  runner.on_start = [&] {
-    started = true;
-    prepare_folder(folder, options, manifest, experiment, context);
-    file.emplace(folder, "0");
-  };
-  runner.on_step = [&](const std::string& what) { progress.step(what); };
-  runner.on_record = [&](const Record& record) {
-    file->append(record);
-    ++kept;
-  };
-  try {
-    return run_experiment(context.catalog(), experiment, runner);
-  } catch (const Error& error) {
-    if (!started) {
-      throw_if_usage(error);
+// One attempt at a run: keeps each record before the next cell begins.
+class Attempt {
+ public:
+  Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
+          Context& context)
+      : options_(options),
+        run_(run),
+        knowledge_(knowledge),
+        context_(context),
+        progress_(options.progress == "json" ? Progress::Form::kJson
+                  : options.manifest.json    ? Progress::Form::kQuiet
+                                             : Progress::Form::kText) {}
+
+  std::vector<Record> run() {
+    RunnerOptions runner;
+    runner.hub = context_.hub;
+    runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
+                     fs::absolute(run_.folder).lexically_normal().string()};
+    runner.fresh = options_.fresh;
+    runner.retry_failed = options_.retry == "failed";
+    runner.fail_fast = options_.fail_fast;
+    runner.on_start = [this] {
+      started_ = true;
+      prepare_folder(run_, context_);
+    };
+    runner.on_records = [this](const std::vector<Record>& records) { keep(records); };
+    runner.on_step = [this](const std::string& what, uint64_t done, uint64_t total) {
+      progress_.step(what, done, total);
+    };
+    try {
+      std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
+      if (file_) {
+        file_->close();
+      }
+      return records;
+    } catch (const Error& error) {
+      if (!started_) {
+        throw_if_usage(error);
+      }
+      if (error.code() == QUENCH_CANCELLED) {
+        fail(QUENCH_CANCELLED, "stopped on request; {} new records are in {}; go on with: {}",
+             kept_.size(), run_.folder.string(), context_.command_line());
+      }
+      throw;
     }
-    if (error.code() == QUENCH_CANCELLED && file) {
-      fail(QUENCH_CANCELLED, "stopped on request; {} finished records are in {}", kept,
-           file->path().string());
-    }
-    throw;
   }
+
+  // The records that this attempt added.
+  const std::vector<Record>& kept() const { return kept_; }
+
+ private:
+  void keep(const std::vector<Record>& records) {
+    if (!file_) {
+      const int64_t job = std::max<int64_t>(0, options_.manifest.job);
+      file_.emplace(run_.folder, std::to_string(job));
+    }
+    file_->append(records);
+    kept_.insert(kept_.end(), records.begin(), records.end());
+  }
+
+  const RunOptions& options_;
+  const LoadedRun& run_;
+  RunKnowledge& knowledge_;
+  Context& context_;
+  Progress progress_;
+  bool started_ = false;
+  std::optional<RecordFile> file_;
+  std::vector<Record> kept_;
+};
+
+// Parameters of the models that were measured, by the hash of their weights.
+std::map<std::string, uint64_t> model_sizes(const LoadedRun& run, Identities& identities) {
+  std::map<std::string, uint64_t> sizes;
+  for (const Experiment& experiment : run.experiments) {
+    for (const CheckpointCell& cell : experiment.checkpoints) {
+      if (const auto known = identities.remembered(cell)) {
+        sizes[known->content] = known->parameters;
+      }
+    }
+  }
+  return sizes;
+}
+
+// What was learned about this machine's speed; no run fails because it could not be written down.
+void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
+                 const std::vector<Record>& kept) {
+  try {
+    rates.observe(kept, model_sizes(run, knowledge.identities));
+    rates.save();
+  } catch (const Error& error) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", error.what());
+  }
+}
+
+void print_json(const LoadedRun& run, const std::vector<Record>& records) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Record& record : records) {
+    list.push_back(to_json(record));
+  }
+  fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name}, {"records", list}}.dump(1));
 }
 
 int run(const RunOptions& options, Context& context) {
+  using Clock = std::chrono::steady_clock;
   context.apply_threads();
-  Manifest manifest;
-  const Experiment experiment = load(options, context, manifest);
-  const fs::path folder =
-      options.out.empty() ? fs::path("runs") / experiment.name : fs::path(options.out);
-  std::optional<RecordFile> file;
-  const std::vector<Record> records =
-      run_cells(options, manifest, experiment, folder, context, file);
-  file->close();
-  if (options.json) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const Record& record : records) {
-      list.push_back(to_json(record));
-    }
-    fmt::print("{}\n", nlohmann::json{{"name", experiment.name}, {"records", list}}.dump(1));
+  const LoadedRun loaded = load_run(options.manifest, context);
+  RunKnowledge knowledge(loaded, context);
+  Rates rates(context.cache_dir);
+  const std::vector<Cell> cells =
+      survey(loaded.experiments, knowledge.identities, knowledge.finished,
+             {options.fresh, options.retry == "failed"});
+  const Cost expected = estimate(loaded.experiments, cells, knowledge.identities, rates,
+                                 HostServices::instance().threads())
+                            .total;
+  const Clock::time_point start = Clock::now();
+  Attempt attempt(options, loaded, knowledge, context);
+  const std::vector<Record> records = attempt.run();
+  const std::chrono::duration<double> took = Clock::now() - start;
+  const auto failed = [](const Record& record) { return !record.error.empty(); };
+  const auto failures = std::count_if(records.begin(), records.end(), failed);
+  if (!attempt.kept().empty()) {
+    learn_rates(loaded, knowledge, rates, attempt.kept());
+  }
+  if (options.manifest.json) {
+    print_json(loaded, records);
   } else {
     fmt::print("{}", records_table(records));
-    fmt::print("records: {}\n", file->path().string());
-  }
-  const auto failed = [](const Record& record) { return !record.error.empty(); };
-  return std::any_of(records.begin(), records.end(), failed) ? kExitFailed : kExitOk;
-}
-
-int plan(const RunOptions& options, Context& context) {
-  Manifest manifest;
-  const Experiment experiment = load(options, context, manifest);
-  const size_t methods = experiment.quantizers.size() + 1;
-  const size_t cells = experiment.checkpoints.size() * methods * experiment.metrics.size();
-  if (options.json) {
-    nlohmann::json checkpoints = nlohmann::json::array();
-    for (const CheckpointCell& cell : experiment.checkpoints) {
-      checkpoints.push_back({{"model", cell.model},
-                             {"revision", cell.revision},
-                             {"step", cell.step ? nlohmann::json(*cell.step) : nlohmann::json()}});
+    fmt::print("{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
+               loaded.folder.string());
+    fmt::print("took {}, the estimate was {}\n", duration_text(took.count()),
+               duration_text(expected.seconds));
+    if (failures > 0) {
+      fmt::print("{} failed; try them again with: {} --retry failed\n", failures,
+                 context.command_line());
     }
-    nlohmann::json quantizers = nlohmann::json::array();
-    for (const QuantizerCell& cell : experiment.quantizers) {
-      quantizers.push_back(
-          {{"id", cell.plugin->id},
-           {"params", cell.parameters},
-           {"label", cell.label},
-           {"calibration",
-            cell.calibration ? nlohmann::json(cell.calibration->name) : nlohmann::json()}});
-    }
-    nlohmann::json metrics = nlohmann::json::array();
-    for (const MetricCell& cell : experiment.metrics) {
-      metrics.push_back(
-          {{"id", cell.plugin->id}, {"params", cell.parameters}, {"label", cell.label}});
-    }
-    fmt::print("{}\n", nlohmann::json{{"name", experiment.name},
-                                      {"checkpoints", checkpoints},
-                                      {"quantizers", quantizers},
-                                      {"metrics", metrics},
-                                      {"cells", cells}}
-                           .dump(1));
-    return kExitOk;
   }
-  fmt::print("{}: {} cells = {} checkpoints x (float + {} quantizers) x {} metrics\n",
-             experiment.name, cells, experiment.checkpoints.size(), experiment.quantizers.size(),
-             experiment.metrics.size());
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    fmt::print("  checkpoint  {} {}\n", cell.model, cell.revision);
-  }
-  for (const QuantizerCell& cell : experiment.quantizers) {
-    fmt::print("  quantizer   {}{}\n", cell.label,
-               cell.calibration ? ", calibrated on " + cell.calibration->name : "");
-  }
-  for (const MetricCell& cell : experiment.metrics) {
-    fmt::print("  metric      {}\n", cell.label);
-  }
-  return kExitOk;
-}
-
-std::shared_ptr<RunOptions> add_manifest_options(CLI::App& command, Context& context) {
-  auto options = std::make_shared<RunOptions>();
-  command.add_option("manifest", options->manifest, "YAML manifest")->required();
-  command.add_option("--set", options->sets, "a.b=value: change the manifest; several times")
-      ->type_name("PATH=VALUE");
-  command.add_option("--device", options->device, "cpu or cuda:N, instead of the manifest's");
-  command.add_flag("--json", options->json, "Print JSON");
-  add_plugin_options(command, context);
-  return options;
+  return failures > 0 ? kExitFailed : kExitOk;
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, Context& context, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Run the experiment of a manifest");
-  auto options = add_manifest_options(*command, context);
-  command->add_option("--out", options->out, "Folder for the results (default: runs/NAME)")
-      ->type_name("DIR");
+  auto options = std::make_shared<RunOptions>();
+  add_manifest_options(*command, context, options->manifest);
   command->add_flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
+  command->add_flag("--fresh", options->fresh, "Compute every cell again, whatever is there");
+  command->add_option("--retry", options->retry, "failed: try failed cells again")
+      ->check(CLI::IsMember({"failed"}));
+  command->add_option("--progress", options->progress, "json: progress as JSON lines on stderr")
+      ->check(CLI::IsMember({"json", "text"}));
   add_thread_option(*command, context);
   command->callback([&context, &action, options] {
     action = [&context, options] { return run(*options, context); };
-  });
-}
-
-void add_plan(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("plan", "Show what a manifest would run");
-  auto options = add_manifest_options(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return plan(*options, context); };
   });
 }
 

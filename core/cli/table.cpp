@@ -17,28 +17,6 @@ size_t width_of(const std::string& text) {
   }));
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t c = 0; c < row.size(); ++c) {
-      widths[c] = std::max(widths[c], width_of(row[c]));
-    }
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      line += row[c];
-      if (c + 1 < row.size()) {
-        line += std::string(widths[c] - width_of(row[c]) + 2, ' ');
-      }
-    }
-    out += line + "\n";
-  }
-  return out;
-}
-
 std::string checkpoint_name(const Record& record) {
   const auto& revision = record.checkpoint.at("revision");
   return revision.is_string() ? revision.get<std::string>()
@@ -62,6 +40,28 @@ std::string percent(const Record& record) {
 }
 
 }  // namespace
+
+std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t c = 0; c < row.size(); ++c) {
+      widths[c] = std::max(widths[c], width_of(row[c]));
+    }
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      line += row[c];
+      if (c + 1 < row.size()) {
+        line += std::string(widths[c] - width_of(row[c]) + 2, ' ');
+      }
+    }
+    out += line + "\n";
+  }
+  return out;
+}
 
 std::string records_table(const std::vector<Record>& records) {
   std::vector<std::vector<std::string>> rows = {
@@ -96,7 +96,7 @@ std::string records_table(const std::vector<Record>& records) {
     rows.push_back({checkpoint_name(record), quantizer, bits, record.metric,
                     with_error(record.value.get<double>(), record.standard_error, "{:.5f}")});
   }
-  return aligned(rows) + failures;
+  return aligned_table(rows) + failures;
 }
 
 }  // namespace quench

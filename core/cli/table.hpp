@@ -12,4 +12,7 @@ namespace quench {
 // standard error, bits per weight; failed cells with their error below.
 std::string records_table(const std::vector<Record>& records);
 
+// Rows of text with their columns lined up, two spaces between them.
+std::string aligned_table(const std::vector<std::vector<std::string>>& rows);
+
 }  // namespace quench

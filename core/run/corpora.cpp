@@ -1,12 +1,14 @@
 #include "core/run/corpora.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/philox.hpp"
 #include "core/text/encode_documents.hpp"
 
 namespace quench {
@@ -126,49 +128,96 @@ std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
   return corpus;
 }
 
-CalibrationRows Corpora::calibration_rows(const Calibration& calibration,
-                                          TokenizerChoice& tokenizer, uint64_t longest) {
+namespace {
+
+// The rows in an order drawn by Fisher and Yates from philox blocks.
+CalibrationRows permuted(const CalibrationRows& rows, const CalibrationDraw& draw) {
+  std::vector<size_t> order(rows.starts.size() - 1);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = order.size(); i > 1; --i) {
+    const PhiloxCounter block =
+        philox4x32({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), draw.jitter, 0},
+                   {static_cast<uint32_t>(draw.seed), static_cast<uint32_t>(draw.seed >> 32)});
+    const uint64_t random = block[0] | static_cast<uint64_t>(block[1]) << 32;
+    std::swap(order[i - 1], order[random % i]);
+  }
+  CalibrationRows out;
+  out.starts = {0};
+  for (const size_t row : order) {
+    out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row]),
+                   rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row + 1]));
+    out.starts.push_back(out.ids.size());
+  }
+  return out;
+}
+
+// " for 5 draws", where there are several.
+std::string for_draws(const CalibrationDraw& draw) {
+  return draw.of > 1 ? fmt::format(" for {} draws", draw.of) : "";
+}
+
+CalibrationRows packed_rows(const Calibration& calibration, const TokenizedCorpus& corpus,
+                            const CalibrationDraw& draw) {
+  const uint64_t slice = calibration.sequences * calibration.length;
+  const uint64_t wanted = slice * draw.of;
+  if (corpus.ids.size() < wanted) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "calibration {}: {} sequences of {} ids asked{}, {} ids wanted, the corpus has {}",
+         calibration.name, calibration.sequences, calibration.length, for_draws(draw), wanted,
+         corpus.ids.size());
+  }
+  CalibrationRows rows;
+  const auto first = corpus.ids.begin() + static_cast<ptrdiff_t>(slice * draw.draw);
+  rows.ids.assign(first, first + static_cast<ptrdiff_t>(slice));
+  for (uint64_t s = 0; s <= calibration.sequences; ++s) {
+    rows.starts.push_back(s * calibration.length);
+  }
+  return rows;
+}
+
+CalibrationRows document_rows(const Calibration& calibration, const TokenizedCorpus& corpus,
+                              uint64_t longest, const CalibrationDraw& draw) {
+  const uint64_t slice = calibration.documents > 0 ? calibration.documents : corpus.documents();
+  if (corpus.documents() < slice * draw.of) {
+    fail(QUENCH_INVALID_ARGUMENT, "calibration {}: {} documents asked{}, the corpus has {}",
+         calibration.name, slice * draw.of, for_draws(draw), corpus.documents());
+  }
   CalibrationRows rows;
   rows.starts = {0};
-  if (calibration.length > longest) {
-    fail(QUENCH_INVALID_ARGUMENT,
-         "calibration {}: length = {}, more than the {} positions of the model", calibration.name,
-         calibration.length, longest);
-  }
-  if (calibration.packing == Packing::kConcat) {
-    const uint64_t wanted = calibration.sequences * calibration.length;
-    const auto corpus = load(calibration.corpus, tokenizer, calibration.documents, wanted);
-    if (corpus->ids.size() < wanted) {
-      fail(QUENCH_INVALID_ARGUMENT,
-           "calibration {}: {} sequences of {} ids asked, {} ids wanted, the corpus has {}",
-           calibration.name, calibration.sequences, calibration.length, wanted, corpus->ids.size());
-    }
-    rows.ids.assign(corpus->ids.begin(), corpus->ids.begin() + static_cast<ptrdiff_t>(wanted));
-    for (uint64_t s = 1; s <= calibration.sequences; ++s) {
-      rows.starts.push_back(s * calibration.length);
-    }
-    return rows;
-  }
-  const auto corpus = load(calibration.corpus, tokenizer, calibration.documents);
-  if (corpus->documents() < calibration.documents) {
-    fail(QUENCH_INVALID_ARGUMENT, "calibration {}: {} documents asked, the corpus has {}",
-         calibration.name, calibration.documents, corpus->documents());
-  }
   const uint64_t limit = calibration.length > 0 ? std::min(calibration.length, longest) : longest;
-  for (uint64_t d = 0; d < corpus->documents(); ++d) {
-    const uint64_t first = corpus->offsets[d];
-    const uint64_t length = std::min(limit, corpus->offsets[d + 1] - first);
+  for (uint64_t d = slice * draw.draw; d < slice * (draw.draw + 1); ++d) {
+    const uint64_t first = corpus.offsets[d];
+    const uint64_t length = std::min(limit, corpus.offsets[d + 1] - first);
     if (length == 0) {
       continue;  // an empty document has no rows to give
     }
-    rows.ids.insert(rows.ids.end(), corpus->ids.begin() + static_cast<ptrdiff_t>(first),
-                    corpus->ids.begin() + static_cast<ptrdiff_t>(first + length));
+    rows.ids.insert(rows.ids.end(), corpus.ids.begin() + static_cast<ptrdiff_t>(first),
+                    corpus.ids.begin() + static_cast<ptrdiff_t>(first + length));
     rows.starts.push_back(rows.ids.size());
   }
   if (rows.ids.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "calibration {}: the corpus is empty", calibration.name);
   }
   return rows;
+}
+
+}  // namespace
+
+CalibrationRows Corpora::calibration_rows(const Calibration& calibration,
+                                          TokenizerChoice& tokenizer, uint64_t longest,
+                                          const CalibrationDraw& draw) {
+  if (calibration.length > longest) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "calibration {}: length = {}, more than the {} positions of the model", calibration.name,
+         calibration.length, longest);
+  }
+  const bool packed = calibration.packing == Packing::kConcat;
+  const auto corpus = packed ? load(calibration.corpus, tokenizer, calibration.documents,
+                                    calibration.sequences * calibration.length * draw.of)
+                             : load(calibration.corpus, tokenizer, calibration.documents * draw.of);
+  CalibrationRows rows = packed ? packed_rows(calibration, *corpus, draw)
+                                : document_rows(calibration, *corpus, longest, draw);
+  return draw.jitter > 0 ? permuted(rows, draw) : rows;
 }
 
 quench_tokens tokens_view(const char* parameter, const TokenizedCorpus& corpus) {

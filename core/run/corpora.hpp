@@ -41,6 +41,15 @@ class TokenizerChoice {
   std::optional<text::Tokenizer> tokenizer_;
 };
 
+// The draw-th of `of` disjoint slices of a corpus; with jitter > 0 its rows in another order, which
+// follows from seed and number alone.
+struct CalibrationDraw {
+  uint32_t draw = 0;
+  uint32_t of = 1;
+  uint32_t jitter = 0;
+  uint64_t seed = 0;
+};
+
 class Corpora {
  public:
   explicit Corpora(Catalog& catalog) : catalog_(catalog) {}
@@ -49,9 +58,9 @@ class Corpora {
   std::shared_ptr<const TokenizedCorpus> load(const CorpusUse& use, TokenizerChoice& tokenizer,
                                               uint64_t max_documents = 0, uint64_t max_ids = 0);
   // The rows of a calibration: packed sequences or whole documents. Errors when the corpus is
-  // smaller than what is asked. `longest`: the model's number of positions.
+  // smaller than what all draws ask. `longest`: the model's number of positions.
   CalibrationRows calibration_rows(const Calibration& calibration, TokenizerChoice& tokenizer,
-                                   uint64_t longest);
+                                   uint64_t longest, const CalibrationDraw& draw = {});
 
  private:
   Catalog& catalog_;

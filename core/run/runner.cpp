@@ -1,356 +1,436 @@
 #include "core/run/runner.hpp"
 
-#include <sys/resource.h>
-
-#include <chrono>
-#include <cmath>
-#include <cstring>
+#include <algorithm>
 
 #include "core/error.hpp"
-#include "core/json/json_number.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/metric_handle.hpp"
-#include "core/plugin/quantizer_handle.hpp"
 #include "core/run/check_experiment.hpp"
-#include "core/run/corpora.hpp"
-#include "core/run/judge.hpp"
-#include "core/run/metric_sink.hpp"
-#include "core/run/open_checkpoint.hpp"
-#include "core/run/quantize_model.hpp"
-#include "core/run/score.hpp"
-#include "core/version.hpp"
+#include "core/run/describe_cell.hpp"
+#include "core/run/evaluate.hpp"
+#include "core/run/open_weights.hpp"
+#include "core/run/quantize_cell.hpp"
+#include "core/run/read_ahead.hpp"
 
 namespace quench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr size_t kMaxName = 4096;  // bytes of a path or revision in a record
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// For values where NaN means that there is none.
-nlohmann::json number_or_null(double value) {
-  return std::isnan(value) ? nlohmann::json(nullptr) : json_number(value);
-}
-
-nlohmann::json text_or_null(const std::string& text) {
-  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
-}
-
 // A loss in nats per token that is better when lower: what ΔQL is defined for.
 bool is_loss(const Record& record) {
   return record.unit == "nats/token" && record.direction == QUENCH_LOWER_IS_BETTER &&
-         record.metric.find('/') == std::string::npos;
+         record.index == 0;
 }
 
-nlohmann::json layer_json(const LayerResult& layer) {
-  nlohmann::json out = {{"name", layer.name},
-                        {"relative_error", number_or_null(layer.relative_error)}};
-  for (const auto& [name, value] : layer.numbers) {
-    out[name] = json_number(value);
-  }
-  for (const auto& [name, value] : layer.texts) {
-    out[name] = value;
-  }
-  return out;
-}
-
-class Runner {
+// One experiment: a point of the sweep, or the only one.
+class JobRunner {
  public:
-  Runner(Catalog& catalog, const Experiment& experiment, const RunnerOptions& options)
-      : catalog_(catalog), experiment_(experiment), options_(options), corpora_(catalog) {}
+  JobRunner(Catalog& catalog, const Experiment& experiment, const RunnerOptions& options,
+            Corpora& corpora, uint64_t& done, uint64_t total)
+      : catalog_(catalog),
+        experiment_(experiment),
+        options_(options),
+        memory_(options.memory),
+        corpora_(corpora),
+        quantization_(catalog, corpora),
+        done_(done),
+        total_(total) {
+    for (Cell& cell : cells_of({experiment_})) {
+      by_weights_[cell.weights].push_back(std::move(cell));
+    }
+  }
 
   std::vector<Record> run() {
-    check_experiment(catalog_, experiment_);
-    if (options_.on_start) {
-      options_.on_start();
+    HostServices::instance().set_seed(experiment_.seed);
+    std::optional<ReadAhead> ahead;
+    if (memory_.identities != nullptr) {
+      ahead.emplace(*memory_.identities, options_.hub);
     }
-    for (const CheckpointCell& cell : experiment_.checkpoints) {
-      run_checkpoint(cell);
+    for (size_t w = 0; w < experiment_.weights.size(); ++w) {
+      if (ahead && w + 1 < experiment_.weights.size() && may_need_work(w + 1)) {
+        ahead->begin(files_of(experiment_.weights[w + 1]));
+      }
+      run_weights(w);
+      done_ += by_weights_[w].size();
     }
     return std::move(records_);
   }
 
  private:
+  std::vector<const CheckpointCell*> files_of(const WeightsCell& weights) const {
+    std::vector<const CheckpointCell*> out;
+    for (const size_t member : weights.members) {
+      out.push_back(&experiment_.checkpoints[member]);
+    }
+    if (out.empty()) {
+      out.push_back(&experiment_.checkpoints[weights.checkpoint]);
+    }
+    return out;
+  }
+
+  // False when all cells of these weights are known to be finished.
+  bool may_need_work(size_t w) {
+    for (const Cell& cell : by_weights_[w]) {
+      std::string missing;
+      const auto parts =
+          evaluation_parts(*memory_.identities, parts_of(experiment_, cell), false, missing);
+      if (!parts || options_.fresh ||
+          state_of(*memory_.finished, content_key(*parts), cell_name(experiment_, cell),
+                   options_.retry_failed) == CellState::kToDo) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // Passes the failure of a cell on where it ends the run: a stop was requested (whatever a plugin
   // made of it), a record could not be kept, or the caller wants it so.
   void throw_if_final(const Error& error) const {
     if (HostServices::instance().cancel_flag()) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }
-    if (lost_record_ || options_.fail_fast) {
+    if (losing_records_ || options_.fail_fast) {
       throw error;
     }
   }
 
   void say(const std::string& what) const {
     if (options_.on_step) {
-      options_.on_step(what);
+      options_.on_step(what, done_, total_);
     }
   }
 
-  Record& add(Record record) {
-    records_.push_back(std::move(record));
-    if (options_.on_record) {
-      lost_record_ = true;
-      options_.on_record(records_.back());
-      lost_record_ = false;
-    }
-    return records_.back();
-  }
+  // ---- what is there already
 
-  Record blank(const CheckpointCell& cell) const {
-    Record record;
-    record.checkpoint = {{"model", printable(cell.model, kMaxName)},
-                         {"revision", text_or_null(printable(cell.revision, kMaxName))},
-                         {"commit", text_or_null(commit_)},
-                         {"step", cell.step ? nlohmann::json(*cell.step) : nlohmann::json()},
-                         {"tokens", cell.tokens ? nlohmann::json(*cell.tokens) : nlohmann::json()}};
-    record.environment = {{"quench", kVersion},
-                          {"family", text_or_null(family_)},
-                          {"dtype", dtype_text(experiment_.dtype)},
-                          {"device", device_text(experiment_.device)},
-                          {"seed", experiment_.seed},
-                          {"threads", HostServices::instance().threads()}};
-    return record;
-  }
-
-  // A failed cell: every metric of it becomes a record with the error.
-  void add_failures(const CheckpointCell& cell, const nlohmann::json& quantizer,
-                    const Error& error) {
-    throw_if_final(error);
-    for (const MetricCell& metric : experiment_.metrics) {
-      Record record = blank(cell);
-      record.quantizer = quantizer;
-      record.metric = metric.plugin->id;
-      record.error = error.what();
-      add(std::move(record));
-    }
-  }
-
-  void run_checkpoint(const CheckpointCell& cell) {
-    const std::string name = cell.revision.empty() ? cell.model : cell.revision;
-    say(name);
-    commit_.clear();
-    family_.clear();
-    std::optional<OpenCheckpoint> checkpoint;
-    try {
-      checkpoint.emplace(
-          open_checkpoint(catalog_, cell, options_.hub, experiment_.dtype, experiment_.device));
-    } catch (const Error& error) {
-      add_failures(cell, nullptr, error);
-      for (const QuantizerCell& quantizer : experiment_.quantizers) {
-        add_failures(cell, describe(quantizer), error);
-      }
+  // Finds out key and state of a cell; all that its value depends on is read for it.
+  void identify(Cell& cell, nlohmann::json& parts) {
+    if (memory_.identities == nullptr) {
       return;
     }
-    commit_ = checkpoint->commit;
-    family_ = checkpoint->model.id();
-    TokenizerChoice tokenizer = choose_tokenizer(checkpoint->folder);
-    check_calibrations(checkpoint->model, tokenizer);
-    std::vector<Record> floating = measure(cell, checkpoint->model, tokenizer, nullptr, nullptr);
-    for (const QuantizerCell& quantizer : experiment_.quantizers) {
-      say(name + ", " + quantizer.label);
-      run_quantizer(cell, checkpoint->model, tokenizer, quantizer, floating);
+    std::string missing;
+    parts = *evaluation_parts(*memory_.identities, parts_of(experiment_, cell), true, missing);
+    cell.key = content_key(parts);
+    if (options_.fresh) {
+      return;
+    }
+    cell.state =
+        state_of(*memory_.finished, cell.key, cell_name(experiment_, cell), options_.retry_failed);
+  }
+
+  // Another process may have measured it since.
+  void look_again(Cell& cell) const {
+    if (cell.state == CellState::kToDo && !cell.key.empty() && !options_.fresh &&
+        memory_.finished->failed(cell.key, cell_name(experiment_, cell)) == nullptr &&
+        !memory_.finished->find(cell.key).empty()) {
+      cell.state = CellState::kReused;
+    }
+  }
+
+  // The records of a cell that need no computation; empty where it is to do. What comes from the
+  // store, or from a cell of another name, is kept in this run under this cell's name.
+  std::vector<Record> records_there(const Cell& cell, const nlohmann::json& parts) {
+    switch (cell.state) {
+      case CellState::kToDo:
+      case CellState::kBlocked:
+        return {};
+      case CellState::kDone:
+        return *memory_.finished->in_run(cell.key, cell_name(experiment_, cell));
+      case CellState::kFailed:
+        return {*memory_.finished->failed(cell.key, cell_name(experiment_, cell))};
+      case CellState::kReused:
+        break;
+    }
+    std::vector<Record> records = memory_.finished->find(cell.key);
+    for (Record& record : records) {
+      nlohmann::json quantizer = describe_quantizer(experiment_, cell.variant);
+      if (quantizer.is_object() && record.quantizer.contains("bits_per_weight")) {
+        quantizer["bits_per_weight"] = record.quantizer["bits_per_weight"];
+      }
+      const nlohmann::json environment = std::move(record.environment);
+      name(record, cell, parts, quantizer);
+      record.environment = environment;
+    }
+    return keep(std::move(records), cell);
+  }
+
+  // ---- one set of weights
+
+  void run_weights(size_t w) {
+    const WeightsCell& weights = experiment_.weights[w];
+    std::vector<Cell>& cells = by_weights_[w];
+    const std::string name = weights_name(experiment_, weights);
+    say(name);
+    state_ = {};
+    state_.weights = &weights;
+    state_.parts.resize(cells.size());
+    state_.faults.resize(cells.size());
+    std::optional<OpenWeights> open;
+    bool to_do = false;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      try {
+        identify(cells[i], state_.parts[i]);
+        to_do = to_do || cells[i].state == CellState::kToDo;
+      } catch (const Error& error) {
+        throw_if_final(error);
+        state_.faults[i] = error;
+      }
+    }
+    if (to_do) {
+      try {
+        open.emplace(open_weights(catalog_, experiment_, weights, options_.hub));
+        check_unchanged(weights);
+        state_.family = open->model.id();
+        state_.tokenizer.emplace(choose_tokenizer(experiment_, open->folder));
+        check_calibrations(*open);
+      } catch (const Error& error) {
+        throw_if_final(error);
+        open.reset();
+        for (size_t i = 0; i < cells.size(); ++i) {
+          if (cells[i].state == CellState::kToDo && !state_.faults[i]) {
+            state_.faults[i] = error;
+          }
+        }
+      }
+    }
+    const size_t metrics = experiment_.metrics.size();
+    for (size_t first = 0; first < cells.size(); first += metrics) {
+      auto results = run_variant(open, std::span(&cells[first], metrics),
+                                 std::span(&state_.parts[first], metrics), name);
+      for (const std::vector<Record>& values : results) {
+        records_.insert(records_.end(), values.begin(), values.end());
+      }
+      if (first == 0) {
+        state_.floating = std::move(results);
+      }
+    }
+  }
+
+  // What was hashed must be what was opened.
+  void check_unchanged(const WeightsCell& weights) {
+    for (const CheckpointCell* cell : files_of(weights)) {
+      if (memory_.identities != nullptr && !memory_.identities->unchanged(*cell)) {
+        fail(QUENCH_DATA_LOSS, "{}: changed while it was read", cell->location);
+      }
     }
   }
 
   // Where the first failure ends the run, it should not have to wait for the float model.
-  void check_calibrations(ModelHandle& model, TokenizerChoice& tokenizer) {
+  void check_calibrations(OpenWeights& open) {
     for (const QuantizerCell& cell : experiment_.quantizers) {
       if (options_.fail_fast && cell.calibration) {
-        calibration_rows(*cell.calibration, model, tokenizer);
+        quantization_.rows(cell, {0, cell.replicates.draws, 0, experiment_.seed}, open.model,
+                           *state_.tokenizer);
       }
     }
   }
 
-  CalibrationRows calibration_rows(const Calibration& calibration, ModelHandle& model,
-                                   TokenizerChoice& tokenizer) {
-    return corpora_.calibration_rows(calibration, tokenizer,
-                                     static_cast<uint64_t>(model.info().max_positions));
-  }
-
-  TokenizerChoice choose_tokenizer(const CheckpointFolder& folder) const {
-    if (!experiment_.tokenizer.empty()) {
-      return TokenizerChoice(experiment_.tokenizer, "");
-    }
-    std::optional<std::string> path;
-    if (folder.tokenizer) {
-      path = folder.tokenizer->string();
-    }
-    return TokenizerChoice(
-        path, fmt::format("{}: has no tokenizer.json, and text is to be tokenized; name "
-                          "a tokenizer, or give token ids",
-                          folder.path.string()));
-  }
-
-  static nlohmann::json describe(const QuantizerCell& cell) {
-    return {{"id", cell.plugin->id},
-            {"params", cell.parameters},
-            {"label", cell.label},
-            {"version", cell.plugin->version},
-            {"sha256", cell.plugin->sha256}};
-  }
-
-  // Applies one quantizer, measures, restores. The model is float again afterwards, whatever
-  // happens.
-  void run_quantizer(const CheckpointCell& cell, ModelHandle& model, TokenizerChoice& tokenizer,
-                     const QuantizerCell& quantizer, const std::vector<Record>& floating) {
-    nlohmann::json description = describe(quantizer);
-    FloatWeights kept(model);
-    try {
-      const Clock::time_point start = Clock::now();
-      const QuantizationResult result = apply(model, tokenizer, quantizer, kept);
-      description["bits_per_weight"] = result.bits_per_weight;
-      nlohmann::json extra = pass_details(result, quantizer, seconds_since(start));
-      const std::vector<Record> quantized = measure(cell, model, tokenizer, description, &extra);
-      for (size_t i = 0; i < quantized.size(); ++i) {
-        if (i < floating.size() && is_loss(quantized[i])) {
-          add(quantization_error(floating[i], quantized[i]));
-        }
+  // All metrics on one variant of the open weights: what is there is taken, the rest computed.
+  std::vector<std::vector<Record>> run_variant(std::optional<OpenWeights>& open,
+                                               std::span<Cell> cells,
+                                               std::span<const nlohmann::json> parts,
+                                               const std::string& name) {
+    std::vector<std::vector<Record>> out(cells.size());
+    bool to_do = false;
+    for (size_t m = 0; m < cells.size(); ++m) {
+      if (const auto& fault =
+              state_
+                  .faults[static_cast<size_t>(&cells[m] - by_weights_[cells[m].weights].data())]) {
+        out[m] = keep_failure(cells[m], parts[m], describe_quantizer(experiment_, cells[m].variant),
+                              *fault);
+        continue;
       }
-    } catch (const Error& error) {
-      kept.restore();
-      add_failures(cell, description, error);
-      return;
+      look_again(cells[m]);
+      out[m] = records_there(cells[m], parts[m]);
+      add_missing_error(out[m], cells[m]);
+      to_do = to_do || out[m].empty();
     }
-    kept.restore();
-  }
-
-  QuantizationResult apply(ModelHandle& model, TokenizerChoice& tokenizer,
-                           const QuantizerCell& cell, FloatWeights& kept) {
-    QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
-    QuantizeOptions options;
-    CalibrationRows rows;
-    if (cell.calibration) {
-      rows = calibration_rows(*cell.calibration, model, tokenizer);
-      options.calibration = &rows;
-      options.judge = judge();
+    if (!to_do) {
+      return out;
     }
-    return quantize_model(model, quantizer, options, kept);
-  }
-
-  QuantizerHandle* judge() {
-    if (!judge_searched_) {
-      judge_searched_ = true;
-      if (std::optional<QuantizerHandle> found = find_judge(catalog_)) {
-        judge_.emplace(std::move(*found));
-      }
-    }
-    return judge_ ? &*judge_ : nullptr;
-  }
-
-  nlohmann::json pass_details(const QuantizationResult& result, const QuantizerCell& cell,
-                              double seconds) const {
-    nlohmann::json layers = nlohmann::json::array();
-    for (const LayerResult& layer : result.layers) {
-      layers.push_back(layer_json(layer));
-    }
-    nlohmann::json extra = {{"layers", layers}, {"quantize_seconds", seconds}};
-    if (cell.calibration) {
-      extra["calibration"] = {{"name", cell.calibration->name},
-                              {"tokens", result.calibration_tokens},
-                              {"stage_tokens", result.stage_tokens},
-                              {"observed_groups", result.observed_groups}};
-    }
-    return extra;
-  }
-
-  // Runs all metrics on the model as it is; one record per value. Records are kept and returned.
-  std::vector<Record> measure(const CheckpointCell& cell, ModelHandle& model,
-                              TokenizerChoice& tokenizer, const nlohmann::json& quantizer,
-                              const nlohmann::json* extra) {
-    std::vector<Record> out;
-    for (const MetricCell& metric : experiment_.metrics) {
-      Record record = blank(cell);
-      record.quantizer = quantizer;
-      record.metric = metric.plugin->id;
+    const Variant& variant = cells[0].variant;
+    nlohmann::json description = describe_quantizer(experiment_, variant);
+    nlohmann::json extra;
+    if (variant.quantizer) {
+      const QuantizerCell& quantizer = experiment_.quantizers[*variant.quantizer];
+      say(name + ", " + quantizer.label);
+      FloatWeights kept(open->model);
       try {
-        measure_one(metric, model, tokenizer, extra, record, out);
+        const QuantizedModel result = quantization_.apply(
+            quantizer, {variant.draw, quantizer.replicates.draws, variant.jitter, experiment_.seed},
+            open->model, *state_.tokenizer, kept);
+        description["bits_per_weight"] = result.bits_per_weight;
+        extra = result.details;
+        measure(*open, cells, parts, description, &extra, out);
       } catch (const Error& error) {
+        kept.restore();
         throw_if_final(error);
-        record.error = error.what();
-        out.push_back(add(record));
+        for (size_t m = 0; m < cells.size(); ++m) {
+          if (out[m].empty()) {
+            out[m] = keep_failure(cells[m], parts[m], description, error);
+          }
+        }
+        return out;
       }
+      kept.restore();
+    } else {
+      measure(*open, cells, parts, description, nullptr, out);
     }
     return out;
   }
 
-  void measure_one(const MetricCell& metric, ModelHandle& model, TokenizerChoice& tokenizer,
-                   const nlohmann::json* extra, const Record& base, std::vector<Record>& out) {
-    const Clock::time_point start = Clock::now();
-    std::vector<std::shared_ptr<const TokenizedCorpus>> held;
-    std::vector<quench_tokens> views;
-    nlohmann::json corpora = nlohmann::json::object();
-    for (const auto& [parameter, use] : metric.corpora) {
-      held.push_back(corpora_.load(use, tokenizer));
-      views.push_back(tokens_view(parameter.c_str(), *held.back()));
-      corpora[parameter] = {{"name", use.name}, {"fingerprint", held.back()->fingerprint}};
-    }
-    MetricHandle handle(catalog_, *metric.plugin, metric.parameters);
-    const Subject subject(model);
-    MetricSink sink;
-    handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
-                     static_cast<uint32_t>(views.size()), views.data(), sink.get()});
-    if (sink.values.empty()) {
-      fail(QUENCH_INTERNAL, "metric {}: gave no value", metric.plugin->id);
-    }
-    for (size_t i = 0; i < sink.values.size(); ++i) {
-      const MetricSink::Value& value = sink.values[i];
-      if (!std::isfinite(value.value)) {
-        fail(QUENCH_NUMERICAL, "metric {}: {} is not finite", metric.plugin->id, value.name);
+  // Computes the metrics that have no records yet on the model as it is.
+  void measure(OpenWeights& open, std::span<Cell> cells, std::span<const nlohmann::json> parts,
+               const nlohmann::json& quantizer, const nlohmann::json* extra,
+               std::vector<std::vector<Record>>& out) {
+    for (size_t m = 0; m < cells.size(); ++m) {
+      if (!out[m].empty()) {
+        continue;
       }
-      Record record = base;
-      if (i > 0) {
-        record.metric += "/" + value.name;
-      }
-      record.value = value.value;
-      record.unit = value.unit;
-      record.direction = value.direction;
-      record.standard_error = number_or_null(value.standard_error);
-      record.seconds = seconds_since(start);
-      record.environment["peak_memory_bytes"] = peak_memory_bytes();
-      if (i == 0) {
-        record.details = sink.details;
-        record.details["params"] = metric.parameters;
-        record.details["corpora"] = corpora;
-        if (extra != nullptr) {
-          record.details.update(*extra);
+      try {
+        std::vector<Record> values =
+            evaluate_metric(catalog_, corpora_, experiment_.metrics[cells[m].metric], open.model,
+                            *state_.tokenizer);
+        for (Record& value : values) {
+          name(value, cells[m], parts[m], quantizer);
         }
-        record.items = sink.items;
+        if (extra != nullptr) {
+          values.front().details.update(*extra);
+        }
+        out[m] = keep(std::move(values), cells[m]);
+      } catch (const Error& error) {
+        throw_if_final(error);
+        out[m] = keep_failure(cells[m], parts[m], quantizer, error);
       }
-      out.push_back(add(std::move(record)));
     }
   }
 
-  static int64_t peak_memory_bytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss * 1024;
+  // ---- records
+
+  // Says of a value what it is the value of.
+  void name(Record& record, const Cell& cell, const nlohmann::json& parts,
+            const nlohmann::json& quantizer) const {
+    describe({experiment_, cell, parts, quantizer, state_.files.commit, state_.family}, record);
   }
+
+  // ΔQL of a loss against the float loss of the same metric, or nothing.
+  std::optional<Record> error_of(const Record& quantized, const Cell& cell) const {
+    if (!cell.variant.quantizer || !is_loss(quantized) || state_.floating.empty() ||
+        state_.floating[cell.metric].empty()) {
+      return std::nullopt;
+    }
+    const Record& floating = state_.floating[cell.metric].front();
+    Record error = quantization_error(floating, quantized);
+    error.parts = nullptr;
+    error.key.clear();
+    if (!floating.key.empty() && !quantized.key.empty()) {
+      error.parts = {
+          {"derived", error.metric}, {"float", floating.key}, {"quantized", quantized.key}};
+      error.key = content_key(error.parts);
+    }
+    error.index = 0;
+    error.count = 1;
+    return error;
+  }
+
+  // A run that was killed may have the loss and not the error.
+  void add_missing_error(std::vector<Record>& records, const Cell& cell) {
+    if (records.empty() || memory_.finished == nullptr) {
+      return;
+    }
+    const bool has_error = records.back().metric == "quantization_error";
+    std::optional<Record> error = has_error ? std::nullopt : error_of(records.front(), cell);
+    if (!error) {
+      return;
+    }
+    if (error->key.empty() || memory_.finished->in_run(error->key, cell_name(*error)) == nullptr) {
+      hand_over({*error});
+    }
+    records.push_back(std::move(*error));
+  }
+
+  void hand_over(const std::vector<Record>& records) {
+    losing_records_ = true;
+    if (options_.on_records) {
+      options_.on_records(records);
+    }
+    losing_records_ = false;
+  }
+
+  // The values of one evaluation with the error that derives from them: the run has them, and they
+  // are safe, before anything else happens.
+  std::vector<Record> keep(std::vector<Record> records, const Cell& cell) {
+    const size_t values = records.size();
+    if (std::optional<Record> error = error_of(records.front(), cell)) {
+      records.push_back(std::move(*error));
+    }
+    hand_over(records);
+    const Record& first = records.front();
+    if (memory_.store != nullptr && first.error.empty() && !first.key.empty() &&
+        first.cached.empty()) {
+      std::vector<Record> shared(records.begin(), records.begin() + static_cast<ptrdiff_t>(values));
+      for (Record& record : shared) {
+        record.cached = memory_.folder;
+      }
+      losing_records_ = true;
+      memory_.store->publish(shared);
+      losing_records_ = false;
+    }
+    return records;
+  }
+
+  std::vector<Record> keep_failure(const Cell& cell, const nlohmann::json& parts,
+                                   const nlohmann::json& quantizer, const Error& error) {
+    const MetricCell& metric = experiment_.metrics[cell.metric];
+    Record record;
+    record.metric = metric.plugin->id;
+    name(record, cell, parts, quantizer);
+    record.error = error.what();
+    return keep({record}, cell);
+  }
+
+  struct State {
+    const WeightsCell* weights = nullptr;
+    LocatedCheckpoint files;
+    std::string family;
+    std::optional<TokenizerChoice> tokenizer;
+    std::vector<nlohmann::json> parts;          // of the cells of these weights
+    std::vector<std::optional<Error>> faults;   // likewise: why they cannot be measured
+    std::vector<std::vector<Record>> floating;  // by metric
+  };
 
   Catalog& catalog_;
   const Experiment& experiment_;
   const RunnerOptions& options_;
-  Corpora corpora_;
-  std::optional<QuantizerHandle> judge_;
-  bool judge_searched_ = false;
-  bool lost_record_ = false;  // on_record threw
-  std::string commit_;
-  std::string family_;
+  const RunMemory& memory_;
+  Corpora& corpora_;
+  QuantizeCell quantization_;
+  uint64_t& done_;
+  uint64_t total_;
+  bool losing_records_ = false;  // on_records threw
+  State state_;
+  std::map<size_t, std::vector<Cell>> by_weights_;
   std::vector<Record> records_;
 };
 
 }  // namespace
 
-std::vector<Record> run_experiment(Catalog& catalog, const Experiment& experiment,
-                                   const RunnerOptions& options) {
-  HostServices::instance().set_seed(experiment.seed);
-  return Runner(catalog, experiment, options).run();
+std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
+                                    const RunnerOptions& options) {
+  for (const Experiment& experiment : experiments) {
+    check_experiment(catalog, experiment);
+  }
+  if (options.on_start) {
+    options.on_start();
+  }
+  Corpora corpora(catalog);
+  std::vector<Record> records;
+  uint64_t done = 0;
+  const uint64_t total = cells_of(experiments).size();
+  for (size_t job = 0; job < experiments.size(); ++job) {
+    std::vector<Record> of_job =
+        JobRunner(catalog, experiments[job], options, corpora, done, total).run();
+    std::move(of_job.begin(), of_job.end(), std::back_inserter(records));
+  }
+  return records;
 }
 
 }  // namespace quench

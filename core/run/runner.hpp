@@ -1,35 +1,56 @@
-// Runs an experiment: each checkpoint is opened once; its float model is measured, then each
-// quantizer is applied in place, measured, and undone.
+// Runs experiments: each set of weights is opened once; its float model is measured, then each
+// quantizer is applied in place, measured, and undone. What is finished already is not computed
+// again.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/run/experiment.hpp"
+#include "core/run/grid.hpp"
+#include "core/run/identity.hpp"
 #include "core/store/record.hpp"
 
 namespace quench {
 
-struct RunnerOptions {
-  HubEnvironment hub;
-  // Called once, when everything that can be checked before work starts has been.
-  std::function<void()> on_start;
-  // Called for every finished record, failed cells included, in order. What it throws ends the run:
-  // a record that cannot be kept is no reason to compute the next.
-  std::function<void(const Record&)> on_record;
-  // Called when a checkpoint or a quantizer of it begins, for people.
-  std::function<void(const std::string&)> on_step;
-  // Throw at the first failure instead of going on with the other cells.
-  bool fail_fast = false;
+// Where records come from and go to, so that no cell is computed twice. Everything outlives the
+// run.
+struct RunMemory {
+  Identities* identities = nullptr;
+  Finished* finished = nullptr;
+  Store* store = nullptr;
+  std::string folder;  // of this run, for records that other runs take from the store
 };
 
-// All records, in the order checkpoint, float model before quantizers, metric, derived values. A
-// failed cell is a record with its error. Throws Error(CANCELLED) when a stop was requested;
-// records finished by then have been passed to on_record. What check_experiment throws comes before
-// on_start.
-std::vector<Record> run_experiment(Catalog& catalog, const Experiment& experiment,
-                                   const RunnerOptions& options);
+struct RunnerOptions {
+  HubEnvironment hub;
+  // Without it nothing is remembered and records have no keys (`quench eval`).
+  RunMemory memory;
+  bool fresh = false;         // nothing counts as done
+  bool retry_failed = false;  // failed cells are tried again
+  // Throw at the first failure instead of going on with the other cells.
+  bool fail_fast = false;
+
+  // Called once, when everything that can be checked before work starts has been.
+  std::function<void()> on_start;
+  // Called for the new records of an evaluation, failed ones included: all its values and what
+  // derives from them, to be kept together. What it throws ends the run: a record that cannot be
+  // kept is no reason to compute the next.
+  std::function<void(const std::vector<Record>&)> on_records;
+  // Called when a checkpoint or a quantizer of it begins, for people, with the number of cells
+  // behind and in all.
+  std::function<void(const std::string& what, uint64_t done, uint64_t total)> on_step;
+};
+
+// The records of all cells, old and new, in the order weights, float model before quantizers,
+// metric, derived values. A failed cell is a record with its error. Throws Error(CANCELLED) when a
+// stop was requested; records finished by then have been passed to on_records. What
+// check_experiment throws comes before on_start.
+std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
+                                    const RunnerOptions& options);
 
 }  // namespace quench

@@ -63,12 +63,19 @@ Workplace::Workplace() {
     text += "line " + std::to_string(i * 7919 % 1000) + "\n";
   }
   folder_.write("t.txt", text.substr(0, 1000));
+  std::filesystem::create_directory(folder_ / "home");
+  const std::filesystem::path probes = binary_dir() / "tests/quench-home/plugins.json";
+  if (std::filesystem::exists(probes)) {  // else this workplace probes for itself
+    std::filesystem::copy(probes, folder_ / "home/plugins.json");
+  }
 }
 
 pid_t Workplace::start(const Arguments& arguments, const std::string& redirection) const {
   std::vector<std::string> words = {program_path()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = program_environment();
+  std::erase_if(variables, [](const std::string& v) { return v.starts_with("QUENCH_HOME="); });
+  variables.push_back("QUENCH_HOME=" + (folder_ / "home").string());
   std::vector<char*> argv;
   std::vector<char*> envp;
   for (std::string& word : words) {

@@ -17,7 +17,8 @@ struct Outcome {
 };
 
 // A working folder: `tiny` is a checkpoint (256 ids, width 32, 2 blocks, byte tokenizer), `t.txt` a
-// text of 1000 bytes. The program sees the plugins of the build and of the SDK's template.
+// text of 1000 bytes. The program sees the plugins of the build and of the SDK's template, and has
+// a store of its own in `home`.
 class Workplace {
  public:
   Workplace();
@@ -41,7 +42,8 @@ class Workplace {
 // For the tests that run methods on libtorch: says so loudly where those plugins are not built.
 bool has_plugin(const std::string& kind_and_id);
 
-// The program's environment: nothing of the caller's beyond PATH.
+// The program's environment: nothing of the caller's beyond PATH. Its QUENCH_HOME knows all
+// plugins.
 std::vector<std::string> program_environment();
 std::string program_path();
 

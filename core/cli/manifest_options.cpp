@@ -1,0 +1,57 @@
+#include "core/cli/manifest_options.hpp"
+
+#include "core/plugin/host_services.hpp"
+#include "core/run/resolve_items.hpp"
+
+namespace quench {
+
+void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options) {
+  command.add_option("manifest", options.manifest, "YAML manifest")->required();
+  command
+      .add_option("--set", options.sets,
+                  "a.b=value: change the manifest; may be given several times")
+      ->type_name("PATH=VALUE");
+  command.add_option("--device", options.device, "cpu or cuda:N, instead of the manifest's");
+  command.add_option("--job", options.job, "Only this point of the sweep, from 0")
+      ->check(CLI::Range(0, 1 << 30));
+  command.add_option("--out", options.out, "Folder of the results (default: runs/NAME)")
+      ->type_name("DIR");
+  command.add_flag("--json", options.json, "Print JSON");
+  add_plugin_options(command, context);
+}
+
+LoadedRun load_run(const ManifestOptions& options, Context& context) {
+  return as_usage([&] {
+    LoadedRun run;
+    std::vector<std::string> sets = options.sets;
+    if (!options.device.empty()) {
+      parse_device(options.device);
+      sets.push_back("device=" + options.device);
+    }
+    run.manifest = load_manifest(options.manifest, sets);
+    run.experiments = {resolve_manifest(run.manifest, context.catalog(), context.hub)};
+    run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
+                                     : std::filesystem::path(options.out);
+    if (options.job >= 0) {
+      if (static_cast<size_t>(options.job) >= run.experiments.size()) {
+        fail(QUENCH_INVALID_ARGUMENT, "--job: got {}, wanted one of the {} points, 0..{}",
+             options.job, run.experiments.size(), run.experiments.size() - 1);
+      }
+      run.experiments = {run.experiments[static_cast<size_t>(options.job)]};
+    }
+    return run;
+  });
+}
+
+RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
+    : store(context.cache_dir,
+            [](const std::string& line) {
+              HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+            }),
+      equivalences(context.cache_dir),
+      fingerprints(context.cache_dir),
+      records(read_run(run.folder)),
+      finished(records, store),
+      identities(context.catalog(), equivalences, fingerprints, context.hub) {}
+
+}  // namespace quench

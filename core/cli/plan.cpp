@@ -1,0 +1,169 @@
+// quench plan MANIFEST: what would run, what is there already, why, and what it will cost.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/cli/duration.hpp"
+#include "core/cli/manifest_options.hpp"
+#include "core/cli/table.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/run/estimate.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kShownCells = 60;  // more are summed up, unless --all
+
+struct PlanOptions {
+  ManifestOptions manifest;
+  bool all = false;
+  bool jobs = false;
+};
+
+const char* state_text(CellState state) {
+  switch (state) {
+    case CellState::kDone:
+      return "done";
+    case CellState::kReused:
+      return "reused";
+    case CellState::kToDo:
+      return "to do";
+    case CellState::kFailed:
+      return "failed";
+    case CellState::kBlocked:
+      return "blocked";
+  }
+  return "";
+}
+
+const char* basis_text(Basis basis) {
+  return basis == Basis::kMeasured ? "measured before"
+         : basis == Basis::kScaled ? "scaled from other work"
+                                   : "a guess, nothing was measured yet";
+}
+
+std::string bytes_text(uint64_t bytes) {
+  constexpr double kMebi = 1024.0 * 1024.0;
+  const double mebibytes = static_cast<double>(bytes) / kMebi;
+  return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
+}
+
+nlohmann::json cost_json(const Cost& cost) {
+  return {{"flops", cost.flops},
+          {"bytes", cost.bytes},
+          {"peak_memory_bytes", cost.memory},
+          {"seconds", cost.seconds},
+          {"basis", basis_text(cost.basis)}};
+}
+
+void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                const std::map<std::string, size_t>& counts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Cell& cell = cells[i];
+    const Experiment& experiment = run.experiments[cell.job];
+    nlohmann::json line = {{"cell", cell_name(experiment, cell)},
+                           {"job", experiment.job},
+                           {"state", state_text(cell.state)},
+                           {"reason", cell.reason},
+                           {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)}};
+    if (cell.state == CellState::kToDo) {
+      line["cost"] = cost_json(cost.cells[i]);
+    }
+    list.push_back(std::move(line));
+  }
+  fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name},
+                                    {"folder", run.folder.string()},
+                                    {"counts", counts},
+                                    {"total", cost_json(cost.total)},
+                                    {"cells", list}}
+                         .dump(1));
+}
+
+void print_jobs(const LoadedRun& run) {
+  std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
+  for (const Experiment& experiment : run.experiments) {
+    rows.push_back(
+        {std::to_string(experiment.job), std::to_string(cells_of({experiment}).size()),
+         experiment.point.is_null() ? "the manifest as it is" : experiment.point.dump()});
+  }
+  fmt::print("{}", aligned_table(rows));
+}
+
+void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                 bool all) {
+  std::vector<std::vector<std::string>> rows = {{"cell", "state", "time", "why"}};
+  std::map<std::pair<std::string, std::string>, size_t> summed;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Cell& cell = cells[i];
+    const bool to_do = cell.state == CellState::kToDo;
+    if (all || cells.size() <= kShownCells) {
+      rows.push_back({cell_name(run.experiments[cell.job], cell), state_text(cell.state),
+                      to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
+    } else {
+      ++summed[{state_text(cell.state), cell.reason}];
+    }
+  }
+  if (!summed.empty()) {
+    rows = {{"cells", "state", "why"}};
+    for (const auto& [what, count] : summed) {
+      rows.push_back({std::to_string(count), what.first, what.second});
+    }
+  }
+  fmt::print("{}", aligned_table(rows));
+}
+
+int plan(const PlanOptions& options, Context& context) {
+  context.apply_threads();
+  const LoadedRun run = load_run(options.manifest, context);
+  if (options.jobs) {
+    print_jobs(run);
+    return kExitOk;
+  }
+  RunKnowledge knowledge(run, context);
+  const Rates rates(context.cache_dir);
+  const std::vector<Cell> cells =
+      survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
+                                 HostServices::instance().threads());
+  std::map<std::string, size_t> counts;
+  for (const Cell& cell : cells) {
+    ++counts[state_text(cell.state)];
+  }
+  if (options.manifest.json) {
+    print_json(run, cells, cost, counts);
+    return kExitOk;
+  }
+  print_cells(run, cells, cost, options.all);
+  std::vector<std::string> states;
+  for (const auto& [state, count] : counts) {
+    states.push_back(fmt::format("{} {}", count, state));
+  }
+  fmt::print("{}: {} cells: {}\n", run.manifest.name, cells.size(), fmt::join(states, ", "));
+  if (counts.contains("to do")) {
+    fmt::print(
+        "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
+        "of memory\n",
+        duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
+        bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Context& context, Action& action) {
+  CLI::App* command = app.add_subcommand("plan", "Show what a manifest would run, and why");
+  auto options = std::make_shared<PlanOptions>();
+  add_manifest_options(*command, context, options->manifest);
+  command->add_flag("--all", options->all, "Every cell, however many there are");
+  command->add_flag("--jobs", options->jobs, "The points of the sweep and their numbers");
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return plan(*options, context); };
+  });
+}
+
+}  // namespace quench

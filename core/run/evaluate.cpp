@@ -1,0 +1,84 @@
+#include "core/run/evaluate.hpp"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/json/json_number.hpp"
+#include "core/plugin/metric_handle.hpp"
+#include "core/run/metric_sink.hpp"
+#include "core/run/score.hpp"
+
+namespace quench {
+
+namespace {
+
+int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+// The corpora of a metric as it sees them; keeps them in memory.
+struct OpenCorpora {
+  std::vector<std::shared_ptr<const TokenizedCorpus>> held;
+  std::vector<quench_tokens> views;
+  nlohmann::json description = nlohmann::json::object();
+};
+
+OpenCorpora open_corpora(Corpora& corpora, const MetricCell& metric, TokenizerChoice& tokenizer) {
+  OpenCorpora out;
+  for (const auto& [parameter, use] : metric.corpora) {
+    out.held.push_back(corpora.load(use, tokenizer));
+    out.views.push_back(tokens_view(parameter.c_str(), *out.held.back()));
+    out.description[parameter] = {{"name", use.name},
+                                  {"fingerprint", out.held.back()->fingerprint}};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
+                                    ModelHandle& model, TokenizerChoice& tokenizer) {
+  const auto start = std::chrono::steady_clock::now();
+  const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
+  MetricHandle handle(catalog, *metric.plugin, metric.parameters);
+  const Subject subject(model);
+  MetricSink sink;
+  handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
+                   static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get()});
+  if (sink.values.empty()) {
+    fail(QUENCH_INTERNAL, "metric {}: gave no value", metric.plugin->id);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::vector<Record> out;
+  for (const MetricSink::Value& value : sink.values) {
+    if (!std::isfinite(value.value)) {
+      fail(QUENCH_NUMERICAL, "metric {}: {} is not finite", metric.plugin->id, value.name);
+    }
+    Record record;
+    record.index = static_cast<uint32_t>(out.size());
+    record.count = static_cast<uint32_t>(sink.values.size());
+    record.metric = metric.plugin->id + (out.empty() ? "" : "/" + value.name);
+    record.label = metric.label;
+    record.value = value.value;
+    record.unit = value.unit;
+    record.direction = value.direction;
+    record.standard_error = std::isnan(value.standard_error) ? nlohmann::json(nullptr)
+                                                             : json_number(value.standard_error);
+    record.seconds = seconds;
+    record.environment["peak_memory_bytes"] = peak_memory_bytes();
+    out.push_back(std::move(record));
+  }
+  out.front().details = sink.details;
+  out.front().details["params"] = metric.parameters;
+  out.front().details["corpora"] = open.description;
+  out.front().items = sink.items;
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,19 @@
+// One metric on a model as it is.
+#pragma once
+
+#include <vector>
+
+#include "core/plugin/model_handle.hpp"
+#include "core/run/corpora.hpp"
+#include "core/run/experiment.hpp"
+#include "core/store/record.hpp"
+
+namespace quench {
+
+// One record per value, with metric, label, value, unit, direction, standard error, details, items,
+// index and count, seconds and peak memory; what was measured is for the caller to say. Throws
+// Error when the metric fails, gives no value or one that is not finite.
+std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
+                                    ModelHandle& model, TokenizerChoice& tokenizer);
+
+}  // namespace quench

@@ -1,0 +1,248 @@
+#include "core/run/grid.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/store/explain.hpp"
+
+namespace quench {
+
+std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell& weights) {
+  std::vector<Variant> out = {{}};
+  for (size_t q = 0; q < experiment.quantizers.size(); ++q) {
+    const Replicates& replicates = experiment.quantizers[q].replicates;
+    const bool here = replicates.at.empty() || std::find(replicates.at.begin(), replicates.at.end(),
+                                                         weights.checkpoint) != replicates.at.end();
+    for (uint32_t draw = 0; draw < (here ? replicates.draws : 1); ++draw) {
+      out.push_back({q, draw, 0});
+    }
+    for (uint32_t jitter = 1; jitter <= (here ? replicates.jitter : 0); ++jitter) {
+      out.push_back({q, 0, jitter});
+    }
+  }
+  return out;
+}
+
+namespace {
+
+std::string place_name(const std::string& branch, const std::string& revision,
+                       const std::string& model) {
+  const std::string& name = revision.empty() ? model : revision;
+  return branch.empty() ? name : branch + "/" + name;
+}
+
+std::string replicate_name(uint64_t draw, uint64_t jitter) {
+  std::string out;
+  if (draw > 0) {
+    out += fmt::format(" draw {}", draw);
+  }
+  if (jitter > 0) {
+    out += fmt::format(" jitter {}", jitter);
+  }
+  return out;
+}
+
+// Of a sweep's points only the first goes without saying.
+std::string job_name(uint64_t job) {
+  return job == 0 ? "" : fmt::format("job {}: ", job);
+}
+
+uint64_t number_or_zero(const nlohmann::json& value) {
+  return value.is_number_unsigned() || value.is_number_integer() ? value.get<uint64_t>() : 0;
+}
+
+std::string text_or_empty(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// A record of another cell of the same name: "weights, metric.sha256 changed".
+std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
+  std::vector<std::string> paths;
+  for (const PartDifference& difference : explain_difference(was, is)) {
+    paths.push_back(difference.path);
+  }
+  return fmt::format("{} changed", fmt::join(paths, ", "));
+}
+
+}  // namespace
+
+std::string weights_name(const Experiment& experiment, const WeightsCell& weights) {
+  const CheckpointCell& cell = experiment.checkpoints[weights.checkpoint];
+  const std::string place = place_name(cell.branch, cell.revision, cell.model);
+  return weights.averaging ? experiment.averagings[*weights.averaging].label + " at " + place
+                           : place;
+}
+
+std::string cell_name(const Experiment& experiment, const Cell& cell) {
+  const Variant& variant = cell.variant;
+  return fmt::format("{}{}, {}{}, {}", job_name(experiment.job),
+                     weights_name(experiment, experiment.weights[cell.weights]),
+                     variant.quantizer ? experiment.quantizers[*variant.quantizer].label : "float",
+                     replicate_name(variant.draw, variant.jitter),
+                     experiment.metrics[cell.metric].label);
+}
+
+std::string cell_name(const Record& record) {
+  const nlohmann::json& checkpoint = record.checkpoint;
+  std::string place =
+      place_name(text_or_empty(checkpoint, "branch"), text_or_empty(checkpoint, "revision"),
+                 text_or_empty(checkpoint, "model"));
+  if (record.averaging.is_object()) {
+    place = text_or_empty(record.averaging, "label") + " at " + place;
+  }
+  return fmt::format(
+      "{}{}, {}{}, {}", job_name(record.job), place,
+      record.quantizer.is_object() ? text_or_empty(record.quantizer, "label") : "float",
+      replicate_name(number_or_zero(record.draw), number_or_zero(record.jitter)), record.label);
+}
+
+Finished::Finished(const RunRecords& run, const Store& store) : store_(store) {
+  for (const Record& record : run.superseded) {
+    add(record, superseded_);
+  }
+  for (const Record& record : run.records) {
+    add(record, done_);
+  }
+}
+
+void Finished::add(const Record& record, Groups& groups) {
+  const std::string name = cell_name(record);
+  if (record.key.empty() || !record.error.empty()) {
+    failed_.insert_or_assign(std::pair(record.key, name), record);
+    return;
+  }
+  std::vector<Record>& group = groups[{record.key, name}];
+  if (group.size() < record.count && group.size() == record.index) {
+    group.push_back(record);
+  }
+  if (record.parts.contains("metric")) {
+    by_name_[name] = record.parts;
+  }
+}
+
+const std::vector<Record>* Finished::in_run(const std::string& key, const std::string& name) const {
+  const auto found = done_.find({key, name});
+  return found != done_.end() ? &found->second : nullptr;
+}
+
+std::vector<Record> Finished::find(const std::string& key) const {
+  for (const Groups* groups : {&done_, &superseded_}) {
+    const auto any = groups->lower_bound({key, ""});
+    if (any != groups->end() && any->first.first == key) {
+      return any->second;
+    }
+  }
+  return store_.find(key).value_or(std::vector<Record>());
+}
+
+const Record* Finished::failed(const std::string& key, const std::string& name) const {
+  const auto found = failed_.find({key, name});
+  return found != failed_.end() ? &found->second : nullptr;
+}
+
+const nlohmann::json* Finished::nearest(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found != by_name_.end() ? &found->second : nullptr;
+}
+
+CellState state_of(const Finished& finished, const std::string& key, const std::string& name,
+                   bool retry_failed) {
+  if (finished.in_run(key, name) != nullptr) {
+    return CellState::kDone;
+  }
+  if (finished.failed(key, name) != nullptr && !retry_failed) {
+    return CellState::kFailed;
+  }
+  return finished.find(key).empty() ? CellState::kToDo : CellState::kReused;
+}
+
+namespace {
+
+class Surveyor {
+ public:
+  Surveyor(Identities& identities, const Finished& finished, const SurveyOptions& options)
+      : identities_(identities), finished_(finished), options_(options) {}
+
+  void judge(const Experiment& experiment, Cell& cell) {
+    std::string missing;
+    const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
+    if (!parts) {
+      cell.reason = missing;
+      block_if_absent(experiment, experiment.weights[cell.weights], cell);
+      return;
+    }
+    cell.key = content_key(*parts);
+    if (options_.fresh) {
+      cell.reason = "--fresh";
+      return;
+    }
+    const std::string name = cell_name(experiment, cell);
+    cell.state = state_of(finished_, cell.key, name, options_.retry_failed);
+    if (cell.state == CellState::kFailed) {
+      cell.reason = finished_.failed(cell.key, name)->error;
+    } else if (cell.state == CellState::kReused) {
+      cell.reason = "measured before";
+    } else if (cell.state == CellState::kToDo) {
+      const nlohmann::json* near = finished_.nearest(name);
+      cell.reason = near != nullptr ? what_changed(*near, *parts) : "new";
+    }
+  }
+
+ private:
+  void block_if_absent(const Experiment& experiment, const WeightsCell& weights, Cell& cell) const {
+    std::vector<size_t> files = weights.members;
+    files.push_back(weights.checkpoint);
+    for (const size_t file : files) {
+      const std::string absence = identities_.absence(experiment.checkpoints[file]);
+      if (!absence.empty()) {
+        cell.state = CellState::kBlocked;
+        cell.reason = absence;
+        return;
+      }
+    }
+  }
+
+  Identities& identities_;
+  const Finished& finished_;
+  const SurveyOptions& options_;
+};
+
+}  // namespace
+
+EvaluationParts parts_of(const Experiment& experiment, const Cell& cell) {
+  const Variant& variant = cell.variant;
+  return {&experiment,
+          &experiment.weights[cell.weights],
+          variant.quantizer ? &experiment.quantizers[*variant.quantizer] : nullptr,
+          variant.draw,
+          variant.jitter,
+          &experiment.metrics[cell.metric]};
+}
+
+std::vector<Cell> cells_of(const std::vector<Experiment>& experiments) {
+  std::vector<Cell> cells;
+  for (size_t job = 0; job < experiments.size(); ++job) {
+    const Experiment& experiment = experiments[job];
+    for (size_t w = 0; w < experiment.weights.size(); ++w) {
+      for (const Variant& variant : variants_of(experiment, experiment.weights[w])) {
+        for (size_t m = 0; m < experiment.metrics.size(); ++m) {
+          cells.push_back({job, w, variant, m, "", CellState::kToDo, ""});
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities& identities,
+                         const Finished& finished, const SurveyOptions& options) {
+  std::vector<Cell> cells = cells_of(experiments);
+  Surveyor surveyor(identities, finished, options);
+  for (Cell& cell : cells) {
+    surveyor.judge(experiments[cell.job], cell);
+  }
+  return cells;
+}
+
+}  // namespace quench
