@@ -13,6 +13,7 @@
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/store/json_members.hpp"
 #include "core/store/sealed_line.hpp"
 
 namespace quench {
@@ -32,11 +33,7 @@ struct Seen {
   size_t files = 0;
 };
 
-bool see_file(const fs::path& path, Seen& seen) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0) {
-    return false;
-  }
+bool add_file(const fs::path& path, const struct stat& status, Seen& seen) {
   if (!S_ISREG(status.st_mode)) {
     return true;  // pipes and devices have no content to compare
   }
@@ -49,13 +46,18 @@ bool see_file(const fs::path& path, Seen& seen) {
   return ++seen.files <= kMostFiles;
 }
 
+bool see_file(const fs::path& path, Seen& seen) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && add_file(path, status, seen);
+}
+
 bool see(const fs::path& path, Seen& seen) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
     return false;
   }
   if (!S_ISDIR(status.st_mode)) {
-    return see_file(path, seen);
+    return add_file(path, status, seen);
   }
   std::vector<fs::path> below;
   std::error_code error;
@@ -112,7 +114,7 @@ Fingerprints::Stamp Fingerprints::look(const nlohmann::json& what,
   Seen seen;
   for (const fs::path& file : files) {
     std::error_code error;
-    if (!see(fs::absolute(file, error).lexically_normal(), seen)) {
+    if (!see(file.is_absolute() ? file : fs::absolute(file, error), seen)) {
       return out;
     }
   }
@@ -134,13 +136,14 @@ std::optional<std::string> Fingerprints::find(const nlohmann::json& what,
   }
   try {
     const std::string path = file_of(stamp.name_).string();
-    const nlohmann::json entry =
-        parse_json(read_sealed_file(path, "fingerprint", kLargestEntry), path);
-    if (entry.at("name") == stamp.name_) {
-      return entry.at("measured").get<std::string>();
+    const std::string entry = read_sealed_file(path, "fingerprint", kLargestEntry);
+    if (plain_text(json_member(entry, "name")) == stamp.name_) {
+      const std::string_view measured = json_member(entry, "measured");
+      const std::string_view plain = plain_text(measured);
+      return plain.size() + 2 == measured.size() ? std::string(plain)
+                                                 : parse_json(measured, path).get<std::string>();
     }
   } catch (const Error&) {  // not there, or does not verify: measured again
-  } catch (const nlohmann::json::exception&) {
   }
   return std::nullopt;
 }
