@@ -1,5 +1,8 @@
 #include "core/plugin/averaging_handle.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <exception>
 #include <utility>
 
 #include "core/plugin/instance.hpp"
@@ -11,7 +14,17 @@ AveragingHandle::AveragingHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_averaging_table>(catalog, description)),
-      averaging_(create_instance(label_, "create", table_->create, parameters)) {}
+      averaging_(create_instance(label_, "create", table_->create, parameters)) {
+  if (table_->extension != nullptr) {
+    search_ = static_cast<const quench_averaging_search*>(
+        table_->extension(averaging_, QUENCH_AVERAGING_SEARCH));
+  }
+  if (search_ != nullptr && (search_->struct_size < sizeof *search_ || search_->search == nullptr ||
+                             search_->begin == nullptr)) {
+    table_->destroy(averaging_);
+    fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_AVERAGING_SEARCH);
+  }
+}
 
 AveragingHandle::~AveragingHandle() {
   if (averaging_ != nullptr) {
@@ -23,7 +36,8 @@ AveragingHandle::AveragingHandle(AveragingHandle&& other) noexcept
     : id_(std::move(other.id_)),
       label_(std::move(other.label_)),
       table_(other.table_),
-      averaging_(std::exchange(other.averaging_, nullptr)) {}
+      averaging_(std::exchange(other.averaging_, nullptr)),
+      search_(other.search_) {}
 
 uint32_t AveragingHandle::needs() const {
   return table_->needs(averaging_);
@@ -61,8 +75,64 @@ void AveragingHandle::finish(std::span<double> values) {
   table_call(label_, "finish", table_->finish, averaging_, values.data(), uint64_t{values.size()});
 }
 
-const void* AveragingHandle::extension(const char* id) const {
-  return table_->extension == nullptr ? nullptr : table_->extension(averaging_, id);
+void AveragingHandle::begin(std::span<const quench_averaging_member> members,
+                            std::span<const double> weights) {
+  if (search_ == nullptr || weights.size() != members.size()) {
+    fail(QUENCH_INTERNAL, "{}: {} weights for {} members", label_, weights.size(), members.size());
+  }
+  table_call(label_, "begin", search_->begin, averaging_, members.data(), uint64_t{members.size()},
+             weights.data());
+}
+
+namespace {
+
+// The score as a plugin calls it; what it throws waits here until the plugin has returned.
+struct ScoreCall {
+  const std::function<double(std::span<const double>)>& score;
+  std::exception_ptr thrown;
+
+  static quench_status call(void* context, const double* weights, uint64_t count, double* value,
+                            quench_error* error) noexcept {
+    auto& self = *static_cast<ScoreCall*>(context);
+    try {
+      *value = self.score({weights, count});
+      return QUENCH_OK;
+    } catch (const Error& failure) {
+      self.thrown = std::current_exception();
+      return report_error(error, failure.code(), failure.what());
+    } catch (...) {
+      self.thrown = std::current_exception();
+      return report_error(error, QUENCH_INTERNAL, "the score failed");
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<double> AveragingHandle::search(
+    std::span<const quench_averaging_member> members,
+    const std::function<double(std::span<const double>)>& score) {
+  if (search_ == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: does not search", label_);
+  }
+  std::vector<double> weights(members.size());
+  ScoreCall call{score, nullptr};
+  quench_error error{sizeof error, 0, {}};
+  const quench_status status = search_->search(averaging_, members.data(), members.size(),
+                                               &ScoreCall::call, &call, weights.data(), &error);
+  if (call.thrown) {
+    std::rethrow_exception(call.thrown);
+  }
+  if (status != QUENCH_OK) {
+    throw_status(label_, "search", status, error);
+  }
+  const auto is_finite = [](double weight) { return std::isfinite(weight); };
+  const auto is_zero = [](double weight) { return weight == 0; };
+  if (!std::all_of(weights.begin(), weights.end(), is_finite) ||
+      std::all_of(weights.begin(), weights.end(), is_zero)) {
+    fail(QUENCH_INTERNAL, "{}: its search chose no member, or a weight that is not finite", label_);
+  }
+  return weights;
 }
 
 }  // namespace quench

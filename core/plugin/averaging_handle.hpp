@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -31,13 +32,21 @@ class AveragingHandle {
   void begin(std::span<const quench_averaging_member> members);
   void accumulate(uint64_t member, std::span<const double> values);
   void finish(std::span<double> values);
-  const void* extension(const char* id) const;
+  // As begin, with one weight per member, none of them 0; for schemes that search.
+  void begin(std::span<const quench_averaging_member> members, std::span<const double> weights);
+  // Whether the scheme chooses its members by their score.
+  bool searches() const { return search_ != nullptr; }
+  // One weight per member, 0 for those left out. `score` gets such weights and returns what their
+  // average scores, lower is better; what it throws passes through.
+  std::vector<double> search(std::span<const quench_averaging_member> members,
+                             const std::function<double(std::span<const double>)>& score);
 
  private:
   std::string id_;
   std::string label_;
   const quench_averaging_table* table_ = nullptr;
   quench_averaging* averaging_ = nullptr;
+  const quench_averaging_search* search_ = nullptr;
 };
 
 }  // namespace quench

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +24,20 @@ class Averaging {
   virtual void accumulate(uint64_t member, std::span<const double> values) = 0;
   virtual void finish(std::span<double> values) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
+};
+
+// A scheme that chooses its members by their score.
+class SearchingAveraging : public Averaging {
+ public:
+  // What the average with these weights (one per member, 0: left out) scores; lower is better.
+  using Score = std::function<double(std::span<const double> weights)>;
+  // One weight per member, 0 for those left out.
+  virtual std::vector<double> search(std::span<const quench_averaging_member> members,
+                                     const Score& score) = 0;
+  // Like begin; no weight is 0.
+  virtual void begin_weighted(std::span<const quench_averaging_member> members,
+                              std::span<const double> weights) = 0;
+  const void* extension(const char* id) const override;
 };
 
 namespace detail {
@@ -69,11 +85,44 @@ inline quench_status finish_chunk(quench_averaging* averaging, double* values, u
                                   quench_error* error) noexcept {
   return guard(error, [&] { self(averaging).finish({values, count}); });
 }
+inline SearchingAveraging& searching(quench_averaging* averaging) {
+  return static_cast<SearchingAveraging&>(self(averaging));
+}
+inline quench_status search_members(quench_averaging* averaging,
+                                    const quench_averaging_member* members, uint64_t count,
+                                    quench_status (*score)(void*, const double*, uint64_t, double*,
+                                                           quench_error*) noexcept,
+                                    void* context, double* weights, quench_error* error) noexcept {
+  return guard(error, [&] {
+    const auto ask = [&](std::span<const double> tried) {
+      double value = 0;
+      quench_error failure{sizeof failure, 0, {}};
+      check(score(context, tried.data(), tried.size(), &value, &failure), failure);
+      return value;
+    };
+    const std::vector<double> found = searching(averaging).search({members, count}, ask);
+    expects(found.size() == count, "search: not one weight per member");
+    std::copy(found.begin(), found.end(), weights);
+  });
+}
+inline quench_status begin_weighted_average(quench_averaging* averaging,
+                                            const quench_averaging_member* members, uint64_t count,
+                                            const double* weights, quench_error* error) noexcept {
+  return guard(error, [&] {
+    searching(averaging).begin_weighted({members, count}, {weights, count});
+  });
+}
 inline const void* averaging_extension(const quench_averaging* averaging, const char* id) noexcept {
   return reinterpret_cast<const Averaging*>(averaging)->extension(id);
 }
 
 }  // namespace detail
+
+inline const void* SearchingAveraging::extension(const char* id) const {
+  static constexpr quench_averaging_search kSearch = {
+      sizeof(quench_averaging_search), detail::search_members, detail::begin_weighted_average};
+  return std::strcmp(id, QUENCH_AVERAGING_SEARCH) == 0 ? &kSearch : nullptr;
+}
 
 // The item of an averaging class, which has a nested `Params` and a constructor that takes it.
 template <typename Plugin>

@@ -24,9 +24,9 @@ extern "C" {
 
 typedef struct quench_averaging quench_averaging;
 
-#define QUENCH_AVERAGING_ANY_ORDER                              \
-  (1u << 0) /* the result does not depend on the members' order \
-             */
+/* The result does not depend on the members' order, beyond the rounding of sums: the host then
+ * passes them ordered by step, tokens and name, whatever the order in which the user gave them. */
+#define QUENCH_AVERAGING_ANY_ORDER (1u << 0)
 
 typedef struct quench_averaging_member {
   uint32_t struct_size;
@@ -80,6 +80,11 @@ typedef struct quench_averaging_search {
                                                  uint64_t count, double* value, quench_error* error)
                               QUENCH_NOEXCEPT,
                           void* context, double* weights, quench_error* error) QUENCH_NOEXCEPT;
+  /* Like the table's `begin`, with one weight per member: what `search` passes to `score` or wrote,
+   * without the members of weight 0. On any instance, also one that has not searched. */
+  quench_status (*begin)(quench_averaging* averaging, const quench_averaging_member* members,
+                         uint64_t count, const double* weights,
+                         quench_error* error) QUENCH_NOEXCEPT;
 } quench_averaging_search;
 
 #ifdef __cplusplus
