@@ -10,5 +10,7 @@ void equal_members_average_to_themselves(const quench_item& item);
 // Chunks of one tensor are independent: the same bits however it is cut.
 void chunks_do_not_matter(const quench_item& item);
 void members_are_chosen_in_order_or_refused_with_a_reason(const quench_item& item);
+// The search extension, where an item has it.
+void a_search_ends_no_worse_than_the_best_member(const quench_item& item);
 
 }  // namespace quench::test::averaging_contract

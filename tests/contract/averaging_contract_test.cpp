@@ -1,6 +1,9 @@
 #include "tests/contract/averaging_contract.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "tests/contract/tensors.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -14,8 +17,19 @@ struct Averager {
   quench_averaging* averaging = nullptr;
   quench_error error{sizeof error, 0, {}};
 
-  explicit Averager(const quench_item& item) : table(table_of<quench_averaging_table>(item)) {
-    const std::string json = complete_parameters(item, {});
+  // `members`: how many there will be. A required list of numbers has one for each.
+  Averager(const quench_item& item, size_t members)
+      : table(table_of<quench_averaging_table>(item)) {
+    nlohmann::json given = nlohmann::json::object();
+    for (uint32_t i = 0; i < item.parameter_count; ++i) {
+      const quench_parameter& parameter = item.parameters[i];
+      if (parameter.default_json == nullptr && parameter.type == QUENCH_PARAMETER_NUMBER_LIST) {
+        for (size_t m = 0; m < members; ++m) {
+          given[parameter.name].push_back(static_cast<double>(m + 1));
+        }
+      }
+    }
+    const std::string json = complete_parameters(item, given);
     REQUIRE(table.create(json.data(), json.size(), &averaging, &error) == QUENCH_OK);
   }
   ~Averager() { table.destroy(averaging); }
@@ -50,7 +64,7 @@ struct Averager {
 namespace averaging_contract {
 
 void equal_members_average_to_themselves(const quench_item& item) {
-  Averager averager(item);
+  Averager averager(item, 4);
   const std::vector<double> member = numbers<double>(3, 100);
   const std::vector<double> result = averager.average({member, member, member, member}, 100);
   for (size_t i = 0; i < member.size(); ++i) {
@@ -59,7 +73,7 @@ void equal_members_average_to_themselves(const quench_item& item) {
 }
 
 void chunks_do_not_matter(const quench_item& item) {
-  Averager averager(item);
+  Averager averager(item, 3);
   const std::vector<std::vector<double>> members = {
       numbers<double>(1, 100), numbers<double>(2, 100), numbers<double>(3, 100)};
   const std::vector<double> whole = averager.average(members, 100);
@@ -68,7 +82,7 @@ void chunks_do_not_matter(const quench_item& item) {
 }
 
 void members_are_chosen_in_order_or_refused_with_a_reason(const quench_item& item) {
-  Averager averager(item);
+  Averager averager(item, 3);
   const auto members = Averager::members_named(12);
   for (uint64_t last = 0; last < members.size(); ++last) {
     std::vector<uint64_t> selected(members.size(), 99);
@@ -88,6 +102,58 @@ void members_are_chosen_in_order_or_refused_with_a_reason(const quench_item& ite
     }
     CHECK(selected[count - 1] <= last);
   }
+}
+
+void a_search_ends_no_worse_than_the_best_member(const quench_item& item) {
+  Averager averager(item, 6);
+  const void* extension =
+      averager.table.extension == nullptr
+          ? nullptr
+          : averager.table.extension(averager.averaging, QUENCH_AVERAGING_SEARCH);
+  if (extension == nullptr) {
+    return;
+  }
+  const auto& search = *static_cast<const quench_averaging_search*>(extension);
+  // The score is the distance of the average from 0.1; the members are six numbers.
+  struct Scores {
+    std::vector<double> members = numbers<double>(5, 6);
+    static quench_status of(void* context, const double* weights, uint64_t count, double* value,
+                            quench_error*) noexcept {
+      const auto& self = *static_cast<Scores*>(context);
+      *value = std::fabs(std::inner_product(weights, weights + count, self.members.begin(), -0.1));
+      return QUENCH_OK;
+    }
+  } scores;
+  const auto members = Averager::members_named(6);
+  std::vector<double> weights(6, -1);
+  REQUIRE(search.search(averager.averaging, members.data(), 6, Scores::of, &scores, weights.data(),
+                        &averager.error) == QUENCH_OK);
+  CHECK(std::accumulate(weights.begin(), weights.end(), 0.0) == Approx(1).epsilon(1e-12));
+  double found = 0;
+  Scores::of(&scores, weights.data(), 6, &found, nullptr);
+  for (const double member : scores.members) {
+    CHECK(found <= std::fabs(member - 0.1));
+  }
+  // The chosen ones, by the extension's begin, make the average that was scored.
+  std::vector<quench_averaging_member> chosen;
+  std::vector<double> kept;
+  std::vector<double> values;
+  for (size_t i = 0; i < 6; ++i) {
+    if (weights[i] != 0) {
+      chosen.push_back(members[i]);
+      kept.push_back(weights[i]);
+      values.push_back(scores.members[i]);
+    }
+  }
+  REQUIRE(search.begin(averager.averaging, chosen.data(), chosen.size(), kept.data(),
+                       &averager.error) == QUENCH_OK);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    REQUIRE(averager.table.accumulate(averager.averaging, i, &values[i], 1, &averager.error) ==
+            QUENCH_OK);
+  }
+  double average = 0;
+  REQUIRE(averager.table.finish(averager.averaging, &average, 1, &averager.error) == QUENCH_OK);
+  CHECK(std::fabs(average - 0.1) == Approx(found).margin(1e-12));
 }
 
 }  // namespace averaging_contract
@@ -115,6 +181,10 @@ TEST_CASE("every averaging treats values alike, however they are chunked",
 TEST_CASE("every averaging selects ascending members up to the last, or says why not",
           "[contract][averaging]") {
   for_each_averaging(averaging_contract::members_are_chosen_in_order_or_refused_with_a_reason);
+}
+TEST_CASE("every averaging that searches ends no worse than with its best member",
+          "[contract][averaging]") {
+  for_each_averaging(averaging_contract::a_search_ends_no_worse_than_the_best_member);
 }
 
 }  // namespace quench::test
