@@ -29,7 +29,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
       sets.push_back("device=" + options.device);
     }
     run.manifest = load_manifest(options.manifest, sets);
-    run.experiments = {resolve_manifest(run.manifest, context.catalog(), context.hub)};
+    run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub);
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
                                      : std::filesystem::path(options.out);
     if (options.job >= 0) {

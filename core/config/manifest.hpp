@@ -4,15 +4,23 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "core/config/manifest_checkpoints.hpp"
 #include "core/config/problems.hpp"
+#include "core/config/sweep.hpp"
 #include "core/config/yaml.hpp"
 
 namespace quench {
+
+// Repetitions of a quantizer's cell.
+struct ManifestReplicates {
+  Place place;
+  uint32_t draws = 1;
+  uint32_t jitter = 0;
+  std::vector<PlacedText> at;  // first, last, forks, or branch@revision; empty: everywhere
+};
 
 // One entry `- id: {parameters}` with the host's keys beside the id.
 struct ManifestItem {
@@ -20,21 +28,14 @@ struct ManifestItem {
   Place place;
   YamlNode parameters;  // a mapping, or null
   std::string label;
+  // Of a quantizer.
   std::string calibration;  // name in `calibration:`, or empty
   Place calibration_place;
-};
-
-struct ManifestCheckpoints {
-  Place place;
-  std::string model;  // folder, relative to the manifest, or hf://org/name
-  Place model_place;
-  // Either a pattern with captures ("step{step}"), or the names in `revisions`; neither: the model
-  // itself is the only checkpoint.
-  std::string pattern;
-  std::vector<std::pair<std::string, Place>> revisions;
-  Place revisions_place;
-  std::string tokenizer;  // folder or file; empty: the checkpoint's own
-  Place tokenizer_place;
+  std::optional<ManifestReplicates> replicates;
+  // Of an averaging.
+  std::vector<PlacedText> of;  // an explicit set of checkpoints; empty: windows of each branch
+  bool raw = true;             // the unaveraged checkpoints stay in the grid
+  bool keep = false;           // write the averaged weights beside the results
 };
 
 struct ManifestCalibration {
@@ -55,6 +56,16 @@ struct ManifestCorpus {
   YamlNode parameters;
 };
 
+// What must be there for the manifest to mean what its author meant.
+struct ManifestRequirement {
+  std::string plugin;  // id, or kind/id; empty: quench itself
+  Place place;
+  std::string version;  // as VersionRange reads it, or empty
+  Place version_place;
+  std::string sha256;  // of the plugin's file, or empty
+  Place sha256_place;
+};
+
 struct Manifest {
   std::filesystem::path file;
   std::string name;
@@ -63,19 +74,28 @@ struct Manifest {
   Place dtype_place;
   std::string device = "cpu";
   Place device_place;
+  std::vector<ManifestRequirement> requirements;
   ManifestCheckpoints checkpoints;
+  std::vector<ManifestItem> averagings;
   std::vector<ManifestItem> quantizers;
   std::vector<ManifestItem> metrics;
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
+  YamlNode report;  // as written, or null: what it may hold is the report's to say
+  Sweep sweep;
   YamlNode resolved;  // the document after --set, as it is stored beside the results
   // What is wrong so far; resolving adds what only the plugins know, and throws it all at once.
   Problems problems;
 };
 
-// Reads a manifest; `sets` are the `a.b=c` of --set, applied before anything is checked. What is
-// wrong with its structure is left in `problems`. Throws Error when the file cannot be read, is no
-// YAML, or a --set does not fit.
+// Reads a manifest; `sets` are the changes of --set, applied before anything is checked. What is
+// wrong with its structure is left in `problems`; of a manifest with a sweep only what is wrong
+// with the sweep, because each point is a manifest of its own. Throws Error when the file cannot be
+// read, is no YAML, or a --set does not fit.
 Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets);
+
+// The manifest that a point of the sweep makes of `manifest`: its values put into the document, the
+// sweep taken out.
+Manifest manifest_at(const Manifest& manifest, size_t point);
 
 }  // namespace quench

@@ -4,15 +4,23 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "core/config/amount.hpp"
 #include "core/error.hpp"
 
 namespace quench {
 
 void Problems::add(const Place& place, const std::string& message) {
-  const std::string text = place.text() + ": " + message;
-  const auto same = [&](const auto& earlier) { return earlier.second == text; };
-  if (std::none_of(found_.begin(), found_.end(), same)) {
-    found_.emplace_back(place, text);
+  std::string text = place.text() + ": " + message;
+  if (messages_.insert(text).second) {
+    found_.emplace_back(place, std::move(text));
+  }
+}
+
+void Problems::add(const Problems& others) {
+  for (const auto& [place, text] : others.found_) {
+    if (messages_.insert(text).second) {
+      found_.emplace_back(place, text);
+    }
   }
 }
 
@@ -86,6 +94,53 @@ long long MappingReader::integer(const std::string& key, long long otherwise, lo
     return otherwise;
   }
   return number;
+}
+
+std::optional<int64_t> MappingReader::amount(const std::string& key) {
+  const YamlNode* found = get(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const auto value = found->is_scalar() ? parse_amount(found->scalar) : std::nullopt;
+  if (!value) {
+    problems_.add(found->place,
+                  fmt::format("{}: `{}`: got {}, wanted a count like 600, 20k, 4000B or 1.5T",
+                              where_, key, found->described()));
+  }
+  return value;
+}
+
+double MappingReader::number(const std::string& key, double otherwise, double minimum) {
+  const YamlNode* found = get(key);
+  if (found == nullptr) {
+    return otherwise;
+  }
+  const nlohmann::json value = yaml_to_json(*found);
+  if (!value.is_number()) {
+    problems_.add(found->place, fmt::format("{}: `{}`: got {}, wanted a number", where_, key,
+                                            found->described()));
+    return otherwise;
+  }
+  if (value.get<double>() < minimum) {
+    problems_.add(found->place, fmt::format("{}: {} = {}, expected at least {}", where_, key,
+                                            found->scalar, minimum));
+    return otherwise;
+  }
+  return value.get<double>();
+}
+
+bool MappingReader::flag(const std::string& key, bool otherwise) {
+  const YamlNode* found = get(key);
+  if (found == nullptr) {
+    return otherwise;
+  }
+  const nlohmann::json value = yaml_to_json(*found);
+  if (!value.is_boolean()) {
+    problems_.add(found->place, fmt::format("{}: `{}`: got {}, wanted true or false", where_, key,
+                                            found->described()));
+    return otherwise;
+  }
+  return value.get<bool>();
 }
 
 void MappingReader::finish(const std::vector<std::pair<std::string, std::string>>& homes) {

@@ -1,6 +1,9 @@
 // Everything that is wrong with a manifest, reported at once.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +16,17 @@ class Problems {
  public:
   // Adds "file:line:column: message", once, however often it is found.
   void add(const Place& place, const std::string& message);
+  // All of `others`.
+  void add(const Problems& others);
   bool empty() const { return found_.empty(); }
+  size_t size() const { return found_.size(); }
   // Throws Error(INVALID_ARGUMENT) with all messages in the order of their places, one a line,
   // unless there is none.
   void throw_if_any() const;
 
  private:
   std::vector<std::pair<Place, std::string>> found_;
+  std::set<std::string> messages_;  // of `found_`
 };
 
 // Reads the members of one mapping and knows afterwards which ones nobody asked for: an unread key
@@ -36,6 +43,10 @@ class MappingReader {
   std::string text(const std::string& key, const std::string& otherwise);
   long long integer(const std::string& key, long long otherwise, long long minimum,
                     long long maximum);
+  // A count with a unit (4000B, 2k), or nothing when it is not there or is none.
+  std::optional<int64_t> amount(const std::string& key);
+  double number(const std::string& key, double otherwise, double minimum);
+  bool flag(const std::string& key, bool otherwise);
   // Reports keys that were never asked for. `homes`: for keys that are known elsewhere, where.
   void finish(const std::vector<std::pair<std::string, std::string>>& homes = {});
 

@@ -66,9 +66,4 @@ YamlNode load_yaml(const std::filesystem::path& path);
 // numbers.
 nlohmann::json yaml_to_json(const YamlNode& node);
 
-// Puts `text` (parsed as a YAML value) at the dotted path `path` of `root`, making mappings on the
-// way; for `--set a.b=c`. `origin` is the place of what it puts there, for messages.
-void yaml_set(YamlNode& root, const std::string& path, const std::string& text,
-              const std::string& origin);
-
 }  // namespace quench

@@ -65,6 +65,8 @@ struct Branch {
   std::string name;    // "" for the only branch of a manifest without `branches`
   std::string parent;  // name, or empty: a root
   std::string mark;    // how figures draw its checkpoints ("star"), or empty
+  // The checkpoint (index) of the parent at or before the place where this branch begins.
+  std::optional<size_t> fork;
 };
 
 struct CheckpointCell {
@@ -79,6 +81,9 @@ struct CheckpointCell {
   std::optional<int64_t> tokens;
   std::optional<double> learning_rate;  // at this step, from the branch's `lr`
   std::string phase;                    // of the schedule ("warmup", "constant", "decay"), or empty
+  std::string config;     // path of a config.json, or its text; empty: the checkpoint's own
+  std::string family;     // model plugin; empty: the one that knows the config
+  std::string tokenizer;  // path or "bytes", of this branch; empty: the experiment's
 };
 
 struct AveragingCell {
@@ -86,6 +91,7 @@ struct AveragingCell {
   nlohmann::json parameters;
   std::string label;
   std::string where;  // as in QuantizerCell
+  bool keep = false;  // its averages are written beside the results
 };
 
 // One set of weights to be quantized and measured: a checkpoint, or an average of some.

@@ -2,7 +2,7 @@
 
 #include "core/checkpoint/abi_source.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/run/checkpoints.hpp"
+#include "core/run/revision_pattern.hpp"
 
 namespace quench {
 
@@ -27,12 +27,13 @@ CheckpointCell single_checkpoint(const std::string& model) {
       cell.revision = model.substr(at + 1);
     }
   }
-  const std::string last = cell.revision.empty()
-                               ? fs::path(model).lexically_normal().filename().string()
-                               : cell.revision;
-  if (const auto match = RevisionPattern("step{step}").match(last)) {
-    cell.step = match->step;
-  }
+  // The last part of a path is its name, whether it was written with a slash or not.
+  const fs::path path = fs::path(model).lexically_normal();
+  const fs::path folder = path.has_filename() ? path : path.parent_path();
+  const NamedPosition position =
+      named_position(cell.revision.empty() ? folder.filename().string() : cell.revision);
+  cell.step = position.step;
+  cell.tokens = position.tokens;
   return cell;
 }
 

@@ -13,9 +13,11 @@
 
 namespace quench {
 
-// The whole manifest. A list where a parameter's schema has a scalar is an axis: one cell per
-// element. Throws Error(INVALID_ARGUMENT) with all problems, one a line.
-Experiment resolve_manifest(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub);
+// The whole manifest, one experiment per point of its sweep (one without). A list where a
+// parameter's schema has a scalar is an axis: one cell per element. Throws Error(INVALID_ARGUMENT)
+// with all problems, one a line.
+std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
+                                         const HubEnvironment& hub);
 
 // `id[:key=value,...]`. For kinds that take corpora, an option whose key is no parameter but the id
 // of a corpus plugin (text=FILE, tokens=FILE) makes an anonymous corpus of that file. Throw

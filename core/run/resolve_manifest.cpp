@@ -1,14 +1,16 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/config/problems.hpp"
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/plugin/parameters.hpp"
-#include "core/run/checkpoints.hpp"
-#include "core/run/open_checkpoint.hpp"
+#include "core/run/averaging_windows.hpp"
+#include "core/run/branches.hpp"
+#include "core/run/check_requirements.hpp"
+#include "core/run/parameter_grid.hpp"
+#include "core/run/resolve_data.hpp"
 #include "core/run/resolve_items.hpp"
+#include "core/run/resolve_plugin.hpp"
 
 namespace quench {
 
@@ -16,345 +18,298 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache.
-void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
-                   const fs::path& relative_to, const HubEnvironment& hub) {
-  for (const ParameterSchema& schema : plugin.parameters) {
-    auto value = parameters.find(schema.name);
-    if (schema.type != QUENCH_PARAMETER_PATH || value == parameters.end() || !value->is_string() ||
-        value->get_ref<const std::string&>().empty()) {
-      continue;
-    }
-    const std::string text = value->get<std::string>();
-    if (text.rfind("hf://", 0) == 0) {
-      const ResolvedModel found = resolve(text, hub);
-      *value = (found.file.empty() ? found.folder : found.folder / found.file).string();
-    } else {
-      *value = fs::absolute(relative_to / text).lexically_normal().string();
-    }
-  }
+// Saturates: what matters of a large count is that it is large.
+size_t product(size_t a, size_t b) {
+  size_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? SIZE_MAX : out;
 }
 
+// Cells of the grid: weights × (float, quantizers with their replicates) × metrics.
+size_t count_cells(const Experiment& experiment) {
+  size_t models = experiment.weights.size();
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    models += experiment.weights.size();
+    const std::vector<size_t>& at = cell.replicates.at;
+    const auto repeated = [&](const WeightsCell& weights) {
+      return at.empty() || std::binary_search(at.begin(), at.end(), weights.checkpoint);
+    };
+    const auto places = static_cast<size_t>(
+        std::count_if(experiment.weights.begin(), experiment.weights.end(), repeated));
+    models += product(places, cell.replicates.draws + cell.replicates.jitter - 1);
+  }
+  return product(models, experiment.metrics.size());
+}
+
+// One manifest without a sweep, or one point of it.
 class ManifestResolver {
  public:
-  ManifestResolver(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub)
+  ManifestResolver(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub,
+                   RevisionNames& names, Problems& problems)
       : manifest_(manifest),
         catalog_(catalog),
         hub_(hub),
+        names_(names),
         folder_(fs::absolute(manifest.file).parent_path()),
-        problems_(manifest.problems) {}
+        problems_(problems),
+        plugins_(catalog, hub_, folder_, problems) {}
 
   Experiment resolve() {
-    Experiment out;
-    out.name = manifest_.name;
-    out.seed = manifest_.seed;
-    attempt(manifest_.dtype_place, [&] { out.dtype = parse_dtype(manifest_.dtype); });
-    attempt(manifest_.device_place, [&] { out.device = parse_device(manifest_.device); });
-    resolve_tokenizer(out);
-    out.checkpoints = find_checkpoints(manifest_.checkpoints, folder_, hub_, problems_);
-    out.branches.push_back({});
-    out.weights = weights_as_they_are(out.checkpoints);
-    resolve_corpora();
-    resolve_calibrations();
+    out_.name = manifest_.name;
+    out_.seed = manifest_.seed;
+    check_requirements(manifest_, catalog_, problems_);
+    plugins_.attempt(manifest_.dtype_place, [&] { out_.dtype = parse_dtype(manifest_.dtype); });
+    plugins_.attempt(manifest_.device_place, [&] { out_.device = parse_device(manifest_.device); });
+    out_.tokenizer = tokenizer_path(manifest_.checkpoints.tokenizer, "checkpoints");
+    resolve_checkpoints();
+    resolve_weights();
+    NamedData data(manifest_, plugins_, problems_);
     for (const ManifestItem& item : manifest_.quantizers) {
-      resolve_quantizer_item(item, out);
+      resolve_quantizer(item, data);
     }
     for (const ManifestItem& item : manifest_.metrics) {
-      resolve_metric_item(item, out);
+      resolve_metric(item, data);
     }
-    problems_.throw_if_any();
-    return out;
+    if (const size_t cells = count_cells(out_); cells > kMaxCells) {
+      problems_.add(manifest_.checkpoints.place,
+                    fmt::format("manifest: {} cells = {} sets of weights x (float + {} quantizers, "
+                                "with replicates) x {} metrics, more than {}",
+                                cells, out_.weights.size(), out_.quantizers.size(),
+                                out_.metrics.size(), kMaxCells));
+    }
+    return std::move(out_);
   }
 
  private:
-  template <typename Body>
-  void attempt(const Place& place, Body body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      problems_.add(place, error.what());
+  // The tokenizer.json that `entry` names, "bytes", or "".
+  std::string tokenizer_path(const PlacedText& entry, const std::string& where) {
+    if (entry.text.empty() || entry.text == "bytes") {
+      return entry.text;
     }
-  }
-
-  void resolve_tokenizer(Experiment& out) {
-    const std::string& text = manifest_.checkpoints.tokenizer;
-    if (text.empty() || text == "bytes") {
-      out.tokenizer = text;
-      return;
-    }
-    attempt(manifest_.checkpoints.tokenizer_place, [&] {
-      fs::path path =
-          text.rfind("hf://", 0) == 0 ? quench::resolve(text, hub_).folder : folder_ / text;
+    fs::path path;
+    plugins_.attempt(entry.place, [&] {
+      path = is_hub_model(entry.text) ? quench::resolve(entry.text, hub_).folder
+                                      : folder_ / entry.text;
       if (fs::is_directory(path)) {
         path /= "tokenizer.json";
       }
       if (!fs::exists(path)) {
-        fail(QUENCH_NOT_FOUND, "checkpoints: tokenizer {} is not there", path.string());
+        fail(QUENCH_NOT_FOUND, "{}: tokenizer {} is not there", where,
+             path.lexically_normal().string());
       }
-      out.tokenizer = path.lexically_normal().string();
+    });
+    return path.lexically_normal().string();
+  }
+
+  void resolve_checkpoints() {
+    trajectory_ = find_trajectory(manifest_.checkpoints, folder_, names_, problems_);
+    for (const ManifestBranch& branch : manifest_.checkpoints.branches) {
+      const std::string where = "branch " + printable(branch.name);
+      const std::string tokenizer = tokenizer_path(branch.tokenizer, where);
+      for (CheckpointCell& cell : trajectory_.checkpoints) {
+        if (!tokenizer.empty() && trajectory_.spec_of(cell.branch) == &branch) {
+          cell.tokenizer = tokenizer;
+        }
+      }
+      if (!branch.family.empty()) {
+        plugins_.find("model", branch.family, branch.family_place);
+      }
+    }
+    out_.branches = trajectory_.branches;
+    out_.checkpoints = trajectory_.checkpoints;
+  }
+
+  // Raw checkpoints and averages, branch by branch; at each checkpoint the raw one first.
+  void resolve_weights() {
+    std::vector<WeightsCell> averages;
+    bool raw = true;
+    for (const ManifestItem& item : manifest_.averagings) {
+      raw = raw && item.raw;
+      resolve_averaging(item, averages);
+    }
+    for (size_t i = 0; i < out_.checkpoints.size(); ++i) {
+      if (raw) {
+        out_.weights.push_back({i, std::nullopt, {}});
+      }
+      for (const WeightsCell& average : averages) {
+        if (average.checkpoint == i) {
+          out_.weights.push_back(average);
+        }
+      }
+    }
+  }
+
+  void resolve_averaging(const ManifestItem& item, std::vector<WeightsCell>& averages) {
+    const PluginDescription* plugin = plugins_.find("averaging", item.id, item.place);
+    std::vector<size_t> of;
+    for (const PlacedText& reference : item.of) {
+      plugins_.attempt(reference.place, [&] {
+        const size_t found = find_reference(trajectory_, reference.text);
+        if (std::find(of.begin(), of.end(), found) != of.end()) {
+          fail(QUENCH_INVALID_ARGUMENT, "`{}`: the same checkpoint twice",
+               printable(reference.text));
+        }
+        of.push_back(found);
+      });
+    }
+    if (plugin == nullptr) {
+      return;
+    }
+    for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& label) {
+      plugins_.claim_label(label, item.place);
+      out_.averagings.push_back(
+          {plugin, std::move(parameters), label, item.place.text(), item.keep});
+      if (out_.checkpoints.empty() || of.size() != item.of.size()) {
+        return;  // that has its own problem
+      }
+      for (WeightsCell& weights :
+           averaged_weights(catalog_, out_.averagings.back(), out_.averagings.size() - 1,
+                            out_.checkpoints, of)) {
+        averages.push_back(std::move(weights));
+      }
     });
   }
 
-  const PluginDescription* find_plugin(const std::string& kind, const std::string& id,
-                                       const Place& place) {
-    const PluginDescription* found = nullptr;
-    attempt(place, [&] { found = &catalog_.require(kind, id); });
-    return found;
-  }
-
-  // Where a parameter stands in the manifest, for its message.
-  static Place place_of(const YamlNode& parameters, const std::string& name,
-                        const Place& otherwise) {
-    for (const YamlNode::Member& member : parameters.members) {
-      if (member.key == name) {
-        return member.value.place;
+  // Calls `take(parameters, label)` for each point of the entry's grid.
+  template <typename Take>
+  void for_each_point(const PluginDescription& plugin, const ManifestItem& item, Take take) {
+    plugins_.attempt(item.place, [&] {
+      for (const nlohmann::json& point : grid_points(plugin, item.parameters)) {
+        if (auto parameters = plugins_.complete(plugin, point, item.parameters, item.place)) {
+          const std::string label = PluginResolver::label_of(item, plugin, *parameters);
+          take(std::move(*parameters), label);
+        }
       }
-    }
-    return otherwise;
+    });
   }
 
-  std::optional<nlohmann::json> complete(const PluginDescription& plugin,
-                                         const nlohmann::json& given, const YamlNode& parameters,
-                                         const Place& place) {
-    std::vector<ParameterProblem> found;
-    nlohmann::json out = complete_parameters(plugin, given, found);
-    for (const ParameterProblem& problem : found) {
-      const bool beside = std::find(std::begin(kBesideId), std::end(kBesideId),
-                                    problem.parameter) != std::end(kBesideId) &&
-                          find_parameter(plugin, problem.parameter) == nullptr;
-      problems_.add(place_of(parameters, problem.parameter, place),
-                    beside ? fmt::format("{} {}: `{}` belongs beside the id, not under it",
-                                         plugin.kind, plugin.id, problem.parameter)
-                           : fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));
+  Replicates replicates_of(const ManifestItem& item) {
+    Replicates out;
+    if (!item.replicates) {
+      return out;
     }
-    if (!found.empty()) {
-      return std::nullopt;
+    const std::string where = fmt::format("quantizer {}: replicates", printable(item.id));
+    if (item.calibration.empty()) {
+      problems_.add(item.replicates->place,
+                    where +
+                        ": a method without calibration has no draws; name a `calibration` "
+                        "beside the id, or leave `replicates` out");
     }
-    attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_); });
+    out.draws = item.replicates->draws;
+    out.jitter = item.replicates->jitter;
+    if (!out_.checkpoints.empty()) {
+      out.at = find_places(trajectory_, item.replicates->at, where, problems_);
+    }
     return out;
   }
 
-  void resolve_corpora() {
-    for (const ManifestCorpus& corpus : manifest_.corpora) {
-      if (corpus.id.empty()) {
-        continue;
-      }
-      const PluginDescription* plugin = find_plugin("corpus", corpus.id, corpus.place);
-      if (plugin == nullptr) {
-        continue;
-      }
-      const nlohmann::json given =
-          corpus.parameters.is_null() ? nlohmann::json::object() : yaml_to_json(corpus.parameters);
-      if (auto parameters = complete(*plugin, given, corpus.parameters, corpus.place)) {
-        corpora_[corpus.name] = {corpus.name, plugin, std::move(*parameters)};
-      } else {
-        broken_.push_back(corpus.name);
-      }
-    }
-  }
-
-  const CorpusUse* find_corpus(const std::string& name, const Place& place) {
-    const auto found = corpora_.find(name);
-    if (found != corpora_.end()) {
-      return &found->second;
-    }
-    if (std::find(broken_.begin(), broken_.end(), name) == broken_.end()) {
-      std::vector<std::string> names;
-      for (const auto& [known, use] : corpora_) {
-        names.push_back(known);
-      }
-      const std::string near = nearest(name, names);
-      problems_.add(
-          place, fmt::format("no corpus \"{}\" in `corpora`; {}", printable(name),
-                             names.empty()  ? std::string("there are none")
-                             : near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                            : fmt::format("did you mean \"{}\"?", near)));
-    }
-    return nullptr;
-  }
-
-  void resolve_calibrations() {
-    for (const ManifestCalibration& entry : manifest_.calibrations) {
-      const CorpusUse* corpus =
-          entry.corpus.empty() ? nullptr : find_corpus(entry.corpus, entry.corpus_place);
-      if (corpus == nullptr) {
-        continue;
-      }
-      calibrations_[entry.name] = {
-          entry.name,      *corpus,
-          entry.documents, entry.sequences,
-          entry.length,    entry.packing == "concat" ? Packing::kConcat : Packing::kNone};
-    }
-  }
-
-  static bool is_axis(const PluginDescription& plugin, const YamlNode::Member& member) {
-    const ParameterSchema* schema = find_parameter(plugin, member.key);
-    if (schema == nullptr || !member.value.is_sequence() || member.value.items.empty()) {
-      return false;
-    }
-    return !is_list_type(schema->type) || member.value.items[0].is_sequence();
-  }
-
-  static std::vector<std::string> axes(const PluginDescription& plugin,
-                                       const YamlNode& parameters) {
-    std::vector<std::string> names;
-    for (const YamlNode::Member& member : parameters.members) {
-      if (is_axis(plugin, member)) {
-        names.push_back(member.key);
-      }
-    }
-    return names;
-  }
-
-  // The points of the grid that lists under scalar parameters span; last key fastest.
-  static std::vector<nlohmann::json> expand(const PluginDescription& plugin,
-                                            const YamlNode& parameters) {
-    std::vector<nlohmann::json> points = {nlohmann::json::object()};
-    for (const YamlNode::Member& member : parameters.members) {
-      const nlohmann::json value = yaml_to_json(member.value);
-      const bool axis = is_axis(plugin, member);
-      if (axis && points.size() * value.size() > kMaxCells) {
-        fail(QUENCH_INVALID_ARGUMENT, "{}: {} combinations up to `{}`, more than {}", plugin.id,
-             points.size() * value.size(), printable(member.key), kMaxCells);
-      }
-      std::vector<nlohmann::json> next;
-      for (const nlohmann::json& point : points) {
-        if (!axis) {
-          next.push_back(point);
-          next.back()[member.key] = value;
-          continue;
-        }
-        for (const nlohmann::json& element : value) {
-          next.push_back(point);
-          next.back()[member.key] = element;
-        }
-      }
-      points = std::move(next);
-    }
-    return points;
-  }
-
-  void report_no_calibration(const ManifestItem& item) {
-    std::vector<std::string> names;
-    for (const ManifestCalibration& entry : manifest_.calibrations) {
-      if (entry.name == item.calibration) {
-        return;  // its own problem is reported already
-      }
-      names.push_back(entry.name);
-    }
-    const std::string near = nearest(item.calibration, names);
-    problems_.add(
-        item.calibration_place,
-        fmt::format("no calibration \"{}\" in `calibration`; {}", printable(item.calibration),
-                    names.empty()  ? std::string("there are none")
-                    : near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                   : fmt::format("did you mean \"{}\"?", near)));
-  }
-
-  // The user's label, with what tells the points of a grid apart, or one from the parameters.
-  static std::string label_of(const ManifestItem& item, const PluginDescription& plugin,
-                              const nlohmann::json& parameters) {
-    const std::vector<std::string> shown = axes(plugin, item.parameters);
-    if (item.label.empty()) {
-      return cell_label(plugin, parameters, shown);
-    }
-    std::string label = item.label;
-    for (const std::string& name : shown) {
-      const nlohmann::json& value = parameters.at(name);
-      label +=
-          fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    return label;
-  }
-
-  // Two cells of one name could not be told apart in the results.
-  void claim_label(const std::string& label, const Place& place) {
-    if (!labels_.insert(label).second) {
-      problems_.add(place, fmt::format("`{}` is there twice; give one a `label` of its own",
-                                       printable(label)));
-    }
-  }
-
-  void resolve_quantizer_item(const ManifestItem& item, Experiment& out) {
-    const PluginDescription* plugin =
-        item.id.empty() ? nullptr : find_plugin("quantizer", item.id, item.place);
-    std::optional<Calibration> calibration;
-    if (!item.calibration.empty()) {
-      const auto found = calibrations_.find(item.calibration);
-      if (found != calibrations_.end()) {
-        calibration = found->second;
-      } else {
-        report_no_calibration(item);
-      }
-    }
+  void resolve_quantizer(const ManifestItem& item, NamedData& data) {
+    const PluginDescription* plugin = plugins_.find("quantizer", item.id, item.place);
+    const std::optional<Calibration> calibration = data.calibration(item);
+    const Replicates replicates = replicates_of(item);
     if (plugin == nullptr) {
       return;
     }
-    attempt(item.place, [&] {
-      for (const nlohmann::json& point : expand(*plugin, item.parameters)) {
-        if (auto parameters = complete(*plugin, point, item.parameters, item.place)) {
-          const std::string label = label_of(item, *plugin, *parameters);
-          claim_label(label, item.place);
-          out.quantizers.push_back(
-              {plugin, std::move(*parameters), label, calibration, item.place.text(), {}});
-        }
-      }
+    for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& label) {
+      plugins_.claim_label(label, item.place);
+      out_.quantizers.push_back(
+          {plugin, std::move(parameters), label, calibration, item.place.text(), replicates});
     });
   }
 
-  void resolve_metric_item(const ManifestItem& item, Experiment& out) {
-    const PluginDescription* plugin =
-        item.id.empty() ? nullptr : find_plugin("metric", item.id, item.place);
+  void resolve_metric(const ManifestItem& item, NamedData& data) {
+    const PluginDescription* plugin = plugins_.find("metric", item.id, item.place);
     if (plugin == nullptr) {
       return;
     }
-    attempt(item.place, [&] {
-      for (const nlohmann::json& point : expand(*plugin, item.parameters)) {
-        auto parameters = complete(*plugin, point, item.parameters, item.place);
-        if (!parameters) {
+    for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& label) {
+      MetricCell cell{plugin, parameters, label, {}, item.place.text()};
+      for (const ParameterSchema& schema : plugin->parameters) {
+        const auto name = parameters.find(schema.name);
+        if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||
+            name->get_ref<const std::string&>().empty()) {
           continue;
         }
-        MetricCell cell{
-            plugin, *parameters, label_of(item, *plugin, *parameters), {}, item.place.text()};
-        for (const ParameterSchema& schema : plugin->parameters) {
-          const auto name = parameters->find(schema.name);
-          if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||
-              name->get_ref<const std::string&>().empty()) {
-            continue;
-          }
-          if (const CorpusUse* use = find_corpus(
-                  name->get<std::string>(), place_of(item.parameters, schema.name, item.place))) {
-            cell.corpora.emplace_back(schema.name, *use);
-          }
+        const Place place = PluginResolver::place_of(item.parameters, schema.name, item.place);
+        if (const CorpusUse* use = data.corpus(name->get<std::string>(), place)) {
+          cell.corpora.emplace_back(schema.name, *use);
         }
-        if (labels_.contains(cell.label) && !cell.corpora.empty()) {
-          cell.label += " on " + cell.corpora[0].second.name;
-        }
-        claim_label(cell.label, item.place);
-        out.metrics.push_back(std::move(cell));
       }
+      if (plugins_.is_claimed(cell.label) && !cell.corpora.empty()) {
+        cell.label += " on " + cell.corpora[0].second.name;
+      }
+      plugins_.claim_label(cell.label, item.place);
+      out_.metrics.push_back(std::move(cell));
     });
   }
-
-  static constexpr size_t kMaxCells = 100'000;
-  // Keys of an entry that are the host's and stand beside the plugin's id.
-  static constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform"};
 
   const Manifest& manifest_;
   Catalog& catalog_;
   const HubEnvironment& hub_;
+  RevisionNames& names_;
   fs::path folder_;
-  Problems problems_;
-  std::map<std::string, CorpusUse> corpora_;
-  std::vector<std::string> broken_;  // corpora with problems of their own: not reported twice
-  std::map<std::string, Calibration> calibrations_;
-  std::set<std::string> labels_;  // of the cells so far
+  Problems& problems_;
+  PluginResolver plugins_;
+  Trajectory trajectory_;
+  Experiment out_;
 };
+
+nlohmann::json point_json(const std::vector<Sweep::Setting>& settings) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const Sweep::Setting& setting : settings) {
+    out[setting.path] = yaml_to_json(setting.value);
+  }
+  return out;
+}
+
+// The points of a sweep, one after the other, until there are too many cells or problems.
+std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog,
+                                      const HubEnvironment& hub, RevisionNames& names,
+                                      Problems& problems) {
+  constexpr size_t kEnoughProblems = 100;
+  std::vector<Experiment> out;
+  std::map<std::string, size_t> seen;  // points by their settings
+  size_t cells = 0;
+  for (size_t job = 0; job < manifest.sweep.size() && problems.size() < kEnoughProblems; ++job) {
+    const std::vector<Sweep::Setting> settings = manifest.sweep.point(job);
+    const nlohmann::json point = point_json(settings);
+    const auto [same, added] = seen.emplace(point.dump(), job);
+    if (!added) {
+      problems.add(settings.front().place,
+                   fmt::format("sweep: points {} and {} are the same", same->second, job));
+      continue;
+    }
+    const Manifest at = manifest_at(manifest, job);
+    Problems found = at.problems;
+    Experiment experiment = ManifestResolver(at, catalog, hub, names, found).resolve();
+    problems.add(found);
+    experiment.job = job;
+    experiment.point = point;
+    cells += std::min(count_cells(experiment), kMaxCells + 1);
+    out.push_back(std::move(experiment));
+    if (cells > kMaxCells) {
+      problems.add(manifest.sweep.place(),
+                   fmt::format("sweep: {} cells in the first {} of {} points, more than {}", cells,
+                               job + 1, manifest.sweep.size(), kMaxCells));
+      break;
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
-Experiment resolve_manifest(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub) {
-  return ManifestResolver(manifest, catalog, hub).resolve();
+std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
+                                         const HubEnvironment& hub) {
+  RevisionNames names(hub);
+  Problems problems = manifest.problems;
+  std::vector<Experiment> out;
+  if (manifest.sweep.empty()) {
+    out.push_back(ManifestResolver(manifest, catalog, hub, names, problems).resolve());
+  } else {
+    out = resolve_sweep(manifest, catalog, hub, names, problems);
+  }
+  problems.throw_if_any();
+  return out;
 }
 
 }  // namespace quench

@@ -139,6 +139,6 @@ TEST_CASE("plan: a grid beyond all bounds is refused with its count", "[cli]") {
   const Outcome got = here.run({"plan", "m.yaml"});
   CHECK(got.code == 2);
   CHECK(got.err ==
-        "m.yaml:3:5: template_quantizer: 160000 combinations up to `group_size`, more "
-        "than 100000\n");
+        "m.yaml:3:5: quantizer template_quantizer: 160000 combinations of bits, group_size, "
+        "more than 100000\n");
 }

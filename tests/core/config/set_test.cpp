@@ -1,58 +1,74 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "core/config/yaml.hpp"
+#include "core/config/yaml_path.hpp"
 #include "tests/support/throws.hpp"
 
 using quench::YamlNode;
 
 namespace {
 
-nlohmann::json after_set(const std::string& path, const std::string& value) {
-  YamlNode root = quench::parse_yaml("a: {b: 1, c: [1, 2]}\nd: ~\ne: text\n", "m.yaml");
-  quench::yaml_set(root, path, value, "--set " + path);
+nlohmann::json changed(const std::string& change) {
+  YamlNode root = quench::parse_yaml("a: {b: 1, c: [1, 2]}\nd: ~\ne: text\nf: []\n", "m.yaml");
+  quench::yaml_change(root, change, "--set #1");
   return quench::yaml_to_json(root);
 }
 
-std::string refusal(const std::string& path, const std::string& value) {
-  return quench::test::message_of([&] { after_set(path, value); });
+std::string refusal(const std::string& change) {
+  return quench::test::message_of([&] { changed(change); });
 }
 
 }  // namespace
 
-TEST_CASE("yaml_set: replaces, adds and makes mappings on the way", "[config]") {
-  CHECK(after_set("a.b", "2")["a"]["b"] == 2);
-  CHECK(after_set("a.new", "[1, x]")["a"]["new"] == nlohmann::json({1, "x"}));
-  CHECK(after_set("a.c", "3")["a"]["c"] == 3);
-  CHECK(after_set("x.y.z", "{k: v}")["x"]["y"]["z"]["k"] == "v");
-  CHECK(after_set("d.under", "1")["d"]["under"] == 1);
-  CHECK(after_set("a", "gone")["a"] == "gone");
+TEST_CASE("--set: replaces, adds and makes mappings on the way", "[config]") {
+  CHECK(changed("a.b=2")["a"]["b"] == 2);
+  CHECK(changed("a.new=[1, x]")["a"]["new"] == nlohmann::json({1, "x"}));
+  CHECK(changed("a.c=3")["a"]["c"] == 3);
+  CHECK(changed("x.y.z={k: v}")["x"]["y"]["z"]["k"] == "v");
+  CHECK(changed("d.under=1")["d"]["under"] == 1);
+  CHECK(changed("a=gone")["a"] == "gone");
 }
 
-TEST_CASE("yaml_set: the value is YAML: quoting makes text, nothing makes null", "[config]") {
-  CHECK(after_set("e", "3")["e"] == 3);
-  CHECK(after_set("e", "\"3\"")["e"] == "3");
-  CHECK(after_set("e", "010")["e"] == "010");
-  CHECK(after_set("e", "a=b")["e"] == "a=b");
-  CHECK(after_set("e", "").at("e").is_null());
-  CHECK(after_set("e", "  ").at("e").is_null());
+TEST_CASE("--set: the value is YAML: quoting makes text, nothing makes null", "[config]") {
+  CHECK(changed("e=3")["e"] == 3);
+  CHECK(changed("e=\"3\"")["e"] == "3");
+  CHECK(changed("e=010")["e"] == "010");
+  CHECK(changed("e=a=b")["e"] == "a=b");
+  CHECK(changed("e=").at("e").is_null());
+  CHECK(changed("e=  ").at("e").is_null());
 }
 
-TEST_CASE("yaml_set: what does not fit is refused with its path", "[config]") {
-  CHECK(refusal("a.c.0", "1") == "--set a.c.0: `a.c.0` leads into a list; wanted a mapping");
-  CHECK(refusal("e.f", "1") == "--set e.f: `e.f` leads into the text \"text\"; wanted a mapping");
-  CHECK(refusal("a..b", "1") == "--set a..b: empty key in `a..b`; wanted a.b=value");
-  CHECK(refusal("a.", "1") == "--set a.: empty key in `a.`; wanted a.b=value");
-  CHECK(refusal("e", "[1") ==
-        "--set e:1:1: a key must be a word or a number (or a bracket is not closed)");
-  CHECK(refusal("e", "&x 1") ==
-        "--set e:1:1: anchors (&name) are not supported here; write the value out");
+TEST_CASE("--set: a list is changed by index, and += appends to it", "[config]") {
+  CHECK(changed("a.c.1=5")["a"]["c"] == nlohmann::json({1, 5}));
+  CHECK(changed("a.c+=3")["a"]["c"] == nlohmann::json({1, 2, 3}));
+  CHECK(changed("a.c+=[3, 4]")["a"]["c"] == nlohmann::json({1, 2, 3, 4}));
+  CHECK(changed("a.c+={k: v}")["a"]["c"][2]["k"] == "v");
+  CHECK(changed("d+=1")["d"] == nlohmann::json({1}));
+  CHECK(changed("new+=1")["new"] == nlohmann::json({1}));
 }
 
-TEST_CASE("yaml_set: what it puts there is placed at the option", "[config]") {
+TEST_CASE("--set: what does not fit is refused with its number and path", "[config]") {
+  CHECK(refusal("a.c.2=1") ==
+        "--set #1: `a.c.2`: `2` leads into a list of 2, wanted an index of 0..1");
+  CHECK(refusal("a.c.x=1") ==
+        "--set #1: `a.c.x`: `x` leads into a list of 2, wanted an index of 0..1");
+  CHECK(refusal("f.0=1") == "--set #1: `f.0`: `0` leads into an empty list");
+  CHECK(refusal("e.f=1") == "--set #1: `e.f` leads into the text \"text\"; wanted a mapping");
+  CHECK(refusal("a..b=1") == "--set #1: empty key in `a..b`; wanted keys with dots between");
+  CHECK(refusal("a.=1") == "--set #1: empty key in `a.`; wanted keys with dots between");
+  CHECK(refusal("a.b+=1") == "--set #1: `a.b` is the number 1; `+=` wants a list");
+  CHECK(refusal("+=1") == "--set #1: got `+=1`, wanted a.b=value or a.b+=value");
+  CHECK(refusal("a") == "--set #1: got `a`, wanted a.b=value or a.b+=value");
+  CHECK(refusal("e=[1") ==
+        "--set #1:1:1: a key must be a word or a number (or a bracket is not closed)");
+  CHECK(refusal("e=&x 1") ==
+        "--set #1:1:1: anchors (&name) are not supported here; write the value out");
+}
+
+TEST_CASE("--set: what it puts there is placed at the option", "[config]") {
   YamlNode root = quench::parse_yaml("a: 1", "m.yaml");
-  quench::yaml_set(root, "b", "{c: [1]}", "--set b");
-  CHECK(root.find("b")->place.text() == "--set b");
-  CHECK(root.find("b")->members[0].key_place.text() == "--set b");
-  CHECK(root.find("b")->find("c")->items[0].place.text() == "--set b");
+  quench::yaml_change(root, "b={c: [1]}", "--set #3");
+  CHECK(root.find("b")->place.text() == "--set #3");
+  CHECK(root.find("b")->members[0].key_place.text() == "--set #3");
+  CHECK(root.find("b")->find("c")->items[0].place.text() == "--set #3");
 }

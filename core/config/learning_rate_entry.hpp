@@ -1,0 +1,21 @@
+// The entries `lr`, `phases` and `match` of a branch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/manifest_checkpoints.hpp"
+
+namespace quench {
+
+// A number, {points: FILE}, or {schedule: ..., peak: ..., ...}. What is wrong is added to
+// `problems`, beginning with `where`.
+ManifestLearningRate read_learning_rate(const YamlNode& node, const std::string& where,
+                                        Problems& problems);
+
+// A mapping of names to [first, last], each a count or null for an open end; a count alone is a
+// range of one. `apart`: no two may overlap by more than an end.
+std::vector<ManifestRange> read_ranges(const YamlNode& node, const std::string& where, bool apart,
+                                       Problems& problems);
+
+}  // namespace quench

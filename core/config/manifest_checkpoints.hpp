@@ -1,0 +1,85 @@
+// The section `checkpoints` as written: a tree of branches, each with its revisions, its place in
+// the tree and what is known about its learning rate.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/problems.hpp"
+#include "core/config/yaml.hpp"
+
+namespace quench {
+
+struct PlacedText {
+  std::string text;
+  Place place;
+};
+
+// A range of whole numbers, both ends included.
+struct ManifestRange {
+  std::string name;  // of the capture (`match`) or the phase (`phases`)
+  Place place;
+  int64_t first = 0;
+  int64_t last = std::numeric_limits<int64_t>::max();
+};
+
+// The learning rate as a function of the step, as training code has it.
+struct LearningRateSchedule {
+  enum class Shape { kConstant, kLinear, kCosine, kWsd };
+  Shape shape = Shape::kConstant;
+  double peak = 0;
+  double final = 0;                      // at `steps`
+  int64_t warmup = 0;                    // steps from 0 to the peak
+  std::optional<int64_t> steps;          // of the whole run; beyond it the rate is not known
+  int64_t decay_steps = 0;               // of wsd, at the end
+  bool decays_with_square_root = false;  // of wsd: 1 − √t instead of 1 − t
+};
+
+struct ManifestLearningRate {
+  enum class Kind { kUnknown, kConstant, kPoints, kSchedule };
+  Kind kind = Kind::kUnknown;
+  Place place;
+  double constant = 0;
+  std::string points;  // CSV file, relative to the manifest
+  LearningRateSchedule schedule;
+};
+
+struct ManifestBranch {
+  std::string name;  // "" without `branches`; may hold captures of its pattern ("ing{i}")
+  Place place;
+  PlacedText model;  // folder, relative to the manifest, or hf://org/name
+  // Either a pattern with captures ("step{step}"), or the names in `revisions`; neither: the model
+  // itself is the only checkpoint.
+  std::string pattern;
+  std::vector<PlacedText> revisions;
+  Place revisions_place;
+  PlacedText parent;  // name of a branch, or empty
+  int64_t offset_step = 0;
+  int64_t offset_tokens = 0;
+  bool has_offset = false;
+  int64_t tokens_per_step = 0;  // 0: not given
+  uint64_t thin = 1;            // keep every n-th, the first and the last always
+  Place thin_place;
+  std::vector<ManifestRange> match;  // captures that must lie in a range
+  ManifestLearningRate learning_rate;
+  std::vector<ManifestRange> phases;  // by step; empty: derived from the schedule, if any
+  std::string mark;
+  PlacedText tokenizer;  // of this branch alone; empty: the one for all
+  PlacedText config;   // path of a config.json, or a mapping as JSON text; empty: the checkpoint's
+  std::string family;  // model plugin, or empty: the one that knows the config
+  Place family_place;
+};
+
+struct ManifestCheckpoints {
+  Place place;
+  std::vector<ManifestBranch> branches;  // one, called "", without `branches`
+  PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
+};
+
+// What is wrong is added to `problems`.
+ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems);
+
+}  // namespace quench

@@ -1,0 +1,93 @@
+#include "core/config/manifest_data.hpp"
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
+
+ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& problems) {
+  const std::string where = "calibration " + member.key;
+  ManifestCalibration out;
+  out.name = member.key;
+  out.place = member.key_place;
+  MappingReader reader(member.value, where, problems);
+  if (const YamlNode* corpus = reader.require("corpus")) {
+    out.corpus = reader.text("corpus", "");
+    out.corpus_place = corpus->place;
+  }
+  out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
+  out.sequences = static_cast<uint64_t>(reader.integer("sequences", 0, 1, kMaxCount));
+  out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
+  const bool by_sequence = out.sequences > 0;
+  out.packing = reader.text("packing", by_sequence ? "concat" : "none");
+  reader.finish();
+  if (!member.value.is_mapping()) {
+    return out;
+  }
+  if (out.packing != "concat" && out.packing != "none") {
+    problems.add(member.value.find("packing")->place,
+                 fmt::format("{}: packing = \"{}\", expected concat or none", where,
+                             printable(out.packing)));
+  } else if (out.packing == "concat" && (out.sequences == 0 || out.length == 0)) {
+    problems.add(out.place, where + ": packing concat needs `sequences` and `length`");
+  } else if (out.packing == "none" && out.sequences > 0) {
+    problems.add(out.place, where + ": packing none takes `documents`, not `sequences`");
+  }
+  return out;
+}
+
+ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
+  ManifestCorpus out;
+  out.name = member.key;
+  out.place = member.key_place;
+  if (!member.value.is_mapping() || member.value.members.size() != 1) {
+    problems.add(member.value.place, fmt::format("corpora: {}: got {}, wanted `{{kind: "
+                                                 "{{parameters}}}}`",
+                                                 member.key, member.value.described()));
+    return out;
+  }
+  const YamlNode::Member& inner = member.value.members.front();
+  out.id = inner.key;
+  out.place = inner.key_place;
+  out.parameters = inner.value;
+  if (!inner.value.is_mapping() && !inner.value.is_null()) {
+    problems.add(inner.value.place,
+                 fmt::format("corpora: {}: {}: got {}, wanted a mapping of parameters", member.key,
+                             inner.key, inner.value.described()));
+    out.parameters = {};
+  }
+  return out;
+}
+
+template <typename Out, typename Read>
+std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read read,
+                            Problems& problems) {
+  std::vector<Out> out;
+  if (node == nullptr || node->is_null()) {
+    return out;
+  }
+  if (!node->is_mapping()) {
+    problems.add(node->place,
+                 fmt::format("{}: got {}, wanted a mapping of names", where, node->described()));
+    return out;
+  }
+  for (const YamlNode::Member& member : node->members) {
+    out.push_back(read(member, problems));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ManifestCalibration> read_calibrations(const YamlNode* node, Problems& problems) {
+  return read_named<ManifestCalibration>(node, "calibration", read_calibration, problems);
+}
+
+std::vector<ManifestCorpus> read_corpora(const YamlNode* node, Problems& problems) {
+  return read_named<ManifestCorpus>(node, "corpora", read_corpus, problems);
+}
+
+}  // namespace quench

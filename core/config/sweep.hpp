@@ -1,0 +1,47 @@
+// The section `sweep`: a list of points, or axes whose product is taken in key order, last key
+// fastest. Points are made when asked for: a product may be large.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config/problems.hpp"
+#include "core/config/yaml.hpp"
+
+namespace quench {
+
+// More points than this are refused, and so are manifests of more cells.
+inline constexpr size_t kMaxCells = 100'000;
+
+class Sweep {
+ public:
+  struct Setting {
+    std::string path;  // dotted
+    Place place;
+    YamlNode value;
+  };
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  // The settings of point `index` < size().
+  std::vector<Setting> point(size_t index) const;
+  const Place& place() const { return place_; }
+
+ private:
+  friend Sweep read_sweep(const YamlNode& node, Problems& problems);
+  struct Axis {
+    std::string path;
+    Place place;
+    std::vector<YamlNode> values;
+  };
+  std::vector<Axis> axes_;
+  std::vector<std::vector<Setting>> points_;
+  size_t size_ = 0;
+  Place place_;
+};
+
+// What is wrong is added to `problems`, and then the sweep is empty.
+Sweep read_sweep(const YamlNode& node, Problems& problems);
+
+}  // namespace quench

@@ -1,0 +1,101 @@
+#include "core/run/resolve_plugin.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/plugin/parameters.hpp"
+#include "core/run/parameter_grid.hpp"
+#include "core/run/resolve_items.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Keys of an entry that are the host's and stand beside the plugin's id.
+constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform",
+                                     "of",    "raw",         "keep"};
+
+// Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache.
+void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
+                   const fs::path& relative_to, const HubEnvironment& hub) {
+  for (const ParameterSchema& schema : plugin.parameters) {
+    auto value = parameters.find(schema.name);
+    if (schema.type != QUENCH_PARAMETER_PATH || value == parameters.end() || !value->is_string() ||
+        value->get_ref<const std::string&>().empty()) {
+      continue;
+    }
+    const std::string text = value->get<std::string>();
+    if (text.rfind("hf://", 0) == 0) {
+      const ResolvedModel found = resolve(text, hub);
+      *value = (found.file.empty() ? found.folder : found.folder / found.file).string();
+    } else {
+      *value = fs::absolute(relative_to / text).lexically_normal().string();
+    }
+  }
+}
+
+}  // namespace
+
+const PluginDescription* PluginResolver::find(const std::string& kind, const std::string& id,
+                                              const Place& place) {
+  const PluginDescription* found = nullptr;
+  if (!id.empty()) {
+    attempt(place, [&] { found = &catalog_.require(kind, id); });
+  }
+  return found;
+}
+
+Place PluginResolver::place_of(const YamlNode& parameters, const std::string& name,
+                               const Place& otherwise) {
+  const YamlNode* found = parameters.find(name);
+  return found != nullptr ? found->place : otherwise;
+}
+
+std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& plugin,
+                                                       const nlohmann::json& given,
+                                                       const YamlNode& parameters,
+                                                       const Place& place) {
+  std::vector<ParameterProblem> found;
+  nlohmann::json out = complete_parameters(plugin, given, found);
+  for (const ParameterProblem& problem : found) {
+    const bool beside = std::find(std::begin(kBesideId), std::end(kBesideId), problem.parameter) !=
+                            std::end(kBesideId) &&
+                        find_parameter(plugin, problem.parameter) == nullptr;
+    problems_.add(place_of(parameters, problem.parameter, place),
+                  beside ? fmt::format("{} {}: `{}` belongs beside the id, not under it",
+                                       plugin.kind, plugin.id, problem.parameter)
+                         : fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));
+  }
+  if (!found.empty()) {
+    return std::nullopt;
+  }
+  attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_); });
+  return out;
+}
+
+std::string PluginResolver::label_of(const ManifestItem& item, const PluginDescription& plugin,
+                                     const nlohmann::json& parameters) {
+  const std::vector<std::string> shown = grid_axes(plugin, item.parameters);
+  if (item.label.empty()) {
+    return cell_label(plugin, parameters, shown);
+  }
+  std::string label = item.label;
+  for (const std::string& name : shown) {
+    const nlohmann::json& value = parameters.at(name);
+    label +=
+        fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return label;
+}
+
+void PluginResolver::claim_label(const std::string& label, const Place& place) {
+  if (!labels_.insert(label).second) {
+    problems_.add(
+        place, fmt::format("`{}` is there twice; give one a `label` of its own", printable(label)));
+  }
+}
+
+}  // namespace quench

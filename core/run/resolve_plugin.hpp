@@ -1,0 +1,64 @@
+// One entry of a manifest against its plugin: the id looked up, parameters completed, paths made
+// absolute, cells named.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/config/manifest.hpp"
+#include "core/error.hpp"
+#include "core/hub/environment.hpp"
+#include "core/plugin/catalog.hpp"
+
+namespace quench {
+
+class PluginResolver {
+ public:
+  // `folder`: of the manifest. All arguments must outlive the resolver.
+  PluginResolver(Catalog& catalog, const HubEnvironment& hub, const std::filesystem::path& folder,
+                 Problems& problems)
+      : catalog_(catalog), hub_(hub), folder_(folder), problems_(problems) {}
+
+  // Runs `body`; an Error becomes a problem at `place`.
+  template <typename Body>
+  void attempt(const Place& place, Body body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      problems_.add(place, error.what());
+    }
+  }
+
+  // nullptr, after adding a problem unless the id is empty (which has its own already).
+  const PluginDescription* find(const std::string& kind, const std::string& id, const Place& place);
+
+  // Complete parameters, or nothing after adding what is wrong.
+  std::optional<nlohmann::json> complete(const PluginDescription& plugin,
+                                         const nlohmann::json& given, const YamlNode& parameters,
+                                         const Place& place);
+
+  // The user's label, with what tells the points of a grid apart, or one from the parameters.
+  static std::string label_of(const ManifestItem& item, const PluginDescription& plugin,
+                              const nlohmann::json& parameters);
+
+  // Two cells of one name could not be told apart in the results.
+  void claim_label(const std::string& label, const Place& place);
+  bool is_claimed(const std::string& label) const { return labels_.contains(label); }
+
+  // Where a parameter stands in the manifest, for its message.
+  static Place place_of(const YamlNode& parameters, const std::string& name,
+                        const Place& otherwise);
+
+ private:
+  Catalog& catalog_;
+  const HubEnvironment& hub_;
+  const std::filesystem::path& folder_;
+  Problems& problems_;
+  std::set<std::string> labels_;  // of the cells so far
+};
+
+}  // namespace quench

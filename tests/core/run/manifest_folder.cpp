@@ -1,0 +1,39 @@
+#include "tests/core/run/manifest_folder.hpp"
+
+#include "core/run/resolve_items.hpp"
+#include "tests/core/run/built_catalog.hpp"
+#include "tests/support/throws.hpp"
+
+namespace quench::test {
+
+void ManifestFolder::add_revisions(const std::string& model,
+                                   const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    std::filesystem::create_directories(folder_ / model / name);
+  }
+}
+
+std::vector<Experiment> ManifestFolder::resolve(const std::string& text,
+                                                const std::vector<std::string>& sets) const {
+  const auto file = folder_.write("m.yaml", text);
+  HubEnvironment hub;
+  hub.hf_hub_cache = (folder_ / "hub").string();
+  return resolve_manifest(load_manifest(file, sets), built_catalog(), hub);
+}
+
+std::string ManifestFolder::problems(const std::string& text,
+                                     const std::vector<std::string>& sets) const {
+  std::string message = message_of([&] { resolve(text, sets); }, folder_.path());
+  const std::string searched = "; looked in ";
+  for (size_t at = message.find(searched); at != std::string::npos; at = message.find(searched)) {
+    message.erase(at, message.find('\n', at) - at);
+  }
+  return message;
+}
+
+std::string with_checkpoints(const std::string& checkpoints) {
+  return "checkpoints: " + checkpoints +
+         "\nmetrics: [template_metric: {corpus: v}]\ncorpora: {v: {template_corpus: {}}}\n";
+}
+
+}  // namespace quench::test
