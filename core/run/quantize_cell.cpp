@@ -36,6 +36,11 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
                           {"tokens", result.calibration_tokens},
                           {"stage_tokens", result.stage_tokens},
                           {"observed_groups", result.observed_groups}};
+    if (result.routed_groups > 0) {
+      out["calibration"]["experts"] = {{"groups", result.routed_groups},
+                                       {"without_rows", result.unreached_groups},
+                                       {"fewer_rows_than_columns", result.thin_groups}};
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/run/activation_stream.hpp"
 #include "core/run/quantize_sink.hpp"
+#include "core/run/routed_rows.hpp"
 
 namespace quench {
 
@@ -42,24 +43,6 @@ void stop_if_asked() {
   }
 }
 
-// Destinations of a routed group's rows: the indices at which the carried tensor `rows` has
-// `expert`.
-std::vector<int64_t> rows_of_expert(const quench_tensor& rows, int32_t expert) {
-  const auto* destination =
-      reinterpret_cast<const int32_t*>(static_cast<const std::byte*>(rows.data) + rows.byte_offset);
-  int64_t count = 1;
-  for (int32_t d = 0; d < rows.dimensions; ++d) {
-    count *= rows.shape[d];
-  }
-  std::vector<int64_t> indices;
-  for (int64_t i = 0; i < count; ++i) {
-    if (destination[i] == expert) {
-      indices.push_back(i);
-    }
-  }
-  return indices;
-}
-
 // One input group with the states of its quantizer and, where that cannot judge itself, of the
 // judge.
 class GroupInTheMaking {
@@ -79,7 +62,7 @@ class GroupInTheMaking {
   const quench_group_info& info() const { return info_; }
   QuantizerHandle::Group& group() { return group_; }
 
-  void observe(const std::vector<quench_tensor>& carried) {
+  void observe(const std::vector<quench_tensor>& carried, StageRoutes& routes) {
     if (static_cast<size_t>(info_.input) >= carried.size()) {
       fail(QUENCH_INTERNAL, "group {} of block {}: reads carried tensor {} of {}", args_.group,
            args_.block, info_.input, carried.size());
@@ -92,8 +75,9 @@ class GroupInTheMaking {
     const int64_t stride = 1;
     int64_t count = 0;
     if (info_.rows >= 0) {
-      routed = rows_of_expert(carried.at(static_cast<size_t>(info_.rows)), info_.expert);
+      routed = routes.at(info_.rows).of(info_.expert, args.x->shape[0]);
       count = static_cast<int64_t>(routed.size());
+      routed_rows_ += count;
       if (count == 0) {
         return;
       }
@@ -108,8 +92,37 @@ class GroupInTheMaking {
     }
   }
 
+  bool routed() const { return info_.rows >= 0; }
+  bool unreached() const { return routed() && routed_rows_ == 0; }
+  bool thin() const { return routed() && routed_rows_ < args_.in_features; }
+  // After the last row. A method that needs rows gets a stand-in for those that never came.
+  void close_rows(uint32_t needs) {
+    if (unreached() && (needs & QUENCH_NEEDS_ROWS) != 0) {
+      assumed_white_ = assume_white_inputs(group_, args_.in_features);
+    }
+  }
+  // Adds to the record of a linear what there is to say of its expert's rows.
+  void describe_rows(LayerResult& layer) const {
+    if (!routed()) {
+      return;
+    }
+    layer.numbers["tokens"] = static_cast<double>(routed_rows_);
+    if (assumed_white_) {
+      layer.numbers.erase("rows");
+      layer.texts["fallback"] = fmt::format(
+          "no calibration row reached expert {}: quantized as for white inputs", info_.expert);
+    } else if (thin()) {
+      layer.texts["warning"] =
+          fmt::format("{} calibration rows reached expert {}, which has {} input columns",
+                      routed_rows_, info_.expert, args_.in_features);
+    }
+  }
+
   // Relative output error on the observed rows; NaN where nobody can say.
   double relative_error(const quench_tensor& weight, const quench_tensor& dequantized) const {
+    if (unreached()) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
     const QuantizerHandle::Group* measured = group_.has_gram() ? &group_
                                              : judge_          ? &*judge_
                                                                : nullptr;
@@ -126,6 +139,8 @@ class GroupInTheMaking {
   QuantizerHandle::Group group_;
   std::optional<QuantizerHandle::Group> judge_;
   bool observes_;
+  int64_t routed_rows_ = 0;  // where rows are routed: that came to this expert
+  bool assumed_white_ = false;
 };
 
 class ModelQuantization {
@@ -179,11 +194,19 @@ class ModelQuantization {
         stream_->stage(b, block, stage);
         const MicroBatch& batch = stream_->batches()[b];
         result_.stage_tokens += batch.rows.size() * static_cast<uint64_t>(batch.length);
+        const std::vector<quench_tensor> carried = stream_->carried(b);
+        StageRoutes routes(model_, carried);
         for (GroupInTheMaking& group : groups) {
-          group.observe(stream_->carried(b));
+          group.observe(carried, routes);
         }
       }
-      result_.observed_groups += groups.size();
+      for (GroupInTheMaking& group : groups) {
+        group.close_rows(quantizer_.needs());
+        result_.observed_groups += group.unreached() ? 0 : 1;
+        result_.routed_groups += group.routed() ? 1 : 0;
+        result_.unreached_groups += group.unreached() ? 1 : 0;
+        result_.thin_groups += group.thin() ? 1 : 0;
+      }
     }
     for (size_t i = 0; i < groups.size(); ++i) {
       for (uint32_t linear = 0; linear < groups[i].info().linear_count; ++linear) {
@@ -234,6 +257,9 @@ class ModelQuantization {
     }
     layer.numbers = std::move(sink.numbers);
     layer.texts = std::move(sink.texts);
+    if (stream_) {
+      group.describe_rows(layer);
+    }
     if (options_.keep_tensors) {
       layer.tensors = std::move(sink.tensors);
       layer.tensors["weight"] = std::move(dequantized);
@@ -255,6 +281,14 @@ class ModelQuantization {
       weights += count;
     }
     result_.bits_per_weight = weights > 0 ? bits / weights : 0;
+    if (result_.thin_groups > 0) {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("{}: of {} groups of experts, {} were reached by fewer calibration rows than "
+                      "they have columns, {} of them by none",
+                      quantizer_.id(), result_.routed_groups, result_.thin_groups,
+                      result_.unreached_groups));
+    }
   }
 
   ModelHandle& model_;

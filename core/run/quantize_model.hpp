@@ -35,6 +35,11 @@ struct QuantizationResult {
   uint64_t calibration_tokens = 0;
   uint64_t stage_tokens = 0;     // calibration tokens × stages, summed over blocks
   uint64_t observed_groups = 0;  // input groups that were shown rows, summed over blocks
+  // Of a mixture of experts: its groups, those that no row reached, and those that fewer rows
+  // reached than they have columns.
+  uint64_t routed_groups = 0;
+  uint64_t unreached_groups = 0;
+  uint64_t thin_groups = 0;
 };
 
 // Rows of calibration ids: row r is ids[starts[r] .. starts[r+1]).

@@ -7,7 +7,7 @@ the float32 steps that the library itself takes, and float32).
 
 Weights are multiples of 2^-10 of few digits, exact in float16 and drawn by numpy's PCG64, so the bytes are the same
 everywhere. Written per model: its weights, ids [2, 24], logits float64 [2, 24, V], `block.i` the residual stream after
-block i, `experts.i` the sorted experts of each token [48, k].
+block i, `experts.i` the sorted experts of each token [48, k], `inputs.i` what they read [48, 32] float64.
 """
 import json, sys
 import numpy as np
@@ -42,32 +42,33 @@ def make(settings):
 
 
 def run(model, ids):
-    """Logits, residual stream after each block, experts of each token."""
-    outputs, picked = [], []
+    """Logits, residual stream after each block, experts of each token, what they read."""
+    outputs, picked, inputs = [], [], []
     hooks = [layer.register_forward_hook(lambda _, __, out: outputs.append(out[0] if isinstance(out, tuple) else out)) for layer in model.model.layers]
     for layer in model.model.layers:
         k = model.config.num_experts_per_tok
-        hooks.append(layer.mlp.register_forward_hook(lambda _, __, out: picked.append(torch.topk(out[1], k).indices.sort(-1).values)))
+        hooks.append(layer.mlp.register_forward_hook(lambda _, given, out: inputs.append(given[0].reshape(48, 32)) or picked.append(torch.topk(out[1], k).indices.sort(-1).values)))
     with torch.no_grad():
         logits = model(ids, use_cache=False).logits
     for hook in hooks:
         hook.remove()
-    return logits, outputs, picked
+    return logits, outputs, picked, inputs
 
 
 def main(folder):
     tensors, configs = {}, {"transformers": __version__, "torch": torch.__version__.split("+")[0]}
     for name, settings in MODELS.items():
         config, model, ids = make(settings)
-        logits, outputs, picked = run(model, ids)
+        logits, outputs, picked, inputs = run(model, ids)
         single = run(model.float(), ids)
         assert all(torch.equal(a, b) for a, b in zip(picked, single[2])), "a pick is too close: float32 takes another"
         for key, value in model.state_dict().items():
             tensors[f"{name}/{key}"] = value.half().contiguous()
         tensors[f"{name}/ids"] = ids.int()
         tensors[f"{name}/logits"] = logits.contiguous()
-        for i, (output, experts) in enumerate(zip(outputs, picked)):
+        for i, (output, experts, read) in enumerate(zip(outputs, picked, inputs)):
             tensors[f"{name}/block.{i}"] = output.contiguous()
+            tensors[f"{name}/inputs.{i}"] = read.contiguous()
             tensors[f"{name}/experts.{i}"] = experts.int().contiguous()
         kept = {k: v for k, v in config.to_dict().items() if k not in ("transformers_version", "_attn_implementation")}
         configs[name] = {"config": kept, "float32_distance": float((single[0].double() - logits).abs().max())}

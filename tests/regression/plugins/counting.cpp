@@ -1,9 +1,11 @@
 // counting: a quantizer that changes nothing and reports what it was shown, so that a test can
 // count the host's work from outside the host.
 //
-// Per linear: `calls` of observe and `rows` in them for its input group, `groups` begun so far in
-// the process, and `linears` quantized so far.
+// Per linear: `calls` of observe, `rows` that count in them for its input group and the `sum` of
+// their elements, `groups` begun so far in the process, and `linears` quantized so far.
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "quench/kit/quantizer.hpp"
 
@@ -31,7 +33,21 @@ class Counting final : public kit::Quantizer {
 
     void observe(const quench_observe_args& args) override {
       ++calls_;
-      rows_ += args.x->shape[0];
+      const std::vector<double> x = kit::to_doubles(*args.x, "x");
+      const auto width = static_cast<size_t>(args.x->shape[1]);
+      const auto count = [&](size_t row) {
+        ++rows_;
+        sum_ = std::accumulate(&x[row * width], &x[row * width] + width, sum_);
+      };
+      if (args.row_index != nullptr) {
+        for (const int64_t row : kit::elements<int64_t>(*args.row_index, "row_index")) {
+          count(static_cast<size_t>(row));
+        }
+        return;
+      }
+      for (size_t row = 0; row < static_cast<size_t>(args.x->shape[0]); ++row) {
+        count(row);
+      }
     }
     void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
       ++all_.linears_;
@@ -42,6 +58,7 @@ class Counting final : public kit::Quantizer {
       sink.number("group", group_);
       sink.number("calls", static_cast<double>(calls_));
       sink.number("rows", static_cast<double>(rows_));
+      sink.number("sum", sum_);
       sink.number("groups", static_cast<double>(all_.groups_));
       sink.number("linears", static_cast<double>(all_.linears_));
     }
@@ -52,6 +69,7 @@ class Counting final : public kit::Quantizer {
     uint32_t group_;
     int64_t calls_ = 0;
     int64_t rows_ = 0;
+    double sum_ = 0;
   };
   int64_t groups_ = 0;
   int64_t linears_ = 0;

@@ -18,9 +18,9 @@
  * the stages is one forward, so a sequential quantizer needs exactly one forward per block.
  *
  * A mixture of experts: all experts' first linears read one carried tensor; each expert is a group
- * with `expert` >= 0 and `rows` naming the carried int32 tensor that says to which expert each row
- * goes. A stage may then feed many groups; `stage` of the group says after which stage its input
- * exists.
+ * with `expert` >= 0 and `rows` naming the carried int32 tensor that says where each row goes. A
+ * token with k experts has k entries there, and k rows in what the first linears make. One stage
+ * feeds many groups; `stage` of the group says after which stage its input exists.
  *
  * Threads: unless a comment says otherwise, one call at a time per process into a module that uses
  * libtorch [instance-serial]; different modules without libtorch may run beside it.
@@ -101,8 +101,8 @@ typedef struct quench_group_info {
   uint32_t stage; /* its input exists after this stage */
   int32_t input;  /* index of the tensor, among those carried out of `stage`, whose rows the linears
                      read */
-  int32_t rows; /* index of the carried int32 [N] tensor of destinations, or -1: all rows belong */
-  int32_t expert; /* a row belongs when its destination equals this; -1 where `rows` is -1 */
+  int32_t rows; /* carried int32 [M*k,1] tensor of destinations of the M rows; -1: all belong */
+  int32_t expert; /* entry i says where row i/k goes: here if it is this; -1 where `rows` is -1 */
   uint32_t linear_count;
   const quench_linear_info* linears; /* [linear_count] */
   uint32_t site_count;
