@@ -16,18 +16,15 @@ void add_tokenize(CLI::App& app, Context&, Action& action) {
       app.add_subcommand("tokenize", "Token ids of JSON strings, one a line, from standard input");
   command
       ->add_option("tokenizer", options->tokenizer,
-                   "tokenizer.json, a folder that has one, or bytes")
+                   "tokenizer.json, tokenizer.model, a folder that has one, or bytes")
       ->required();
   command->add_flag("--special", options->special, "Add the special tokens of the tokenizer");
   command->callback([&action, options] {
     action = [options] {
-      std::filesystem::path path = options->tokenizer;
-      if (std::filesystem::is_directory(path)) {
-        path /= "tokenizer.json";
-      }
-      const text::Tokenizer tokenizer = options->tokenizer == "bytes"
-                                            ? text::Tokenizer::bytes()
-                                            : text::Tokenizer::from_file(path);
+      const text::Tokenizer tokenizer =
+          options->tokenizer == "bytes"
+              ? text::Tokenizer::bytes()
+              : text::Tokenizer::from_file(text::tokenizer_file(options->tokenizer));
       std::ios::sync_with_stdio(false);
       return text::tokenize(tokenizer, std::cin, std::cout, options->special);
     };

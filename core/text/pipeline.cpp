@@ -87,14 +87,7 @@ void FilePipeline::read_added_tokens(const Entry& list) {
 }
 
 std::vector<int32_t> FilePipeline::encode(std::string_view text, bool add_special_tokens) const {
-  if (text.size() > kTextLimitBytes) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "text: {} bytes, expected at most {}", text.size(),
-         kTextLimitBytes);
-  }
-  if (const size_t invalid = first_invalid_utf8(text); invalid != std::string_view::npos) {
-    fail(QUENCH_INVALID_ARGUMENT, "text: byte {} (0x{:02x}) is not valid UTF-8", invalid,
-         static_cast<unsigned char>(text[invalid]));
-  }
+  check_text(text);
   std::vector<int32_t> ids;
   if (add_special_tokens) {
     ids = frame_.before;
@@ -146,6 +139,17 @@ void FilePipeline::encode_words(std::string_view text, bool at_start,
 }
 
 }  // namespace
+
+void check_text(std::string_view text) {
+  if (text.size() > kTextLimitBytes) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "text: {} bytes, expected at most {}", text.size(),
+         kTextLimitBytes);
+  }
+  if (const size_t invalid = first_invalid_utf8(text); invalid != std::string_view::npos) {
+    fail(QUENCH_INVALID_ARGUMENT, "text: byte {} (0x{:02x}) is not valid UTF-8", invalid,
+         static_cast<unsigned char>(text[invalid]));
+  }
+}
 
 std::unique_ptr<Tokenizer::Pipeline> make_pipeline(const Entry& root) {
   if (const auto version = root.optional_member("version"); version && version->string() != "1.0") {

@@ -19,6 +19,9 @@ class Tokenizer::Pipeline {
   virtual size_t vocabulary_size() const = 0;
 };
 
+// Throws Error when a text is longer than kTextLimitBytes or not UTF-8, with the offset.
+void check_text(std::string_view text);
+
 // `root` is the whole file.
 std::unique_ptr<Tokenizer::Pipeline> make_pipeline(const Entry& root);
 

@@ -7,6 +7,7 @@
 #include "core/json/parse_json.hpp"
 #include "core/text/limits.hpp"
 #include "core/text/pipeline.hpp"
+#include "core/text/sentencepiece/pipeline.hpp"
 
 namespace quench::text {
 
@@ -51,12 +52,18 @@ std::string read_whole(const std::filesystem::path& path) {
 }  // namespace
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
-  return from_json(read_whole(path), path.string());
+  const std::string content = read_whole(path);
+  return path.extension() == ".model" ? from_sentencepiece(content, path.string())
+                                      : from_json(content, path.string());
 }
 
 Tokenizer Tokenizer::from_json(std::string_view text, const std::string& name) {
   const nlohmann::json root = parse_json(text, name, kLimits);
   return Tokenizer(make_pipeline(Entry(root, name)));
+}
+
+Tokenizer Tokenizer::from_sentencepiece(std::string_view bytes, const std::string& name) {
+  return Tokenizer(make_sentencepiece_pipeline(bytes, name));
 }
 
 Tokenizer Tokenizer::bytes() {
@@ -69,6 +76,18 @@ std::vector<int32_t> Tokenizer::encode(std::string_view utf8, bool add_special_t
 
 size_t Tokenizer::vocabulary_size() const {
   return pipeline_->vocabulary_size();
+}
+
+std::filesystem::path tokenizer_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return path;
+  }
+  const auto model = path / "tokenizer.model";
+  const auto json = path / "tokenizer.json";
+  const bool only_model =
+      !std::filesystem::exists(json, error) && std::filesystem::exists(model, error);
+  return only_model ? model : json;
 }
 
 }  // namespace quench::text

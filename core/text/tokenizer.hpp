@@ -1,5 +1,6 @@
-// Text to token ids, as a tokenizer.json says: added tokens, normalizer, pre-tokenizer, model,
-// post-processor. A component that is not known is an error; nothing is approximated.
+// Text to token ids, as a tokenizer.json says (added tokens, normalizer, pre-tokenizer, model,
+// post-processor), or a tokenizer.model of SentencePiece. A component that is not known is an
+// error; nothing is approximated.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,14 @@ namespace quench::text {
 // none of them is read.
 class Tokenizer {
  public:
-  // Throws Error, which names the file and the entry, when the file cannot be used.
+  // A tokenizer.json, or where the name ends in ".model" a SentencePiece model. Throws Error, which
+  // names the file and the entry, when the file cannot be used.
   static Tokenizer from_file(const std::filesystem::path& path);
   // `name` stands for the file in messages.
   static Tokenizer from_json(std::string_view text, const std::string& name);
+  // The ids of SentencePiece's own encoder: control pieces that stand in a text are ordinary text.
+  // The only special token is the one that opens a text (<s>), where the file has one.
+  static Tokenizer from_sentencepiece(std::string_view bytes, const std::string& name);
   // 256 ids, each the value of a byte; any bytes are text to it. Callers spell it "bytes".
   static Tokenizer bytes();
 
@@ -40,5 +45,9 @@ class Tokenizer {
 
   std::shared_ptr<const Pipeline> pipeline_;
 };
+
+// The tokenizer that a path means: of a folder its tokenizer.json, else its tokenizer.model, else
+// (for the message of who opens it) the former; every other path is the file itself.
+std::filesystem::path tokenizer_file(const std::filesystem::path& path);
 
 }  // namespace quench::text

@@ -1,32 +1,12 @@
 #include "core/text/models/bpe.hpp"
 
-#include <atomic>
-
 #include "core/text/byte_alphabet.hpp"
 #include "core/text/models/merging.hpp"
-#include "core/text/models/word_cache.hpp"
 #include "core/text/utf8.hpp"
 
 namespace quench::text {
 
-namespace {
-
-constexpr std::string_view kMark = "\u2581";
-
-// Never given twice, so the caches of threads cannot mistake one model for another.
-uint32_t next_owner() {
-  static std::atomic<uint32_t> last{0};
-  const uint32_t owner = ++last;
-  if (owner == 0) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "too many tokenizers were opened in this process");
-  }
-  return owner;
-}
-
-}  // namespace
-
-Bpe::Bpe(BpeParts parts, bool byte_level)
-    : parts_(std::move(parts)), byte_level_(byte_level), owner_(next_owner()) {
+Bpe::Bpe(BpeParts parts, bool byte_level) : parts_(std::move(parts)), byte_level_(byte_level) {
   const auto id_or_none = [&](const std::string& token) { return id_of(token).value_or(-1); };
   for (size_t byte = 0; byte < 256; ++byte) {
     const auto value = static_cast<unsigned char>(byte);
@@ -54,38 +34,17 @@ bool Bpe::has_id(int32_t id) const {
 }
 
 void Bpe::encode(std::string_view word, std::vector<int32_t>& ids) const {
+  const auto encode_one = [&](std::string_view one) {
+    words_.encode(one, ids, [this](std::string_view text, std::vector<int32_t>& out) {
+      encode_word(text, out);
+    });
+  };
   if (byte_level_ || !parts_.marks_begin_words || parts_.ignore_merges) {
-    encode_cached(word, ids);
-    return;
+    encode_one(word);
+  } else {
+    // Whole texts come as one word here.
+    cut_before_marks(word, encode_one);
   }
-  // Whole texts come as one word here. Cut where a mark follows another character: no merge
-  // crosses.
-  size_t begin = 0;
-  size_t mark = word.find(kMark);
-  while (mark != std::string_view::npos) {
-    const bool after_mark =
-        mark >= begin + kMark.size() && word.substr(mark - kMark.size(), kMark.size()) == kMark;
-    if (mark > begin && !after_mark) {
-      encode_cached(word.substr(begin, mark - begin), ids);
-      begin = mark;
-    }
-    mark = word.find(kMark, mark + kMark.size());
-  }
-  encode_cached(word.substr(begin), ids);
-}
-
-void Bpe::encode_cached(std::string_view word, std::vector<int32_t>& ids) const {
-  if (word.size() > WordCache::kLongestWordBytes) {
-    encode_word(word, ids);
-    return;
-  }
-  WordCache& cache = WordCache::of_thread();
-  if (cache.find(owner_, word, ids)) {
-    return;
-  }
-  const size_t before = ids.size();
-  encode_word(word, ids);
-  cache.store(owner_, word, ids.data() + before, ids.size() - before);
 }
 
 std::optional<int32_t> Bpe::whole_word(std::string_view word) const {

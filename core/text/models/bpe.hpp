@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/text/models/cached_words.hpp"
 #include "core/text/models/merge_table.hpp"
 #include "core/text/models/model.hpp"
 
@@ -47,7 +48,6 @@ class Bpe final : public Model {
     bool pending = false;
   };
 
-  void encode_cached(std::string_view word, std::vector<int32_t>& ids) const;
   void encode_word(std::string_view word, std::vector<int32_t>& ids) const;
   void split_characters(std::string_view word, std::vector<int32_t>& ids) const;
   void missing_character(std::string_view character, Unknowns& unknowns,
@@ -56,7 +56,7 @@ class Bpe final : public Model {
 
   BpeParts parts_;
   bool byte_level_;
-  uint32_t owner_;
+  CachedWords words_;
   // With byte_level: whole words by their bytes, filled only where ignore_merges asks.
   Vocabulary words_by_bytes_;
   // The id of each byte's character (of each ASCII character without byte_level), or -1.

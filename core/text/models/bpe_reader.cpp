@@ -51,16 +51,6 @@ std::optional<MergeText> parse_merge(const nlohmann::json& value) {
   return MergeText{text.substr(0, space), text.substr(space + 1)};
 }
 
-// Whether U+2581 stands somewhere after another character.
-bool has_inner_mark(std::string_view token) {
-  constexpr std::string_view mark = "\u2581";
-  size_t i = 0;
-  while (token.substr(i, mark.size()) == mark) {
-    i += mark.size();
-  }
-  return token.find(mark, i) != std::string_view::npos;
-}
-
 void read_merges(const Entry& entry, BpeParts& parts) {
   if (!entry.value().is_array()) {
     entry.reject("expected an array, got {}", describe(entry.value()));
