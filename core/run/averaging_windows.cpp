@@ -59,8 +59,9 @@ WeightsCell average_of(AveragingHandle& handle, const AveragingCell& averaging,
     fail(error.code(), "{}{}", prefix(averaging), error.what());
   }
   if (selected.size() != of.size()) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}averaging {}: `of` names {} checkpoints, the scheme takes {}",
-         prefix(averaging), averaging.label, of.size(), selected.size());
+    fail(QUENCH_FAILED_PRECONDITION,
+         "{}averaging {}: `of` names {} checkpoints, the scheme takes {}", prefix(averaging),
+         averaging.label, of.size(), selected.size());
   }
   return {of.back(), averaging_index, of};
 }

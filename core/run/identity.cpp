@@ -12,12 +12,15 @@
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/run/average_identity.hpp"
 #include "core/run/corpora.hpp"
 #include "core/run/judge.hpp"
 #include "core/run/open_checkpoint.hpp"
+#include "core/run/open_weights.hpp"
 
 namespace quench {
 
@@ -420,24 +423,39 @@ class Parts {
     if (!main) {
       return false;
     }
-    if (weights.averaging) {
-      const AveragingCell& averaging = experiment_.averagings[*weights.averaging];
-      out_["averaging"] = plugin(*averaging.plugin, averaging.parameters);
-      out_["averaging"]["members"] = nlohmann::json::array();
-      for (const size_t member : weights.members) {
-        const auto one = identity(member);
-        if (!one) {
-          return false;
-        }
-        out_["averaging"]["members"].push_back(one->content);
-      }
-    } else {
+    if (weights.averaging ? !add_average(weights) : false) {
+      return false;
+    }
+    if (!weights.averaging) {
       out_["weights"] = main->content;
     }
     const PluginDescription& family = identities_.family(main->family);
     out_["config"] = main->config;
     out_["family"] = plugin(family, nullptr);
     out_["tokenizer"] = identities_.tokenizer_key(experiment_, *main);
+    return true;
+  }
+
+  bool add_average(const WeightsCell& weights) {
+    const AveragingCell& averaging = experiment_.averagings[*weights.averaging];
+    std::vector<std::string> hashes;
+    for (const size_t member : weights.members) {
+      const auto one = identity(member);
+      if (!one) {
+        return false;
+      }
+      hashes.push_back(one->content);
+    }
+    out_["averaging"] = plugin(*averaging.plugin, averaging.parameters);
+    out_["averaging"]["members"] = hashes;
+    // Which order the members have, and what else makes the result.
+    out_["averaging"]["identity"] =
+        average_identity(averaging, members_of(experiment_, weights), hashes, kFloat32);
+    if (AveragingHandle(identities_.catalog(), *averaging.plugin, averaging.parameters)
+            .searches()) {
+      const MetricCell& judge = experiment_.metrics.front();
+      return add_evaluation(out_["averaging"]["score"], judge);
+    }
     return true;
   }
 
@@ -451,17 +469,19 @@ class Parts {
     return known.has_value() || lacks("corpus " + use.name);
   }
 
-  bool add_metric() {
-    out_["metric"] = plugin(*what_.metric->plugin, what_.metric->parameters);
+  bool add_metric() { return add_evaluation(out_["metric"], *what_.metric); }
+
+  bool add_evaluation(nlohmann::json& to, const MetricCell& metric) {
+    to = plugin(*metric.plugin, metric.parameters);
     nlohmann::json corpora = nlohmann::json::object();
-    for (const auto& [parameter, use] : what_.metric->corpora) {
+    for (const auto& [parameter, use] : metric.corpora) {
       // The name of a corpus is the manifest's business, its content is the value's.
-      out_["metric"]["params"].erase(parameter);
+      to["params"].erase(parameter);
       if (!add_corpus(corpora[parameter], use)) {
         return false;
       }
     }
-    out_["metric"]["corpora"] = corpora;
+    to["corpora"] = corpora;
     return true;
   }
 

@@ -60,6 +60,7 @@ class Identities {
   // is none, nothing when it is not remembered and `measure` is false.
   std::optional<const PluginDescription*> judge(bool measure);
 
+  Catalog& catalog() const { return catalog_; }
   const PluginDescription& family(const std::string& id) const;
   // The binary of a plugin, or the one that it was found to be equivalent to.
   std::string plugin_hash(const PluginDescription& plugin) const;

@@ -176,7 +176,10 @@ class JobRunner {
     }
     if (to_do) {
       try {
-        open.emplace(open_weights(catalog_, experiment_, weights, options_.hub));
+        open.emplace(open_weights(catalog_, experiment_, weights, options_.hub,
+                                  [this](ModelHandle& model, const CheckpointFolder& folder) {
+                                    return score(model, folder);
+                                  }));
         check_unchanged(weights);
         state_.family = open->model.id();
         state_.tokenizer.emplace(choose_tokenizer(experiment_, open->folder));
@@ -202,6 +205,15 @@ class JobRunner {
         state_.floating = std::move(results);
       }
     }
+  }
+
+  // How a searching scheme judges a candidate: by the manifest's first metric.
+  double score(ModelHandle& model, const CheckpointFolder& folder) {
+    TokenizerChoice tokenizer = choose_tokenizer(experiment_, folder);
+    const Record record =
+        evaluate_metric(catalog_, corpora_, experiment_.metrics.front(), model, tokenizer).front();
+    const double value = record.value.get<double>();
+    return record.direction == QUENCH_HIGHER_IS_BETTER ? -value : value;
   }
 
   // What was hashed must be what was opened.
