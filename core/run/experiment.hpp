@@ -73,8 +73,6 @@ struct CheckpointCell {
   std::string model;     // as the user wrote it: folder or hf://org/name
   std::string revision;  // empty where there is none
   std::string location;  // folder, file, or hf://org/name@revision: what is opened
-  std::string config;    // text of a config.json for files without one, or empty
-  std::string family;    // id of the model plugin that must open it, or empty: who likes it best
   std::string branch;    // name of a Branch
   // With the branch's offset added; empty where nothing tells them: then the order of the list.
   std::optional<int64_t> step;

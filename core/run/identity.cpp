@@ -43,11 +43,14 @@ std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
 
 // The files of a checkpoint whose times tell whether it changed: the folder's, or a single file
 // with what is read beside it.
-std::vector<fs::path> watched_files(const fs::path& path) {
-  if (fs::is_directory(path)) {
-    return {path};
-  }
+std::vector<fs::path> watched_files(const CheckpointCell& cell, const fs::path& path) {
   std::vector<fs::path> files = {path};
+  if (!cell.config.empty() && cell.config.front() != '{') {
+    files.emplace_back(cell.config);
+  }
+  if (fs::is_directory(path)) {
+    return files;
+  }
   for (const char* name : {"config.json", "tokenizer.json", "tokenizer.model"}) {
     const fs::path beside = path.parent_path() / name;
     if (fs::exists(beside)) {
@@ -154,10 +157,6 @@ nlohmann::json corpus_question(const CorpusUse& use) {
   return {{"corpus", use.plugin->sha256}, {"params", use.parameters}};
 }
 
-std::string config_text(const CheckpointCell& cell, const CheckpointFolder& folder) {
-  return cell.config.empty() ? folder.config_json : cell.config;
-}
-
 }  // namespace
 
 Identities::Identities(Catalog& catalog, const Equivalences& equivalences,
@@ -190,7 +189,7 @@ std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& c
     }
   }
   try {
-    const std::vector<fs::path> files = watched_files(locate_checkpoint(cell, hub_).path);
+    const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
     const auto text = fingerprints_.find(checkpoint_question(cell), files);
     if (!text) {
       return spend(bytes_of(files)) ? std::optional(read(cell)) : std::nullopt;
@@ -212,13 +211,13 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
       return found->second;
     }
   }
-  const std::vector<fs::path> files = watched_files(locate_checkpoint(cell, hub_).path);
+  const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
   const Fingerprints::Stamp before = fingerprints_.look(checkpoint_question(cell), files);
   CheckpointIdentity identity;
   identity.times = times_of(files);
-  const CheckpointFolder folder = open_checkpoint_folder(locate_checkpoint(cell, hub_).path);
+  const CheckpointFolder folder = open_files(cell, hub_);
   identity.content = content_hash(*folder.source, &HostServices::instance().cancel_flag());
-  identity.config = sha256_hex(config_text(cell, folder));
+  identity.config = sha256_hex(folder.config_json);
   identity.tokenizer = folder.tokenizer ? sha256_of(File(*folder.tokenizer)) : "none";
   identity.bytes = bytes_of(folder.files);
   for (uint64_t i = 0; i < folder.source->count(); ++i) {
@@ -247,10 +246,8 @@ std::string Identities::family_of(const CheckpointCell& cell, const std::string&
   const nlohmann::json question = {{"config", config_hash}, {"families", families_}};
   std::string family = fingerprints_.find(question, {}).value_or("");
   if (family.empty() && measure) {
-    const CheckpointFolder folder = open_checkpoint_folder(locate_checkpoint(cell, hub_).path);
-    family =
-        choose_family(catalog_, config_text(cell, folder), (folder.path / "config.json").string())
-            .id;
+    const CheckpointFolder folder = open_files(cell, hub_);
+    family = choose_family(catalog_, folder.config_json, (folder.path / "config.json").string()).id;
     fingerprints_.remember(question, {}, family);
   }
   if (!family.empty()) {
@@ -283,7 +280,7 @@ std::string Identities::absence(const CheckpointCell& cell) const {
 }
 
 bool Identities::unchanged(const CheckpointCell& cell) {
-  return times_of(watched_files(locate_checkpoint(cell, hub_).path)) == read(cell).times;
+  return times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) == read(cell).times;
 }
 
 std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
@@ -335,10 +332,14 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
   return corpora_[name] = fingerprint;
 }
 
-std::string Identities::tokenizer_key(const Experiment& experiment,
+std::string Identities::tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
                                       const CheckpointIdentity& checkpoint) {
-  return experiment.tokenizer.empty() ? checkpoint.tokenizer
-                                      : TokenizerChoice(experiment.tokenizer, "").key();
+  for (const std::string& named : {cell.tokenizer, experiment.tokenizer}) {
+    if (!named.empty()) {
+      return TokenizerChoice(named, "").key();
+    }
+  }
+  return checkpoint.tokenizer;
 }
 
 std::optional<const PluginDescription*> Identities::judge(bool measure) {
@@ -432,7 +433,8 @@ class Parts {
     const PluginDescription& family = identities_.family(main->family);
     out_["config"] = main->config;
     out_["family"] = plugin(family, nullptr);
-    out_["tokenizer"] = identities_.tokenizer_key(experiment_, *main);
+    out_["tokenizer"] =
+        identities_.tokenizer_key(experiment_, experiment_.checkpoints[weights.checkpoint], *main);
     return true;
   }
 

@@ -54,7 +54,8 @@ class Identities {
   std::optional<std::string> remembered_corpus(const CorpusUse& use);
   std::string measured_corpus(const CorpusUse& use);
   // The key of the tokenizer that the manifest names, or of the checkpoint's own.
-  std::string tokenizer_key(const Experiment& experiment, const CheckpointIdentity& checkpoint);
+  std::string tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
+                            const CheckpointIdentity& checkpoint);
 
   // The quantizer that measures layer errors for those that cannot (judge.hpp); nullptr when there
   // is none, nothing when it is not remembered and `measure` is false.

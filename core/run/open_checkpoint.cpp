@@ -2,6 +2,7 @@
 
 #include "core/checkpoint/abi_source.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/io/file.hpp"
 #include "core/run/revision_pattern.hpp"
 
 namespace quench {
@@ -9,6 +10,8 @@ namespace quench {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 
 bool is_hub(const std::string& model) {
   return model.rfind("hf://", 0) == 0;
@@ -53,12 +56,22 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
   return {resolved.folder, resolved.commit};
 }
 
+CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub) {
+  CheckpointFolder folder = open_checkpoint_folder(locate_checkpoint(cell, hub).path);
+  if (!cell.config.empty()) {
+    folder.config_json =
+        cell.config.front() == '{' ? cell.config : read_file(cell.config, kMaxConfigBytes);
+  }
+  return folder;
+}
+
 ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSource>& source,
-                       const std::string& config_json, const std::string& where, quench_dtype dtype,
-                       quench_device device) {
+                       const std::string& config_json, const std::string& where,
+                       const std::string& family, quench_dtype dtype, quench_device device) {
   const AbiSource view(source);
-  const PluginDescription& family = choose_family(catalog, config_json, where);
-  return ModelHandle::open(catalog, family,
+  const PluginDescription& plugin = family.empty() ? choose_family(catalog, config_json, where)
+                                                   : catalog.require("model", family);
+  return ModelHandle::open(catalog, plugin,
                            {sizeof(quench_model_open_args), 0, view.get(), config_json.data(),
                             config_json.size(), device, dtype});
 }
@@ -66,11 +79,11 @@ ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSourc
 OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
                                const HubEnvironment& hub, quench_dtype dtype,
                                quench_device device) {
-  const LocatedCheckpoint located = locate_checkpoint(cell, hub);
-  CheckpointFolder folder = open_checkpoint_folder(located.path);
-  ModelHandle model = open_model(catalog, folder.source, folder.config_json,
-                                 (folder.path / "config.json").string(), dtype, device);
-  return {std::move(folder), located.commit, std::move(model)};
+  CheckpointFolder folder = open_files(cell, hub);
+  ModelHandle model =
+      open_model(catalog, folder.source, folder.config_json, (folder.path / "config.json").string(),
+                 cell.family, dtype, device);
+  return {std::move(folder), locate_checkpoint(cell, hub).commit, std::move(model)};
 }
 
 }  // namespace quench

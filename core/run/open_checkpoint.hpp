@@ -25,11 +25,15 @@ struct LocatedCheckpoint {
 };
 LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub);
 
-// A model in memory. `source` may be any set of weights for this config; `where` is the config's
+// The files of a checkpoint, its config taken from the manifest where that gives one.
+CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub);
+
+// A model in memory, opened by `family`, or by the one that likes the config best where that is
+// empty. `source` may be any set of weights for this config; `where` is the config's
 // path, for messages.
 ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSource>& source,
-                       const std::string& config_json, const std::string& where, quench_dtype dtype,
-                       quench_device device);
+                       const std::string& config_json, const std::string& where,
+                       const std::string& family, quench_dtype dtype, quench_device device);
 
 // Both at once, for one checkpoint as it is.
 struct OpenCheckpoint {

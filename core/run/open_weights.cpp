@@ -8,14 +8,6 @@ namespace quench {
 
 namespace {
 
-CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub) {
-  CheckpointFolder folder = open_checkpoint_folder(locate_checkpoint(cell, hub).path);
-  if (!cell.config.empty()) {
-    folder.config_json = cell.config;
-  }
-  return folder;
-}
-
 // The average of the members as weights, and the weights of the members where the scheme searched.
 struct Average {
   std::shared_ptr<const TensorSource> source;
@@ -51,7 +43,7 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
   CheckpointFolder folder = open_files(cell, hub);
   const auto open = [&](const std::shared_ptr<const TensorSource>& source) {
     return open_model(catalog, source, folder.config_json, (folder.path / "config.json").string(),
-                      experiment.dtype, experiment.device);
+                      cell.family, experiment.dtype, experiment.device);
   };
   if (!weights.averaging) {
     ModelHandle model = open(folder.source);
@@ -71,9 +63,12 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
   return {std::move(folder), std::move(model), std::move(average.found)};
 }
 
-TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointFolder& folder) {
-  if (!experiment.tokenizer.empty()) {
-    return TokenizerChoice(experiment.tokenizer, "");
+TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointCell& cell,
+                                 const CheckpointFolder& folder) {
+  for (const std::string& named : {cell.tokenizer, experiment.tokenizer}) {
+    if (!named.empty()) {
+      return TokenizerChoice(named, "");
+    }
   }
   std::optional<std::string> path;
   if (folder.tokenizer) {

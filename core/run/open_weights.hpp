@@ -31,8 +31,9 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
 // Name, place and order of the members of an average, without their files.
 std::vector<AverageMember> members_of(const Experiment& experiment, const WeightsCell& weights);
 
-// The manifest's tokenizer, or the one beside the checkpoint; that there is none is told when text
-// is to be tokenized.
-TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointFolder& folder);
+// The tokenizer of the branch or of the manifest, or the one beside the checkpoint; that there is
+// none is told when text is to be tokenized.
+TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointCell& cell,
+                                 const CheckpointFolder& folder);
 
 }  // namespace quench

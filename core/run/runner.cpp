@@ -182,7 +182,7 @@ class JobRunner {
                                   }));
         check_unchanged(weights);
         state_.family = open->model.id();
-        state_.tokenizer.emplace(choose_tokenizer(experiment_, open->folder));
+        state_.tokenizer.emplace(choose_tokenizer(experiment_, checkpoint(), open->folder));
         check_calibrations(*open);
       } catch (const Error& error) {
         throw_if_final(error);
@@ -207,9 +207,13 @@ class JobRunner {
     }
   }
 
+  const CheckpointCell& checkpoint() const {
+    return experiment_.checkpoints[state_.weights->checkpoint];
+  }
+
   // How a searching scheme judges a candidate: by the manifest's first metric.
   double score(ModelHandle& model, const CheckpointFolder& folder) {
-    TokenizerChoice tokenizer = choose_tokenizer(experiment_, folder);
+    TokenizerChoice tokenizer = choose_tokenizer(experiment_, checkpoint(), folder);
     const Record record =
         evaluate_metric(catalog_, corpora_, experiment_.metrics.front(), model, tokenizer).front();
     const double value = record.value.get<double>();
