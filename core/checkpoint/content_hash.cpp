@@ -7,7 +7,6 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 
@@ -21,23 +20,30 @@ void update_text(Sha256& hash, const std::string& text) {
 
 }  // namespace
 
+ContentHash::ContentHash(uint64_t tensors) {
+  update_text(hash_, "quench weights 1");
+  hash_.update_number(tensors);
+}
+
+void ContentHash::tensor(const TensorInfo& info) {
+  update_text(hash_, info.name);
+  update_text(hash_, dtype_name(info.dtype));
+  hash_.update_number(info.shape.size());
+  for (const int64_t size : info.shape) {
+    hash_.update_number(static_cast<uint64_t>(size));
+  }
+}
+
 std::string content_hash(const TensorSource& source, const std::atomic<bool>* cancel) {
   std::vector<uint64_t> order(source.count());
   std::iota(order.begin(), order.end(), uint64_t{0});
   std::sort(order.begin(), order.end(),
             [&](uint64_t a, uint64_t b) { return source.info(a).name < source.info(b).name; });
-  Sha256 hash;
-  update_text(hash, "quench weights 1");
-  hash.update_number(order.size());
+  ContentHash hash(order.size());
   std::vector<char> buffer;
   for (const uint64_t index : order) {
     const TensorInfo& tensor = source.info(index);
-    update_text(hash, tensor.name);
-    update_text(hash, dtype_name(tensor.dtype));
-    hash.update_number(tensor.shape.size());
-    for (const int64_t size : tensor.shape) {
-      hash.update_number(static_cast<uint64_t>(size));
-    }
+    hash.tensor(tensor);
     constexpr uint64_t kChunkElements = uint64_t{1} << 20;
     const uint64_t total = *element_count(tensor.shape);
     const uint64_t size = dtype_size(tensor.dtype);
@@ -48,7 +54,7 @@ std::string content_hash(const TensorSource& source, const std::atomic<bool>* ca
       }
       buffer.resize(elements * size);
       source.read(index, first, elements, buffer.data());
-      hash.update(buffer.data(), buffer.size());
+      hash.content(buffer.data(), buffer.size());
     }
   }
   return hash.hex_digest();
