@@ -156,12 +156,14 @@ void AverageSource::order_members() {
   std::vector<AverageMember> members;
   std::vector<double> weights;
   for (const size_t i : order) {
-    if (options_.weights.empty()) {
-      members.push_back(members_[i]);
-    } else if (options_.weights[i] != 0) {
-      members.push_back(members_[i]);
+    if (!options_.weights.empty()) {
+      if (options_.weights[i] == 0) {
+        continue;
+      }
       weights.push_back(options_.weights[i]);
     }
+    members.push_back(members_[i]);
+    order_.push_back(i);
   }
   members_ = std::move(members);
   options_.weights = std::move(weights);
@@ -199,21 +201,31 @@ std::unique_ptr<AverageSource::Worker> AverageSource::make_worker() const {
   return worker;
 }
 
-void AverageSource::average(Worker& worker, uint64_t index, uint64_t first, uint64_t elements,
-                            char* destination) const {
+template <typename Stored>
+void AverageSource::average(Worker& worker, uint64_t index, uint64_t elements, char* destination,
+                            Stored stored) const {
   const uint64_t size = dtype_size(options_.dtype);
   for (uint64_t done = 0; done < elements; done += kChunk) {
     const uint64_t count = std::min(kChunk, elements - done);
     const std::span<double> values(worker.values.data(), count);
     for (size_t m = 0; m < members_.size(); ++m) {
-      const TensorSource& source = *members_[m].source;
-      source.read(index_[m][index], first + done, count, worker.stored.data());
-      to_float64(source.info(index_[m][index]).dtype, worker.stored.data(), count, values.data());
+      const quench_dtype dtype = members_[m].source->info(index_[m][index]).dtype;
+      to_float64(dtype, stored(m, done, count), count, values.data());
       worker.handle.accumulate(m, values);
     }
     worker.handle.finish(values);
     from_float64(values.data(), count, options_.dtype, destination + done * size);
   }
+}
+
+void AverageSource::average_stored(uint64_t index, std::span<const char* const> stored,
+                                   uint64_t elements, void* destination) const {
+  Lease lease(*this);
+  average(*lease, index, elements, static_cast<char*>(destination),
+          [&](size_t member, uint64_t from, uint64_t) {
+            const TensorSource& source = *members_[member].source;
+            return stored[member] + from * dtype_size(source.info(index_[member][index]).dtype);
+          });
 }
 
 namespace {
@@ -253,9 +265,15 @@ void AverageSource::read_elements(uint64_t index, uint64_t first, uint64_t eleme
   constexpr uint64_t kTask = kChunk * kChunksPerTask;
   const uint64_t size = dtype_size(options_.dtype);
   ParallelRead work{[&](uint64_t task) {
-    Lease worker(*this);
+    Lease lease(*this);
+    Worker& worker = *lease;
     const uint64_t begin = task * kTask;
-    average(*worker, index, first + begin, std::min(kTask, elements - begin), bytes + begin * size);
+    average(worker, index, std::min(kTask, elements - begin), bytes + begin * size,
+            [&](size_t member, uint64_t from, uint64_t count) {
+              members_[member].source->read(index_[member][index], first + begin + from, count,
+                                            worker.stored.data());
+              return worker.stored.data();
+            });
   }};
   const quench_status status =
       parallel_for(options_.threads, (elements + kTask - 1) / kTask, 1, ParallelRead::run, &work);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,17 @@ class AverageSource final : public TensorSource {
                 std::vector<AverageMember> members, AverageOptions options = {});
   ~AverageSource() override;
 
+  // The members in the order in which they are summed, those of weight 0 left out; which of the
+  // constructor's members each one is; and where a tensor lies in one's source.
+  const std::vector<AverageMember>& members() const { return members_; }
+  const std::vector<size_t>& order() const { return order_; }
+  uint64_t index_in(size_t member, uint64_t index) const { return index_[member][index]; }
+
+  // For who reads the members anyway: the average of `elements` elements of a floating tensor, from
+  // each member's elements as they are stored, members in the order of members(). [thread-safe]
+  void average_stored(uint64_t index, std::span<const char* const> stored, uint64_t elements,
+                      void* destination) const;
+
  private:
   // One thread's plugin instance, with its members fixed, and buffers.
   struct Worker;
@@ -59,13 +71,16 @@ class AverageSource final : public TensorSource {
   std::unique_ptr<Worker> make_worker() const;
   void read_elements(uint64_t index, uint64_t first, uint64_t elements,
                      void* destination) const override;
-  void average(Worker& worker, uint64_t index, uint64_t first, uint64_t elements,
-               char* destination) const;
+  // Averages chunk by chunk; `stored(member, from, count)` gives elements of a member.
+  template <typename Stored>
+  void average(Worker& worker, uint64_t index, uint64_t elements, char* destination,
+               Stored stored) const;
 
   Catalog& catalog_;
   const AveragingCell averaging_;
   std::vector<AverageMember> members_;  // as they are averaged
   AverageOptions options_;
+  std::vector<size_t> order_;
   std::shared_ptr<const TensorSource> last_;          // whose buffers are copied
   std::vector<quench_averaging_member> plugin_view_;  // of members_
   std::vector<std::vector<uint64_t>> index_;          // [member][tensor]: index in its source
