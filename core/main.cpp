@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
   quench::add_plan(app, context, action);
   quench::add_why(app, context, action);
   quench::add_eval(app, context, action);
+  quench::add_average(app, context, action);
   quench::add_layer(app, context, action);
   quench::add_tokenize(app, context, action);
   quench::add_plugins(app, context, action);

@@ -74,6 +74,7 @@ void add_run(CLI::App& app, Context& context, Action& action);
 void add_plan(CLI::App& app, Context& context, Action& action);
 void add_why(CLI::App& app, Context& context, Action& action);
 void add_eval(CLI::App& app, Context& context, Action& action);
+void add_average(CLI::App& app, Context& context, Action& action);
 void add_layer(CLI::App& app, Context& context, Action& action);
 void add_tokenize(CLI::App& app, Context& context, Action& action);
 void add_plugins(CLI::App& app, Context& context, Action& action);

@@ -143,6 +143,11 @@ MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
           ""};
 }
 
+AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog) {
+  InlineItem item = resolve_inline("averaging", inline_form, catalog);
+  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), ""};
+}
+
 Calibration resolve_calibration(const std::string& options, Catalog& catalog) {
   Calibration out;
   out.name = "command line";

@@ -24,6 +24,7 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
 // Error(INVALID_ARGUMENT).
 QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog);
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog);
+AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog);
 // `text=FILE,sequences=32,length=128` or `tokens=FILE`.
 Calibration resolve_calibration(const std::string& options, Catalog& catalog);
 
