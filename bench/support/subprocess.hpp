@@ -18,6 +18,7 @@ namespace quench::bench {
 struct Run {
   double wall;       // seconds
   double processor;  // seconds, user and system
+  long peak_kib;     // largest resident set
 };
 
 // Throws std::runtime_error unless it exits with 0. Its standard output goes to /dev/null.
@@ -44,7 +45,7 @@ inline Run run_command(const std::vector<std::string>& command) {
   if (failed != 0 || status != 0) {
     throw std::runtime_error(command[0] + ": failed");
   }
-  return {wall, seconds_of(usage)};
+  return {wall, seconds_of(usage), usage.ru_maxrss};
 }
 
 }  // namespace quench::bench
