@@ -136,6 +136,11 @@ void ModelHandle::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
   table_call(label_, "set_linear_op", table_->set_linear_op, model_, block, group, linear, op);
 }
 
+void ModelHandle::head_rows(const quench_model_head_rows& table, const quench_tensor& h,
+                            const quench_tensor& x) {
+  table_call(label_, "head rows", table.rows, model_, &h, &x, nullptr);
+}
+
 const void* ModelHandle::extension(const char* id) const {
   return table_->extension == nullptr ? nullptr : table_->extension(model_, id);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "core/checkpoint/dtype.hpp"
@@ -177,6 +178,30 @@ void ActivationStream::forward(size_t batch) {
       stage(batch, block, s);
     }
   }
+}
+
+void ActivationStream::keep() {
+  kept_.clear();
+  for (const State& state : states_) {
+    std::vector<Named>& copies = kept_.emplace_back();
+    for (const Named& named : state.carried) {
+      const quench_tensor from = named.tensor.view();
+      DeviceTensor copy(model_, from.dtype, {from.shape, from.shape + from.dimensions});
+      if (model_.has_own_memory()) {
+        model_.copy(from, copy.view());
+      } else {
+        std::memcpy(copy.memory()->data(), from.data, named.tensor.memory()->bytes());
+      }
+      copies.push_back({named.name, std::move(copy)});
+    }
+  }
+}
+
+void ActivationStream::rewind() {
+  for (size_t b = 0; b < states_.size(); ++b) {
+    states_[b].carried = std::move(kept_.at(b));
+  }
+  kept_.clear();
 }
 
 std::vector<quench_tensor> ActivationStream::carried(size_t batch) const {

@@ -76,6 +76,10 @@ class ActivationStream {
   void stage(size_t batch, uint32_t block, uint32_t stage);
   // Embeds and runs all blocks of one micro-batch.
   void forward(size_t batch);
+  // Copies what every micro-batch carries; `rewind` puts it in place of what they carry by then,
+  // and the copies are gone.
+  void keep();
+  void rewind();
   // What the micro-batch carries now, in the order of carry(block, stage).
   std::vector<quench_tensor> carried(size_t batch) const;
   // Drops what the micro-batch carries.
@@ -98,6 +102,7 @@ class ActivationStream {
   ModelHandle& model_;
   std::vector<MicroBatch> batches_;
   std::vector<State> states_;
+  std::vector<std::vector<Named>> kept_;  // [batch]
 };
 
 }  // namespace quench

@@ -1,7 +1,8 @@
 #include "core/run/quantize_cell.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "core/json/json_number.hpp"
 #include "core/run/judge.hpp"
@@ -24,18 +25,27 @@ nlohmann::json layer_json(const LayerResult& layer) {
   return out;
 }
 
-nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell& cell,
-                          double seconds) {
+nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell& cell) {
   nlohmann::json layers = nlohmann::json::array();
   for (const LayerResult& layer : result.layers) {
     layers.push_back(layer_json(layer));
   }
-  nlohmann::json out = {{"layers", layers}, {"quantize_seconds", seconds}};
+  const double settings = static_cast<double>(result.settings);
+  nlohmann::json out = {
+      {"layers", layers},
+      {"quantize_seconds", result.seconds.at("all") / settings},
+      {"pass_seconds", result.seconds},
+      {"peak_memory_bytes",
+       {{"predicted", result.predicted_peak_bytes}, {"measured", result.peak_bytes}}}};
+  out["pass_seconds"]["settings"] = result.settings;  // that share them
   if (cell.calibration) {
     out["calibration"] = {{"name", cell.calibration->name},
                           {"tokens", result.calibration_tokens},
                           {"stage_tokens", result.stage_tokens},
                           {"observed_groups", result.observed_groups}};
+    if (result.float_stage_tokens > 0) {
+      out["calibration"]["float_stage_tokens"] = result.float_stage_tokens;
+    }
     if (result.routed_groups > 0) {
       out["calibration"]["experts"] = {{"groups", result.routed_groups},
                                        {"without_rows", result.unreached_groups},
@@ -45,12 +55,92 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
   return out;
 }
 
+bool same(const CalibrationDraw& a, const CalibrationDraw& b) {
+  return a.draw == b.draw && a.of == b.of && a.jitter == b.jitter && a.seed == b.seed;
+}
+
+// The same rows, whatever the quantizer.
+bool same_rows(const Quantization& a, const Quantization& b) {
+  const std::optional<Calibration>& left = a.cell->calibration;
+  const std::optional<Calibration>& right = b.cell->calibration;
+  return left && right && same(a.draw, b.draw) && left->name == right->name &&
+         left->corpus.plugin == right->corpus.plugin &&
+         left->corpus.parameters == right->corpus.parameters &&
+         left->documents == right->documents && left->sequences == right->sequences &&
+         left->length == right->length && left->packing == right->packing;
+}
+
 }  // namespace
+
+void QuantizeCell::expect(std::vector<Quantization> quantizations) {
+  expected_ = std::move(quantizations);
+  waiting_.clear();
+}
 
 QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationDraw& draw,
                                    ModelHandle& model, TokenizerChoice& tokenizer,
                                    FloatWeights& kept) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto turn = [&] {
+    return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+      return waiting.of.cell == &cell && same(waiting.of.draw, draw);
+    });
+  };
+  if (turn() == waiting_.end()) {
+    run_together({&cell, draw}, model, tokenizer);
+  }
+  const auto found = turn();
+  if (found == waiting_.end()) {
+    return apply_alone(cell, draw, model, tokenizer, kept);
+  }
+  const QuantizedSetting setting = std::move(found->setting);
+  waiting_.erase(found);
+  if (setting.error) {
+    throw *setting.error;
+  }
+  set_weights(model, setting, kept);
+  return {setting.result.bits_per_weight, details_of(setting.result, cell)};
+}
+
+void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
+                                TokenizerChoice& tokenizer) {
+  if (!first.cell->calibration) {
+    return;
+  }
+  std::deque<QuantizerHandle> handles;
+  std::vector<QuantizerHandle*> quantizers;
+  std::vector<Quantization> together;
+  const auto add = [&](const Quantization& quantization) {
+    handles.emplace_back(catalog_, *quantization.cell->plugin, quantization.cell->parameters);
+    quantizers.push_back(&handles.back());
+    if (!can_share_pass(quantizers)) {
+      quantizers.pop_back();
+      return;
+    }
+    together.push_back(quantization);
+  };
+  add(first);
+  for (const Quantization& other : expected_) {
+    if (!together.empty() && other.cell != first.cell && other.cell->plugin == first.cell->plugin &&
+        same_rows(first, other)) {
+      add(other);
+    }
+  }
+  if (together.size() < 2) {
+    return;
+  }
+  const CalibrationRows calibration = rows(*first.cell, first.draw, model, tokenizer);
+  QuantizeOptions options;
+  options.calibration = &calibration;
+  options.judge = judge();
+  std::vector<QuantizedSetting> settings = quantize_settings(model, quantizers, options);
+  for (size_t i = 0; i < together.size(); ++i) {
+    waiting_.push_back({together[i], std::move(settings[i])});
+  }
+}
+
+QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
+                                         ModelHandle& model, TokenizerChoice& tokenizer,
+                                         FloatWeights& kept) {
   QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
   QuantizeOptions options;
   CalibrationRows calibration;
@@ -60,8 +150,7 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
     options.judge = judge();
   }
   const QuantizationResult result = quantize_model(model, quantizer, options, kept);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return {result.bits_per_weight, details_of(result, cell, seconds.count())};
+  return {result.bits_per_weight, details_of(result, cell)};
 }
 
 CalibrationRows QuantizeCell::rows(const QuantizerCell& cell, const CalibrationDraw& draw,

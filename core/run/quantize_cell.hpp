@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/run/corpora.hpp"
@@ -13,13 +14,22 @@ namespace quench {
 
 struct QuantizedModel {
   double bits_per_weight = 0;
-  nlohmann::json details;  // layers, calibration, quantize_seconds
+  nlohmann::json details;  // layers, calibration, and what the pass cost
+};
+
+// A quantizer on a calibration draw.
+struct Quantization {
+  const QuantizerCell* cell;
+  CalibrationDraw draw;
 };
 
 class QuantizeCell {
  public:
   QuantizeCell(Catalog& catalog, Corpora& corpora) : catalog_(catalog), corpora_(corpora) {}
 
+  // What is to be applied to the model that is open now, in place of what was expected before.
+  // Those that can share a pass with one that is applied go through it, and wait for their turn.
+  void expect(std::vector<Quantization> quantizations);
   // The model carries the quantized weights afterwards, until `kept.restore()`. Throws Error.
   QuantizedModel apply(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
                        TokenizerChoice& tokenizer, FloatWeights& kept);
@@ -28,6 +38,16 @@ class QuantizeCell {
                        TokenizerChoice& tokenizer);
 
  private:
+  struct Waiting {
+    Quantization of;
+    QuantizedSetting setting;
+  };
+  QuantizedModel apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
+                             ModelHandle& model, TokenizerChoice& tokenizer, FloatWeights& kept);
+  // Runs one pass for the quantization and all expected ones that can share it; they wait
+  // afterwards. Nothing happens where there are none.
+  void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer);
+
   // Who measures the layers' errors; looked for when it is first needed.
   QuantizerHandle* judge();
 
@@ -35,6 +55,8 @@ class QuantizeCell {
   Corpora& corpora_;
   std::optional<QuantizerHandle> judge_;
   bool judge_searched_ = false;
+  std::vector<Quantization> expected_;
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 #include "core/run/runner.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
@@ -195,6 +196,7 @@ class JobRunner {
       }
     }
     const size_t metrics = experiment_.metrics.size();
+    quantization_.expect(quantizations_to_do(cells));
     for (size_t first = 0; first < cells.size(); first += metrics) {
       auto results = run_variant(open, std::span(&cells[first], metrics),
                                  std::span(&state_.parts[first], metrics), name);
@@ -205,6 +207,27 @@ class JobRunner {
         state_.floating = std::move(results);
       }
     }
+    quantization_.expect({});
+  }
+
+  // What is to be applied to one set of weights, in order.
+  std::vector<Quantization> quantizations_to_do(const std::vector<Cell>& cells) const {
+    std::vector<Quantization> out;
+    for (size_t first = 0; first < cells.size(); first += experiment_.metrics.size()) {
+      const auto metrics = std::span(&cells[first], experiment_.metrics.size());
+      const bool to_do = std::any_of(metrics.begin(), metrics.end(), [](const Cell& cell) {
+        return cell.state == CellState::kToDo;
+      });
+      if (const Variant& variant = metrics[0].variant; to_do && variant.quantizer) {
+        out.push_back({&experiment_.quantizers[*variant.quantizer], draw_of(variant)});
+      }
+    }
+    return out;
+  }
+
+  CalibrationDraw draw_of(const Variant& variant) const {
+    return {variant.draw, experiment_.quantizers[*variant.quantizer].replicates.draws,
+            variant.jitter, experiment_.seed};
   }
 
   const CheckpointCell& checkpoint() const {
@@ -270,9 +293,8 @@ class JobRunner {
       say(name + ", " + quantizer.label);
       FloatWeights kept(open->model);
       try {
-        const QuantizedModel result = quantization_.apply(
-            quantizer, {variant.draw, quantizer.replicates.draws, variant.jitter, experiment_.seed},
-            open->model, *state_.tokenizer, kept);
+        const QuantizedModel result =
+            quantization_.apply(quantizer, draw_of(variant), open->model, *state_.tokenizer, kept);
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
         measure(*open, cells, parts, description, &extra, out);

@@ -90,12 +90,14 @@ TEST_CASE("eval: the JSON has exactly the documented form", "[regression]") {
   CHECK(quantized.at("quantizer").at("params").at("bits") == 3);
   CHECK(quantized.at("quantizer").at("params").at("damp") == 0.01);  // a default is written out
   Keys with_pass = measured;
-  with_pass.insert({"layers", "calibration", "quantize_seconds"});
+  with_pass.insert(
+      {"layers", "calibration", "quantize_seconds", "pass_seconds", "peak_memory_bytes"});
   CHECK(keys_of(quantized.at("details")) == with_pass);
   const json& layers = quantized.at("details").at("layers");
   REQUIRE(layers.size() == 2);
-  CHECK(keys_of(layers[0]) == Keys{"name", "relative_error", "bits_per_weight", "damp", "dead",
-                                   "loss", "retries", "rows"});
+  CHECK(keys_of(layers[0]) ==
+        Keys{"name", "relative_error", "bits", "bits_per_weight", "condition", "damp", "dead",
+             "diagonal_max", "diagonal_mean", "loss", "retries", "rows"});
   CHECK(layers[1].at("name") == "blocks.1.mix");
 
   const json& error = records[2];

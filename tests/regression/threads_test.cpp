@@ -14,6 +14,8 @@ std::string result_of(nlohmann::json record) {
   record.erase("seconds");
   record.erase("environment");
   record.at("details").erase("quantize_seconds");
+  record.at("details").erase("pass_seconds");
+  record.at("details").erase("peak_memory_bytes");
   return record.dump(1);
 }
 

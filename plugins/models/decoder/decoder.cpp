@@ -4,9 +4,11 @@
 #include <ATen/ops/index_select.h>
 #include <c10/core/InferenceMode.h>
 
+#include <cstring>
 #include <utility>
 
 #include "models/decoder/head.hpp"
+#include "quench/abi/draft/head.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -113,6 +115,28 @@ void Decoder::logits(const quench_tensor& h, const quench_tensor& logits, void* 
   const at::Tensor to =
       borrow_rows(&logits, rows, info_.vocabulary, info_.dtype, device_, "logits: logits");
   head_.into(final_norm(from), to);
+}
+
+void Decoder::head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) const {
+  const c10::InferenceMode mode;
+  expect_default_stream(stream);
+  kit::expects(h.dimensions == 2, "head rows: h: wanted [R, width]");
+  const int64_t rows = h.shape[0];
+  const at::Tensor from = borrow_rows(&h, rows, info_.width, info_.dtype, device_, "head rows: h");
+  at::Tensor to = borrow_rows(&x, rows, info_.width, info_.dtype, device_, "head rows: x");
+  to.copy_(final_norm(from));
+}
+
+const void* Decoder::extension(const char* id) const {
+  static constexpr quench_model_head_rows kHeadRows = {
+      sizeof(quench_model_head_rows),
+      [](quench_model* model, const quench_tensor* h, const quench_tensor* x, void* stream,
+         quench_error* error) noexcept -> quench_status {
+        return kit::guard(error, [&] {
+          static_cast<const Decoder&>(kit::detail::self(model)).head_rows(*h, *x, stream);
+        });
+      }};
+  return std::strcmp(id, QUENCH_MODEL_HEAD_ROWS) == 0 ? &kHeadRows : nullptr;
 }
 
 void Decoder::weight_get(const std::string& name, const quench_tensor& destination) {

@@ -51,6 +51,8 @@ class Decoder : public kit::Model {
   void stage(const quench_stage_args& args) final;
   void token_nll(const quench_head_args& args) final;
   void logits(const quench_tensor& h, const quench_tensor& logits, void* stream) final;
+  // The final norm of h, which is what the output head reads; both [R, width].
+  void head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) const;
 
   void weight_get(const std::string& name, const quench_tensor& destination) final;
   void weight_set(const std::string& name, const quench_tensor& value) final;
@@ -59,6 +61,8 @@ class Decoder : public kit::Model {
   }
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                      const quench_linear_op* op) final;
+  // quench.model.head_rows/1.
+  const void* extension(const char* id) const override;
 
  protected:
   // Fills every io.out from io.in, as the block's carries say. Runs without gradients.

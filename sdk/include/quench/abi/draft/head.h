@@ -14,9 +14,6 @@ extern "C" {
 
 typedef struct quench_model_head_rows {
   uint32_t struct_size;
-  /* Name of the parameter that is the output head's weight [vocabulary,width]; valid until `close`.
-   */
-  const char* (*weight)(const quench_model* model)QUENCH_NOEXCEPT;
   /* h [R,width], the residual stream after the last block -> x [R,width], the rows that the head's
    * weight multiplies (the final norm of h); both in the model's dtype and on its device. */
   quench_status (*rows)(quench_model* model, const quench_tensor* h, const quench_tensor* x,

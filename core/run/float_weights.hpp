@@ -1,0 +1,39 @@
+// The float weights of a model that is quantized in place.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plugin/model_handle.hpp"
+#include "core/run/host_tensor.hpp"
+
+namespace quench {
+
+// Keeps weights as they were, and puts them back.
+class FloatWeights {
+ public:
+  explicit FloatWeights(ModelHandle& model) : model_(model) {}
+  ~FloatWeights() = default;
+  FloatWeights(const FloatWeights&) = delete;
+  FloatWeights& operator=(const FloatWeights&) = delete;
+
+  // Keeps the current value of a weight, once.
+  void keep(const std::string& name, const HostTensor& value);
+  void keep_op(uint32_t block, uint32_t group, uint32_t linear);
+  // Sets one kept weight back, and goes on keeping it.
+  void put_back(const std::string& name) const;
+  // Sets every kept weight back and forgets it.
+  void restore();
+
+ private:
+  struct Op {
+    uint32_t block, group, linear;
+  };
+  ModelHandle& model_;
+  std::map<std::string, HostTensor> values_;
+  std::vector<Op> ops_;
+};
+
+}  // namespace quench
