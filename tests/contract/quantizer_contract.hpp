@@ -38,6 +38,13 @@ QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows);
 QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
                          QuantizerInput input);
 
+// A linear that is hard for a method, by name.
+struct HardInput {
+  std::string name;
+  QuantizerInput input;
+};
+std::vector<HardInput> hard_inputs();
+
 namespace quantizer_contract {
 
 void same_input_same_result(const quench_item& item);
@@ -46,6 +53,11 @@ void zero_stays_zero(const quench_item& item);
 void codes_explain_the_weight(const quench_item& item);
 void last_group_may_be_shorter(const quench_item& item);
 void not_finite_weights_are_refused_by_name(const quench_item& item);
+void not_finite_rows_are_refused(const quench_item& item);
+// Rank-deficient and single rows, equal and dead columns, a huge channel, groups of zeros, tiny and
+// huge weights: a finite weight that its codes explain, or an error that names the linear.
+void hard_inputs_are_survived(const quench_item& item);
+void accepted_groups_serve_as_well_as_own(const quench_item& item);
 void rows_that_are_needed_are_asked_for(const quench_item& item);
 void bits_per_weight_are_given(const quench_item& item);
 void memory_is_given_back(const quench_item& item);

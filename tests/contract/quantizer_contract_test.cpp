@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -156,33 +157,29 @@ QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows) {
           numbers<float>(2, static_cast<size_t>(rows * in))};
 }
 
-QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
-                         QuantizerInput input) {
-  QuantizedLinear result;
-  Instance instance{table_of<quench_quantizer_table>(item)};
-  const std::string json = complete_parameters(item, parameters);
-  quench_error error{sizeof error, 0, {}};
+namespace {
+
+// begin and observe by the owner of the group, quantize by `quantizer`, into `result`.
+void run_group(Instance& owner, quench_quantizer* quantizer, QuantizerInput& input,
+               QuantizedLinear& result, quench_error& error) {
   const auto failed = [&](quench_status status) {
     result.status = status;
     result.message = status == QUENCH_OK ? "" : error.message;
     return status != QUENCH_OK;
   };
-  if (failed(instance.table.create(json.data(), json.size(), &instance.quantizer, &error))) {
-    return result;
-  }
   const quench_linear_info linear = {
       sizeof linear, 0,       "block.0.some_linear", "q", "block.0.some_linear.weight", nullptr,
       input.out,     input.in};
   const quench_group_info group = {sizeof group, 0, 1, -1, -1, 1, &linear, 0, nullptr};
   const quench_group_args group_args = {sizeof group_args,     0, 0, 0, &group, input.in,
                                         {QUENCH_DEVICE_CPU, 0}};
-  if (failed(instance.table.begin(instance.quantizer, &group_args, &instance.state, &error))) {
-    return result;
+  if (failed(owner.table.begin(owner.quantizer, &group_args, &owner.state, &error))) {
+    return;
   }
   const uint32_t takes_rows = QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS;
-  if (!input.rows.empty() && (instance.table.needs(instance.quantizer) & takes_rows) != 0 &&
-      failed(observe_halves(instance, input, error))) {
-    return result;
+  if (!input.rows.empty() && (owner.table.needs(owner.quantizer) & takes_rows) != 0 &&
+      failed(observe_halves(owner, input, error))) {
+    return;
   }
   auto weight = tensor<float>({input.out, input.in}, input.weight);
   auto dequantized =
@@ -194,7 +191,7 @@ QuantizedLinear quantize(const quench_item& item, const nlohmann::json& paramete
                                       take_number,  take_text, take_linear_op};
   const quench_quantize_args args = {sizeof args,       0,      0,      &weight_view,
                                      &dequantized_view, &table, nullptr};
-  failed(instance.table.quantize(instance.quantizer, instance.state, &args, &error));
+  failed(owner.table.quantize(quantizer, owner.state, &args, &error));
   for (const SinkTensor& made : sink.tensors) {
     result.tensors[made.name] = values_of(made);
     result.shapes[made.name] = made.shape;
@@ -204,7 +201,89 @@ QuantizedLinear quantize(const quench_item& item, const nlohmann::json& paramete
   CHECK(
       std::equal(input.weight.begin(), input.weight.end(), weight.values().begin(),
                  [](float a, float b) { return std::bit_cast<int>(a) == std::bit_cast<int>(b); }));
+}
+
+// Rows of rank `rank`.
+std::vector<float> rows_of_rank(int64_t rows, int64_t columns, int64_t rank) {
+  const std::vector<float> left = numbers<float>(3, static_cast<size_t>(rows * rank));
+  const std::vector<float> right = numbers<float>(4, static_cast<size_t>(rank * columns));
+  std::vector<float> out(static_cast<size_t>(rows * columns));
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      float& value = out[static_cast<size_t>(r * columns + c)];
+      for (int64_t k = 0; k < rank; ++k) {
+        value +=
+            left[static_cast<size_t>(r * rank + k)] * right[static_cast<size_t>(k * columns + c)];
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
+                         QuantizerInput input) {
+  QuantizedLinear result;
+  Instance instance{table_of<quench_quantizer_table>(item)};
+  const std::string json = complete_parameters(item, parameters);
+  quench_error error{sizeof error, 0, {}};
+  result.status = instance.table.create(json.data(), json.size(), &instance.quantizer, &error);
+  if (result.status != QUENCH_OK) {
+    result.message = error.message;
+    return result;
+  }
+  run_group(instance, instance.quantizer, input, result, error);
   return result;
+}
+
+std::vector<HardInput> hard_inputs() {
+  constexpr int64_t kOut = 6;
+  constexpr int64_t kIn = 256;
+  constexpr int64_t kRows = 300;
+  const QuantizerInput plain = random_linear(kOut, kIn, kRows);
+  std::vector<HardInput> out;
+  const auto add = [&](const std::string& name,
+                       const std::function<void(QuantizerInput&)>& change) {
+    out.push_back({name, plain});
+    change(out.back().input);
+  };
+  const auto each_row = [](QuantizerInput& input, const std::function<void(float*)>& change) {
+    for (size_t r = 0; r < input.rows.size(); r += kIn) {
+      change(input.rows.data() + r);
+    }
+  };
+  add("rows of rank 3", [](QuantizerInput& input) { input.rows = rows_of_rank(kRows, kIn, 3); });
+  add("two rows", [](QuantizerInput& input) { input.rows.resize(2 * kIn); });
+  add("rows of zeros",
+      [](QuantizerInput& input) { std::fill(input.rows.begin(), input.rows.end(), 0.0F); });
+  add("equal columns", [&](QuantizerInput& input) {
+    each_row(input, [](float* row) { std::fill(row, row + kIn, row[0]); });
+  });
+  add("dead columns", [&](QuantizerInput& input) {
+    each_row(input, [](float* row) { row[0] = row[100] = row[255] = 0; });
+  });
+  add("a huge channel",
+      [&](QuantizerInput& input) { each_row(input, [](float* row) { row[17] *= 1e6F; }); });
+  add("rows beyond the range of squares",
+      [&](QuantizerInput& input) { each_row(input, [](float* row) { row[17] *= 1e30F; }); });
+  add("groups of zeros", [](QuantizerInput& input) {
+    for (int64_t r = 0; r < kOut; ++r) {
+      std::fill_n(input.weight.begin() + r * kIn, 128, 0.0F);
+    }
+  });
+  add("one weight beside zeros", [](QuantizerInput& input) {
+    std::fill(input.weight.begin(), input.weight.end(), 0.0F);
+    input.weight[5] = 3.0F;
+  });
+  add("subnormal weights",
+      [](QuantizerInput& input) { std::fill(input.weight.begin(), input.weight.end(), 1e-42F); });
+  add("huge weights", [](QuantizerInput& input) {
+    for (float& value : input.weight) {
+      value *= 1e37F;
+    }
+  });
+  return out;
 }
 
 namespace quantizer_contract {
@@ -297,6 +376,71 @@ void not_finite_weights_are_refused_by_name(const quench_item& item) {
   }
 }
 
+void not_finite_rows_are_refused(const quench_item& item) {
+  if ((needs_of(item, {}) & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) == 0) {
+    return;
+  }
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    QuantizerInput input = random_linear(4, 256, 64);
+    input.rows[256 * 40 + 7] = bad;  // in the second call, which begins at row 32
+    const QuantizedLinear result = quantize(item, {}, input);
+    CHECK(result.status == QUENCH_NUMERICAL);
+    CHECK_THAT(result.message, Catch::Contains("row 8") && Catch::Contains("column 7"));
+  }
+}
+
+void hard_inputs_are_survived(const quench_item& item) {
+  for (const HardInput& hard : hard_inputs()) {
+    INFO(hard.name);
+    const QuantizedLinear result = quantize(item, {}, hard.input);
+    if (result.status != QUENCH_OK) {
+      CHECK(result.status == QUENCH_NUMERICAL);
+      CHECK_THAT(result.message, Catch::Contains("block.0.some_linear"));
+      continue;
+    }
+    if (result.linear_op) {
+      continue;
+    }
+    CHECK(std::all_of(result.dequantized.begin(), result.dequantized.end(),
+                      [](float value) { return std::isfinite(value); }));
+    for (const auto& [name, number] : result.numbers) {
+      INFO(name);
+      CHECK(std::isfinite(number));
+    }
+    if (result.tensors.count("scales") != 0) {
+      const std::vector<double>& scales = result.tensors.at("scales");
+      CHECK(std::all_of(scales.begin(), scales.end(),
+                        [](double scale) { return scale >= 0 && std::isfinite(scale); }));
+    }
+    check_same(result, quantize(item, {}, hard.input));
+  }
+}
+
+void accepted_groups_serve_as_well_as_own(const quench_item& item) {
+  const auto& table = table_of<quench_quantizer_table>(item);
+  const std::string json = complete_parameters(item, {});
+  Instance owner{table};
+  Instance other{table};
+  quench_error error{sizeof error, 0, {}};
+  REQUIRE(table.create(json.data(), json.size(), &owner.quantizer, &error) == QUENCH_OK);
+  REQUIRE(table.create(json.data(), json.size(), &other.quantizer, &error) == QUENCH_OK);
+  const auto* shared = table.extension == nullptr
+                           ? nullptr
+                           : static_cast<const quench_quantizer_shared_state*>(
+                                 table.extension(other.quantizer, QUENCH_QUANTIZER_SHARED_STATE));
+  if (shared == nullptr || shared->accepts(other.quantizer, owner.quantizer) != 1) {
+    return;
+  }
+  QuantizerInput input = random_linear(6, 256, 300);
+  const QuantizedLinear own = quantize(item, {}, input);
+  REQUIRE(own.message == "");
+  QuantizedLinear result;
+  run_group(owner, other.quantizer, input, result, error);
+  CHECK(result.message == "");
+  check_same(own, result);
+}
+
 void rows_that_are_needed_are_asked_for(const quench_item& item) {
   QuantizerInput input = random_linear(4, 256, 64);
   input.rows.clear();
@@ -362,6 +506,16 @@ TEST_CASE("every quantizer with groups takes a width that they do not divide",
 TEST_CASE("every quantizer refuses weights that are not finite, by name",
           "[contract][quantizers]") {
   for_each_quantizer(quantizer_contract::not_finite_weights_are_refused_by_name);
+}
+TEST_CASE("every quantizer refuses rows that are not finite, by place", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::not_finite_rows_are_refused);
+}
+TEST_CASE("every quantizer survives inputs that are hard", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::hard_inputs_are_survived);
+}
+TEST_CASE("every quantizer that accepts a group gives what it gives on its own",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::accepted_groups_serve_as_well_as_own);
 }
 TEST_CASE("every quantizer that needs rows fails without, all others do not",
           "[contract][quantizers]") {

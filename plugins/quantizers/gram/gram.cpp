@@ -17,13 +17,15 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kErrorRows = 256;  // rows of a weight whose output error is taken at once
+constexpr int64_t kErrorRows = 256;     // rows of a weight whose output error is taken at once
+constexpr int64_t kErrorColumns = 256;  // and columns of the Gram matrix
 
-// sum over rows of (row of left) . (row of right), rows in order; both [n, c] float64.
-double sum_of_products(const at::Tensor& left, const at::Tensor& right) {
+// Adds to sums[h] the sum over the rows of half h of (row of left) . (row of right), rows in order;
+// both [2n, c] float64.
+void add_products(const at::Tensor& left, const at::Tensor& right, double* sums) {
   const at::Tensor a = left.to(at::kCPU).contiguous();
   const at::Tensor b = right.to(at::kCPU).contiguous();
-  double total = 0;
+  const int64_t half = a.size(0) / 2;
   for (int64_t r = 0; r < a.size(0); ++r) {
     const double* x = a.const_data_ptr<double>() + r * a.size(1);
     const double* y = b.const_data_ptr<double>() + r * a.size(1);
@@ -31,9 +33,8 @@ double sum_of_products(const at::Tensor& left, const at::Tensor& right) {
     for (int64_t c = 0; c < a.size(1); ++c) {
       dot += x[c] * y[c];
     }
-    total += dot;
+    sums[r < half ? 0 : 1] += dot;
   }
-  return total;
 }
 
 }  // namespace
@@ -161,15 +162,32 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
     kit::fail(QUENCH_INVALID_ARGUMENT, "output error: wanted two weights [out, %lld]",
               static_cast<long long>(columns_));
   }
-  OutputError sums{0, 0};
+  double sums[2] = {0, 0};
   for (int64_t begin = 0; begin < original.size(0); begin += kErrorRows) {
     const int64_t count = std::min(kErrorRows, original.size(0) - begin);
-    const at::Tensor w = original.narrow(0, begin, count).to(gram.options()).contiguous();
-    const at::Tensor d = w.sub(result.narrow(0, begin, count).to(gram.options()));
-    sums.error += sum_of_products(at::mm(d, gram), d);
-    sums.reference += sum_of_products(at::mm(w, gram), w);
+    at::Tensor rows = at::empty({2 * count, columns_}, gram.options());  // differences, weights
+    at::Tensor weights = rows.narrow(0, count, count);
+    weights.copy_(original.narrow(0, begin, count));
+    rows.narrow(0, 0, count).copy_(weights).sub_(result.narrow(0, begin, count).to(gram.options()));
+    add_quadratic_forms(gram, rows, sums);
   }
-  return sums;
+  return {sums[0], sums[1]};
+}
+
+// G is symmetric: x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b,
+// half the work of a product with all of G.
+void Gram::add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, double* sums) {
+  for (int64_t begin = 0; begin < columns_; begin += kErrorColumns) {
+    kit::check_cancelled();
+    const int64_t size = std::min(kErrorColumns, columns_ - begin);
+    const at::Tensor own = rows.narrow(1, begin, size);
+    const at::Tensor block = gram.narrow(1, begin, size);
+    at::Tensor product = at::mm(own, block.narrow(0, begin, size));
+    if (begin > 0) {
+      product.addmm_(rows.narrow(1, 0, begin), block.narrow(0, 0, begin), 1, 2);
+    }
+    add_products(product, own, sums);
+  }
 }
 
 }  // namespace quench::quantizers

@@ -56,6 +56,8 @@ class Gram {
   void append(const at::Tensor& rows, const std::vector<double>& roots);
   void flush();
   void mirror();
+  // Adds x G x' of the rows x of each half of `rows` [2n, in] to sums[half].
+  void add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, double* sums);
 
   int64_t columns_;
   bool float64_;
