@@ -1,10 +1,13 @@
 // OLMo 1 (Groeneveld et al. 2024, arXiv 2402.00838): Llama with layer norms that have no weights
-// and, in some models, queries, keys and values clamped to [-clip_qkv, clip_qkv].
+// and, in some models, queries, keys and values clamped to [-clip_qkv, clip_qkv]. Opens the first
+// files of the models too (original.hpp); its weights then still have the names of the later ones.
 #include <array>
+#include <memory>
 #include <string_view>
 
 #include "models/decoder/llama_config.hpp"
 #include "models/decoder/llama_style.hpp"
+#include "models/olmo/original.hpp"
 
 namespace quench::olmo {
 
@@ -16,6 +19,27 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
  public:
   static constexpr const char* kType = "olmo";
   using LlamaFamily::LlamaFamily;
+
+  static int probe(const kit::Json& config) {
+    if (is_original(config)) {
+      read_original(config);
+      return 100;
+    }
+    return LlamaFamily::probe(config);
+  }
+  static std::unique_ptr<kit::Model> open(const quench_model_open_args& args) {
+    const kit::Json config(args.config_json, args.config_bytes);
+    if (!is_original(config)) {
+      return LlamaFamily::open(args);
+    }
+    kit::expects(args.source != nullptr, "open: no tensor source");
+    const decoder::LlamaModel model = read_original(config);
+    decoder::RenamedSource renamed(*args.source);
+    rename_original(model, renamed);
+    quench_model_open_args shown = args;
+    shown.source = renamed.get();
+    return std::make_unique<Olmo>(model, shown);
+  }
 
   static decoder::LlamaModel read(const kit::Json& config) {
     decoder::LlamaDialect dialect{kType};
@@ -38,5 +62,5 @@ QUENCH_MODULE("quench.olmo", "0.1.0",
               quench::kit::model<quench::olmo::Olmo>(
                   {.id = "olmo",
                    .version = "0.1.0",
-                   .summary = "OLMo 1 models.",
+                   .summary = "OLMo 1 models, in Transformers' form or the original one (hf_olmo).",
                    .reference = "Groeneveld et al. 2024, arXiv 2402.00838"}))
