@@ -154,15 +154,29 @@ std::string model_type_of(std::string_view config_json, const std::string& where
   return found != config.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-[[noreturn]] void refuse_family(const std::string& type, const std::vector<std::string>& families,
-                                const std::string& said, const std::string& where) {
-  if (families.empty()) {
+// What the families had to say to a config that none of them fits.
+struct Refusals {
+  std::vector<std::string> families;
+  std::string said;     // by those whose own type it is, or that failed
+  std::string nearest;  // the family that came nearest of those that say how near they are
+  std::string differs;  // and in what it differs
+};
+
+[[noreturn]] void refuse_family(const std::string& type, const Refusals& refusals,
+                                const std::string& where) {
+  if (refusals.families.empty()) {
     fail(QUENCH_UNSUPPORTED, "{}: no model family is installed", where);
   }
-  const std::string near = nearest(type, families);
+  std::string near = nearest(type, refusals.families);
+  if (!near.empty()) {
+    near = fmt::format("the nearest is {}; ", near);
+  } else if (!refusals.nearest.empty()) {
+    near =
+        fmt::format("the nearest is {}, which differs: {}; ", refusals.nearest, refusals.differs);
+  }
   fail(QUENCH_UNSUPPORTED, "{}: no model family fits {}; {}there are {}{}", where,
        type.empty() ? "a config without model_type" : "model_type \"" + printable(type, 60) + "\"",
-       near.empty() ? "" : "the nearest is " + near + "; ", fmt::join(families, ", "), said);
+       refusals.said.empty() ? near : "", fmt::join(refusals.families, ", "), refusals.said);
 }
 
 }  // namespace
@@ -172,22 +186,27 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
   const std::string type = model_type_of(config_json, where);
   const PluginDescription* best = nullptr;
   int32_t best_score = 0;
-  std::vector<std::string> families;
-  std::string said;
+  Refusals refusals;
+  int32_t nearest_score = 0;
   for (const PluginDescription* family : catalog.of_kind(QUENCH_KIND_MODEL)) {
-    families.push_back(family->id);
+    refusals.families.push_back(family->id);
     quench_error error{sizeof(quench_error), 0, {}};
     int32_t score = 0;
     try {
       const auto* table = load_table<quench_model_table>(catalog, *family);
       score = table->probe(config_json.data(), config_json.size(), &error);
     } catch (const Error& failure) {
-      said += fmt::format("; {}", failure.what());
+      refusals.said += fmt::format("; {}", failure.what());
       continue;
     }
     error.message[sizeof error.message - 1] = '\0';
-    if (score <= 0 && error.message[0] != '\0') {
-      said += fmt::format("; {}: {}", family->id, printable(error.message, sizeof error.message));
+    const std::string message = printable(error.message, sizeof error.message);
+    if (score == 0 && !message.empty()) {
+      refusals.said += fmt::format("; {}: {}", family->id, message);
+    } else if (score < nearest_score) {  // the first in order of id on ties
+      nearest_score = score;
+      refusals.nearest = family->id;
+      refusals.differs = message;
     }
     if (score > best_score) {  // the first in order of id on ties
       best_score = score;
@@ -195,7 +214,7 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
     }
   }
   if (best == nullptr) {
-    refuse_family(type, families, said, where);
+    refuse_family(type, refusals, where);
   }
   return *best;
 }

@@ -62,13 +62,14 @@ double constant(const quench_source& from, const std::string& name, double other
 
 class Apertus final : public decoder::LlamaFamily<Apertus> {
  public:
-  static constexpr const char* kType = "apertus";
-
-  static LlamaModel read(const kit::Json& config) {
-    decoder::LlamaDialect dialect{kType};
+  static decoder::LlamaDialect dialect() {
+    decoder::LlamaDialect dialect{"apertus"};
     dialect.activation = "xielu";
     dialect.more = kOwnKeys;
-    LlamaModel model = decoder::read_llama_config(config, dialect);
+    return dialect;
+  }
+  static LlamaModel read(const kit::Json& config) {
+    LlamaModel model = decoder::read_llama_config(config, dialect());
     if (config.type("/rope_scaling") == QUENCH_JSON_ABSENT && !config.has("/rope_parameters")) {
       // The library would put another checkpoint's scaling in its place.
       kit::fail(QUENCH_INVALID_ARGUMENT, "config: rope_scaling is missing");

@@ -137,14 +137,25 @@ std::optional<double> agreed_number(const kit::Json& config, std::span<const cha
   return agreed;
 }
 
-void refuse_unknown_keys(const kit::Json& config, const std::string& at,
-                         std::span<const std::string_view> understood) {
-  std::string unknown;
+std::vector<std::string> unknown_keys(const kit::Json& config, const std::string& at,
+                                      std::span<const std::string_view> understood) {
+  std::vector<std::string> unknown;
   for (const std::string& key : config.keys(at)) {
     const bool known = std::find(understood.begin(), understood.end(), key) != understood.end() ||
                        (at.empty() && harmless(key)) || !config.has(pointer(at, key));
-    if (!known && unknown.size() < 300) {
-      unknown += (unknown.empty() ? "" : ", ") + printable(key);
+    if (!known) {
+      unknown.push_back(printable(key));
+    }
+  }
+  return unknown;
+}
+
+void refuse_unknown_keys(const kit::Json& config, const std::string& at,
+                         std::span<const std::string_view> understood) {
+  std::string unknown;
+  for (const std::string& key : unknown_keys(config, at, understood)) {
+    if (unknown.size() < 300) {
+      unknown += (unknown.empty() ? "" : ", ") + key;
     }
   }
   if (!unknown.empty()) {

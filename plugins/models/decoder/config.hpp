@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quench/kit/host.hpp"
 
@@ -20,6 +21,11 @@ int64_t required_size(const kit::Json& config, const std::string& key, int64_t m
 // The one value that the places (JSON pointers) which are present agree on, or nothing when none
 // is. INVALID_ARGUMENT names two that differ.
 std::optional<double> agreed_number(const kit::Json& config, std::span<const char* const> places);
+
+// Keys of the object at `at` that are neither in `understood` nor, at the top level, known to be
+// harmless nor null, as they may stand in a message.
+std::vector<std::string> unknown_keys(const kit::Json& config, const std::string& at,
+                                      std::span<const std::string_view> understood);
 
 // Throws UNSUPPORTED naming the keys of the object at `at` that are neither in `understood` nor, at
 // the top level, known to be harmless. A null value says nothing and is let through.

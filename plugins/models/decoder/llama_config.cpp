@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/decoder/config.hpp"
+#include "models/decoder/nearness.hpp"
 
 namespace quench::decoder {
 
@@ -17,13 +18,12 @@ constexpr std::array<std::string_view, 14> kUnderstood = {
     "rope_parameters",     "rope_scaling",      "rope_theta",
     "tie_word_embeddings", "vocab_size"};
 
-void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
-  const std::string type = config.string_or("/model_type", "");
-  const std::string wanted(dialect.model_type);
-  if (type != wanted) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "config: model_type %.60s, wanted %s", type.c_str(),
-              wanted.c_str());
-  }
+constexpr std::array<std::string_view, 7> kRequired = {
+    "hidden_size",         "intermediate_size", "max_position_embeddings",
+    "num_attention_heads", "num_hidden_layers", "rms_norm_eps",
+    "vocab_size"};
+
+std::vector<std::string_view> understood_keys(const LlamaDialect& dialect) {
   std::vector<std::string_view> understood(kUnderstood.begin(), kUnderstood.end());
   understood.insert(understood.end(), dialect.more.begin(), dialect.more.end());
   if (dialect.has_rms_eps) {
@@ -32,7 +32,17 @@ void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
   if (dialect.has_mlp_bias) {
     understood.emplace_back("mlp_bias");
   }
-  refuse_unknown_keys(config, "", understood);
+  return understood;
+}
+
+void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
+  const std::string type = config.string_or("/model_type", "");
+  const std::string wanted(dialect.model_type);
+  if (type != wanted) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: model_type %.60s, wanted %s", type.c_str(),
+              wanted.c_str());
+  }
+  refuse_unknown_keys(config, "", understood_keys(dialect));
   const std::string activation(dialect.activation);
   const std::string act = config.string_or("/hidden_act", activation);
   if (act != activation) {
@@ -66,6 +76,10 @@ void read_heads(const kit::Json& config, LlamaModel& model) {
 }
 
 }  // namespace
+
+kit::Fit llama_nearness(const kit::Json& config, const LlamaDialect& dialect) {
+  return nearness(config, {dialect.model_type, understood_keys(dialect), kRequired, dialect.more});
+}
 
 LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialect) {
   check_keys(config, dialect);

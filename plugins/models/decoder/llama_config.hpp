@@ -7,6 +7,7 @@
 
 #include "models/decoder/llama_model.hpp"
 #include "quench/kit/host.hpp"
+#include "quench/kit/model.hpp"
 
 namespace quench::decoder {
 
@@ -20,6 +21,9 @@ struct LlamaDialect {
   bool has_mlp_bias = false;                         // mlp_bias is understood
   std::span<const std::string_view> more = {};       // keys that the family itself reads
 };
+
+// What keeps a config of another model_type from being one of this family's.
+kit::Fit llama_nearness(const kit::Json& config, const LlamaDialect& dialect);
 
 // What all of them have; the family's own part is left at its defaults. Throws with the key's name:
 // INVALID_ARGUMENT for values out of range or in contradiction, UNSUPPORTED for keys that are not

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/decoder/decoder.hpp"
+#include "models/decoder/llama_config.hpp"
 #include "models/decoder/llama_model.hpp"
 #include "models/decoder/rotary.hpp"
 
@@ -52,8 +53,8 @@ class LlamaStyle : public Decoder {
   std::vector<at::Tensor> routers_;
 };
 
-// What the kit wants of a family. `Family` has kType, its model_type, and a static
-// `LlamaModel read(const kit::Json&)`, which throws what hinders.
+// What the kit wants of a family. `Family` has two static functions: `LlamaDialect dialect()`, how
+// its configs differ, and `LlamaModel read(const kit::Json&)`, which throws what hinders.
 template <typename Family>
 class LlamaFamily : public LlamaStyle {
  public:
@@ -62,9 +63,10 @@ class LlamaFamily : public LlamaStyle {
   };
   static constexpr bool kHasDeviceMemory = true;
 
-  static int probe(const kit::Json& config) {
-    if (config.string_or("/model_type", "") != Family::kType) {
-      return 0;
+  static kit::Fit probe(const kit::Json& config) {
+    const LlamaDialect dialect = Family::dialect();
+    if (config.string_or("/model_type", "") != dialect.model_type) {
+      return llama_nearness(config, dialect);
     }
     Family::read(config);
     return 100;

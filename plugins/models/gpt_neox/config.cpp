@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/decoder/config.hpp"
+#include "models/decoder/nearness.hpp"
 
 namespace quench::gpt_neox {
 
@@ -61,6 +62,15 @@ void read_rotary(const kit::Json& json, Config& config) {
 }
 
 }  // namespace
+
+kit::Fit nearness(const kit::Json& json) {
+  constexpr std::array<std::string_view, 6> kRequired = {
+      "hidden_size",         "intermediate_size", "max_position_embeddings",
+      "num_attention_heads", "num_hidden_layers", "vocab_size"};
+  constexpr std::array<std::string_view, 3> kOwn = {"layer_norm_eps", "rotary_pct",
+                                                    "use_parallel_residual"};
+  return decoder::nearness(json, {"gpt_neox", kUnderstood, kRequired, kOwn});
+}
 
 Config read_config(const kit::Json& json) {
   const std::string type = json.string_or("/model_type", "");

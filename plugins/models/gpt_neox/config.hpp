@@ -5,6 +5,7 @@
 
 #include "models/decoder/decoder.hpp"
 #include "quench/kit/host.hpp"
+#include "quench/kit/model.hpp"
 
 namespace quench::gpt_neox {
 
@@ -28,6 +29,9 @@ struct Config {
 // Throws with the key's name: INVALID_ARGUMENT for values out of range or in contradiction,
 // UNSUPPORTED for keys that are not understood.
 Config read_config(const kit::Json& json);
+
+// What keeps a config of another model_type from being one of this family's.
+kit::Fit nearness(const kit::Json& json);
 
 // Weights, blocks, stages, groups of a model with that config whose residual stream is in `dtype`.
 decoder::Architecture architecture(const Config& config, quench_dtype dtype);

@@ -34,9 +34,9 @@ class GptNeox final : public decoder::Decoder {
   };
   static constexpr bool kHasDeviceMemory = true;
 
-  static int probe(const kit::Json& json) {
+  static kit::Fit probe(const kit::Json& json) {
     if (json.string_or("/model_type", "") != "gpt_neox") {
-      return 0;
+      return nearness(json);
     }
     read_config(json);  // throws what hinders
     return 100;

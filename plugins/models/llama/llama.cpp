@@ -11,14 +11,16 @@ namespace {
 
 class Llama final : public decoder::LlamaFamily<Llama> {
  public:
-  static constexpr const char* kType = "llama";
   using LlamaFamily::LlamaFamily;
 
-  static decoder::LlamaModel read(const kit::Json& config) {
-    decoder::LlamaDialect dialect{kType};
+  static decoder::LlamaDialect dialect() {
+    decoder::LlamaDialect dialect{"llama"};
     dialect.usual_theta = 10000.0;  // configs older than the key
     dialect.has_mlp_bias = true;
-    return decoder::read_llama_config(config, dialect);
+    return dialect;
+  }
+  static decoder::LlamaModel read(const kit::Json& config) {
+    return decoder::read_llama_config(config, dialect());
   }
 };
 

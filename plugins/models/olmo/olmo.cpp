@@ -17,10 +17,9 @@ constexpr std::array<std::string_view, 1> kOwnKeys = {"clip_qkv"};
 
 class Olmo final : public decoder::LlamaFamily<Olmo> {
  public:
-  static constexpr const char* kType = "olmo";
   using LlamaFamily::LlamaFamily;
 
-  static int probe(const kit::Json& config) {
+  static kit::Fit probe(const kit::Json& config) {
     if (is_original(config)) {
       read_original(config);
       return 100;
@@ -41,12 +40,15 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
     return std::make_unique<Olmo>(model, shown);
   }
 
-  static decoder::LlamaModel read(const kit::Json& config) {
-    decoder::LlamaDialect dialect{kType};
+  static decoder::LlamaDialect dialect() {
+    decoder::LlamaDialect dialect{"olmo"};
     dialect.usual_theta = 10000.0;
     dialect.has_rms_eps = false;  // 1e-5, built in
     dialect.more = kOwnKeys;
-    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    return dialect;
+  }
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     model.norm = decoder::LlamaModel::Norm::kLayerWithoutWeights;
     model.wide_rotation = true;
     model.clip_qkv = decoder::read_clip(config);

@@ -9,11 +9,11 @@ namespace {
 
 class Olmo2 final : public decoder::LlamaFamily<Olmo2> {
  public:
-  static constexpr const char* kType = "olmo2";
   using LlamaFamily::LlamaFamily;
 
+  static decoder::LlamaDialect dialect() { return {"olmo2"}; }
   static decoder::LlamaModel read(const kit::Json& config) {
-    decoder::LlamaModel model = decoder::read_llama_config(config, {kType});
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     model.norm_place = decoder::LlamaModel::Place::kAfterBranch;
     model.norm_rounding = decoder::NormRounding::kAfterWeight;
     model.head_norm = decoder::LlamaModel::HeadNorm::kAllHeads;

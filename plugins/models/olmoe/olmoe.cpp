@@ -21,14 +21,16 @@ constexpr std::array<std::string_view, 6> kOwnKeys = {
 
 class Olmoe final : public decoder::LlamaFamily<Olmoe> {
  public:
-  static constexpr const char* kType = "olmoe";
   using LlamaFamily::LlamaFamily;
 
-  static decoder::LlamaModel read(const kit::Json& config) {
-    decoder::LlamaDialect dialect{kType};
+  static decoder::LlamaDialect dialect() {
+    decoder::LlamaDialect dialect{"olmoe"};
     dialect.usual_theta = 10000.0;
     dialect.more = kOwnKeys;
-    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    return dialect;
+  }
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     model.head_norm = decoder::LlamaModel::HeadNorm::kAllHeads;
     model.clip_qkv = decoder::read_clip(config);
     model.experts = decoder::required_size(config, "num_experts", 1, kMaxExperts);

@@ -14,15 +14,17 @@ constexpr std::array<std::string_view, 1> kOwnKeys = {"qk_layernorm"};
 
 class Opensci final : public decoder::LlamaFamily<Opensci> {
  public:
-  static constexpr const char* kType = "opensci";
   using LlamaFamily::LlamaFamily;
 
-  static decoder::LlamaModel read(const kit::Json& config) {
-    decoder::LlamaDialect dialect{kType};
+  static decoder::LlamaDialect dialect() {
+    decoder::LlamaDialect dialect{"opensci"};
     dialect.usually_tied = true;
     dialect.has_mlp_bias = true;
     dialect.more = kOwnKeys;
-    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    return dialect;
+  }
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     if (config.boolean_or("/qk_layernorm", false)) {
       model.head_norm = decoder::LlamaModel::HeadNorm::kEachHead;
       model.head_norm_alias = "layernorm";  // some converters' q_layernorm, k_layernorm

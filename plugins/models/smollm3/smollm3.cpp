@@ -58,15 +58,17 @@ std::vector<bool> unrotated_blocks(const kit::Json& config, int64_t blocks) {
 
 class SmolLm3 final : public decoder::LlamaFamily<SmolLm3> {
  public:
-  static constexpr const char* kType = "smollm3";
   using LlamaFamily::LlamaFamily;
 
-  static decoder::LlamaModel read(const kit::Json& config) {
-    decoder::LlamaDialect dialect{kType};  // rope_theta differs between stages of training
+  static decoder::LlamaDialect dialect() {
+    decoder::LlamaDialect dialect{"smollm3"};  // rope_theta differs between stages of training
     dialect.usually_tied = true;
     dialect.has_mlp_bias = true;
     dialect.more = kOwnKeys;
-    decoder::LlamaModel model = decoder::read_llama_config(config, dialect);
+    return dialect;
+  }
+  static decoder::LlamaModel read(const kit::Json& config) {
+    decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     refuse_windows(config);
     model.unrotated = unrotated_blocks(config, model.blocks);
     return model;

@@ -2,13 +2,14 @@
 //
 // The class behind kit::model<Family>({...}) also has
 //   struct Params { static void describe(Fields<Params>&) {} };   options of the family, often none
-//   static int probe(const Json& config);                         0..100, may throw to say what
-//   hinders static std::unique_ptr<Model> open(const quench_model_open_args&);
+//   static Fit probe(const Json& config);     or int; may throw to say what hinders (then it is 0)
+//   static std::unique_ptr<Model> open(const quench_model_open_args&);
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "quench/abi/kind/model.h"
 #include "quench/kit/module.hpp"
@@ -16,6 +17,14 @@
 #include "quench/kit/tensor.hpp"
 
 namespace quench::kit {
+
+// How well a family fits a config, as quench_model_table::probe has it: 100, 0, or -1..-99 with
+// what differs.
+struct Fit {
+  Fit(int fit, std::string what = "") : score(fit), difference(std::move(what)) {}
+  int score;
+  std::string difference;
+};
 
 class Model {
  public:
@@ -61,7 +70,15 @@ inline const Model& self(const quench_model* model) {
 template <typename Family>
 int32_t probe_model(const char* json, uint64_t bytes, quench_error* error) noexcept {
   int32_t score = 0;
-  guard(error, [&] { score = Family::probe(Json(json, bytes)); });
+  std::string difference;
+  guard(error, [&] {
+    Fit fit = Family::probe(Json(json, bytes));
+    score = fit.score;
+    difference = std::move(fit.difference);
+  });
+  if (!difference.empty()) {
+    report(error, QUENCH_UNSUPPORTED, difference.c_str());
+  }
   return score;
 }
 template <typename Family>

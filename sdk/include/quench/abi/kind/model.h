@@ -206,9 +206,9 @@ typedef struct quench_linear_op {
 typedef struct quench_model_table {
   uint32_t struct_size;
 
-  /* How well this family fits a config.json: 0 not at all, 100 by `model_type`. Reads nothing else;
-   * says in `error` what hinders when the type is its own and the score is 0 all the same.
-   * [thread-safe] */
+  /* How well this family fits a config.json: 100 by `model_type`; 0 not at all, or, where `error`
+   * is set, its own type but for what that says; -1..-99 another type, the nearer the lower, and
+   * `error` says what differs. Reads nothing else. [thread-safe] */
   int32_t (*probe)(const char* config_json, uint64_t config_bytes,
                    quench_error* error) QUENCH_NOEXCEPT;
 

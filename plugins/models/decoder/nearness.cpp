@@ -1,0 +1,98 @@
+#include "models/decoder/nearness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "models/decoder/config.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+// Architectures that users bring: the family that is nearest, and what a config does not say.
+struct Known {
+  std::string_view model_type;
+  std::string_view nearest;
+  const char* differs;
+};
+constexpr std::array<Known, 14> kKnown = {{
+    {"deepseek_v2", "olmoe", "compressed keys and values, shared experts, dense first blocks"},
+    {"deepseek_v3", "olmoe", "compressed keys and values, sigmoid routing, shared experts"},
+    {"dots1", "olmoe",
+     "experts for every token beside the routed ones, sigmoid routing, dense first blocks, norms "
+     "on "
+     "each head of q and k"},
+    {"falcon_mamba", "llama", "a state-space recurrence in place of attention"},
+    {"gpt2", "gpt_neox", "learned positions, transposed weights, no rotary embedding"},
+    {"mamba", "llama", "a state-space recurrence in place of attention"},
+    {"mamba2", "llama", "a state-space recurrence in place of attention"},
+    {"mistral", "llama", "attention within a sliding window, in most models"},
+    {"mixtral", "olmoe", "no norm of q and k, shares that always sum to one, other names"},
+    {"olmo3", "olmo2", "attention within a sliding window in three of four blocks"},
+    {"qwen2", "llama", "biases on q, k and v alone"},
+    {"qwen3", "llama", "norms on each head of q and k"},
+    {"qwen3_moe", "olmoe", "norms on each head of q and k, an MLP width of the experts' own"},
+    {"transformer", "llama",
+     "plainLM's own class: fused q, k, v and fused gate and up under names of its own, and a "
+     "config "
+     "that does not say all of its forward"},
+}};
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 6;  // two such lists fit in an error record
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return names.size() > kShown ? text + " and " + std::to_string(names.size() - kShown) + " more"
+                               : text;
+}
+
+bool contains(std::span<const std::string_view> keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+}  // namespace
+
+kit::Fit nearness(const kit::Json& config, const FamilyKeys& family) {
+  const std::vector<std::string> strange = unknown_keys(config, "", family.understood);
+  std::vector<std::string> missing;
+  double known = 0;
+  double absent = 0;
+  for (const std::string_view key : family.understood) {
+    const bool there = config.has("/" + std::string(key));
+    known += there ? 1 : 0;
+    if (!there && contains(family.required, key)) {
+      missing.emplace_back(key);
+    }
+    absent += !there && contains(family.own, key) ? 1 : 0;
+  }
+  std::string differs;
+  const auto say = [&](const std::string& what) {
+    differs += (differs.empty() ? "" : "; ") + what;
+  };
+  const std::string type = config.string_or("/model_type", "");
+  double score =
+      98.0 * known / (known + absent + static_cast<double>(strange.size() + missing.size()) + 1e-9);
+  for (const Known& entry : kKnown) {
+    if (type == entry.model_type) {
+      score = family.model_type == entry.nearest ? 99.0 : std::min(score, 50.0);
+      say(entry.differs);
+    }
+  }
+  if (!strange.empty()) {
+    say("keys that it does not know: " + listed(strange));
+  }
+  if (!missing.empty()) {
+    say("keys that it needs: " + listed(missing));
+  }
+  if (differs.empty()) {
+    differs = "model_type alone, and whatever the config does not say";
+  }
+  const int near = static_cast<int>(std::ceil(score));
+  return near > 0 ? kit::Fit{-near, differs} : kit::Fit{0};
+}
+
+}  // namespace quench::decoder

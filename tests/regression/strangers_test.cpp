@@ -1,0 +1,96 @@
+// Architectures that nobody opens: the error has the name, the nearest family, and what differs.
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/checkpoint/safetensors_writer.hpp"
+#include "tests/regression/program.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace quench::test {
+
+namespace {
+
+// What `quench eval` says of a checkpoint with this config.
+std::string refusal(const nlohmann::json& config) {
+  const TemporaryDir folder;
+  std::ofstream(folder / "config.json") << config.dump();
+  for (const char* name : {"model.safetensors", "ids.safetensors"}) {
+    SafetensorsWriter writer(folder / name);
+    const std::vector<int32_t> ids(32);
+    writer.declare({"ids", kInt32, {1, 32}, 0});
+    writer.write(ids.data(), ids.size() * sizeof(int32_t));
+    writer.finish();
+  }
+  const Finished finished =
+      run_quench({"eval", folder.path().string(), "--metric",
+                  "validation_loss:tokens=" + (folder / "ids.safetensors").string() + ",block=16"});
+  CHECK(finished.code != 0);
+  return finished.err;
+}
+
+const nlohmann::json kCommon = {{"hidden_size", 64},
+                                {"num_hidden_layers", 2},
+                                {"vocab_size", 128},
+                                {"tie_word_embeddings", false}};
+
+nlohmann::json with(nlohmann::json more) {
+  nlohmann::json config = kCommon;
+  config.update(more);
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("strangers: known ones are refused with what their config does not tell",
+          "[regression]") {
+  const std::string dots = refusal(with({{"model_type", "dots1"},
+                                         {"intermediate_size", 128},
+                                         {"max_position_embeddings", 64},
+                                         {"n_routed_experts", 8},
+                                         {"n_shared_experts", 1},
+                                         {"num_attention_heads", 4},
+                                         {"num_experts_per_tok", 2},
+                                         {"rms_norm_eps", 1e-5}}));
+  CHECK_THAT(dots, Catch::Contains("no model family fits model_type \"dots1\"; the nearest is "
+                                   "olmoe, which differs: experts for every token beside"));
+  CHECK_THAT(dots,
+             Catch::Contains("keys that it does not know: n_routed_experts, n_shared_experts"));
+  const std::string mamba = refusal(
+      with({{"model_type", "mamba"}, {"state_size", 16}, {"conv_kernel", 4}, {"expand", 2}}));
+  CHECK_THAT(mamba, Catch::Contains("model_type \"mamba\"; the nearest is llama, which differs: a "
+                                    "state-space recurrence in place of attention"));
+  CHECK_THAT(mamba, Catch::Contains("conv_kernel, expand, state_size"));
+  CHECK_THAT(mamba, Catch::Contains("keys that it needs: ") && Catch::Contains("num_attention"));
+  const std::string plain = refusal({{"model_type", "transformer"},
+                                     {"vocab_size", 128},
+                                     {"d_model", 64},
+                                     {"n_layers", 2},
+                                     {"n_heads", 4}});
+  CHECK_THAT(plain, Catch::Contains("model_type \"transformer\"; the nearest is llama, which "
+                                    "differs: plainLM's own class"));
+}
+
+TEST_CASE("strangers: any other is compared by the keys of its config", "[regression]") {
+  const std::string other = refusal(with({{"model_type", "hobbyist"},
+                                          {"intermediate_size", 128},
+                                          {"max_position_embeddings", 64},
+                                          {"num_attention_heads", 4},
+                                          {"rms_norm_eps", 1e-5},
+                                          {"rope_theta", 10000.0},
+                                          {"logit_softcap", 30.0}}));
+  CHECK_THAT(other, Catch::Contains("model_type \"hobbyist\"; the nearest is ") &&
+                        Catch::Contains("which differs: keys that it does not know: "
+                                        "logit_softcap; there are apertus, "));
+  CHECK_THAT(refusal(with({{"model_type", "lama"}})),
+             Catch::Contains("model_type \"lama\"; the nearest is llama; there are"));
+  CHECK_THAT(refusal({{"tiers", 3}}), Catch::Contains("a config without model_type; there are"));
+}
+
+TEST_CASE("strangers: a family's own type is refused for the family's own reason", "[regression]") {
+  const std::string own = refusal(with({{"model_type", "llama"}, {"logit_softcap", 30.0}}));
+  CHECK_THAT(own, Catch::Contains("llama: config: logit_softcap: not understood"));
+  CHECK_THAT(own, !Catch::Contains("the nearest is"));
+}
+
+}  // namespace quench::test
