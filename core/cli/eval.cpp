@@ -7,6 +7,7 @@
 #include "core/run/open_checkpoint.hpp"
 #include "core/run/resolve_items.hpp"
 #include "core/run/runner.hpp"
+#include "core/text/tokenizer.hpp"
 
 namespace quench {
 
@@ -32,7 +33,7 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
   out.device = parse_device(options.device);
   out.tokenizer = options.tokenizer;
   if (std::filesystem::is_directory(out.tokenizer)) {
-    out.tokenizer = (std::filesystem::path(out.tokenizer) / "tokenizer.json").string();
+    out.tokenizer = text::tokenizer_file(out.tokenizer).string();
   }
   out.checkpoints.push_back(single_checkpoint(options.model));
   out.weights = weights_as_they_are(out.checkpoints);
@@ -56,6 +57,7 @@ std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& c
   bool started = false;
   RunnerOptions runner;
   runner.hub = context.hub;
+  runner.home = context.cache_dir;
   runner.fail_fast = true;
   runner.on_start = [&] { started = true; };
   runner.on_step = [&](const std::string& what, uint64_t, uint64_t) { progress.step(what); };
@@ -101,8 +103,10 @@ void add_eval(CLI::App& app, Context& context, Action& action) {
       ->add_option("--calibration", options->calibration,
                    "text=FILE,sequences=N,length=T or tokens=FILE")
       ->type_name("SPEC");
-  command->add_option("--tokenizer", options->tokenizer,
-                      "tokenizer.json, or bytes (default: the checkpoint's own)");
+  command->add_option(
+      "--tokenizer", options->tokenizer,
+      "tokenizer.json, tokenizer.model, a folder that has one, or bytes (default: the "
+      "checkpoint's own)");
   command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
   command->add_option("--device", options->device, "cpu or cuda:N");
   command->add_option("--seed", options->seed, "Seed of everything random")

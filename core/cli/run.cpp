@@ -79,6 +79,7 @@ class Attempt {
   std::vector<Record> run() {
     RunnerOptions runner;
     runner.hub = context_.hub;
+    runner.home = context_.cache_dir;
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};
     runner.fresh = options_.fresh;

@@ -9,6 +9,7 @@
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/philox.hpp"
+#include "core/run/identity.hpp"
 #include "core/text/encode_documents.hpp"
 
 namespace quench {
@@ -104,9 +105,29 @@ std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     return found->second;
   }
+  auto corpus = read(use, tokenizer, max_documents, max_ids);
+  corpus->name = use.name;
+  loaded_[key] = corpus;
+  return corpus;
+}
+
+std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerChoice& tokenizer,
+                                               uint64_t max_documents, uint64_t max_ids) {
+  CorpusHandle handle(catalog_, *use.plugin, use.parameters);
+  const std::string fingerprint = handle.fingerprint();
+  const std::string key = TokenCache::key_of({{"files", fingerprint},
+                                              {"plugin", use.plugin->sha256},
+                                              {"corpus", use.plugin->id},
+                                              {"parameters", use.parameters},
+                                              {"tokenizer", tokenizer.key()},
+                                              {"host", kHostNumerics},
+                                              {"documents", max_documents},
+                                              {"ids", max_ids}});
+  if (auto kept = cache_.find(key)) {
+    return std::make_shared<TokenizedCorpus>(std::move(*kept));
+  }
   auto corpus = std::make_shared<TokenizedCorpus>();
   corpus->name = use.name;
-  CorpusHandle handle(catalog_, *use.plugin, use.parameters);
   Reader reader(*corpus, tokenizer);
   quench_document document{};
   HostServices& services = HostServices::instance();
@@ -124,7 +145,13 @@ std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
   }
   reader.flush();
   corpus->fingerprint = handle.fingerprint();
-  loaded_[key] = corpus;
+  if (corpus->fingerprint != fingerprint) {
+    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed while they were read", use.name);
+  }
+  if (!corpus->bytes.empty()) {  // ready-made ids are not kept a second time
+    tokenized_documents_ += corpus->documents();
+    cache_.keep(key, *corpus);
+  }
   return corpus;
 }
 

@@ -1,4 +1,5 @@
-// Corpora as token ids: opened through plugins, tokenized by the host, kept for the life of a run.
+// Corpora as token ids: opened through plugins, tokenized by the host, kept for the life of a run,
+// and on disk for the next one.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +11,18 @@
 
 #include "core/run/experiment.hpp"
 #include "core/run/quantize_model.hpp"
+#include "core/run/token_cache.hpp"
+#include "core/run/tokenized_corpus.hpp"
 #include "core/text/tokenizer.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
 
-struct TokenizedCorpus {
-  std::string name;
-  std::vector<int32_t> ids;       // all documents, one after the other
-  std::vector<uint64_t> offsets;  // [documents+1]
-  std::vector<uint64_t> bytes;    // [documents], empty where the corpus gave ids
-  std::string fingerprint;        // SHA-256 of the corpus's files
-  uint64_t documents() const { return offsets.size() - 1; }
-};
-
 // The tokenizer that turns the run's text into ids: one for the whole run, or each checkpoint's
 // own.
 class TokenizerChoice {
  public:
-  // `path`: a tokenizer.json, "bytes", or nothing.
+  // `path`: a tokenizer.json or tokenizer.model, "bytes", or nothing.
   explicit TokenizerChoice(std::optional<std::string> path, std::string missing_message);
   // Throws Error with the message of the constructor when there is none.
   const text::Tokenizer& get();
@@ -52,9 +46,13 @@ struct CalibrationDraw {
 
 class Corpora {
  public:
-  explicit Corpora(Catalog& catalog) : catalog_(catalog) {}
+  // Without a cache every run tokenizes anew.
+  explicit Corpora(Catalog& catalog, TokenCache cache = TokenCache({}))
+      : catalog_(catalog), cache_(std::move(cache)) {}
 
   // Reads up to `max_documents` documents (0: all) or until `max_ids` ids (0: no bound) are there.
+  // Text that the cache has for this content of the files, this tokenizer and these bounds is not
+  // tokenized again. Throws Error(DATA_LOSS) when the files change meanwhile.
   std::shared_ptr<const TokenizedCorpus> load(const CorpusUse& use, TokenizerChoice& tokenizer,
                                               uint64_t max_documents = 0, uint64_t max_ids = 0);
   // The rows of a calibration: packed sequences or whole documents. Errors when the corpus is
@@ -62,8 +60,16 @@ class Corpora {
   CalibrationRows calibration_rows(const Calibration& calibration, TokenizerChoice& tokenizer,
                                    uint64_t longest, const CalibrationDraw& draw = {});
 
+  // Documents that were tokenized, and not taken from the cache or kept from before.
+  uint64_t tokenized_documents() const { return tokenized_documents_; }
+
  private:
+  std::shared_ptr<TokenizedCorpus> read(const CorpusUse& use, TokenizerChoice& tokenizer,
+                                        uint64_t max_documents, uint64_t max_ids);
+
   Catalog& catalog_;
+  TokenCache cache_;
+  uint64_t tokenized_documents_ = 0;
   std::map<std::string, std::shared_ptr<const TokenizedCorpus>> loaded_;
 };
 

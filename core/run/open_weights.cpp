@@ -74,9 +74,10 @@ TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointC
   if (folder.tokenizer) {
     path = folder.tokenizer->string();
   }
-  return TokenizerChoice(path, fmt::format("{}: has no tokenizer.json, and text is to be "
-                                           "tokenized; name a tokenizer, or give token ids",
-                                           folder.path.string()));
+  return TokenizerChoice(
+      path, fmt::format("{}: has no tokenizer.json or tokenizer.model, and text is to be "
+                        "tokenized; name a tokenizer, or give token ids",
+                        folder.path.string()));
 }
 
 }  // namespace quench

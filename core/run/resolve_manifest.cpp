@@ -11,6 +11,7 @@
 #include "core/run/resolve_data.hpp"
 #include "core/run/resolve_items.hpp"
 #include "core/run/resolve_plugin.hpp"
+#include "core/text/tokenizer.hpp"
 
 namespace quench {
 
@@ -80,7 +81,7 @@ class ManifestResolver {
   }
 
  private:
-  // The tokenizer.json that `entry` names, "bytes", or "".
+  // The tokenizer file that `entry` names, "bytes", or "".
   std::string tokenizer_path(const PlacedText& entry, const std::string& where) {
     if (entry.text.empty() || entry.text == "bytes") {
       return entry.text;
@@ -89,9 +90,7 @@ class ManifestResolver {
     plugins_.attempt(entry.place, [&] {
       path = is_hub_model(entry.text) ? quench::resolve(entry.text, hub_).folder
                                       : folder_ / entry.text;
-      if (fs::is_directory(path)) {
-        path /= "tokenizer.json";
-      }
+      path = text::tokenizer_file(path);
       if (!fs::exists(path)) {
         fail(QUENCH_NOT_FOUND, "{}: tokenizer {} is not there", where,
              path.lexically_normal().string());

@@ -459,7 +459,7 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
   if (options.on_start) {
     options.on_start();
   }
-  Corpora corpora(catalog);
+  Corpora corpora(catalog, TokenCache(options.home));
   std::vector<Record> records;
   uint64_t done = 0;
   const uint64_t total = cells_of(experiments).size();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct RunMemory {
 
 struct RunnerOptions {
   HubEnvironment hub;
+  std::filesystem::path home;  // QUENCH_HOME, where tokenized text is kept; empty: nowhere
   // Without it nothing is remembered and records have no keys (`quench eval`).
   RunMemory memory;
   bool fresh = false;         // nothing counts as done
