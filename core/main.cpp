@@ -100,6 +100,7 @@ int run(int argc, char** argv) {
   quench::Action action;
   quench::add_run(app, context, action);
   quench::add_plan(app, context, action);
+  quench::add_adopt(app, context, action);
   quench::add_why(app, context, action);
   quench::add_eval(app, context, action);
   quench::add_average(app, context, action);

@@ -148,7 +148,7 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
 int average(const AverageArguments& options, Context& context) {
   context.apply_threads();
   const Job job = as_usage([&] { return make_job(options, context); });
-  Progress progress(options.json);
+  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText);
   KeepOptions keep;
   keep.dtype = job.dtype;
   keep.threads = HostServices::instance().threads();

@@ -72,6 +72,7 @@ using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Context& context, Action& action);
 void add_plan(CLI::App& app, Context& context, Action& action);
+void add_adopt(CLI::App& app, Context& context, Action& action);
 void add_why(CLI::App& app, Context& context, Action& action);
 void add_eval(CLI::App& app, Context& context, Action& action);
 void add_average(CLI::App& app, Context& context, Action& action);

@@ -1,14 +1,8 @@
 #include "core/run/average_score.hpp"
 
-#include <cmath>
-#include <utility>
-
 #include "core/checkpoint/dtype.hpp"
-#include "core/error.hpp"
-#include "core/plugin/metric_handle.hpp"
-#include "core/run/metric_sink.hpp"
+#include "core/run/evaluate.hpp"
 #include "core/run/open_checkpoint.hpp"
-#include "core/run/score.hpp"
 
 namespace quench {
 
@@ -23,24 +17,8 @@ AverageScore::AverageScore(Catalog& catalog, MetricCell metric, TokenizerChoice 
       corpora_(catalog) {}
 
 double AverageScore::operator()(const std::shared_ptr<const TensorSource>& weights) {
-  std::vector<std::shared_ptr<const TokenizedCorpus>> held;
-  std::vector<quench_tokens> views;
-  for (const auto& [parameter, use] : metric_.corpora) {
-    held.push_back(corpora_.load(use, tokenizer_));
-    views.push_back(tokens_view(parameter.c_str(), *held.back()));
-  }
-  ModelHandle model = open_model(catalog_, weights, config_json_, where_, kFloat32, device_);
-  MetricHandle handle(catalog_, *metric_.plugin, metric_.parameters);
-  const Subject subject(model);
-  MetricSink sink;
-  handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
-                   static_cast<uint32_t>(views.size()), views.data(), sink.get()});
-  if (sink.values.empty() || !std::isfinite(sink.values[0].value)) {
-    fail(QUENCH_NUMERICAL, "metric {}: gave no finite value for {}", metric_.plugin->id,
-         weights->description());
-  }
-  const MetricSink::Value& value = sink.values[0];
-  return value.direction == QUENCH_LOWER_IS_BETTER ? value.value : -value.value;
+  ModelHandle model = open_model(catalog_, weights, config_json_, where_, "", kFloat32, device_);
+  return lower_is_better(evaluate_metric(catalog_, corpora_, metric_, model, tokenizer_).front());
 }
 
 }  // namespace quench

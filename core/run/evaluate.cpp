@@ -81,4 +81,9 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   return out;
 }
 
+double lower_is_better(const Record& record) {
+  const double value = record.value.get<double>();
+  return record.direction == QUENCH_LOWER_IS_BETTER ? value : -value;
+}
+
 }  // namespace quench

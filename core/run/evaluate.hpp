@@ -16,4 +16,7 @@ namespace quench {
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer);
 
+// The value of a record such that less is better, for schemes that search.
+double lower_is_better(const Record& record);
+
 }  // namespace quench

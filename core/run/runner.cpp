@@ -237,10 +237,8 @@ class JobRunner {
   // How a searching scheme judges a candidate: by the manifest's first metric.
   double score(ModelHandle& model, const CheckpointFolder& folder) {
     TokenizerChoice tokenizer = choose_tokenizer(experiment_, checkpoint(), folder);
-    const Record record =
-        evaluate_metric(catalog_, corpora_, experiment_.metrics.front(), model, tokenizer).front();
-    const double value = record.value.get<double>();
-    return record.direction == QUENCH_HIGHER_IS_BETTER ? -value : value;
+    return lower_is_better(
+        evaluate_metric(catalog_, corpora_, experiment_.metrics.front(), model, tokenizer).front());
   }
 
   // What was hashed must be what was opened.

@@ -168,6 +168,14 @@ TEST_CASE("run: a rebuilt plugin is a changed key, and why names it", "[cli]") {
   const Outcome why = runs.here.run(
       {"why", "m.yaml", "step1, template_quantizer bits=3", "--plugin-path", plugins.string()});
   CHECK_THAT(why.out, Catch::Contains("quantizer.sha256 changed"));
+  const Outcome adopted =
+      runs.here.run({"adopt", "m.yaml", "--plugin", "template_quantizer", "--reason",
+                     "nothing but trailing bytes", "--plugin-path", plugins.string()});
+  CHECK(adopted.code == 0);
+  CHECK_THAT(adopted.out, Catch::Contains("3 cells computed again and equal"));
+  const Outcome after =
+      runs.here.run({"plan", "m.yaml", "--json", "--plugin-path", plugins.string()});
+  CHECK(json::parse(after.out).at("counts") == json{{"done", 6}});
 }
 
 TEST_CASE("run: failed cells stay failed until they are asked for", "[cli]") {
