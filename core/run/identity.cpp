@@ -405,7 +405,8 @@ class Parts {
     }
     auto known = identities_.remembered(cell);
     if (!known || known->family.empty()) {
-      lacks("weights of " + (cell.revision.empty() ? cell.model : cell.revision));
+      lacks((known ? "config of " : "weights of ") +
+            (cell.revision.empty() ? cell.model : cell.revision));
       return std::nullopt;
     }
     return known;

@@ -95,9 +95,9 @@ TEST_CASE("eval: the JSON has exactly the documented form", "[regression]") {
   CHECK(keys_of(quantized.at("details")) == with_pass);
   const json& layers = quantized.at("details").at("layers");
   REQUIRE(layers.size() == 2);
-  CHECK(keys_of(layers[0]) ==
-        Keys{"name", "relative_error", "bits", "bits_per_weight", "condition", "damp", "dead",
-             "diagonal_max", "diagonal_mean", "loss", "retries", "rows"});
+  CHECK(keys_of(layers[0]) == Keys{"name", "relative_error", "bits", "bits_per_weight", "condition",
+                                   "damp", "dead", "diagonal_max", "diagonal_mean", "loss",
+                                   "retries", "rows"});
   CHECK(layers[1].at("name") == "blocks.1.mix");
 
   const json& error = records[2];

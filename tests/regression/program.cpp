@@ -95,7 +95,16 @@ nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> ar
   const fs::path manifest = folder.write("manifest.yaml", yaml);
   arguments.insert(arguments.begin(),
                    {"run", manifest.string(), "--out", (folder / "results").string()});
-  return quench_json(std::move(arguments), environment);
+  // A store of its own: a record of an earlier build would answer for this one.
+  const fs::path home = folder / "home";
+  fs::create_directory(home);
+  const fs::path probes = binary_dir() / "tests/regression_home/plugins.json";
+  if (fs::exists(probes)) {
+    fs::copy(probes, home / "plugins.json");
+  }
+  std::map<std::string, std::string> all = environment;
+  all.emplace("QUENCH_HOME", home.string());
+  return quench_json(std::move(arguments), all);
 }
 
 std::vector<nlohmann::json> records_of(const nlohmann::json& document, const std::string& metric) {

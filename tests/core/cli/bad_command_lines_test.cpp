@@ -40,7 +40,8 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
   const BadLine cases[] = {
       {{}, "quench: A subcommand is required; see `quench --help`"},
       {{"frobnicate"},
-       "quench: no subcommand is called frobnicate; there are run, plan, eval, average, layer, "
+       "quench: no subcommand is called frobnicate; there are run, plan, adopt, why, eval, "
+       "average, layer, "
        "tokenize, plugins, doctor"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},

@@ -75,5 +75,7 @@ TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
   const Outcome got = stopped_by(here, {"run", "m.yaml"}, SIGTERM, true);
   CHECK(got.code == 75);
   CHECK(got.out.empty());
-  CHECK_THAT(got.err, Catch::Contains("stopped on request; 1 finished records are in runs/m/"));
+  CHECK_THAT(got.err,
+             Catch::Contains("stopped on request; 1 new records are in runs/m; go on with: ") &&
+                 Catch::EndsWith("quench run m.yaml\n"));
 }
