@@ -40,6 +40,8 @@ bool read_count(std::string_view text, Integer& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+const std::span<const RecordField> kFields = record_fields();
+
 struct Slot {
   std::string_view text;
   uint64_t line = 0;
@@ -69,8 +71,11 @@ void slice(Slot& slot) {
   record.body = unsealed.body;
   JsonMembers members(record.body);
   size_t unknown = 0;
+  size_t expected = 0;  // canonical JSON has the fields in the order of the schema
   while (members.next()) {
-    const size_t place = place_of(members.name());
+    const bool next = expected < kRecordFields && kFields[expected].name == members.name();
+    const size_t place = next ? expected : place_of(members.name());
+    expected = place + 1;
     if (place == kRecordFields || !record.fields[place].empty()) {
       ++unknown;
     } else {

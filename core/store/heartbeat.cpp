@@ -1,0 +1,258 @@
+#include "core/store/heartbeat.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/attempt_name.hpp"
+#include "core/store/sealed_line.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kLargestStatus = 1 << 20;
+constexpr std::chrono::seconds kSilence{60};
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string boot_id() {
+  std::string id = content_of("/proc/sys/kernel/random/boot_id");
+  return id.substr(0, id.find('\n'));
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return printable(name, sizeof name);
+}
+
+// Field 22 of /proc/<pid>/stat; 0 where there is no such process.
+uint64_t process_start(int64_t pid) {
+  const std::string text = content_of(fmt::format("/proc/{}/stat", pid));
+  // The name in parentheses may hold anything; 19 fields stand between it and the wanted one.
+  size_t at = text.rfind(')');
+  for (int field = 0; field < 20 && at != std::string::npos; ++field) {
+    at = text.find(' ', at + 1);
+  }
+  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at, nullptr, 10);
+}
+
+std::string utc_now() {
+  const time_t now = ::time(nullptr);
+  tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+template <typename Value>
+nlohmann::json or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+std::optional<double> optional_number(const nlohmann::json& value) {
+  return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
+}
+
+HeartbeatState from_json(const nlohmann::json& json) {
+  HeartbeatState out;
+  out.job = json.at("job");
+  out.attempt = json.at("attempt");
+  out.state = json.at("state");
+  out.pid = json.at("pid");
+  out.process_start = json.at("process_start");
+  out.host = json.at("host");
+  out.boot = json.at("boot");
+  out.started = json.at("started");
+  out.sequence = json.at("sequence");
+  out.cell = json.at("cell");
+  out.done = json.at("done");
+  out.failed = json.at("failed");
+  out.total = json.at("total");
+  out.elapsed_seconds = json.at("elapsed_seconds");
+  out.rate = optional_number(json.at("rate"));
+  out.eta_seconds = optional_number(json.at("eta_seconds"));
+  return out;
+}
+
+nlohmann::json to_json(const HeartbeatState& state) {
+  return {{"schema", 1},
+          {"job", state.job},
+          {"attempt", state.attempt},
+          {"state", state.state},
+          {"pid", state.pid},
+          {"process_start", state.process_start},
+          {"host", state.host},
+          {"boot", state.boot},
+          {"started", state.started},
+          {"sequence", state.sequence},
+          {"cell", state.cell},
+          {"done", state.done},
+          {"failed", state.failed},
+          {"total", state.total},
+          {"elapsed_seconds", state.elapsed_seconds},
+          {"rate", or_null(state.rate)},
+          {"eta_seconds", or_null(state.eta_seconds)}};
+}
+
+}  // namespace
+
+Heartbeat::Heartbeat(fs::path folder, const std::string& job, const std::string& attempt,
+                     uint64_t total, uint64_t done, std::chrono::milliseconds interval)
+    : path_(std::move(folder) / fmt::format("status-{}-{}.json", job, attempt)),
+      done_before_(done),
+      start_(std::chrono::steady_clock::now()) {
+  state_.job = job;
+  state_.attempt = attempt;
+  state_.state = "running";
+  state_.pid = ::getpid();
+  state_.process_start = process_start(state_.pid);
+  state_.host = host_name();
+  state_.boot = boot_id();
+  state_.started = utc_now();
+  state_.total = total;
+  state_.done = done;
+  write();
+  thread_ = std::thread([this, interval] { beat(interval); });
+}
+
+Heartbeat::~Heartbeat() {
+  end("stopped");
+}
+
+void Heartbeat::beat(std::chrono::milliseconds interval) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!wake_.wait_for(lock, interval, [this] { return ended_; })) {
+    write();
+  }
+}
+
+void Heartbeat::cell(const std::string& what, uint64_t done, uint64_t failed) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_.cell = printable(what, 4096);
+  state_.done = done;
+  state_.failed = failed;
+  write();
+}
+
+void Heartbeat::finish(uint64_t done, uint64_t failed) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_.cell.clear();
+    state_.done = done;
+    state_.failed = failed;
+  }
+  end("finished");
+}
+
+void Heartbeat::end(const char* state) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (ended_) {
+      return;
+    }
+    ended_ = true;
+    state_.state = state;
+    write();
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+// By rename, so that a reader sees one state or the next. Nothing waits for the disk, and a failure
+// leaves the older state: the sequence shows it.
+void Heartbeat::write() {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  state_.elapsed_seconds = elapsed.count();
+  ++state_.sequence;
+  const uint64_t worked = state_.done + state_.failed - done_before_;
+  if (state_.done + state_.failed > done_before_ && state_.elapsed_seconds > 0) {
+    state_.rate = static_cast<double>(worked) / state_.elapsed_seconds;
+    const uint64_t ended = state_.done + state_.failed;
+    state_.eta_seconds =
+        state_.total > ended ? static_cast<double>(state_.total - ended) / *state_.rate : 0;
+  }
+  const std::string text = seal("status", canonical_json(to_json(state_))) + "\n";
+  const fs::path temporary = path_.parent_path() / ("." + path_.filename().string() + ".tmp");
+  const int descriptor =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (descriptor < 0) {
+    return;
+  }
+  const bool written =
+      ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool closed = ::close(descriptor) == 0;
+  if (!written || !closed || ::rename(temporary.c_str(), path_.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+  }
+}
+
+std::vector<HeartbeatState> read_heartbeats(const fs::path& folder) {
+  std::vector<HeartbeatState> out;
+  for (const AttemptName& name : find_attempts(folder, "status", ".json")) {
+    try {
+      const std::string path = name.path.string();
+      out.push_back(from_json(parse_json(read_sealed_file(path, "status", kLargestStatus), path)));
+    } catch (const Error&) {  // torn, or gone meanwhile: no sign of life
+    } catch (const nlohmann::json::exception&) {
+    }
+  }
+  return out;
+}
+
+const char* life_text(Life life) {
+  switch (life) {
+    case Life::kRunning:
+      return "running";
+    case Life::kFinished:
+      return "finished";
+    case Life::kStopped:
+      return "stopped";
+    case Life::kDead:
+      return "dead";
+    case Life::kElsewhere:
+      return "on another host";
+  }
+  return "unknown";
+}
+
+Life HeartbeatWatcher::judge(const HeartbeatState& state, Clock::time_point now) {
+  if (state.state == "finished") {
+    return Life::kFinished;
+  }
+  if (state.state == "stopped") {
+    return Life::kStopped;
+  }
+  if (state.host == host_name()) {
+    const bool alive = state.boot == boot_id() && state.process_start != 0 &&
+                       process_start(state.pid) == state.process_start;
+    return alive ? Life::kRunning : Life::kDead;
+  }
+  Seen& seen = seen_[state.job + "-" + state.attempt];
+  if (seen.sequence != state.sequence) {
+    seen.moved = seen.sequence != 0;
+    seen.sequence = state.sequence;
+    seen.since = now;
+  }
+  if (now - seen.since > kSilence) {
+    return Life::kDead;
+  }
+  return seen.moved ? Life::kRunning : Life::kElsewhere;
+}
+
+}  // namespace quench

@@ -1,0 +1,302 @@
+#include "core/store/selection.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/store/json_members.hpp"
+#include "core/store/record_columns.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr int kDeepest = 100;
+
+std::optional<double> number_of(std::string_view text) {
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty()
+             ? std::optional<double>(out)
+             : std::nullopt;
+}
+
+// The text of a JSON text, the spelling of anything else.
+std::string text_of(std::string_view value) {
+  const std::string_view plain = plain_text(value);
+  if (!plain.empty() || !value.starts_with('"')) {
+    return std::string(value.starts_with('"') ? plain : value);
+  }
+  const nlohmann::json parsed = nlohmann::json::parse(value, nullptr, false);
+  return parsed.is_string() ? parsed.get<std::string>() : std::string();
+}
+
+}  // namespace
+
+FieldPath::FieldPath(const std::string& text) : text_(text) {
+  std::string full = text;
+  for (const RecordColumn& column : record_columns()) {
+    if (column.name == text) {
+      full = column.path;
+    }
+  }
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= full.size();) {
+    const size_t dot = std::min(full.find('.', begin), full.size());
+    parts.push_back(full.substr(begin, dot - begin));
+    begin = dot + 1;
+  }
+  const auto fields = record_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const RecordField& f) { return f.name == parts[0]; });
+  if (found == fields.end()) {
+    std::vector<std::string> names;
+    for (const RecordField& field : fields) {
+      names.emplace_back(field.name);
+    }
+    for (const RecordColumn& column : record_columns()) {
+      names.emplace_back(column.name);
+    }
+    const std::string near = nearest(parts[0], names);
+    fail(QUENCH_INVALID_ARGUMENT, "no field of a record is called '{}'{}", printable(parts[0]),
+         near.empty() ? "" : "; did you mean " + near + "?");
+  }
+  field_ = static_cast<size_t>(found - fields.begin());
+  members_.assign(parts.begin() + 1, parts.end());
+}
+
+std::string_view FieldPath::of(const RecordLine& line) const {
+  std::string_view value = line.fields[field_];
+  for (const std::string& member : members_) {
+    value = json_member(value, member);
+  }
+  return value;
+}
+
+bool FieldPath::is_object() const {
+  const FieldType type = record_fields()[field_].type;
+  return members_.empty() && (type == FieldType::kObject || type == FieldType::kObjectOrNull);
+}
+
+struct Selection::Node {
+  enum class Kind { kAnd, kOr, kNot, kCompare };
+  Kind kind = Kind::kCompare;
+  std::unique_ptr<const Node> left;
+  std::unique_ptr<const Node> right;
+  std::optional<FieldPath> path;
+  std::string op;
+  std::string wanted;
+  std::optional<double> number;
+
+  bool matches(const RecordLine& line) const {
+    switch (kind) {
+      case Kind::kAnd:
+        return left->matches(line) && right->matches(line);
+      case Kind::kOr:
+        return left->matches(line) || right->matches(line);
+      case Kind::kNot:
+        return !left->matches(line);
+      case Kind::kCompare:
+        return compare(path->of(line));
+    }
+    return false;
+  }
+
+  bool compare(std::string_view value) const {
+    const bool absent = value.empty() || value == "null";
+    if (wanted == "null" && (op == "=" || op == "!=")) {
+      return absent == (op == "=");
+    }
+    if (op == "~") {
+      return !absent && text_of(value).find(wanted) != std::string::npos;
+    }
+    const std::optional<double> have = absent ? std::nullopt : number_of(value);
+    if (op == "=" || op == "!=") {
+      const bool same = have && number ? *have == *number : !absent && text_of(value) == wanted;
+      return same == (op == "=");
+    }
+    if (!have) {
+      return false;
+    }
+    return op == "<"    ? *have < *number
+           : op == "<=" ? *have <= *number
+           : op == ">"  ? *have > *number
+                        : *have >= *number;
+  }
+};
+
+namespace {
+
+using Node = Selection::Node;
+
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text) {}
+
+  std::unique_ptr<const Node> parse() {
+    auto out = parse_or(0);
+    skip_spaces();
+    if (at_ < text_.size()) {
+      refuse("wanted `and`, `or` or the end, got " + next_word());
+    }
+    return out;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(QUENCH_INVALID_ARGUMENT, "selection:{}: {}", at_ + 1, what);
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) {
+      ++at_;
+    }
+  }
+
+  std::string next_word() const {
+    if (at_ >= text_.size()) {
+      return "the end";
+    }
+    const size_t end = std::min(text_.find_first_of(" \t", at_), text_.size());
+    return "'" + printable(text_.substr(at_, end - at_), 40) + "'";
+  }
+
+  // A keyword, where it stands alone.
+  bool take(std::string_view word) {
+    skip_spaces();
+    const size_t end = at_ + word.size();
+    const bool there = text_.compare(at_, word.size(), word) == 0 &&
+                       (end == text_.size() || text_[end] == ' ' || text_[end] == '(' ||
+                        text_[end] == ')' || text_[end] == '\t');
+    at_ = there ? end : at_;
+    return there;
+  }
+
+  using Parse = std::unique_ptr<const Node> (Parser::*)(int);
+
+  std::unique_ptr<const Node> chain(Parse part, std::string_view word, Node::Kind kind, int depth) {
+    auto left = (this->*part)(depth);
+    while (take(word)) {
+      auto node = std::make_unique<Node>();
+      node->kind = kind;
+      node->left = std::move(left);
+      node->right = (this->*part)(depth);
+      left = std::move(node);
+    }
+    return left;
+  }
+
+  std::unique_ptr<const Node> parse_or(int depth) {
+    return chain(&Parser::parse_and, "or", Node::Kind::kOr, depth);
+  }
+  std::unique_ptr<const Node> parse_and(int depth) {
+    return chain(&Parser::parse_not, "and", Node::Kind::kAnd, depth);
+  }
+
+  std::unique_ptr<const Node> parse_not(int depth) {
+    if (depth > kDeepest) {
+      refuse(fmt::format("nested deeper than {} levels", kDeepest));
+    }
+    if (take("not")) {
+      auto node = std::make_unique<Node>();
+      node->kind = Node::Kind::kNot;
+      node->left = parse_not(depth + 1);
+      return node;
+    }
+    skip_spaces();
+    if (at_ < text_.size() && text_[at_] == '(') {
+      ++at_;
+      auto inner = parse_or(depth + 1);
+      skip_spaces();
+      if (at_ >= text_.size() || text_[at_] != ')') {
+        refuse("wanted ')', got " + next_word());
+      }
+      ++at_;
+      return inner;
+    }
+    return parse_comparison();
+  }
+
+  std::unique_ptr<const Node> parse_comparison() {
+    auto node = std::make_unique<Node>();
+    const size_t begin = at_;
+    const size_t end = std::min(text_.find_first_of(" \t=!<>~()'\"", at_), text_.size());
+    if (end == begin) {
+      refuse("wanted a field, got " + next_word());
+    }
+    try {
+      node->path.emplace(text_.substr(begin, end - begin));
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
+    at_ = end;
+    skip_spaces();
+    node->op = take_operator();
+    skip_spaces();
+    const size_t value_at = at_;
+    node->wanted = take_value();
+    node->number = number_of(node->wanted);
+    if (!node->number && (node->op[0] == '<' || node->op[0] == '>')) {
+      at_ = value_at;
+      refuse(fmt::format("{} compares numbers, got '{}'", node->op, printable(node->wanted, 40)));
+    }
+    if (node->path->is_object() && node->wanted != "null") {
+      at_ = begin;
+      refuse(fmt::format(
+          "{} has members; compare one of them, as in {}", node->path->text(),
+          node->path->text() == "checkpoint" ? "checkpoint.step" : node->path->text() + ".id"));
+    }
+    return node;
+  }
+
+  std::string take_operator() {
+    for (const char* op : {"!=", "<=", ">=", "=", "<", ">", "~"}) {
+      if (text_.compare(at_, std::string_view(op).size(), op) == 0) {
+        at_ += std::string_view(op).size();
+        return op;
+      }
+    }
+    refuse("wanted one of = != < <= > >= ~, got " + next_word());
+  }
+
+  std::string take_value() {
+    if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
+      const size_t end = text_.find(text_[at_], at_ + 1);
+      if (end == std::string::npos) {
+        refuse("a quote that does not end");
+      }
+      const std::string out = text_.substr(at_ + 1, end - at_ - 1);
+      at_ = end + 1;
+      return out;
+    }
+    const size_t end = std::min(text_.find_first_of(" \t()", at_), text_.size());
+    if (end == at_) {
+      refuse("wanted a value, got " + next_word());
+    }
+    const std::string out = text_.substr(at_, end - at_);
+    at_ = end;
+    return out;
+  }
+
+  const std::string& text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+Selection::Selection(const std::string& expression) {
+  if (expression.find_first_not_of(" \t") != std::string::npos) {
+    root_ = Parser(expression).parse();
+  }
+}
+
+Selection::~Selection() = default;
+Selection::Selection(Selection&&) noexcept = default;
+
+bool Selection::matches(const RecordLine& line) const {
+  return root_ == nullptr || root_->matches(line);
+}
+
+}  // namespace quench

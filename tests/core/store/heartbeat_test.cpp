@@ -1,0 +1,120 @@
+#include "core/store/heartbeat.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <fstream>
+
+#include "tests/support/temporary.hpp"
+
+namespace fs = std::filesystem;
+using quench::Heartbeat;
+using quench::HeartbeatState;
+using quench::HeartbeatWatcher;
+using quench::Life;
+using quench::read_heartbeats;
+using quench::test::TemporaryDir;
+
+namespace {
+
+HeartbeatState only(const fs::path& folder) {
+  const auto states = read_heartbeats(folder);
+  REQUIRE(states.size() == 1);
+  return states[0];
+}
+
+}  // namespace
+
+TEST_CASE("heartbeat: tells what is done and that it runs", "[store]") {
+  const TemporaryDir folder;
+  HeartbeatWatcher watcher;
+  {
+    Heartbeat heart(folder.path(), "3", "0001-00000000", 10, 4);
+    const HeartbeatState first = only(folder.path());
+    CHECK(first.state == "running");
+    CHECK(first.done == 4);
+    CHECK(first.total == 10);
+    CHECK_FALSE(first.rate);
+    CHECK(first.pid == getpid());
+    CHECK(watcher.judge(first) == Life::kRunning);
+    heart.cell("step600, q4", 6, 1);
+    const HeartbeatState second = only(folder.path());
+    CHECK(second.cell == "step600, q4");
+    CHECK(second.done == 6);
+    CHECK(second.failed == 1);
+    CHECK(second.sequence > first.sequence);
+    // Three cells since the start, three to come.
+    REQUIRE(second.eta_seconds);
+    CHECK(*second.eta_seconds == Approx(second.elapsed_seconds));
+    heart.finish(9, 1);
+  }
+  const HeartbeatState last = only(folder.path());
+  CHECK(last.state == "finished");
+  CHECK(*last.eta_seconds == 0);
+  CHECK(watcher.judge(last) == Life::kFinished);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("heartbeat: one that was not finished is stopped", "[store]") {
+  const TemporaryDir folder;
+  { Heartbeat heart(folder.path(), "0", "0001-00000000", 10); }
+  CHECK(HeartbeatWatcher().judge(only(folder.path())) == Life::kStopped);
+}
+
+TEST_CASE("heartbeat: beats without being told", "[store]") {
+  const TemporaryDir folder;
+  Heartbeat heart(folder.path(), "0", "0001-00000000", 10, 0, std::chrono::milliseconds(2));
+  const uint64_t first = only(folder.path()).sequence;
+  for (int i = 0; i < 5000 && only(folder.path()).sequence < first + 3; ++i) {
+    usleep(1000);
+  }
+  CHECK(only(folder.path()).sequence >= first + 3);
+}
+
+TEST_CASE("heartbeat: a killed process is dead, and so is a reused pid", "[store]") {
+  const TemporaryDir folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    Heartbeat heart(folder.path(), "0", "0001-00000000", 10);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  HeartbeatState state = only(folder.path());
+  CHECK(state.state == "running");
+  CHECK(HeartbeatWatcher().judge(state) == Life::kDead);
+  state.pid = getpid();
+  CHECK(HeartbeatWatcher().judge(state) == Life::kDead);
+}
+
+TEST_CASE("heartbeat: one of another host lives while its sequence grows", "[store]") {
+  using std::chrono::seconds;
+  HeartbeatState state;
+  state.state = "running";
+  state.host = "a host of another name";
+  state.sequence = 5;
+  HeartbeatWatcher watcher;
+  const HeartbeatWatcher::Clock::time_point start{};
+  CHECK(watcher.judge(state, start) == Life::kElsewhere);
+  CHECK(watcher.judge(state, start + seconds(60)) == Life::kElsewhere);
+  CHECK(watcher.judge(state, start + seconds(61)) == Life::kDead);
+  state.sequence = 6;
+  CHECK(watcher.judge(state, start + seconds(62)) == Life::kRunning);
+  CHECK(watcher.judge(state, start + seconds(122)) == Life::kRunning);
+  CHECK(watcher.judge(state, start + seconds(123)) == Life::kDead);
+}
+
+TEST_CASE("heartbeat: a folder that takes no file ends nothing", "[store]") {
+  const TemporaryDir folder;
+  Heartbeat heart(folder / "absent", "0", "0001-00000000", 10);
+  heart.cell("x", 1, 0);
+  heart.finish(1, 0);
+  CHECK(read_heartbeats(folder / "absent").empty());
+}
+
+TEST_CASE("heartbeat: what does not verify is no sign of life", "[store]") {
+  const TemporaryDir folder;
+  folder.write("status-0-0001-00000000.json", "{\"status\":{\"pid\":1");
+  CHECK(read_heartbeats(folder.path()).empty());
+}

@@ -1,0 +1,127 @@
+#include "core/store/selection.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "core/store/record_columns.hpp"
+#include "core/store/record_file.hpp"
+#include "tests/core/store/sample_records.hpp"
+#include "tests/support/temporary.hpp"
+#include "tests/support/throws.hpp"
+
+using quench::Record;
+using quench::RunScan;
+using quench::Selection;
+using quench::test::message_of;
+using quench::test::sample_record;
+using quench::test::TemporaryDir;
+
+namespace {
+
+RunScan scan_of(const std::vector<Record>& records) {
+  const TemporaryDir folder;
+  quench::RecordFile file(folder.path(), "0");
+  file.append(records);
+  file.close();
+  return quench::scan_run(folder.path());
+}
+
+// The steps of the records that are selected.
+std::vector<std::string> selected(const std::string& expression) {
+  static const RunScan scan = [] {
+    Record quoted = sample_record(600, "it's \"4\"", -1e-3);
+    quoted.quantizer["params"]["list"] = {1, 2};
+    Record failed = quench::test::failed_record(800, "no memory, none");
+    return scan_of({sample_record(200), sample_record(400, "q4", 2), quoted, failed});
+  }();
+  const Selection selection(expression);
+  std::vector<std::string> out;
+  for (const size_t i : scan.counted) {
+    if (selection.matches(scan.lines[i])) {
+      out.emplace_back(quench::FieldPath("step").of(scan.lines[i]));
+    }
+  }
+  return out;
+}
+
+using Steps = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("selection: comparisons", "[store]") {
+  CHECK(selected("") == Steps{"200", "400", "600", "800"});
+  CHECK(selected("checkpoint.step>=400 and checkpoint.step<800") == Steps{"400", "600"});
+  CHECK(selected("step=4e2") == Steps{"400"});
+  CHECK(selected("step!=400") == Steps{"200", "600", "800"});
+  CHECK(selected("value<0") == Steps{"600"});
+  CHECK(selected("quantizer=null") == Steps{"200", "800"});
+  CHECK(selected("quantizer!=null") == Steps{"400", "600"});
+  CHECK(selected("quantizer.id=q and quantizer.params.bits=4") == Steps{"400", "600"});
+  CHECK(selected("quantizer.params.nothing=null and quantizer.id=q") == Steps{"400", "600"});
+  CHECK(selected("error!=null") == Steps{"800"});
+  CHECK(selected("error~memory") == Steps{"800"});
+  CHECK(selected("error~'memory, n'") == Steps{"800"});
+  CHECK(selected("metric=validation_loss and unit='nats/token'").size() == 4);
+}
+
+TEST_CASE("selection: words bind as they are read", "[store]") {
+  CHECK(selected("step=200 or step=400 and value=2") == Steps{"200", "400"});
+  CHECK(selected("(step=200 or step=400) and value=2") == Steps{"400"});
+  CHECK(selected("not step=200 and not (step=400 or step=800)") == Steps{"600"});
+  CHECK(selected("  not  not step = 200 ") == Steps{"200"});
+}
+
+TEST_CASE("selection: texts with quotes and escapes", "[store]") {
+  CHECK(selected(R"(quantizer.label~"it's")") == Steps{"600"});
+  CHECK(selected(R"(quantizer.label~'"4"')") == Steps{"600"});
+}
+
+TEST_CASE("selection: a fault is told with its place", "[store]") {
+  const auto message = [](const std::string& text) {
+    return message_of([&] { Selection selection(text); });
+  };
+  CHECK(message("stepp=3") ==
+        "selection:1: no field of a record is called 'stepp'; did you mean step?");
+  CHECK(message("step=3 & value=2") == "selection:8: wanted `and`, `or` or the end, got '&'");
+  CHECK(message("step=3 and") == "selection:11: wanted a field, got the end");
+  CHECK(message("step") == "selection:5: wanted one of = != < <= > >= ~, got the end");
+  CHECK(message("step= ") == "selection:7: wanted a value, got the end");
+  CHECK(message("step<many") == "selection:6: < compares numbers, got 'many'");
+  CHECK(message("(step=3") == "selection:8: wanted ')', got the end");
+  CHECK(message("label='x") == "selection:7: a quote that does not end");
+  CHECK(message("quantizer=q") ==
+        "selection:1: quantizer has members; compare one of them, as in quantizer.id");
+  CHECK_THAT(message(std::string(5000, '(')), Catch::EndsWith("nested deeper than 100 levels"));
+}
+
+TEST_CASE("record columns: rows come in an order that no history changes", "[store]") {
+  std::vector<Record> records = {sample_record(1000, "q4"), sample_record(1000),
+                                 sample_record(200, "q4"), sample_record(200)};
+  records.push_back(quantization_error(records[3], records[2]));
+  records[0].draw = 1u;
+  const auto order = [](const std::vector<Record>& given) {
+    const RunScan scan = scan_of(given);
+    std::vector<size_t> lines = scan.counted;
+    sort_records(scan, lines);
+    std::string out;
+    for (const size_t i : lines) {
+      out += std::string(scan.lines[i].body) + "\n";
+    }
+    return out;
+  };
+  const std::string expected = order({records[3], records[2], records[4], records[1], records[0]});
+  std::sort(records.begin(), records.end(),
+            [](const Record& a, const Record& b) { return a.key < b.key; });
+  CHECK(order(records) == expected);
+}
+
+TEST_CASE("record columns: every column is a field of a record", "[store]") {
+  const RunScan scan = scan_of({sample_record(200, "q4", 2)});
+  quench::ColumnReader reader;
+  const auto& row = reader.read(scan.lines[0]);
+  const auto columns = quench::record_columns();
+  REQUIRE(row.size() == columns.size());
+  for (size_t c = 0; c < row.size(); ++c) {
+    CAPTURE(columns[c].name);
+    CHECK(row[c] == quench::FieldPath(columns[c].path).of(scan.lines[0]));
+  }
+}
