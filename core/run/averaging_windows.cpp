@@ -40,27 +40,16 @@ std::vector<std::vector<size_t>> by_branch(const std::vector<CheckpointCell>& ch
   return branches;
 }
 
-std::string prefix(const AveragingCell& averaging) {
-  return averaging.where.empty() ? "" : averaging.where + ": ";
-}
-
 WeightsCell average_of(AveragingHandle& handle, const AveragingCell& averaging,
                        size_t averaging_index, const std::vector<CheckpointCell>& checkpoints,
                        const std::vector<size_t>& of) {
   if (std::set<size_t>(of.begin(), of.end()).size() != of.size()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}averaging {}: `of` names a checkpoint twice",
-         prefix(averaging), averaging.label);
+    fail(QUENCH_INVALID_ARGUMENT, "averaging {}: `of` names a checkpoint twice", averaging.label);
   }
   const std::vector<quench_averaging_member> members = members_of(checkpoints, of);
-  std::vector<uint64_t> selected;
-  try {
-    selected = handle.select(members, members.size() - 1);
-  } catch (const Error& error) {
-    fail(error.code(), "{}{}", prefix(averaging), error.what());
-  }
+  const std::vector<uint64_t> selected = handle.select(members, members.size() - 1);
   if (selected.size() != of.size()) {
-    fail(QUENCH_FAILED_PRECONDITION,
-         "{}averaging {}: `of` names {} checkpoints, the scheme takes {}", prefix(averaging),
+    fail(QUENCH_FAILED_PRECONDITION, "averaging {}: `of` names {} checkpoints, the scheme takes {}",
          averaging.label, of.size(), selected.size());
   }
   return {of.back(), averaging_index, of};
@@ -105,8 +94,7 @@ std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell&
     }
   }
   if (out.empty()) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}no checkpoint has this average: {}", prefix(averaging),
-         reason);
+    fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
   }
   return out;
 }

@@ -166,6 +166,11 @@ class JobRunner {
     state_.faults.resize(cells.size());
     std::optional<OpenWeights> open;
     bool to_do = false;
+    try {
+      state_.files = locate_checkpoint(checkpoint(), options_.hub);
+    } catch (const Error&) {
+      state_.files = {};  // every cell will say so
+    }
     for (size_t i = 0; i < cells.size(); ++i) {
       try {
         identify(cells[i], state_.parts[i]);

@@ -19,7 +19,8 @@ TEST_CASE("average: LAWA along the trajectory has the reference's loss", "[regre
   }
   const TemporaryDir folder;
   Worst loss;
-  for (const json& entry : read_json(*expected).at("lawa")) {
+  const json reference = read_json(*expected);
+  for (const json& entry : reference.at("lawa")) {
     const std::string name = entry.at("revision");
     std::vector<std::string> arguments = {"average"};
     for (const json& revision : entry.at("window")) {
@@ -35,7 +36,7 @@ TEST_CASE("average: LAWA along the trajectory has the reference's loss", "[regre
     loss.see(relative(document.at("records").at(0).at("value"), entry.at("ce_fp32")), name);
   }
   loss.print("lawa along the trajectory, relative difference of the loss");
-  CHECK(loss.value() > 0);
+  CHECK(reference.at("lawa").size() == 2);
   CHECK(loss.value() < 1e-6);
 }
 

@@ -68,8 +68,9 @@ TEST_CASE("eval: the JSON has exactly the documented form", "[regression]") {
     CHECK(record.at("value").is_number());
     CHECK(record.at("error").is_null());
     CHECK(record.at("environment").at("seed") == 7);
-    CHECK(keys_of(record.at("checkpoint")) ==
-          Keys{"model", "revision", "commit", "step", "tokens"});
+    CHECK(keys_of(record.at("checkpoint")) == Keys{"model", "revision", "commit", "branch",
+                                                   "parent", "mark", "step", "tokens", "lr",
+                                                   "phase"});
   }
   const json& floating = records[0];
   CHECK(floating.at("metric") == "validation_loss");
@@ -85,7 +86,7 @@ TEST_CASE("eval: the JSON has exactly the documented form", "[regression]") {
 
   const json& quantized = records[1];
   CHECK(keys_of(quantized.at("quantizer")) ==
-        Keys{"id", "params", "label", "version", "sha256", "bits_per_weight"});
+        Keys{"id", "params", "label", "version", "sha256", "bits_per_weight", "calibration"});
   CHECK(quantized.at("quantizer").at("id") == "gptq");
   CHECK(quantized.at("quantizer").at("params").at("bits") == 3);
   CHECK(quantized.at("quantizer").at("params").at("damp") == 0.01);  // a default is written out

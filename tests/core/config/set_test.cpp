@@ -20,7 +20,7 @@ std::string refusal(const std::string& change) {
 
 }  // namespace
 
-TEST_CASE("--set: replaces, adds and makes mappings on the way", "[config]") {
+TEST_CASE("set option: replaces, adds and makes mappings on the way", "[config]") {
   CHECK(changed("a.b=2")["a"]["b"] == 2);
   CHECK(changed("a.new=[1, x]")["a"]["new"] == nlohmann::json({1, "x"}));
   CHECK(changed("a.c=3")["a"]["c"] == 3);
@@ -29,7 +29,7 @@ TEST_CASE("--set: replaces, adds and makes mappings on the way", "[config]") {
   CHECK(changed("a=gone")["a"] == "gone");
 }
 
-TEST_CASE("--set: the value is YAML: quoting makes text, nothing makes null", "[config]") {
+TEST_CASE("set option: the value is YAML: quoting makes text, nothing makes null", "[config]") {
   CHECK(changed("e=3")["e"] == 3);
   CHECK(changed("e=\"3\"")["e"] == "3");
   CHECK(changed("e=010")["e"] == "010");
@@ -38,7 +38,7 @@ TEST_CASE("--set: the value is YAML: quoting makes text, nothing makes null", "[
   CHECK(changed("e=  ").at("e").is_null());
 }
 
-TEST_CASE("--set: a list is changed by index, and += appends to it", "[config]") {
+TEST_CASE("set option: a list is changed by index, and += appends to it", "[config]") {
   CHECK(changed("a.c.1=5")["a"]["c"] == nlohmann::json({1, 5}));
   CHECK(changed("a.c+=3")["a"]["c"] == nlohmann::json({1, 2, 3}));
   CHECK(changed("a.c+=[3, 4]")["a"]["c"] == nlohmann::json({1, 2, 3, 4}));
@@ -47,7 +47,7 @@ TEST_CASE("--set: a list is changed by index, and += appends to it", "[config]")
   CHECK(changed("new+=1")["new"] == nlohmann::json({1}));
 }
 
-TEST_CASE("--set: what does not fit is refused with its number and path", "[config]") {
+TEST_CASE("set option: what does not fit is refused with its number and path", "[config]") {
   CHECK(refusal("a.c.2=1") ==
         "--set #1: `a.c.2`: `2` leads into a list of 2, wanted an index of 0..1");
   CHECK(refusal("a.c.x=1") ==
@@ -65,7 +65,7 @@ TEST_CASE("--set: what does not fit is refused with its number and path", "[conf
         "--set #1:1:1: anchors (&name) are not supported here; write the value out");
 }
 
-TEST_CASE("--set: what it puts there is placed at the option", "[config]") {
+TEST_CASE("set option: what it puts there is placed at the option", "[config]") {
   YamlNode root = quench::parse_yaml("a: 1", "m.yaml");
   quench::yaml_change(root, "b={c: [1]}", "--set #3");
   CHECK(root.find("b")->place.text() == "--set #3");

@@ -75,7 +75,7 @@ TEST_CASE("manifest: a list of windows is an axis of the averaging", "[core][run
 TEST_CASE("manifest: an explicit set has the place of its last member", "[core][run]") {
   const Tree here;
   const Experiment experiment =
-      here.resolve(here.manifest("averaging:\n  - template_averaging: {}\n"
+      here.resolve(here.manifest("averaging:\n  - template_averaging: {window: 4}\n"
                                  "    of: [fork@last, trunk@step20, fork@step35, trunk@first]\n"))
           .at(0);
   CHECK(weights(experiment) == Names{"0", "0=avg0(6,1,5,0)", "1", "2", "3", "4", "5", "6"});

@@ -45,8 +45,8 @@ TEST_CASE("gpt_neox: a probe knows its own type", "[models][gpt_neox]") {
   CHECK(probe(config.dump(), &message) == 0);
   CHECK_THAT(message, Catch::Contains("hidden_act swish"));
   config["model_type"] = "llama";
-  CHECK(probe(config.dump()) == 0);
-  CHECK(probe("{}") == 0);
+  CHECK(probe(config.dump()) < 0);  // not mine, but near
+  CHECK(probe("{}") <= 0);
   CHECK(probe("[1, 2") == 0);
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("llama: a probe knows its own type", "[models][llama]") {
   CHECK(probe(config, &message) == 0);
   CHECK_THAT(message, Catch::Contains("hidden_act gelu, wanted silu"));
   config["model_type"] = "olmo";
-  CHECK(probe(config) == 0);
+  CHECK(probe(config) < 0);  // not mine, but near
 }
 
 TEST_CASE("llama: a config that cannot be is refused by key", "[models][llama]") {
