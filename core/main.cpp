@@ -107,6 +107,12 @@ int run(int argc, char** argv) {
   quench::add_layer(app, context, action);
   quench::add_tokenize(app, context, action);
   quench::add_plugins(app, context, action);
+  quench::add_results(app, context, action);
+  quench::add_status(app, context, action);
+  quench::add_diff(app, context, action);
+  quench::add_verify(app, context, action);
+  quench::add_forget(app, context, action);
+  quench::add_clean(app, context, action);
   quench::add_doctor(app, context, action);
   if (const std::string message = unknown_command_message(app, argc, argv); !message.empty()) {
     throw quench::UsageError(QUENCH_INVALID_ARGUMENT, message);

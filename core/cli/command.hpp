@@ -79,6 +79,12 @@ void add_average(CLI::App& app, Context& context, Action& action);
 void add_layer(CLI::App& app, Context& context, Action& action);
 void add_tokenize(CLI::App& app, Context& context, Action& action);
 void add_plugins(CLI::App& app, Context& context, Action& action);
+void add_results(CLI::App& app, Context& context, Action& action);
+void add_verify(CLI::App& app, Context& context, Action& action);
+void add_forget(CLI::App& app, Context& context, Action& action);
+void add_clean(CLI::App& app, Context& context, Action& action);
+void add_diff(CLI::App& app, Context& context, Action& action);
+void add_status(CLI::App& app, Context& context, Action& action);
 void add_doctor(CLI::App& app, Context& context, Action& action);
 
 // Options that several subcommands have.

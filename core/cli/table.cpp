@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <string_view>
+#include <utility>
+
+#include "core/error.hpp"
 
 namespace quench {
 
@@ -17,10 +21,105 @@ size_t width_of(const std::string& text) {
   }));
 }
 
+std::string escaped(const std::string& text, std::string_view special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) {
+      out += '\\';
+    }
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string markdown(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::vector<std::string>> cells = rows;
+  cells.insert(cells.begin() + 1, std::vector<std::string>(rows[0].size(), "---"));
+  std::string out;
+  for (auto& row : cells) {
+    row.resize(rows[0].size());
+    std::string line = "|";
+    for (const std::string& cell : row) {
+      line += " " + (cell == "---" ? cell : escaped(cell, "\\|*_`<[")) + " |";
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string latex_text(const std::string& text) {
+  static const std::pair<std::string_view, std::string_view> kSpelled[] = {
+      {"\\", "\\textbackslash{}"}, {"~", "\\textasciitilde{}"}, {"^", "\\textasciicircum{}"},
+      {"<", "\\textless{}"},       {">", "\\textgreater{}"},    {"±", "$\\pm$"},
+      {"Δ", "$\\Delta$"}};
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const auto found = std::find_if(
+        std::begin(kSpelled), std::end(kSpelled),
+        [&](const auto& pair) { return text.compare(i, pair.first.size(), pair.first) == 0; });
+    if (found != std::end(kSpelled)) {
+      out += found->second;
+      i += found->first.size();
+    } else {
+      out += escaped(text.substr(i++, 1), "&%$#_{}");
+    }
+  }
+  return out;
+}
+
+std::string latex(const std::vector<std::vector<std::string>>& rows) {
+  std::string out =
+      fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", std::string(rows[0].size(), 'l'));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    std::vector<std::string> row = rows[r];
+    row.resize(rows[0].size());
+    for (size_t c = 0; c < row.size(); ++c) {
+      out += (c > 0 ? " & " : "") + latex_text(row[c]);
+    }
+    out += r == 0 ? " \\\\\n\\midrule\n" : " \\\\\n";
+  }
+  return out + "\\bottomrule\n\\end{tabular}\n";
+}
+
+std::string in_style(const std::vector<std::vector<std::string>>& rows, TableStyle style) {
+  switch (style) {
+    case TableStyle::kMarkdown:
+      return markdown(rows);
+    case TableStyle::kLatex:
+      return latex(rows);
+    case TableStyle::kText:
+      break;
+  }
+  return aligned_table(rows);
+}
+
+// "step600", with the branch or the average where it says more.
 std::string checkpoint_name(const Record& record) {
   const auto& revision = record.checkpoint.at("revision");
-  return revision.is_string() ? revision.get<std::string>()
-                              : record.checkpoint.at("model").get<std::string>();
+  std::string out = revision.is_string() ? revision.get<std::string>()
+                                         : record.checkpoint.at("model").get<std::string>();
+  const auto branch = record.checkpoint.find("branch");
+  if (branch != record.checkpoint.end() && branch->is_string() && *branch != "") {
+    out = branch->get<std::string>() + " " + out;
+  }
+  if (record.averaging.is_object()) {
+    out += ", " + record.averaging.value("label", std::string("averaged"));
+  }
+  return out;
+}
+
+// The label, with the draw and the jitter where they are not the first.
+std::string quantizer_name(const Record& record) {
+  if (record.quantizer.is_null()) {
+    return "float";
+  }
+  std::string out = record.quantizer.at("label").get<std::string>();
+  for (const auto& [name, value] : {std::pair("draw", &record.draw), {"jitter", &record.jitter}}) {
+    if (value->is_number() && *value != 0) {
+      out += fmt::format(" {} {}", name, value->dump());
+    }
+  }
+  return out;
 }
 
 std::string with_error(double value, const nlohmann::json& standard_error, const char* format) {
@@ -63,7 +162,7 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::string records_table(const std::vector<Record>& records) {
+std::string records_table(const std::vector<Record>& records, TableStyle style) {
   std::vector<std::vector<std::string>> rows = {
       {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"}};
   // A metric may be there more than once, over different corpora; errors come in the same order.
@@ -71,11 +170,11 @@ std::string records_table(const std::vector<Record>& records) {
   std::string failures;
   for (const Record& record : records) {
     const bool floating = record.quantizer.is_null();
-    const std::string quantizer =
-        floating ? "float" : record.quantizer.at("label").get<std::string>();
+    const std::string quantizer = quantizer_name(record);
     if (!record.error.empty()) {
-      failures += fmt::format("failed: {}, {}, {}: {}\n", checkpoint_name(record), quantizer,
-                              record.metric, record.error);
+      failures += fmt::format("{}failed: {}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
+                              checkpoint_name(record), quantizer, record.metric,
+                              printable(record.error, 4096));
       continue;
     }
     if (record.metric == "quantization_error") {
@@ -96,7 +195,8 @@ std::string records_table(const std::vector<Record>& records) {
     rows.push_back({checkpoint_name(record), quantizer, bits, record.metric,
                     with_error(record.value.get<double>(), record.standard_error, "{:.5f}")});
   }
-  return aligned_table(rows) + failures;
+  return in_style(rows, style) + (style == TableStyle::kMarkdown && !failures.empty() ? "\n" : "") +
+         failures;
 }
 
 }  // namespace quench

@@ -1,0 +1,169 @@
+// quench clean: frees disk space of what runs share. All of it can be computed again; a run that
+// reads a file keeps it until it closes it.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/cli/command.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kDay = 86400;
+
+struct CleanOptions {
+  bool dry_run = false;
+  std::string older;
+  std::string most;
+  bool json = false;
+};
+
+struct Entry {
+  int64_t modified = 0;  // seconds
+  uint64_t bytes = 0;
+  fs::path path;
+};
+
+// A number and one of `units`, each a letter and its factor.
+uint64_t with_unit(const std::string& option, const std::string& text,
+                   const std::vector<std::pair<char, uint64_t>>& units) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  for (const auto& [letter, factor] : units) {
+    const bool fits = error == std::errc() && end + 1 == text.data() + text.size() &&
+                      *end == letter && number <= UINT64_MAX / factor / 4;
+    if (fits) {
+      return number * factor;
+    }
+  }
+  std::string letters;
+  for (const auto& unit : units) {
+    letters += letters.empty() ? "" : ", ";
+    letters += unit.first;
+  }
+  throw UsageError(QUENCH_INVALID_ARGUMENT,
+                   fmt::format("{}: got '{}', wanted a whole number and one of {}", option,
+                               printable(text, 40), letters));
+}
+
+struct Inventory {
+  std::vector<Entry> kept;      // could be removed, oldest first
+  std::vector<Entry> leftover;  // what a killed process left behind, and hidden records
+};
+
+Inventory take_inventory(const fs::path& home, int64_t now) {
+  Inventory out;
+  for (const char* part : {"records", "fingerprints", "tokens"}) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(home / part, error), end; !error && it != end;
+         it.increment(error)) {
+      struct stat status = {};
+      const fs::path& path = it->path();
+      // Tombstones stay: they are what hides a generation. Gone meanwhile: somebody else cleans.
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+          path.extension() == ".forgotten") {
+        continue;
+      }
+      const Entry entry{status.st_mtim.tv_sec, static_cast<uint64_t>(status.st_size), path};
+      fs::path stone = path;
+      stone.replace_extension(".forgotten");
+      const bool hidden = path.extension() == ".json" && fs::exists(stone);
+      if (path.extension() == ".tmp") {
+        if (now - entry.modified > kDay) {  // a younger one may still be written
+          out.leftover.push_back(entry);
+        }
+      } else {
+        (hidden ? out.leftover : out.kept).push_back(entry);
+      }
+    }
+    if (error && error != std::errc::no_such_file_or_directory) {
+      fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", (home / part).string(),
+           error.message());
+    }
+  }
+  std::sort(out.kept.begin(), out.kept.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.modified, a.path) < std::tie(b.modified, b.path);
+  });
+  return out;
+}
+
+std::vector<Entry> choose(const Inventory& inventory, const CleanOptions& options, int64_t now) {
+  std::vector<Entry> out = inventory.leftover;
+  uint64_t total = 0;
+  for (const Entry& entry : inventory.kept) {
+    total += entry.bytes;
+  }
+  const int64_t age =
+      options.older.empty()
+          ? INT64_MAX
+          : static_cast<int64_t>(
+                with_unit("--older", options.older, {{'d', kDay}, {'h', 3600}, {'w', 7 * kDay}}));
+  const uint64_t most =
+      options.most.empty()
+          ? UINT64_MAX
+          : with_unit("--max", options.most,
+                      {{'K', 1 << 10}, {'M', 1 << 20}, {'G', 1 << 30}, {'T', uint64_t{1} << 40}});
+  for (const Entry& entry : inventory.kept) {
+    if (now - entry.modified > age || total > most) {
+      total -= entry.bytes;
+      out.push_back(entry);
+    }
+  }
+  return out;
+}
+
+int clean(const CleanOptions& options, const Context& context) {
+  const int64_t now = ::time(nullptr);
+  const Inventory inventory = take_inventory(context.cache_dir, now);
+  const std::vector<Entry> chosen = choose(inventory, options, now);
+  uint64_t bytes = 0;
+  size_t removed = 0;
+  for (const Entry& entry : chosen) {
+    if (!options.dry_run && ::unlink(entry.path.c_str()) != 0 && errno != ENOENT) {
+      fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be removed: {}", entry.path.string(),
+           std::generic_category().message(errno));
+    }
+    bytes += entry.bytes;
+    ++removed;
+  }
+  if (options.json) {
+    fmt::print("{}\n",
+               nlohmann::json{{"dry_run", options.dry_run},
+                              {"files", removed},
+                              {"bytes", bytes},
+                              {"left", inventory.kept.size() + inventory.leftover.size() - removed}}
+                   .dump());
+  } else {
+    fmt::print("{} {} files, {:.1f} MB, from {}\n", options.dry_run ? "would remove" : "removed",
+               removed, static_cast<double>(bytes) / 1e6, context.cache_dir.string());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_clean(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<CleanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "clean", "Remove what runs share and nobody needs: without options only leftovers");
+  command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
+  command->add_option("--older", options->older, "Also what was written longer ago: 30d, 12h, 8w")
+      ->type_name("AGE");
+  command->add_option("--max", options->most, "Also the oldest, until this much is left: 2G, 500M")
+      ->type_name("SIZE");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return clean(*options, context); };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,162 @@
+// quench verify [RUN]: reads everything that has a checksum and lists what does not verify. Never
+// deletes anything.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/cli/command.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/equivalences.hpp"
+#include "core/store/run_folder.hpp"
+#include "core/store/sealed_line.hpp"
+#include "core/store/store.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct VerifyOptions {
+  std::string run;
+  bool read_data = false;
+  bool json = false;
+};
+
+struct Findings {
+  uint64_t checked = 0;
+  std::vector<std::string> faults;
+};
+
+void verify_run(const std::string& run, Findings& out) {
+  if (!fs::is_directory(run)) {
+    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
+  }
+  const RunRecords records = read_run(run);
+  out.checked += records.records.size() + records.superseded.size() + records.damaged.size();
+  for (const DamagedLine& line : records.damaged) {
+    out.faults.push_back(
+        line.line == 0 ? fmt::format("{}: {}", line.file.string(), line.reason)
+                       : fmt::format("{}:{}: {}", line.file.string(), line.line, line.reason));
+  }
+  for (const std::string& key : records.conflicts) {
+    out.faults.push_back(
+        fmt::format("{}: two attempts hold different values under key {}", run, key));
+  }
+}
+
+// Whether the file has the shape of a sealed line, without its content: two reads of a few bytes.
+bool looks_sealed(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  char first[2] = {};
+  char last[3] = {};
+  in.read(first, 2);
+  in.seekg(-3, std::ios::end);
+  in.read(last, 3);
+  return in.good() && std::string_view(first, 2) == "{\"" && std::string_view(last, 3) == "\"}\n";
+}
+
+// <key>.<generation>.json or .forgotten, in the folder of the key's first two digits.
+std::string key_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const std::string key = name.substr(0, name.find('.'));
+  const bool fits = key.size() == 64 && path.parent_path().filename() == key.substr(0, 2);
+  return fits ? key : "";
+}
+
+void verify_store_file(const fs::path& path, bool read_data, Findings& out) {
+  ++out.checked;
+  const std::string key = key_of(path);
+  try {
+    if (key.empty()) {
+      out.faults.push_back(path.string() + ": not the name of a record");
+    } else if (!read_data) {
+      if (!looks_sealed(path)) {
+        out.faults.push_back(path.string() + ": cut short");
+      }
+    } else if (path.extension() == ".forgotten") {
+      read_sealed_file(path.string(), "tombstone");
+    } else {
+      read_store_file(path, key);
+    }
+  } catch (const Error& error) {
+    out.faults.emplace_back(error.what());
+  }
+}
+
+// Sorted, so that two runs of this list the same.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (it->is_regular_file() && !name.starts_with('.')) {
+      out.push_back(it->path());
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", folder.string(), error.message());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void verify_home(const fs::path& home, bool read_data, Findings& out) {
+  for (const fs::path& path : files_below(home / "records")) {
+    verify_store_file(path, read_data, out);
+  }
+  for (const fs::path& path : files_below(home / "fingerprints")) {
+    ++out.checked;
+    try {
+      if (read_data) {
+        read_sealed_file(path.string(), "fingerprint");
+      } else if (!looks_sealed(path)) {
+        out.faults.push_back(path.string() + ": cut short");
+      }
+    } catch (const Error& error) {
+      out.faults.emplace_back(error.what());
+    }
+  }
+  const Equivalences equivalences(home);
+  out.checked += equivalences.all().size() + equivalences.damaged().size();
+  out.faults.insert(out.faults.end(), equivalences.damaged().begin(), equivalences.damaged().end());
+}
+
+int verify(const VerifyOptions& options, const Context& context) {
+  Findings findings;
+  if (options.run.empty()) {
+    verify_home(context.cache_dir, options.read_data, findings);
+  } else {
+    verify_run(options.run, findings);
+  }
+  if (options.json) {
+    fmt::print("{}\n",
+               nlohmann::json{{"checked", findings.checked}, {"faults", findings.faults}}.dump(1));
+  } else {
+    for (const std::string& fault : findings.faults) {
+      fmt::print("{}\n", fault);
+    }
+    fmt::print("{} checked, {} do not verify\n", findings.checked, findings.faults.size());
+  }
+  return findings.faults.empty() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command =
+      app.add_subcommand("verify", "Check the records of a run, or of all that runs share");
+  command->add_option("run", options->run, "Folder of a run (default: the shared store)");
+  command->add_flag("--read-data", options->read_data,
+                    "Read the shared store whole instead of only looking at each file's ends");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return verify(*options, context); };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,317 @@
+// results, status, verify, forget, clean and diff over records that a test wrote.
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/json/parse_json.hpp"
+#include "core/store/heartbeat.hpp"
+#include "core/store/record_file.hpp"
+#include "core/store/record_schema.hpp"
+#include "core/store/run_folder.hpp"
+#include "core/store/store.hpp"
+#include "tests/core/store/sample_records.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/subprocess.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using quench::Record;
+using quench::test::read_file;
+using quench::test::sample_record;
+using quench::test::TemporaryDir;
+
+namespace {
+
+// A run `r` with a float value, two quantized ones and their errors, and a store of its own.
+class Place {
+ public:
+  Place() { write("r", 0); }
+
+  // The values of run `name`, those of quantized models higher by `more`.
+  void write(const std::string& name, double more) const {
+    quench::RecordFile file(folder_ / name, "0");
+    const Record floating = sample_record(200, "", 2);
+    file.append(floating);
+    for (const char* label : {"q4", "q|3_x, \"b\""}) {
+      const Record quantized = sample_record(200, label, 2.5 + more, std::to_string(more));
+      file.append(std::vector<Record>{quantized, quantization_error(floating, quantized)});
+    }
+    file.append(quench::test::failed_record(400, "no memory"));
+    file.close();
+  }
+
+  quench::test::Ended run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), (quench::test::binary_dir() / "bin/quench").string());
+    return quench::test::run_program(arguments, {{"QUENCH_HOME", (folder_ / "home").string()}},
+                                     folder_.path());
+  }
+  std::string out(const std::vector<std::string>& arguments) const {
+    const auto ended = run(arguments);
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+    return ended.out;
+  }
+  const TemporaryDir& folder() const { return folder_; }
+
+ private:
+  TemporaryDir folder_;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    out.push_back(line);
+  }
+  return out;
+}
+
+fs::path only_file(const fs::path& folder, const std::string& prefix) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with(prefix)) {
+      return entry.path();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("results: JSON is the records that count", "[cli]") {
+  const Place place;
+  const json printed = quench::parse_json(place.out({"results", "r", "--json"}), "out");
+  CHECK(printed.at("records").size() == 6);
+  std::multiset<std::string> printed_texts;
+  for (const json& record : printed.at("records")) {
+    printed_texts.insert(record.dump());
+  }
+  std::multiset<std::string> read_texts;
+  for (const Record& record : quench::read_run(place.folder() / "r").records) {
+    read_texts.insert(to_json(record).dump());
+  }
+  CHECK(printed_texts == read_texts);
+  const json some = quench::parse_json(
+      place.out({"results", "r", "--json", "--where", "metric=quantization_error and value>0"}),
+      "out");
+  CHECK(some.at("records").size() == 2);
+}
+
+TEST_CASE("results: a table for people shows values, errors and failures", "[cli]") {
+  const Place place;
+  const auto lines = lines_of(place.out({"results", "r"}));
+  REQUIRE(lines.size() == 5);
+  CHECK_THAT(lines[1], Catch::Contains("main step200") && Catch::Contains("float") &&
+                           Catch::Contains("2.00000 ± 0.25000"));
+  CHECK_THAT(lines[2], Catch::Contains("q4") && Catch::Contains("25.000 ± 0.000 %"));
+  CHECK_THAT(lines[4],
+             Catch::StartsWith("failed: main step400, float, validation_loss: no memory"));
+}
+
+TEST_CASE("results: CSV quotes what needs it", "[cli]") {
+  const Place place;
+  const auto lines =
+      lines_of(place.out({"results", "r", "--csv", "--where", "quantizer.label~x or error!=null"}));
+  REQUIRE(lines.size() == 4);
+  CHECK_THAT(lines[0], Catch::StartsWith("job,model,revision,"));
+  CHECK_THAT(lines[1] + lines[2], Catch::Contains(",\"q|3_x, \"\"b\"\"\",") &&
+                                      Catch::Contains(",\"{\"\"bits\"\":4}\","));
+  CHECK_THAT(lines[3] + lines[1], Catch::Contains(",no memory,"));
+}
+
+TEST_CASE("results: Markdown and LaTeX escape their own signs", "[cli]") {
+  const Place place;
+  const std::string md = place.out({"results", "r", "--table", "md"});
+  CHECK_THAT(md, Catch::StartsWith("| checkpoint | quantizer |") &&
+                     Catch::Contains("\n| --- | --- |") && Catch::Contains("| q\\|3\\_x, \"b\" |"));
+  const std::string tex = place.out({"results", "r", "--table", "latex"});
+  CHECK_THAT(tex, Catch::StartsWith("\\begin{tabular}{llllll}\n\\toprule\n") &&
+                      Catch::Contains("q|3\\_x") && Catch::Contains("25.000 $\\pm$ 0.000 \\%") &&
+                      Catch::Contains("validation\\_loss") && Catch::Contains("\n% failed:"));
+}
+
+TEST_CASE("results: SQLite has typed columns", "[cli]") {
+  const Place place;
+  place.out({"results", "r", "--sqlite", "r.db"});
+  place.out({"results", "r", "--sqlite", "r.db"});  // anew
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open((place.folder() / "r.db").c_str(), &database) == SQLITE_OK);
+  std::string found;
+  const auto add = [](void* to, int count, char** values, char**) {
+    for (int i = 0; i < count; ++i) {
+      *static_cast<std::string*>(to) +=
+          std::string(values[i] != nullptr ? values[i] : "null") + " ";
+    }
+    return 0;
+  };
+  sqlite3_exec(
+      database,
+      "select typeof(step), typeof(value), typeof(metric), value, json_array_length(items) "
+      "from records where quantizer_label = 'q4' and metric = 'validation_loss'",
+      add, &found, nullptr);
+  sqlite3_exec(database, "select count(*), count(value), count(error) from records", add, &found,
+               nullptr);
+  sqlite3_close(database);
+  CHECK(found == "integer real text 2.5 2 6 5 1 ");
+  CHECK(std::distance(fs::directory_iterator(place.folder().path()), {}) == 2);
+}
+
+TEST_CASE("results: provenance shows the parts of a key", "[cli]") {
+  const Place place;
+  const std::string key = sample_record(200, "q4", 2.5, std::to_string(0.0)).key;
+  const std::string text = place.out({"results", "r", "--provenance", key.substr(0, 10)});
+  CHECK_THAT(text, Catch::Contains("key") && Catch::Contains(key) && Catch::Contains("content") &&
+                       Catch::Contains("records-0-0001-"));
+  CHECK(place.run({"results", "r", "--provenance", "00000000"}).code == 2);
+}
+
+TEST_CASE("results: wrong command lines are told with code 2", "[cli]") {
+  const Place place;
+  const auto told = [&](const std::vector<std::string>& arguments) {
+    const auto ended = place.run(arguments);
+    CHECK(ended.code == 2);
+    CHECK(ended.out.empty());
+    return ended.err;
+  };
+  CHECK_THAT(told({"results", "none"}), Catch::Contains("none: no such run"));
+  CHECK_THAT(told({"results", "r", "--where", "stepp=3"}), Catch::Contains("did you mean step?"));
+  CHECK_THAT(told({"results", "r", "--csv", "--json"}), Catch::Contains("excludes"));
+  CHECK_THAT(told({"status", "none"}), Catch::Contains("none: no such run"));
+  CHECK_THAT(told({"clean", "--max", "2X"}),
+             Catch::Contains("--max: got '2X', wanted a whole number and one of K, M, G, T"));
+  CHECK_THAT(told({"forget", "step=999", "--run", "r", "--reason", "x"}),
+             Catch::Contains("selects no record that can be forgotten"));
+}
+
+TEST_CASE("verify: lists what does not verify and ends with 1", "[cli]") {
+  const Place place;
+  CHECK(place.out({"verify", "r"}) == "6 checked, 0 do not verify\n");
+  const fs::path file = only_file(place.folder() / "r", "records-");
+  std::string content = read_file(file);
+  content[content.find("2.5")] = '3';
+  std::ofstream(file) << content;
+  const auto ended = place.run({"verify", "r", "--json"});
+  CHECK(ended.code == 1);
+  const json told = json::parse(ended.out);
+  REQUIRE(told.at("faults").size() == 2);  // the value, and what is derived from it
+  CHECK(told["faults"][0] == "r/" + file.filename().string() + ":2: the checksum does not match");
+  CHECK(read_file(file) == content);
+}
+
+TEST_CASE("verify: reads the shared store whole when asked", "[cli]") {
+  const Place place;
+  quench::Store store(place.folder() / "home");
+  store.publish({sample_record(1)});
+  store.publish({sample_record(2)});
+  store.forget(sample_record(2).key, "why");
+  CHECK(place.out({"verify"}) == "3 checked, 0 do not verify\n");
+  const fs::path file =
+      store.folder() / sample_record(1).key.substr(0, 2) / (sample_record(1).key + ".0.json");
+  std::string content = read_file(file);
+  content[content.find("2.5")] = '3';
+  std::ofstream(file) << content;
+  CHECK(place.run({"verify"}).code == 0);
+  const auto ended = place.run({"verify", "--read-data"});
+  CHECK(ended.code == 1);
+  CHECK_THAT(ended.out, Catch::Contains(".0.json: the checksum does not match"));
+}
+
+TEST_CASE("forget: hides a value in the run and in the store", "[cli]") {
+  const Place place;
+  const Record record = sample_record(200, "q4", 2.5, std::to_string(0.0));
+  quench::Store store(place.folder() / "home");
+  store.publish({record});
+  CHECK(place.out({"forget", "quantizer.label=q4 and metric=validation_loss", "--run", "r",
+                   "--reason", "the disk was bad"}) ==
+        "1 values forgotten, 1 of them shared between runs\n");
+  CHECK_FALSE(store.find(record.key));
+  CHECK(quench::read_run(place.folder() / "r").records.size() == 4);  // and the derived one
+  CHECK(place.out({"verify", "r"}) == "4 checked, 0 do not verify\n");
+}
+
+TEST_CASE("clean: removes by age and size, and never a tombstone", "[cli]") {
+  const Place place;
+  quench::Store store(place.folder() / "home");
+  for (int64_t step = 1; step <= 4; ++step) {
+    store.publish({sample_record(step)});
+  }
+  store.forget(sample_record(4).key, "why");
+  const auto old = [&](const fs::path& path, int days) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+  };
+  const auto file = [&](int64_t step) {
+    const std::string key = sample_record(step).key;
+    return store.folder() / key.substr(0, 2) / (key + ".0.json");
+  };
+  old(file(1), 40);
+  old(file(2), 20);
+  const fs::path leftover = file(3).parent_path() / ".x.json.1-2.tmp";
+  std::ofstream(leftover) << "half";
+  const fs::path young = file(3).parent_path() / ".y.json.1-2.tmp";
+  std::ofstream(young) << "half";
+  old(leftover, 2);
+  CHECK_THAT(place.out({"clean", "--dry-run"}), Catch::StartsWith("would remove 2 files"));
+  CHECK_THAT(place.out({"clean"}), Catch::StartsWith("removed 2 files"));
+  CHECK_FALSE(fs::exists(leftover));
+  CHECK(fs::exists(young));
+  CHECK_FALSE(fs::exists(file(4)));  // hidden
+  CHECK_FALSE(store.find(sample_record(4).key));
+  CHECK_THAT(place.out({"clean", "--older", "30d"}), Catch::StartsWith("removed 1 files"));
+  CHECK_FALSE(store.find(sample_record(1).key));
+  REQUIRE(store.find(sample_record(2).key));
+  CHECK_THAT(place.out({"clean", "--max", "1K"}), Catch::StartsWith("removed"));
+  CHECK_FALSE(store.find(sample_record(2).key));
+  store.publish({sample_record(4)});
+  CHECK(fs::exists(file(4).replace_filename(sample_record(4).key + ".1.json")));
+}
+
+TEST_CASE("diff: manifests and values with their paired difference", "[cli]") {
+  const Place place;
+  place.write("s", 0.25);
+  place.folder().write("r/manifest.json", R"({"name": "r", "seed": 0})");
+  place.folder().write("s/manifest.json", R"({"name": "r", "seed": 1})");
+  const json told = json::parse(place.out({"diff", "r", "s", "--json"}));
+  CHECK(told.at("manifest") == json::parse(R"([{"path": "seed", "was": 0, "is": 1}])"));
+  CHECK(told.at("equal") == 2);
+  REQUIRE(told.at("changed").size() == 4);
+  size_t paired = 0;
+  for (const json& change : told.at("changed")) {
+    if (change.at("paired").get<bool>()) {
+      ++paired;
+      CHECK(change.at("delta") == 0.25);
+      CHECK(change.at("stderr") == 0.0);
+    }
+  }
+  CHECK(paired == 2);
+  const std::string text = place.out({"diff", "r", "s"});
+  CHECK_THAT(text, Catch::StartsWith("manifest  seed: 1, was 0\n") &&
+                       Catch::Contains("main step200, q4, validation_loss (validation_loss on x): "
+                                       "2.75, was 2.5; difference 0.25 ± 0 (paired)") &&
+                       Catch::EndsWith("2 values equal, 4 differ, 0 only in the first run, 0 only "
+                                       "in the second\n"));
+}
+
+TEST_CASE("status: tells what runs and what is done", "[cli]") {
+  const Place place;
+  {
+    quench::Heartbeat heart(place.folder() / "r", "0", "0001-00000000", 8, 1);
+    heart.cell("step400, q4", 3, 1);
+    const json told = json::parse(place.out({"status", "r", "--json"}));
+    REQUIRE(told.at("jobs").size() == 1);
+    CHECK(told["jobs"][0].at("state") == "running");
+    CHECK(told["jobs"][0].at("to_do") == 4);
+    CHECK(told["jobs"][0].at("eta_seconds").is_number());
+    CHECK(told.at("records") ==
+          json({{"done", 3}, {"failed", 1}, {"damaged", 0}, {"conflicts", 0}}));
+    CHECK_THAT(place.out({"status", "r"}),
+               Catch::Contains("job 0    running, 3/8 done, 1 failed, 4 to do; pid") &&
+                   Catch::Contains("step400, q4\n"));
+  }
+  CHECK_THAT(place.out({"status", "r", "--watch"}), Catch::Contains("job 0    stopped, 3/8 done"));
+}
