@@ -16,6 +16,9 @@ namespace {
 constexpr size_t kMaxValues = size_t{1} << 21;
 constexpr size_t kMaxItems = size_t{1} << 22;
 constexpr size_t kMaxStack = size_t{1} << 20;
+constexpr const char* kCastAdvice =
+    "cast such tensors in Python where you trust the file, value.to(torch.bfloat16), and save "
+    "again";
 // An expanded tensor (stride 0) may have more elements than its storage, up to 1 GiB of float32.
 constexpr uint64_t kMaxExpanded = uint64_t{1} << 28;
 
@@ -260,7 +263,14 @@ class Interpreter {
     if (!known) {
       const std::string full = printable(std::string(module) + "." + std::string(name));
       if (is_unsupported_storage(module, name)) {
-        fail(QUENCH_UNSUPPORTED, "{}: byte {}: unsupported storage type '{}'", name_, start_, full);
+        fail(QUENCH_UNSUPPORTED, "{}: byte {}: unsupported storage type '{}': {}", name_, start_,
+             full, kCastAdvice);
+      }
+      if (module == "torch._utils" && name.starts_with("_rebuild_")) {
+        fail(QUENCH_UNSUPPORTED,
+             "{}: byte {}: '{}' makes a tensor of a kind that is not read (float8, quantized, "
+             "sparse, ...): {}",
+             name_, start_, full, kCastAdvice);
       }
       refuse(
           fmt::format("names '{}', refused: a checkpoint may name only tensors, storages, dtypes "

@@ -2,6 +2,9 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "core/error.hpp"
 
 namespace quench {
@@ -81,29 +84,97 @@ class Walk {
   std::vector<NamedPickleTensor> found_;
 };
 
+// Under which key trainers put the weights; the first that is there counts.
+constexpr std::string_view kStateKeys[] = {"state_dict", "model", "model_state_dict"};
+
+// The dict under `key`, or nullptr.
+const PickleValue* dict_under(const PickleGraph& graph, const PickleValue& dict,
+                              std::string_view key) {
+  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue& name = graph.values[dict.items[i]];
+    const PickleValue& entry = graph.values[dict.items[i + 1]];
+    if (name.kind == PickleKind::kText && name.text == key && entry.kind == PickleKind::kDict) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+bool has_tensors(const PickleGraph& graph, const PickleValue& dict) {
+  for (size_t i = 1; i < dict.items.size(); i += 2) {
+    if (graph.values[dict.items[i]].kind == PickleKind::kTensor) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The dict of weights: the root where it holds tensors itself, else what a trainer's key names.
+const PickleValue& weights_in(const PickleGraph& graph, const PickleValue& root) {
+  for (const std::string_view key : kStateKeys) {
+    const PickleValue* found = dict_under(graph, root, key);
+    if (found != nullptr && (key == "state_dict" || !has_tensors(graph, root))) {
+      return *found;
+    }
+  }
+  return root;
+}
+
+// Takes out what wrappers of torch put into names: "module." of DistributedDataParallel in front of
+// all of them, "_orig_mod." of torch.compile wherever it stands, in any order and number.
+void unwrap_names(std::vector<NamedPickleTensor>& tensors, const std::string& where) {
+  constexpr std::string_view kParallel = "module.";
+  constexpr std::string_view kCompiled = "_orig_mod.";
+  const auto uncompile = [&](std::string& name) {
+    for (size_t at = name.find(kCompiled); at != std::string::npos; at = name.find(kCompiled, at)) {
+      if (at == 0 || name[at - 1] == '.') {
+        name.erase(at, kCompiled.size());
+      } else {
+        at += kCompiled.size();
+      }
+    }
+  };
+  bool changed = false;
+  for (NamedPickleTensor& tensor : tensors) {
+    const size_t before = tensor.name.size();
+    uncompile(tensor.name);
+    changed |= tensor.name.size() != before;
+  }
+  while (std::all_of(tensors.begin(), tensors.end(), [&](const NamedPickleTensor& tensor) {
+    return tensor.name.starts_with(kParallel) && tensor.name.size() > kParallel.size();
+  })) {
+    for (NamedPickleTensor& tensor : tensors) {
+      tensor.name.erase(0, kParallel.size());
+    }
+    changed = true;
+  }
+  std::unordered_set<std::string_view> names;
+  for (const NamedPickleTensor& tensor : tensors) {
+    if (changed && !names.insert(tensor.name).second) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "{}: two tensors are called '{}' without \"module.\" and "
+           "\"_orig_mod.\"",
+           where, printable(tensor.name));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<NamedPickleTensor> find_state(const PickleGraph& graph, const std::string& name) {
-  const PickleValue* state = &graph.values[graph.root];
-  if (state->kind != PickleKind::kDict) {
+  const PickleValue& root = graph.values[graph.root];
+  if (root.kind != PickleKind::kDict) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: holds {}, expected a dict of tensors", name,
-         pickle_kind_name(state->kind));
-  }
-  for (size_t i = 0; i + 1 < state->items.size(); i += 2) {
-    const PickleValue& key = graph.values[state->items[i]];
-    const PickleValue& entry = graph.values[state->items[i + 1]];
-    if (key.kind == PickleKind::kText && key.text == "state_dict" &&
-        entry.kind == PickleKind::kDict) {
-      state = &entry;
-      break;
-    }
+         pickle_kind_name(root.kind));
   }
   Walk walk(graph, name);
-  walk.visit(*state, "", 1);
+  walk.visit(weights_in(graph, root), "", 1);
   std::vector<NamedPickleTensor> found = walk.take();
   if (found.empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: no tensor at the root or under 'state_dict'", name);
+    fail(QUENCH_INVALID_ARGUMENT,
+         "{}: no tensor at the root or under 'state_dict', 'model' or 'model_state_dict'", name);
   }
+  unwrap_names(found, name);
   return found;
 }
 

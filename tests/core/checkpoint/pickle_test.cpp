@@ -65,7 +65,13 @@ TEST_CASE("read_pickle: refuses by name and executes nothing", "[core][checkpoin
        "f: byte 2: names 'torch.load', refused: a checkpoint may name only tensors, storages, "
        "dtypes and OrderedDict, and nothing in it is executed"},
       {p::whole(p::global("torch", "ComplexFloatStorage")),
-       "f: byte 2: unsupported storage type 'torch.ComplexFloatStorage'"},
+       "f: byte 2: unsupported storage type 'torch.ComplexFloatStorage': cast such tensors in "
+       "Python "
+       "where you trust the file, value.to(torch.bfloat16), and save again"},
+      {p::whole(p::global("torch._utils", "_rebuild_tensor_v3")),
+       "f: byte 2: 'torch._utils._rebuild_tensor_v3' makes a tensor of a kind that is not read "
+       "(float8, quantized, sparse, ...): cast such tensors in Python where you trust the file, "
+       "value.to(torch.bfloat16), and save again"},
       // C2: protocols
       {"", "f: byte 0: truncated"},
       {"(dp0\n.", "f: byte 0: does not begin with a protocol"},

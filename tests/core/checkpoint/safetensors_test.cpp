@@ -157,7 +157,8 @@ TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][ch
        "I32, I16, I8, U8 or BOOL"},
       {safetensors(one("F8_E4M3", "[1]", "[0,1]"), "1"),
        "f.safetensors: tensor 'w': unsupported element type 'F8_E4M3', expected F64, F32, F16, "
-       "BF16, I64, I32, I16, I8, U8 or BOOL"},
+       "BF16, I64, I32, I16, I8, U8 or BOOL; cast it in Python, value.to(torch.bfloat16), and save "
+       "again"},
       {safetensors(one("F32", "[1]", "[0,2]"), "12"),
        "f.safetensors: tensor 'w': 2 bytes for F32 [1], expected 4"},
       {safetensors(R"({"w":{"dtype":7,"shape":[1],"data_offsets":[0,1]}})", "a"),

@@ -1,6 +1,7 @@
 #include "core/checkpoint/torch_archive.hpp"
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <numeric>
 
 #include "core/checkpoint/content_hash.hpp"
@@ -146,6 +147,97 @@ TEST_CASE("TorchArchive: takes the state dict and leaves the optimizer alone",
   CHECK(read_float32(source, 0) == std::vector<float>{1, 2});
 }
 
+TEST_CASE("TorchArchive: reads what is asked for and no byte of an optimizer",
+          "[core][checkpoint]") {
+  const TemporaryDir folder;
+  const auto elements = [](uint64_t count) {
+    return std::vector<int64_t>{static_cast<int64_t>(count)};
+  };
+  constexpr uint64_t kElements = 1 << 18;
+  const auto make = [&](const std::string& key) {
+    return p::tensor(p::storage("FloatStorage", key, kElements), 0, elements(kElements), {1});
+  };
+  const std::string body = p::dict({
+      p::text("model"),
+      p::dict({p::text("a"), make("0"), p::text("tied"), make("0")}),
+      p::text("optimizer"),
+      p::dict({p::text("state"), p::dict({p::integer(0), p::dict({p::text("m"), make("1"),
+                                                                  p::text("v"), make("2")})})}),
+  });
+  const std::string storage(kElements * 4, 'x');
+  const auto path = folder.write("a.pth", torch_file(body, {storage, storage, storage}));
+  // What this process has read so far, in bytes.
+  const auto bytes_read = [] {
+    std::ifstream io("/proc/self/io");
+    std::string label;
+    uint64_t bytes = 0;
+    io >> label >> bytes;
+    return bytes;
+  };
+  const uint64_t before = bytes_read();
+  const TorchArchive source(path);
+  REQUIRE(source.count() == 2);
+  CHECK(source.info(1).shared_with == 0);
+  std::string out(kElements * 4, '\0');
+  source.read(0, 0, kElements, out.data());
+  const uint64_t read = bytes_read() - before;
+  CHECK(out == storage);
+  CHECK(read >= storage.size());
+  CHECK(static_cast<double>(read) <= 1.05 * static_cast<double>(storage.size()));
+}
+
+TEST_CASE("TorchArchive: names lose what wrappers of torch put into them", "[core][checkpoint]") {
+  const TemporaryDir folder;
+  const std::string weight = p::tensor(p::storage("FloatStorage", "0", 2), 0, {2}, {1});
+  const auto names = [&](const std::vector<std::string>& given) {
+    std::vector<std::string> items;
+    for (const std::string& name : given) {
+      items.push_back(p::text(name));
+      items.push_back(weight);
+    }
+    const TorchArchive source(folder.write(
+        "a.pth",
+        torch_file(p::dict({p::text("state_dict"), p::dict(items)}), {std::string(8, 'x')})));
+    std::vector<std::string> out;
+    for (uint64_t i = 0; i < source.count(); ++i) {
+      out.push_back(source.info(i).name);
+    }
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names({"module.a.w", "module.b"}) == Names{"a.w", "b"});
+  CHECK(names({"_orig_mod.a", "_orig_mod.b"}) == Names{"a", "b"});
+  CHECK(names({"module._orig_mod.a", "module._orig_mod.b"}) == Names{"a", "b"});
+  CHECK(names({"_orig_mod.module.module.a"}) == Names{"a"});
+  CHECK(names({"layers.0._orig_mod.w", "head"}) == Names{"layers.0.w", "head"});
+  CHECK(names({"module.a", "b"}) == Names{"module.a", "b"});  // not a wrapper's
+  CHECK(names({"my_orig_mod.a"}) == Names{"my_orig_mod.a"});
+  CHECK_THAT(quench::test::message_of([&] {
+               names({"a", "_orig_mod.a"});
+             }),
+             Catch::EndsWith("two tensors are called 'a' without \"module.\" and \"_orig_mod.\""));
+}
+
+TEST_CASE("TorchArchive: a key of weights counts only where the root has none itself",
+          "[core][checkpoint]") {
+  const TemporaryDir folder;
+  const std::string weight = p::tensor(p::storage("FloatStorage", "0", 2), 0, {2}, {1});
+  const auto names = [&](const std::string& body) {
+    const TorchArchive source(folder.write("a.pth", torch_file(body, {std::string(8, 'x')})));
+    std::string out;
+    for (uint64_t i = 0; i < source.count(); ++i) {
+      out += source.info(i).name + " ";
+    }
+    return out;
+  };
+  const std::string state = p::dict({p::text("w"), weight});
+  CHECK(names(p::dict({p::text("model_state_dict"), state, p::text("optimizer"), state})) == "w ");
+  CHECK(names(p::dict({p::text("model"), state, p::text("optimizer"), state})) == "w ");
+  CHECK(names(p::dict({p::text("model"), state, p::text("head"), weight})) == "model.w head ");
+  CHECK(names(p::dict({p::text("model"), state, p::text("state_dict"),
+                       p::dict({p::text("v"), weight})})) == "v ");
+}
+
 TEST_CASE("TorchArchive: members that nothing refers to are listed", "[core][checkpoint]") {
   const TemporaryDir folder;
   const std::string body =
@@ -197,7 +289,8 @@ TEST_CASE("TorchArchive: bad files are refused with the reason", "[core][checkpo
       {torch_file(p::dict({p::text("w"), weight("0", 2), p::text("w"), weight("0", 2)}), {two}),
        "f.bin: tensor 'w': name given twice"},
       {torch_file(p::dict({p::text("w"), p::integer(1)}), {}),
-       "f.bin: data.pkl: no tensor at the root or under 'state_dict'"},
+       "f.bin: data.pkl: no tensor at the root or under 'state_dict', 'model' or "
+       "'model_state_dict'"},
       {torch_file("]", {}), "f.bin: data.pkl: holds a list, expected a dict of tensors"},
       {torch_file(weight("0", 2), {two}),
        "f.bin: data.pkl: holds a tensor, expected a dict of tensors"},

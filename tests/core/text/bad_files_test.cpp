@@ -148,6 +148,13 @@ TEST_CASE("tokenizer.json: what is no JSON is refused with the file's name", "[c
   CHECK(test::refusal(std::string("[]")) == "tokenizer.json: expected an object, got array");
 }
 
+TEST_CASE("tokenizer.json: cut anywhere it is refused", "[core][text]") {
+  const std::string whole = test::byte_level_file({"a b"}).dump();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    CHECK_THAT(test::refusal(whole.substr(0, size)), Catch::StartsWith("tokenizer.json:"));
+  }
+}
+
 TEST_CASE("tokenizer.json: sequences nested without end are refused", "[core][text]") {
   const auto nested = [](int depth) {
     std::string text = R"({"type": "NFC"})";
