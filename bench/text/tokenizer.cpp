@@ -1,7 +1,7 @@
 // Text to ids on one thread, in MB of UTF-8 a second. bench/peers/tokenizers_rate.py prints the
-// ratio to the Python package `tokenizers`.
+// ratio to the Python packages `tokenizers` and, for a tokenizer.model, `sentencepiece`.
 //
-//   text_tokenizer [TOKENIZER.json TEXT [rounds = 3]]
+//   text_tokenizer [TOKENIZER.{json,model} TEXT [rounds = 3]]
 //
 // The file is one document. Without arguments: the reference tokenizer and text, where they are.
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   try {
     const std::optional<Subject> subject = argc > 2 ? Subject{argv[1], argv[2]} : reference();
     if (!subject) {
-      fmt::print("usage: text_tokenizer TOKENIZER.json TEXT [ROUNDS]\n");
+      fmt::print("usage: text_tokenizer TOKENIZER.{{json,model}} TEXT [ROUNDS]\n");
       return 0;
     }
     measure(*subject, argc > 3 ? std::atoi(argv[3]) : 3);
