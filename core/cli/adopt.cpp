@@ -9,7 +9,7 @@
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/progress.hpp"
 #include "core/run/runner.hpp"
-#include "core/store/explain.hpp"
+#include "core/store/difference.hpp"
 #include "core/store/record_schema.hpp"
 
 namespace quench {
@@ -46,7 +46,7 @@ const std::vector<std::pair<std::string, std::string>> kKinds = {{"family", "mod
 std::optional<Builds> only_rebuilt(const std::string& id, const nlohmann::json& was,
                                    const nlohmann::json& is) {
   std::optional<Builds> out;
-  for (const PartDifference& difference : explain_difference(was, is)) {
+  for (const Difference& difference : explain_difference(was, is)) {
     const auto part = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& known) {
       return difference.path == known.first + ".sha256";
     });

@@ -14,6 +14,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/run/estimate.hpp"
 #include "core/run/runner.hpp"
+#include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
 #include "core/version.hpp"
 
@@ -66,12 +67,15 @@ void prepare_folder(const LoadedRun& run, Context& context) {
 // One attempt at a run: keeps each record before the next cell begins.
 class Attempt {
  public:
+  // `to_do`, `total`: cells as the survey found them.
   Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
-          Context& context)
+          Context& context, uint64_t to_do, uint64_t total)
       : options_(options),
         run_(run),
         knowledge_(knowledge),
         context_(context),
+        to_do_(to_do),
+        total_(total),
         progress_(options.progress == "json" ? Progress::Form::kJson
                   : options.manifest.json    ? Progress::Form::kQuiet
                                              : Progress::Form::kText) {}
@@ -88,15 +92,24 @@ class Attempt {
     runner.on_start = [this] {
       started_ = true;
       prepare_folder(run_, context_);
+      if (to_do_ > 0) {
+        open_file();
+      }
     };
     runner.on_records = [this](const std::vector<Record>& records) { keep(records); };
     runner.on_step = [this](const std::string& what, uint64_t done, uint64_t total) {
       progress_.step(what, done, total);
+      if (heartbeat_) {
+        heartbeat_->cell(what, done - std::min(done, failed_), failed_);
+      }
     };
     try {
       std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
       if (file_) {
         file_->close();
+      }
+      if (heartbeat_) {
+        heartbeat_->finish(total_ - std::min(total_, failed_), failed_);
       }
       return records;
     } catch (const Error& error) {
@@ -115,12 +128,18 @@ class Attempt {
   const std::vector<Record>& kept() const { return kept_; }
 
  private:
+  void open_file() {
+    const std::string job = std::to_string(std::max<int64_t>(0, options_.manifest.job));
+    file_.emplace(run_.folder, job);
+    heartbeat_.emplace(run_.folder, job, file_->attempt(), total_, total_ - to_do_);
+  }
+
   void keep(const std::vector<Record>& records) {
     if (!file_) {
-      const int64_t job = std::max<int64_t>(0, options_.manifest.job);
-      file_.emplace(run_.folder, std::to_string(job));
+      open_file();
     }
     file_->append(records);
+    failed_ += records.front().error.empty() ? 0 : 1;
     kept_.insert(kept_.end(), records.begin(), records.end());
   }
 
@@ -128,9 +147,13 @@ class Attempt {
   const LoadedRun& run_;
   RunKnowledge& knowledge_;
   Context& context_;
+  uint64_t to_do_;
+  uint64_t total_;
   Progress progress_;
+  uint64_t failed_ = 0;
   bool started_ = false;
   std::optional<RecordFile> file_;
+  std::optional<Heartbeat> heartbeat_;
   std::vector<Record> kept_;
 };
 
@@ -179,7 +202,10 @@ int run(const RunOptions& options, Context& context) {
                                  HostServices::instance().threads())
                             .total;
   const Clock::time_point start = Clock::now();
-  Attempt attempt(options, loaded, knowledge, context);
+  const auto to_do = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) {
+    return cell.state != CellState::kDone && cell.state != CellState::kFailed;
+  });
+  Attempt attempt(options, loaded, knowledge, context, static_cast<uint64_t>(to_do), cells.size());
   const std::vector<Record> records = attempt.run();
   const std::chrono::duration<double> took = Clock::now() - start;
   const auto failed = [](const Record& record) { return !record.error.empty(); };

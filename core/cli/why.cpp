@@ -3,7 +3,7 @@
 
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/table.hpp"
-#include "core/store/explain.hpp"
+#include "core/store/difference.hpp"
 
 namespace quench {
 
@@ -86,7 +86,7 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
   }
   if (near != nullptr && *near != *parts) {
     fmt::print("the nearest record differs in\n");
-    for (const PartDifference& difference : explain_difference(*near, *parts)) {
+    for (const Difference& difference : explain_difference(*near, *parts)) {
       fmt::print("  {}: was {}, is {}\n", difference.path, difference.was.dump(),
                  difference.is.dump());
     }

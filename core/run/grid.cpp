@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/store/explain.hpp"
+#include "core/store/difference.hpp"
 
 namespace quench {
 
@@ -59,7 +59,7 @@ std::string text_or_empty(const nlohmann::json& object, const char* key) {
 // A record of another cell of the same name: "weights, metric.sha256 changed".
 std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
   std::vector<std::string> paths;
-  for (const PartDifference& difference : explain_difference(was, is)) {
+  for (const Difference& difference : explain_difference(was, is)) {
     paths.push_back(difference.path);
   }
   return fmt::format("{} changed", fmt::join(paths, ", "));

@@ -1,6 +1,7 @@
 #include "core/run/open_checkpoint.hpp"
 
 #include "core/checkpoint/abi_source.hpp"
+#include "core/error.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/io/file.hpp"
 #include "core/run/revision_pattern.hpp"
