@@ -1,7 +1,10 @@
 #include "core/run/quantization_pass.hpp"
 
+#include <ctime>
+
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/table_call.hpp"
 #include "core/run/pass_memory.hpp"
 #include "quench/abi/draft/head.h"
 
@@ -24,6 +27,12 @@ RowsFrom rows_from(uint32_t needs) {
   return (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0   ? RowsFrom::kFloat
          : (needs & QUENCH_NEEDS_BLOCK_ROWS) != 0 ? RowsFrom::kFloatBlock
                                                   : RowsFrom::kQuantized;
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 // Moves numbers called "seconds.x" out of a layer, into `seconds` under "x".
@@ -66,7 +75,9 @@ std::string module_of(const std::string& parameter) {
 template <typename Body>
 void QuantizationPass::timed(const char* part, Body body) {
   const Clock::time_point start = Clock::now();
+  const double processor = processor_seconds();
   body();
+  counts_.cpu_seconds[part] += processor_seconds() - processor;
   counts_.seconds[part] += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -88,6 +99,7 @@ QuantizationPass::QuantizationPass(ModelHandle& model, std::span<QuantizerHandle
 
 void QuantizationPass::run() {
   const Clock::time_point start = Clock::now();
+  const double processor = processor_seconds();
   counts_.predicted_peak_bytes =
       resident_memory_bytes() +
       predict_pass_memory(model_, *settings_[0].quantizer, settings_.size(), options_).total();
@@ -124,6 +136,7 @@ void QuantizationPass::run() {
     quantize_head();
   }
   ride_finish();
+  counts_.cpu_seconds["all"] = processor_seconds() - processor;
   counts_.seconds["all"] = std::chrono::duration<double>(Clock::now() - start).count();
   finish();
 }
@@ -390,7 +403,9 @@ void QuantizationPass::quantize_parameter(const quench_parameter_info& parameter
       const quench_tensor h = stream_->carried(b)[0];
       const DeviceTensor rows(model_, h.dtype, {h.shape[0], h.shape[1]});
       const quench_tensor x = rows.view();
-      timed("forward", [&] { model_.head_rows(*head, h, x); });
+      timed("forward", [&] {
+        table_call(model_.label(), "head rows", head->rows, model_.get(), &h, &x, nullptr);
+      });
       timed("observe", [&] { group.observe_rows(x); });
     }
     ++counts_.observed_groups;
@@ -478,6 +493,7 @@ void QuantizationPass::finish() {
     result.predicted_peak_bytes = counts_.predicted_peak_bytes;
     result.peak_bytes = peak_memory_bytes();
     result.seconds = counts_.seconds;
+    result.cpu_seconds = counts_.cpu_seconds;
     if (!setting.out.error) {
       result.bits_per_weight = mean_bits(result, setting.quantizer->id());
     }

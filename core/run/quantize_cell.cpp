@@ -35,6 +35,7 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
       {"layers", layers},
       {"quantize_seconds", result.seconds.at("all") / settings},
       {"pass_seconds", result.seconds},
+      {"pass_cpu_seconds", result.cpu_seconds},
       {"peak_memory_bytes",
        {{"predicted", result.predicted_peak_bytes}, {"measured", result.peak_bytes}}}};
   out["pass_seconds"]["settings"] = result.settings;  // that share them

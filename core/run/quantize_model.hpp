@@ -51,6 +51,7 @@ struct QuantizationResult {
   // forward", "observe", "quantize", "error", "ride", "other", "all"; and, of "quantize", what the
   // quantizer says: "factor", "columns", ... They differ from run to run.
   std::map<std::string, double> seconds;
+  std::map<std::string, double> cpu_seconds;  // of the process in the host's parts, all threads
   // Of the whole process: what was predicted when the pass began, and what it came to.
   uint64_t predicted_peak_bytes = 0;
   uint64_t peak_bytes = 0;

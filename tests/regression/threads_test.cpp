@@ -15,6 +15,7 @@ std::string result_of(nlohmann::json record) {
   record.erase("environment");
   record.at("details").erase("quantize_seconds");
   record.at("details").erase("pass_seconds");
+  record.at("details").erase("pass_cpu_seconds");
   record.at("details").erase("peak_memory_bytes");
   return record.dump(1);
 }

@@ -1,0 +1,170 @@
+// Where the time of quantizing a whole model goes: forward, Gram matrices, factors, columns, output
+// errors and the rest, each as a part of the rate that libtorch's matrix product reaches on the
+// same threads in the same run.
+//
+//   quantizers_pass MODEL [QUANTIZER = gptq:bits=4] [rows = 32] [ids a row = 512] [threads = 1]
+//                   [second QUANTIZER, to share the pass with inputs=float]
+//
+// Processor time of the whole process, so that a busy machine counts little. Counted are the
+// operations that the result needs: for N rows of n inputs and m outputs 2 N m n for a linear of
+// the forward, N n^2 for a Gram matrix, 2/3 n^3 for a factor, m n^2 for the columns, 2 m n^2 for
+// the output error. Factor, error, and Gram matrices of at most 1024 columns are float64.
+#include <ATen/Parallel.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/run/open_checkpoint.hpp"
+#include "core/run/pass_memory.hpp"
+#include "core/run/quantize_model.hpp"
+#include "core/run/resolve_items.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Operations a second of processor time, the best of three.
+double product_rate(at::ScalarType type) {
+  const at::Tensor a = at::ones({2048, 2048}, at::TensorOptions(type));
+  double best = 0;
+  for (int i = 0; i < 3; ++i) {
+    const double start = processor_seconds();
+    at::mm(a, a);
+    best = std::max(best, 2.0 * 2048 * 2048 * 2048 / (processor_seconds() - start));
+  }
+  return best;
+}
+
+struct Operations {
+  double forward = 0;
+  double gram32 = 0;
+  double gram64 = 0;
+  double factor = 0;
+  double columns = 0;
+  double error = 0;
+};
+
+Operations operations_of(quench::ModelHandle& model, double tokens, double length) {
+  Operations out;
+  for (uint32_t b = 0; b < model.info().blocks; ++b) {
+    const quench_block_info& block = model.block(b);
+    out.forward += 2 * tokens * length * static_cast<double>(model.info().width);  // causal
+    for (uint32_t g = 0; g < block.group_count; ++g) {
+      const quench_group_info& group = block.groups[g];
+      const auto n = static_cast<double>(group.linears[0].in_features);
+      (n <= 1024 ? out.gram64 : out.gram32) += tokens * n * n;
+      out.factor += 2.0 / 3 * n * n * n;
+      for (uint32_t l = 0; l < group.linear_count; ++l) {
+        const auto m = static_cast<double>(group.linears[l].out_features);
+        out.forward += 2 * tokens * m * n;
+        out.columns += m * n * n;
+        out.error += 2 * m * n * n;
+      }
+    }
+  }
+  return out;
+}
+
+void print(const char* name, double seconds, double floor) {
+  fmt::print("{:<14} {:8.2f} s  of the product: {:.2f}\n", name, seconds, floor / seconds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "usage: quantizers_pass MODEL [QUANTIZER] [rows] [ids a row] [threads]\n");
+    return 2;
+  }
+  const auto number = [&](int index, uint64_t otherwise) {
+    return argc > index ? std::stoull(argv[index]) : otherwise;
+  };
+  const uint64_t rows = number(3, 32);
+  const uint64_t length = number(4, 512);
+  const auto threads = static_cast<uint32_t>(number(5, 1));
+  at::set_num_threads(static_cast<int>(threads));
+  quench::HostServices::instance().set_threads(threads);
+  const fs::path build = QUENCH_BINARY_DIR;
+  quench::CatalogOptions options;
+  options.search_path = {build / "lib" / "quench"};
+  options.cache_dir = build / "bench" / "cache";
+  options.self = build / "bin" / "quench";
+  quench::Catalog catalog(options);
+  quench::ModelHandle model = quench::open_checkpoint(catalog, quench::single_checkpoint(argv[1]),
+                                                      {}, quench::kFloat32, {QUENCH_DEVICE_CPU, 0})
+                                  .model;
+
+  quench::CalibrationRows calibration;
+  calibration.starts = {0};
+  for (uint64_t r = 0; r < rows; ++r) {
+    for (uint64_t i = 0; i < length; ++i) {
+      calibration.ids.push_back(static_cast<int32_t>(
+          (r * 7919 + i * i * 31) % static_cast<uint64_t>(model.info().vocabulary)));
+    }
+    calibration.starts.push_back(calibration.ids.size());
+  }
+  std::vector<quench::QuantizerCell> cells;
+  cells.push_back(quench::resolve_quantizer(argc > 2 ? argv[2] : "gptq:bits=4", catalog));
+  if (argc > 6) {
+    cells.push_back(quench::resolve_quantizer(argv[6], catalog));
+  }
+  std::vector<quench::QuantizerHandle> handles;
+  handles.reserve(cells.size());
+  std::vector<quench::QuantizerHandle*> quantizers;
+  for (const quench::QuantizerCell& cell : cells) {
+    handles.emplace_back(catalog, *cell.plugin, cell.parameters);
+    quantizers.push_back(&handles.back());
+  }
+  quench::QuantizeOptions pass;
+  pass.calibration = &calibration;
+  const double rate32 = product_rate(at::kFloat);
+  const double rate64 = product_rate(at::kDouble);
+  quench::FloatWeights kept(model);
+  const quench::QuantizationResult result =
+      quantizers.size() > 1 ? quench::quantize_settings(model, quantizers, pass)[0].result
+                            : quench::quantize_model(model, *quantizers[0], pass, kept);
+  const double rate32_after = std::max(rate32, product_rate(at::kFloat));
+  const double rate64_after = std::max(rate64, product_rate(at::kDouble));
+
+  const auto settings = static_cast<double>(quantizers.size());
+  const Operations needed =
+      operations_of(model, static_cast<double>(rows * length), static_cast<double>(length));
+  std::map<std::string, double> cpu = result.cpu_seconds;
+  // The quantizer says wall seconds; their proportion parts the processor time.
+  const double factor = cpu["quantize"] * result.seconds.at("factor") /
+                        (result.seconds.at("factor") + result.seconds.at("columns"));
+  const double all = cpu["all"];
+  fmt::print("{}, {} x {} ids, {} thread(s), {} setting(s), products {:.1f} and {:.1f} GFLOP/s\n",
+             cells[0].label, rows, length, threads, quantizers.size(), rate32_after / 1e9,
+             rate64_after / 1e9);
+  const double floors[] = {needed.forward / rate32_after,
+                           needed.gram32 / rate32_after + needed.gram64 / rate64_after,
+                           needed.factor / rate64_after, settings * needed.columns / rate32_after,
+                           settings * needed.error / rate64_after};
+  print("forward", cpu["forward"], floors[0]);
+  print("Gram", cpu["observe"], floors[1]);
+  print("factor", factor, floors[2]);
+  print("columns", cpu["quantize"] - factor, floors[3]);
+  print("output error", cpu["error"], floors[4]);
+  fmt::print("{:<14} {:8.2f} s\n", "other",
+             all - cpu["forward"] - cpu["observe"] - cpu["quantize"] - cpu["error"]);
+  print("all", all, floors[0] + floors[1] + floors[2] + floors[3] + floors[4]);
+  fmt::print("peak memory: predicted {:.3f} GB, measured {:.3f} GB\n",
+             static_cast<double>(result.predicted_peak_bytes) / 1e9,
+             static_cast<double>(result.peak_bytes) / 1e9);
+  return 0;
+}
