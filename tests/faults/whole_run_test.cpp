@@ -1,0 +1,255 @@
+// `quench run` as a whole: killed at every call that writes, at random times, on disks that fail,
+// and several times at once. However it goes, the records are those of the undisturbed run, and at
+// most one cell was computed twice.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "core/store/record_schema.hpp"
+#include "tests/support/faults.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace quench::test;
+
+namespace {
+
+constexpr const char* kManifest =
+    "name: m\n"
+    "checkpoints: {model: models, revisions: \"step{step}\"}\n"
+    "quantizers:\n"
+    "  - template_quantizer: {bits: 4}\n"
+    "metrics:\n"
+    "  - validation_loss: {corpus: v, block: 16}\n"
+    "corpora: {v: {text: {path: t.txt}}}\n";
+
+// A folder with two checkpoints of the template's family and a manifest, and what a run of it
+// gives.
+class Scene {
+ public:
+  Scene() {
+    const std::string script = std::string("perl ") + QUENCH_TINY_CHECKPOINT;
+    fs::create_directory(folder_ / "models");
+    for (const char* step : {"step1", "step2"}) {
+      REQUIRE(
+          std::system((script + " '" + (folder_ / "models" / step).string() + "' template_model")
+                          .c_str()) == 0);
+    }
+    // The two must differ, or the second is the first's records under another name.
+    std::fstream file(folder_ / "models/step2/model.safetensors",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-64, std::ios::end);
+    file.put('\x11');
+    file.close();
+    std::string text;
+    for (int i = 0; text.size() < 400; ++i) {
+      text += "line " + std::to_string(i * 7919 % 1000) + "\n";
+    }
+    folder_.write("t.txt", text);
+    folder_.write("m.yaml", kManifest);
+    run();  // probes the plugins
+    fs::copy(folder_ / "home/plugins.json", folder_ / "plugins.json");
+    reset();
+    undisturbed_ = under({});
+    REQUIRE(undisturbed_.ended.code == 0);
+    expected_ = records();
+    REQUIRE(expected_.size() == 6);  // 2 checkpoints × (float + quantized + error)
+  }
+
+  // Forgets all runs.
+  void reset() {
+    fs::remove_all(folder_ / "runs");
+    fs::remove_all(folder_ / "home");
+    fs::create_directory(folder_ / "home");
+    fs::copy(folder_ / "plugins.json", folder_ / "home/plugins.json");
+  }
+
+  std::map<std::string, std::string> environment() const {
+    return {{"QUENCH_HOME", (folder_ / "home").string()},
+            {"QUENCH_PLUGIN_PATH", (binary_dir() / "template").string()},
+            {"QUENCH_PLUGIN_SYSTEM_PATH", ""}};
+  }
+  static std::vector<std::string> command(std::vector<std::string> more = {}) {
+    std::vector<std::string> out = {(binary_dir() / "bin/quench").string(), "run", "m.yaml"};
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  Ended run(std::vector<std::string> more = {}) const {
+    return run_program(command(std::move(more)), environment(), folder_.path());
+  }
+  FaultedRun under(FaultPlan plan) const {
+    plan.under = folder_.path().string();
+    return run_under_faults(command(), plan, environment(), folder_.path());
+  }
+  size_t calls() const { return undisturbed_.calls.size(); }
+  const WriteCall& call(size_t n) const { return undisturbed_.calls[n - 1]; }
+
+  // The records of the finished run, without times.
+  json records() const {
+    const Ended ended = run({"--json"});
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    json out = json::parse(ended.out).at("records");
+    quench::strip_not_compared(out);
+    return out;
+  }
+  const json& expected() const { return expected_; }
+
+  // Evaluations that are in more than one attempt's file, derived values aside.
+  size_t computed_twice() const {
+    std::map<std::string, int> lines;
+    for (const auto& entry : fs::directory_iterator(folder_ / "runs/m")) {
+      if (entry.path().extension() != ".jsonl") {
+        continue;
+      }
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) {
+        const json read = json::parse(line, nullptr, false);
+        if (!read.is_discarded() && read.at("record").at("cached").is_null() &&
+            read.at("record").at("metric") == "validation_loss") {
+          ++lines[read.at("record").at("key").get<std::string>()];
+        }
+      }
+    }
+    size_t twice = 0;
+    for (const auto& [key, count] : lines) {
+      twice += static_cast<size_t>(count - 1);
+    }
+    return twice;
+  }
+
+  const fs::path& path() const { return folder_.path(); }
+
+ private:
+  TemporaryDir folder_;
+  FaultedRun undisturbed_;
+  json expected_;
+};
+
+// The rerun of whatever is left behind.
+void check_rerun(const Scene& scene) {
+  CHECK(scene.records() == scene.expected());
+  CHECK(scene.computed_twice() <= 1);
+}
+
+}  // namespace
+
+TEST_CASE("run: killed at every call that writes, it goes on and ends the same", "[faults]") {
+  Scene scene;
+  REQUIRE(scene.calls() > 20);
+  for (size_t n = 1; n <= scene.calls(); ++n) {
+    INFO("call " << n << " of " << scene.calls() << ": " << scene.call(n).name << " "
+                 << scene.call(n).path);
+    scene.reset();
+    FaultPlan plan;
+    plan.at = static_cast<long>(n);
+    plan.fault = "KILL";
+    CHECK(scene.under(plan).ended.code == 128 + SIGKILL);
+    check_rerun(scene);
+  }
+}
+
+TEST_CASE("run: a disk that fails at any call is told by path, and the run goes on later",
+          "[faults]") {
+  const std::vector<std::pair<std::string, bool>> faults = {
+      {"ENOSPC", true}, {"EIO", false}, {"EROFS", true}, {"EDQUOT", false}};
+  Scene scene;
+  for (size_t n = 1; n <= scene.calls(); ++n) {
+    const auto& [fault, from] = faults[n % faults.size()];
+    INFO("call " << n << " of " << scene.calls() << ": " << fault << " at " << scene.call(n).name
+                 << " " << scene.call(n).path);
+    scene.reset();
+    FaultPlan plan;
+    plan.at = static_cast<long>(n);
+    plan.fault = fault;
+    plan.from = from;
+    const Ended ended = scene.under(plan).ended;
+    // What is only kept for speed (times, hashes, tokens, signs of life) is no reason to fail.
+    if (ended.code != 0) {
+      CHECK(ended.code == 1);
+      const bool names_path = ended.err.find("runs/m") != std::string::npos ||
+                              ended.err.find("home/") != std::string::npos;
+      INFO(ended.err);
+      CHECK(names_path);
+    }
+    check_rerun(scene);
+  }
+}
+
+TEST_CASE("run: a failed fsync or close of a record is no finished cell", "[faults]") {
+  Scene scene;
+  for (const char* call : {"fsync", "close"}) {
+    bool more = true;
+    for (long n = 1; more; ++n) {
+      INFO(call << " " << n);
+      scene.reset();
+      FaultPlan plan;
+      plan.calls = call;
+      plan.at = n;
+      plan.fault = call == std::string("close") ? "EDQUOT" : "EIO";
+      const FaultedRun run = scene.under(plan);
+      more = static_cast<long>(run.calls.size()) >= n;
+      CHECK((run.ended.code == 0 || run.ended.code == 1));
+      check_rerun(scene);
+    }
+  }
+}
+
+TEST_CASE("run: killed at random times, again and again, it ends the same", "[faults]") {
+  const char* wanted = std::getenv("QUENCH_RANDOM_KILLS");
+  const int kills = wanted != nullptr ? std::atoi(wanted) : 40;
+  Scene scene;
+  scene.reset();
+  std::mt19937 random(20);
+  const auto quick = [&] { return std::chrono::microseconds(random() % 120'000); };
+  for (int i = 0; i < kills; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      (void)!::chdir(scene.path().c_str());
+      for (const auto& [name, value] : scene.environment()) {
+        ::setenv(name.c_str(), value.c_str(), 1);
+      }
+      (void)!::freopen("/dev/null", "w", stdout);
+      (void)!::freopen("/dev/null", "w", stderr);
+      const std::string program = Scene::command()[0];
+      ::execl(program.c_str(), program.c_str(), "run", "m.yaml", nullptr);
+      ::_exit(127);
+    }
+    std::this_thread::sleep_for(quick());
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    if (i % 8 == 7) {
+      INFO("after " << i + 1 << " kills");
+      CHECK(scene.records() == scene.expected());
+      scene.reset();
+    }
+  }
+  CHECK(scene.records() == scene.expected());
+}
+
+TEST_CASE("run: two and eight processes on one run make the same table", "[faults]") {
+  Scene scene;
+  for (const size_t processes : {size_t{2}, size_t{8}}) {
+    scene.reset();
+    std::vector<std::thread> threads;
+    std::vector<int> codes(processes, -1);
+    for (size_t p = 0; p < processes; ++p) {
+      threads.emplace_back([&, p] { codes[p] = scene.run().code; });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    CHECK(codes == std::vector<int>(processes, 0));
+    CHECK(scene.records() == scene.expected());
+  }
+}
