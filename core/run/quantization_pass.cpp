@@ -12,6 +12,8 @@ namespace quench {
 
 namespace {
 
+constexpr uint64_t kWorthSaying = uint64_t{2} << 30;  // bytes of a pass that people plan for
+
 // Quantizers work on float32, or on float64 where the model does.
 quench_dtype weight_dtype(quench_dtype model) {
   return same_dtype(model, kFloat64) ? kFloat64 : kFloat32;
@@ -103,10 +105,12 @@ void QuantizationPass::run() {
   counts_.predicted_peak_bytes =
       resident_memory_bytes() +
       predict_pass_memory(model_, *settings_[0].quantizer, settings_.size(), options_).total();
-  HostServices::instance().log(
-      QUENCH_LOG_INFO, "",
-      fmt::format("peak memory of the pass: {:.2f} GB predicted",
-                  static_cast<double>(counts_.predicted_peak_bytes) / 1e9));
+  if (counts_.predicted_peak_bytes > kWorthSaying) {
+    HostServices::instance().log(
+        QUENCH_LOG_INFO, "",
+        fmt::format("peak memory of the pass: {:.1f} GB predicted",
+                    static_cast<double>(counts_.predicted_peak_bytes) / 1e9));
+  }
   forget_peak_memory();
   if (options_.calibration != nullptr) {
     open_streams();

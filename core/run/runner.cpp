@@ -51,7 +51,6 @@ class JobRunner {
         ahead->begin(files_of(experiment_.weights[w + 1]));
       }
       run_weights(w);
-      done_ += by_weights_[w].size();
     }
     return std::move(records_);
   }
@@ -211,6 +210,7 @@ class JobRunner {
       if (first == 0) {
         state_.floating = std::move(results);
       }
+      done_ += metrics;
     }
     quantization_.expect({});
   }

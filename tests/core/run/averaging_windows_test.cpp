@@ -10,11 +10,10 @@ namespace quench::test {
 
 namespace {
 
-AveragingCell averaging(const std::string& id, const nlohmann::json& given,
-                        std::string where = "") {
+AveragingCell averaging(const std::string& id, const nlohmann::json& given) {
   const PluginDescription& plugin = built_catalog().require("averaging", id);
   std::vector<ParameterProblem> problems;
-  AveragingCell cell{&plugin, complete_parameters(plugin, given, problems), id, std::move(where)};
+  AveragingCell cell{&plugin, complete_parameters(plugin, given, problems), id, ""};
   REQUIRE(problems.empty());
   return cell;
 }
@@ -107,8 +106,8 @@ TEST_CASE("averaging windows: an explicit set is one average in the order given"
           windows(averaging("linear", {{"weights", {0.9, 0.1}}}), cells, {0, 1, 2});
         }) == "averaging linear: `of` names 3 checkpoints, the scheme takes 2");
   CHECK(message_of([&] {
-          windows(averaging("linear", {{"weights", {0.9, 0.1}}}, "m.yaml:9:1"), cells, {0});
-        }) == "m.yaml:9:1: averaging linear: step100: got 1 checkpoint up to here, wanted 2");
+          windows(averaging("linear", {{"weights", {0.9, 0.1}}}), cells, {0});
+        }) == "averaging linear: step100: got 1 checkpoint up to here, wanted 2");
 }
 
 TEST_CASE("averaging windows: a soup of a branch is at its last checkpoint", "[core][averaging]") {
