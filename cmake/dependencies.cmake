@@ -14,6 +14,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)   # libpcre2-dev
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc) # libutf8proc-dev
 if(QUENCH_TESTS)
   find_package(Catch2 2 REQUIRED)                # catch2
+  find_path(QUENCH_VALIJSON valijson/validator.hpp REQUIRED)  # libvalijson-dev: JSON Schema, headers only
 endif()
 if(QUENCH_BENCH)
   find_package(benchmark REQUIRED)               # libbenchmark-dev

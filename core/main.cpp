@@ -113,6 +113,8 @@ int run(int argc, char** argv) {
   quench::add_verify(app, context, action);
   quench::add_forget(app, context, action);
   quench::add_clean(app, context, action);
+  quench::add_init(app, context, action);
+  quench::add_schema(app, context, action);
   quench::add_doctor(app, context, action);
   if (const std::string message = unknown_command_message(app, argc, argv); !message.empty()) {
     throw quench::UsageError(QUENCH_INVALID_ARGUMENT, message);

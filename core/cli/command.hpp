@@ -85,6 +85,8 @@ void add_forget(CLI::App& app, Context& context, Action& action);
 void add_clean(CLI::App& app, Context& context, Action& action);
 void add_diff(CLI::App& app, Context& context, Action& action);
 void add_status(CLI::App& app, Context& context, Action& action);
+void add_schema(CLI::App& app, Context& context, Action& action);
+void add_init(CLI::App& app, Context& context, Action& action);
 void add_doctor(CLI::App& app, Context& context, Action& action);
 
 // Options that several subcommands have.

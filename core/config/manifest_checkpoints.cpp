@@ -9,13 +9,15 @@
 
 namespace quench {
 
+const std::vector<std::string>& branch_marks() {
+  static const std::vector<std::string> kMarks = {"circle",   "square", "diamond",
+                                                  "triangle", "cross",  "star"};
+  return kMarks;
+}
+
 namespace {
 
 constexpr int64_t kMaxThin = int64_t{1} << 31;
-
-// How figures can draw a checkpoint.
-const std::vector<std::string> kMarks = {"circle",   "square", "diamond",
-                                         "triangle", "cross",  "star"};
 
 void read_list(const YamlNode& list, const std::string& where, ManifestBranch& out,
                Problems& problems) {
@@ -75,11 +77,11 @@ void read_mark(MappingReader& reader, const std::string& where, ManifestBranch& 
   out.mark = reader.text("mark", "");
   const YamlNode* node = reader.get("mark");
   if (node != nullptr && node->is_scalar() &&
-      std::find(kMarks.begin(), kMarks.end(), out.mark) == kMarks.end()) {
-    const std::string near = nearest(out.mark, kMarks);
+      std::find(branch_marks().begin(), branch_marks().end(), out.mark) == branch_marks().end()) {
+    const std::string near = nearest(out.mark, branch_marks());
     problems.add(node->place,
                  fmt::format("{}: mark = \"{}\", expected one of {}{}", where, printable(out.mark),
-                             fmt::join(kMarks, ", "),
+                             fmt::join(branch_marks(), ", "),
                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }
 }

@@ -79,6 +79,9 @@ struct ManifestCheckpoints {
   PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
 };
 
+// How figures can draw a checkpoint (`mark`).
+const std::vector<std::string>& branch_marks();
+
 // What is wrong is added to `problems`.
 ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems);
 

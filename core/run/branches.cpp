@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/io/file.hpp"
 #include "core/run/branch_tree.hpp"
 #include "core/run/learning_rate.hpp"
 #include "core/run/revision_pattern.hpp"
@@ -90,6 +91,7 @@ class BranchFinder {
           fmt::format("model {} is not there", folder_.lexically_normal().string()));
       return {};
     }
+    read_config();
     try {
       std::vector<Found> found = spec_.pattern.empty() ? listed() : matching();
       keep_matching(found);
@@ -103,6 +105,19 @@ class BranchFinder {
  private:
   void add(const Place& place, const std::string& message) {
     problems_.add(place, where_ + ": " + message);
+  }
+
+  // The text of a config.json, which the manifest names or holds.
+  void read_config() {
+    config_ = spec_.config.text;
+    if (config_.empty() || config_[0] == '{') {
+      return;
+    }
+    try {
+      config_ = read_file(relative_to_ / spec_.config.text, kMaxConfigBytes);
+    } catch (const Error& error) {
+      add(spec_.config.place, fmt::format("config: {}", error.what()));
+    }
   }
 
   bool is_pattern(const std::string& text, const Place& place) {
@@ -125,10 +140,7 @@ class BranchFinder {
       cell.location = revision.empty() ? folder_.string() : (folder_ / revision).string();
     }
     cell.family = spec_.family;
-    cell.config = spec_.config.text;
-    if (!cell.config.empty() && cell.config[0] != '{') {
-      cell.config = (relative_to_ / cell.config).lexically_normal().string();
-    }
+    cell.config = config_;
     return cell;
   }
 
@@ -309,9 +321,12 @@ class BranchFinder {
     }
   }
 
+  static constexpr size_t kMaxConfigBytes = 16u << 20;
+
   const ManifestBranch& spec_;
   const fs::path& relative_to_;
   fs::path folder_;
+  std::string config_;
   RevisionNames& names_;
   Problems& problems_;
   std::string where_;

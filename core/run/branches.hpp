@@ -42,10 +42,11 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec,
 
 bool is_hub_model(const std::string& model);
 
-// "branch@last", "branch@first", "branch@step600", "branch@<revision>" to an index of
-// `checkpoints`; without a branch ("last") where there is only one. Throws Error(INVALID_ARGUMENT)
-// with the nearest name.
-size_t find_reference(const Trajectory& trajectory, const std::string& reference);
+// "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of `checkpoints`;
+// without a branch ("last") where there is only one. One index, or where the branch has captures
+// ("ing{i}@last") one for each branch that matches. Throws Error(INVALID_ARGUMENT) with the nearest
+// name.
+std::vector<size_t> find_references(const Trajectory& trajectory, const std::string& reference);
 
 // The checkpoints (indices, ascending) that `at` of `replicates` means: `first` and `last` of every
 // branch, `forks` (where branches begin), references. What is wrong is added to `problems`.

@@ -52,6 +52,13 @@ void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
     fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
          cell.plugin->id);
   }
+  const bool repeated = cell.replicates.draws > 1 || cell.replicates.jitter > 0;
+  if ((quantizer.needs() & QUENCH_NEEDS_ROWS) == 0 && repeated) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "quantizer {}: looks at no calibration data, so draws and jitter change nothing; leave "
+         "`replicates` out",
+         cell.plugin->id);
+  }
 }
 
 void check_file(const char* what, const std::string& path) {

@@ -5,19 +5,26 @@
 #include "core/config/amount.hpp"
 #include "core/error.hpp"
 #include "core/run/branches.hpp"
+#include "core/run/revision_pattern.hpp"
 
 namespace quench {
 
 namespace {
 
-const Branch& require_branch(const Trajectory& trajectory, const std::string& name,
-                             const std::string& reference) {
+// The branches called so: one, or with captures in the name all that match.
+std::vector<const Branch*> require_branches(const Trajectory& trajectory, const std::string& name,
+                                            const std::string& reference) {
+  const RevisionPattern pattern(name);
+  std::vector<const Branch*> found;
   std::vector<std::string> names;
   for (const Branch& branch : trajectory.branches) {
-    if (branch.name == name) {
-      return branch;
+    if (pattern.match(branch.name)) {
+      found.push_back(&branch);
     }
     names.push_back(branch.name);
+  }
+  if (!found.empty()) {
+    return found;
   }
   const std::string near = nearest(name, names);
   fail(QUENCH_INVALID_ARGUMENT, "`{}`: no branch is called `{}`; {}", printable(reference),
@@ -42,18 +49,9 @@ std::pair<size_t, size_t> extent(const Trajectory& trajectory, const std::string
           static_cast<size_t>(end - trajectory.checkpoints.begin()) - 1};
 }
 
-}  // namespace
-
-size_t find_reference(const Trajectory& trajectory, const std::string& reference) {
-  const size_t at = reference.find('@');
-  const bool alone = trajectory.branches.size() == 1 && at == std::string::npos;
-  if (at == std::string::npos && !alone) {
-    fail(QUENCH_INVALID_ARGUMENT, "`{}`: wanted branch@revision, or branch@last",
-         printable(reference));
-  }
-  const std::string which = alone ? reference : reference.substr(at + 1);
-  const Branch& branch = alone ? trajectory.branches.front()
-                               : require_branch(trajectory, reference.substr(0, at), reference);
+// The checkpoint of `branch` that is called `which`: a revision, first, last, a step or tokens.
+size_t find_in_branch(const Trajectory& trajectory, const Branch& branch, const std::string& which,
+                      const std::string& reference) {
   const auto [first, last] = extent(trajectory, branch.name);
   std::vector<std::string> revisions = {"first", "last"};
   for (size_t i = first; i <= last; ++i) {
@@ -80,6 +78,24 @@ size_t find_reference(const Trajectory& trajectory, const std::string& reference
                                   trajectory.checkpoints[first].revision,
                                   trajectory.checkpoints[last].revision)
                     : fmt::format("did you mean `{}`?", near));
+}
+
+}  // namespace
+
+std::vector<size_t> find_references(const Trajectory& trajectory, const std::string& reference) {
+  const size_t at = reference.find('@');
+  if (at == std::string::npos) {
+    if (trajectory.branches.size() != 1) {
+      fail(QUENCH_INVALID_ARGUMENT, "`{}`: wanted branch@revision, or branch@last",
+           printable(reference));
+    }
+    return {find_in_branch(trajectory, trajectory.branches.front(), reference, reference)};
+  }
+  std::vector<size_t> out;
+  for (const Branch* branch : require_branches(trajectory, reference.substr(0, at), reference)) {
+    out.push_back(find_in_branch(trajectory, *branch, reference.substr(at + 1), reference));
+  }
+  return out;
 }
 
 std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<PlacedText>& at,
@@ -110,7 +126,8 @@ std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<
       continue;
     }
     try {
-      found.insert(find_reference(trajectory, place.text));
+      const std::vector<size_t> named = find_references(trajectory, place.text);
+      found.insert(named.begin(), named.end());
     } catch (const Error& error) {
       problems.add(place.place, fmt::format("{}: {}", where, error.what()));
     }

@@ -7,18 +7,30 @@
 
 namespace quench {
 
+namespace {
+
+const std::vector<std::pair<std::string, quench_dtype>> kDtypes = {
+    {"float32", kFloat32},   {"fp32", kFloat32},  {"float64", kFloat64}, {"fp64", kFloat64},
+    {"bfloat16", kBFloat16}, {"bf16", kBFloat16}, {"float16", kFloat16}, {"fp16", kFloat16}};
+
+}  // namespace
+
+const std::vector<std::string>& dtype_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const auto& [name, dtype] : kDtypes) {
+      names.push_back(name);
+    }
+    return names;
+  }();
+  return kNames;
+}
+
 quench_dtype parse_dtype(const std::string& text) {
-  if (text == "float32" || text == "fp32") {
-    return kFloat32;
-  }
-  if (text == "float64" || text == "fp64") {
-    return kFloat64;
-  }
-  if (text == "bfloat16" || text == "bf16") {
-    return kBFloat16;
-  }
-  if (text == "float16" || text == "fp16") {
-    return kFloat16;
+  for (const auto& [name, dtype] : kDtypes) {
+    if (name == text) {
+      return dtype;
+    }
   }
   fail(QUENCH_INVALID_ARGUMENT,
        "dtype = \"{}\", expected one of float32, float64, bfloat16, float16", printable(text));

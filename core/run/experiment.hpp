@@ -79,9 +79,9 @@ struct CheckpointCell {
   std::optional<int64_t> tokens;
   std::optional<double> learning_rate;  // at this step, from the branch's `lr`
   std::string phase;                    // of the schedule ("warmup", "constant", "decay"), or empty
-  std::string config;     // path of a config.json, or its text; empty: the checkpoint's own
-  std::string family;     // model plugin; empty: the one that knows the config
-  std::string tokenizer;  // path or "bytes", of this branch; empty: the experiment's
+  std::string config;                   // text of a config.json for files without one, or empty
+  std::string family;                   // model plugin; empty: the one that knows the config
+  std::string tokenizer;                // path or "bytes", of this branch; empty: the experiment's
 };
 
 struct AveragingCell {
@@ -119,6 +119,8 @@ struct Experiment {
 // "float32" (or fp32, ...) and "cpu", "cuda:0". Throw Error(INVALID_ARGUMENT).
 quench_dtype parse_dtype(const std::string& text);
 quench_device parse_device(const std::string& text);
+// All that parse_dtype takes.
+const std::vector<std::string>& dtype_names();
 std::string dtype_text(quench_dtype dtype);
 std::string device_text(quench_device device);
 

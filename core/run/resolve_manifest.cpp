@@ -140,15 +140,19 @@ class ManifestResolver {
   void resolve_averaging(const ManifestItem& item, std::vector<WeightsCell>& averages) {
     const PluginDescription* plugin = plugins_.find("averaging", item.id, item.place);
     std::vector<size_t> of;
+    bool all_found = true;
     for (const PlacedText& reference : item.of) {
+      const size_t before = of.size();
       plugins_.attempt(reference.place, [&] {
-        const size_t found = find_reference(trajectory_, reference.text);
-        if (std::find(of.begin(), of.end(), found) != of.end()) {
-          fail(QUENCH_INVALID_ARGUMENT, "`{}`: the same checkpoint twice",
-               printable(reference.text));
+        for (const size_t found : find_references(trajectory_, reference.text)) {
+          if (std::find(of.begin(), of.end(), found) != of.end()) {
+            fail(QUENCH_INVALID_ARGUMENT, "`{}`: the same checkpoint twice",
+                 printable(reference.text));
+          }
+          of.push_back(found);
         }
-        of.push_back(found);
       });
+      all_found = all_found && of.size() > before;
     }
     if (plugin == nullptr) {
       return;
@@ -157,7 +161,7 @@ class ManifestResolver {
       plugins_.claim_label(label, item.place);
       out_.averagings.push_back(
           {plugin, std::move(parameters), label, item.place.text(), item.keep});
-      if (out_.checkpoints.empty() || of.size() != item.of.size()) {
+      if (out_.checkpoints.empty() || !all_found) {
         return;  // that has its own problem
       }
       for (WeightsCell& weights :

@@ -2,10 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/config/yaml.hpp"
 #include "tests/layering/source_tree.hpp"
 #include "tests/support/fixtures.hpp"
+#include "tests/support/json_schema.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace {
@@ -61,6 +64,19 @@ TEST_CASE("configs: the host understands every manifest", "[layering][configs]")
       const bool complaint = line.find(file + ":") != std::string::npos;
       CAPTURE(line);
       CHECK((!complaint || line.find("is not there") != std::string::npos));
+    }
+  }
+}
+
+TEST_CASE("configs: the schema for editors accepts every file", "[layering][configs]") {
+  const Outcome schema = quench_program("schema");
+  REQUIRE(schema.status == 0);
+  for (const std::string& file : quench::test::files_below("configs", {".yaml"})) {
+    if (!file.starts_with("configs/presets/")) {
+      CAPTURE(file);
+      const auto manifest =
+          quench::yaml_to_json(quench::load_yaml(quench::test::source_dir() / file));
+      CHECK(quench::test::schema_complaints(nlohmann::json::parse(schema.output), manifest) == "");
     }
   }
 }

@@ -78,6 +78,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
   // Words that are ids and also something else in the host.
   const std::map<std::string, std::string> ordinary = {
       {"text", "the inline form text=FILE of a corpus is part of the command line"},
+      {"linear", "the shape of a learning rate's schedule"},
       {"tokens", "a count in checkpoints and records, and the inline form tokens=FILE"},
   };
   for (const auto& plugin : plugin_folders()) {
@@ -94,7 +95,8 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
 TEST_CASE("layering: every library that CMake looks for is in the list of packages", "[layering]") {
   const std::string packages = source("cmake/packages.txt");
   const std::string text = source("cmake/dependencies.cmake");
-  const std::regex comment(R"((?:find_package|pkg_check_modules)\([^\n]*\)\s*#\s*([a-z0-9.+-]+))");
+  const std::regex comment(
+      R"((?:find_package|find_path|pkg_check_modules)\([^\n]*\)\s*#\s*([a-z0-9.+-]+))");
   size_t checked = 0;
   for (auto it = std::sregex_iterator(text.begin(), text.end(), comment);
        it != std::sregex_iterator(); ++it, ++checked) {

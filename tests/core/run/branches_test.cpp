@@ -119,7 +119,7 @@ TEST_CASE("branches: tokens follow from the step where a step's tokens are known
 TEST_CASE("branches: every branch carries its own config, family and tokenizer", "[core][run]") {
   const ManifestFolder here;
   here.add_revisions("run", {"step1", "step2"});
-  here.folder().write("config.json", "{}");
+  here.folder().write("config.json", "{\"a\": 1}\n");
   here.folder().write("tok/tokenizer.json", "{}");
   const auto cells =
       here.resolve(with_checkpoints(
@@ -128,7 +128,7 @@ TEST_CASE("branches: every branch carries its own config, family and tokenizer",
                        "[step2], config: {model_type: x, layers: 2}}}}"))
           .at(0);
   CHECK(cells.tokenizer == "bytes");
-  CHECK(cells.checkpoints.at(0).config == here.folder() / "config.json");
+  CHECK(cells.checkpoints.at(0).config == "{\"a\": 1}\n");
   CHECK(cells.checkpoints[0].tokenizer == here.folder() / "tok/tokenizer.json");
   CHECK(cells.checkpoints[0].family == "template_model");
   CHECK(cells.checkpoints.at(1).config == R"({"layers":2,"model_type":"x"})");

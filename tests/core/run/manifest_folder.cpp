@@ -1,7 +1,11 @@
 #include "tests/core/run/manifest_folder.hpp"
 
+#include <catch2/catch.hpp>
+
+#include "core/run/manifest_schema.hpp"
 #include "core/run/resolve_items.hpp"
 #include "tests/core/run/built_catalog.hpp"
+#include "tests/support/json_schema.hpp"
 #include "tests/support/throws.hpp"
 
 namespace quench::test {
@@ -18,7 +22,15 @@ std::vector<Experiment> ManifestFolder::resolve(const std::string& text,
   const auto file = folder_.write("m.yaml", text);
   HubEnvironment hub;
   hub.hf_hub_cache = (folder_ / "hub").string();
-  return resolve_manifest(load_manifest(file, sets), built_catalog(), hub);
+  std::vector<Experiment> out = resolve_manifest(load_manifest(file, sets), built_catalog(), hub);
+  CAPTURE(text);
+  CHECK(complaints_of_schema(text) == "");
+  return out;
+}
+
+std::string complaints_of_schema(const std::string& text) {
+  static const nlohmann::json kSchema = manifest_schema(built_catalog());
+  return schema_complaints(kSchema, yaml_to_json(parse_yaml(text, "m.yaml")));
 }
 
 std::string ManifestFolder::problems(const std::string& text,

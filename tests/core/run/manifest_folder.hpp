@@ -14,7 +14,7 @@ class ManifestFolder {
   // Makes the (empty) folders of `model` that are called so.
   void add_revisions(const std::string& model, const std::vector<std::string>& names) const;
 
-  // The experiments of a manifest; it must be sound.
+  // The experiments of a manifest; it must be sound, and the editors' schema has to find it so.
   std::vector<Experiment> resolve(const std::string& text,
                                   const std::vector<std::string>& sets = {}) const;
   // What is wrong with it, without the folder's path and the list of folders that were searched;
@@ -26,6 +26,9 @@ class ManifestFolder {
  private:
   TemporaryDir folder_;
 };
+
+// What the editors' schema has against a manifest, or "". Throws Error when it is no YAML.
+std::string complaints_of_schema(const std::string& text);
 
 // A manifest with these `checkpoints` and one metric.
 std::string with_checkpoints(const std::string& checkpoints);

@@ -81,6 +81,21 @@ TEST_CASE("manifest: an explicit set has the place of its last member", "[core][
   CHECK(weights(experiment) == Names{"0", "0=avg0(6,1,5,0)", "1", "2", "3", "4", "5", "6"});
 }
 
+TEST_CASE("manifest: a set names the same checkpoint of many branches at once", "[core][run]") {
+  const ManifestFolder here;
+  here.add_revisions("run", {"ing1-step1", "ing1-step2", "ing2-step1", "ing2-step3", "main"});
+  const Experiment experiment =
+      here.resolve(
+              "checkpoints:\n  model: run\n  branches:\n"
+              "    \"ing{i}\": {revisions: \"ing{i}-step{step}\"}\n"
+              "    main: {revisions: [main]}\n"
+              "averaging:\n  - template_averaging: {}\n    of: [\"ing{i}@last\"]\n"
+              "metrics: [template_metric: {corpus: v}]\n"
+              "corpora: {v: {template_corpus: {}}}\n")
+          .at(0);
+  CHECK(weights(experiment) == Names{"0", "1", "2", "3", "3=avg0(1,3)", "4"});
+}
+
 TEST_CASE("manifest: replicates stand where they are asked for", "[core][run]") {
   const Tree here;
   const auto replicates = [&](const std::string& text) {
