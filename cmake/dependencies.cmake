@@ -5,7 +5,7 @@ find_package(yaml-cpp REQUIRED)                  # libyaml-cpp-dev
 find_package(nlohmann_json REQUIRED)             # nlohmann-json3-dev
 find_package(CLI11 REQUIRED)                     # libcli11-dev
 find_package(TBB REQUIRED)                       # libtbb-dev
-find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL, headers only
+find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL and Boost.Math, headers only
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
 find_package(ZLIB REQUIRED)                      # zlib1g-dev: .json.gz
 find_package(SQLite3 REQUIRED)                   # libsqlite3-dev: results --sqlite
@@ -35,6 +35,12 @@ if(QUENCH_TORCH)
   target_compile_definitions(quench_torch INTERFACE AT_PER_OPERATOR_HEADERS)
   target_link_libraries(quench_torch INTERFACE "${torch_root}/lib/libtorch_cpu.so" "${torch_root}/lib/libc10.so")
   target_link_options(quench_torch INTERFACE "-Wl,-rpath-link,${QUENCH_DEPS}/nvidia/cu13/lib")
+endif()
+
+# plotly.js out of PyPI's plotly: built into the program, which inlines it in every report.
+set(QUENCH_PLOTLY_FILE "${QUENCH_DEPS}/plotly/package_data/plotly.min.js")
+if(NOT EXISTS "${QUENCH_PLOTLY_FILE}")
+  message(FATAL_ERROR "plotly.js is not in ${QUENCH_PLOTLY_FILE}: run ./dev build, which installs it")
 endif()
 
 # Arrow C++ out of PyPI's pyarrow, for the arrow corpus alone.

@@ -116,6 +116,7 @@ int run(int argc, char** argv) {
   quench::add_init(app, context, action);
   quench::add_schema(app, context, action);
   quench::add_doctor(app, context, action);
+  quench::add_report(app, action);
   if (const std::string message = unknown_command_message(app, argc, argv); !message.empty()) {
     throw quench::UsageError(QUENCH_INVALID_ARGUMENT, message);
   }

@@ -88,6 +88,7 @@ void add_status(CLI::App& app, Context& context, Action& action);
 void add_schema(CLI::App& app, Context& context, Action& action);
 void add_init(CLI::App& app, Context& context, Action& action);
 void add_doctor(CLI::App& app, Context& context, Action& action);
+void add_report(CLI::App& app, Action& action);
 
 // Options that several subcommands have.
 void add_plugin_options(CLI::App& command, Context& context);

@@ -12,6 +12,7 @@
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/report/report.hpp"
 #include "core/run/estimate.hpp"
 #include "core/run/runner.hpp"
 #include "core/store/heartbeat.hpp"
@@ -181,6 +182,16 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
   }
 }
 
+// The page, or "" where it could not be written: the records are what matters.
+std::string report_path(const fs::path& folder) {
+  try {
+    return write_report(folder).string();
+  } catch (const Error& error) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", error.what());
+    return "";
+  }
+}
+
 void print_json(const LoadedRun& run, const std::vector<Record>& records) {
   nlohmann::json list = nlohmann::json::array();
   for (const Record& record : records) {
@@ -213,6 +224,7 @@ int run(const RunOptions& options, Context& context) {
   if (!attempt.kept().empty()) {
     learn_rates(loaded, knowledge, rates, attempt.kept());
   }
+  const std::string report = report_path(loaded.folder);
   if (options.manifest.json) {
     print_json(loaded, records);
   } else {
@@ -221,6 +233,9 @@ int run(const RunOptions& options, Context& context) {
                loaded.folder.string());
     fmt::print("took {}, the estimate was {}\n", duration_text(took.count()),
                duration_text(expected.seconds));
+    if (!report.empty()) {
+      fmt::print("report: {}\n", report);
+    }
     if (failures > 0) {
       fmt::print("{} failed; try them again with: {} --retry failed\n", failures,
                  context.command_line());

@@ -1,0 +1,211 @@
+#include "core/report/observation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "core/report/dimension.hpp"
+
+namespace quench {
+
+namespace {
+
+nlohmann::json member(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? object.at(key) : nlohmann::json();
+}
+
+nlohmann::json members(const nlohmann::json& object, std::initializer_list<const char*> keys) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const char* key : keys) {
+    out.push_back(member(object, key));
+  }
+  return out;
+}
+
+std::string weights_of(const Record& record) {
+  return nlohmann::json{
+      members(record.checkpoint, {"model", "branch", "revision", "commit", "step", "tokens"}),
+      members(record.averaging, {"id", "params", "label", "members"})}
+      .dump();
+}
+
+// Two values may be subtracted only when all of this is equal.
+std::string comparable(const Record& record) {
+  return nlohmann::json{
+      record.metric, record.label, record.unit, members(record.details, {"params", "corpora"}),
+      members(record.environment, {"family", "dtype", "device", "libtorch", "isa"})}
+      .dump();
+}
+
+std::string cell_of(const Record& record, bool jobs_are_seeds) {
+  return nlohmann::json{members(record.quantizer, {"id", "params", "label", "calibration"}),
+                        record.metric, record.label,
+                        jobs_are_seeds ? nlohmann::json() : nlohmann::json(record.job)}
+      .dump();
+}
+
+uint64_t count_or_zero(const nlohmann::json& value) {
+  return value.is_number_unsigned() ? value.get<uint64_t>() : 0;
+}
+
+Observation observation_of(const Record& record, bool jobs_are_seeds) {
+  Observation out;
+  out.record = &record;
+  out.weights = weights_of(record);
+  out.cell = out.weights + cell_of(record, jobs_are_seeds);
+  out.draw = count_or_zero(record.draw);
+  out.jitter = count_or_zero(record.jitter);
+  const nlohmann::json seed = member(record.environment, "seed");
+  out.is_job_a_seed = jobs_are_seeds;
+  if (jobs_are_seeds && seed.is_number_integer()) {
+    out.seed = seed.get<int64_t>();
+  }
+  return out;
+}
+
+// Where a checkpoint stands: by step, by tokens, and where nothing tells, in order of appearance.
+struct Place {
+  double step;
+  double tokens;
+  size_t appearance;
+  auto operator<=>(const Place&) const = default;
+};
+
+double number_or_zero(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+void set_positions(std::vector<Observation>& all) {
+  // Averages have positions among themselves: a line of their own.
+  std::map<std::string, std::map<std::string, Place>> lines;  // line → weights → place
+  const auto line_of = [](const Observation& it) {
+    return nlohmann::json{members(it.record->checkpoint, {"model", "branch"}),
+                          dimension_value(*it.record, "averaging"), it.record->job}
+        .dump();
+  };
+  for (const Observation& it : all) {
+    auto& line = lines[line_of(it)];
+    line.try_emplace(it.weights,
+                     Place{number_or_zero(member(it.record->checkpoint, "step")),
+                           number_or_zero(member(it.record->checkpoint, "tokens")), line.size()});
+  }
+  std::map<std::string, std::map<std::string, size_t>> positions;
+  for (const auto& [line, weights] : lines) {
+    std::vector<std::pair<Place, std::string>> sorted;
+    for (const auto& [key, place] : weights) {
+      sorted.emplace_back(place, key);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      positions[line][sorted[i].second] = i;
+    }
+  }
+  for (Observation& it : all) {
+    const auto& line = positions[line_of(it)];
+    it.position = line.at(it.weights);
+    it.is_last = it.position + 1 == line.size();
+  }
+}
+
+// Each quantized value gets the float one of the same job, or else of another job: a float model
+// that several jobs have in common is measured once.
+void pair_with_float(Observations& out) {
+  std::map<std::string, std::map<uint64_t, const Record*>> floats;
+  for (const Observation& it : out.all) {
+    if (it.is_float()) {
+      floats[it.weights + comparable(*it.record)].emplace(it.record->job, it.record);
+    }
+  }
+  size_t unpaired = 0;
+  for (Observation& it : out.all) {
+    const auto found = floats.find(it.weights + comparable(*it.record));
+    if (it.is_float()) {
+      continue;
+    }
+    if (found == floats.end()) {
+      unpaired += is_loss(*it.record) ? 1 : 0;
+      continue;
+    }
+    const auto same_job = found->second.find(it.record->job);
+    it.floating =
+        same_job != found->second.end() ? same_job->second : found->second.begin()->second;
+  }
+  if (unpaired > 0) {
+    out.notes.push_back(
+        fmt::format("{} quantized losses have no float loss of the same weights, corpus, dtype and "
+                    "device beside them: no error is derived from them.",
+                    unpaired));
+  }
+}
+
+}  // namespace
+
+bool is_loss(const Record& record) {
+  return record.unit == "nats/token" && record.direction < 0 &&
+         record.metric.find('/') == std::string::npos;
+}
+
+bool Observation::is_calibrated() const {
+  return !record->draw.is_null() || !member(record->quantizer, "calibration").is_null();
+}
+
+double Observation::delta() const {
+  return is_float() ? 0 : value() - floating->value.get<double>();
+}
+
+std::vector<double> Observation::item_deltas() const {
+  std::vector<double> out;
+  if (floating != nullptr && floating->items.size() == record->items.size()) {
+    for (size_t i = 0; i < record->items.size(); ++i) {
+      out.push_back(record->items[i] - floating->items[i]);
+    }
+  }
+  return out;
+}
+
+double Observation::error() const {
+  return is_float() ? 0 : value() / floating->value.get<double>() - 1;
+}
+
+double Observation::bits_per_byte() const {
+  const nlohmann::json bits = member(record->details, "bits_per_byte");
+  return bits.is_number() && value() > 0 ? bits.get<double>() / value() : 0;
+}
+
+Observations observe(const std::vector<Record>& records, bool jobs_are_seeds) {
+  Observations out;
+  std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;
+  size_t repeated = 0;
+  for (const Record& record : records) {
+    if (record.metric == "quantization_error") {
+      continue;  // derived here again, with what it derives from
+    }
+    if (!record.error.empty()) {
+      out.failed.push_back(&record);
+      continue;
+    }
+    if (!record.value.is_number() || !std::isfinite(record.value.get<double>())) {
+      out.notes.push_back(fmt::format("A value of {} that is no finite number was left out.",
+                                      printable(record.metric)));
+      continue;
+    }
+    Observation it = observation_of(record, jobs_are_seeds);
+    if (seen.emplace(it.cell, comparable(record), it.draw, it.jitter, it.seed).second) {
+      out.all.push_back(std::move(it));
+    } else {
+      ++repeated;
+    }
+  }
+  if (repeated > 0) {
+    out.notes.push_back(
+        fmt::format("{} values were measured more than once; the first of each counts.", repeated));
+  }
+  set_positions(out.all);
+  pair_with_float(out);
+  return out;
+}
+
+}  // namespace quench

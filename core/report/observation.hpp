@@ -1,0 +1,57 @@
+// The records of a run as what figures and contrasts are made of: each value beside the float
+// model's value on the same weights and items.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/store/record.hpp"
+
+namespace quench {
+
+// One measured value. Points into the records that it was made from, which must outlive it.
+struct Observation {
+  const Record* record = nullptr;
+  // Of a quantized model: the record of the float model with the same weights, metric, corpora and
+  // environment; nullptr where there is none.
+  const Record* floating = nullptr;
+  size_t position = 0;   // of the checkpoint in its branch, from 0
+  bool is_last = false;  // there
+  std::string weights;   // one text per set of weights
+  std::string cell;      // one text per weights, quantizer, metric and job: all but the replicates
+  uint64_t draw = 0;
+  uint64_t jitter = 0;
+  bool is_job_a_seed = false;  // the jobs are replicates, told apart by `seed`
+  int64_t seed = 0;
+
+  bool is_float() const { return record->quantizer.is_null(); }
+  bool is_base() const { return draw == 0 && jitter == 0; }
+  bool is_calibrated() const;
+  double value() const { return record->value.get<double>(); }
+  // ΔCE: the value minus the float model's, and per item of the metric (empty where the items of
+  // the two are not the same). Of a float model: 0.
+  double delta() const;
+  std::vector<double> item_deltas() const;
+  // ΔQL = value/float − 1.
+  double error() const;
+  // bits per byte of one nat per token, from the size of the corpus; 0 where that is not known.
+  double bits_per_byte() const;
+};
+
+// A loss in nats per token: what ΔCE and ΔQL are defined for.
+bool is_loss(const Record& record);
+
+struct Observations {
+  std::vector<Observation> all;  // in the order of the records
+  std::vector<const Record*> failed;
+  // What was left out or could not be paired, one sentence each.
+  std::vector<std::string> notes;
+};
+
+// `jobs_are_seeds`: the points of the sweep differ in the seed alone, so that their values are
+// replicates of one another. Without it each job stands for itself.
+Observations observe(const std::vector<Record>& records, bool jobs_are_seeds);
+
+}  // namespace quench

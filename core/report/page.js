@@ -1,0 +1,286 @@
+// Draws the figures from the JSON in the page, and sorts and filters its tables.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const theme = () => scheme.matches
+    ? { ink: "#e6e6e6", soft: "#a5a5a5", grid: "#333333", paper: "#161616", key: "dark" }
+    : { ink: "#1a1a1a", soft: "#5c5c5c", grid: "#e4e4e4", paper: "#ffffff", key: "light" };
+  const at = (list, index) => list[((index % list.length) + list.length) % list.length];
+  // plotly reads markup in texts; names are to be shown as they are.
+  const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const kMarks = { star: "star", last: null, circle: "circle", square: "square", diamond: "diamond",
+                   triangle: "triangle-up", cross: "cross" };
+  const markSymbol = (mark) => (mark in kMarks ? kMarks[mark] : "star");
+
+  // ---- traces
+
+  const color = (trace) => (trace.color < 0 ? theme().ink : at(data.colors, trace.color)[theme().key]);
+
+  function marker(trace) {
+    const dense = trace.x.length > 40;
+    const own = at(data.colors, trace.color).marker + (at(data.dashes, trace.dash).open ? "-open" : "");
+    const marks = trace.marks.length ? trace.marks : trace.x.map(() => "");
+    return {
+      symbol: marks.map((mark) => (mark && markSymbol(mark)) || own),
+      size: marks.map((mark) => (mark && markSymbol(mark) ? 13 : mark ? 11 : dense ? 4.5 : 7)),
+      opacity: 1,
+      color: color(trace),
+      line: { width: 1.4, color: color(trace) },
+    };
+  }
+
+  const base = (trace) => ({
+    x: trace.x,
+    y: trace.y,
+    name: plain(trace.name),
+    text: trace.texts.map(plain),
+    customdata: trace.rows,
+    hovertemplate: "<b>%{text}</b>, " + plain(trace.name).replace(/%\{/g, "%&#123;") + "<br>%{y:.5g}<extra></extra>",
+    meta: { kind: trace.kind, color: trace.color, dash: trace.dash },
+    showlegend: false,
+  });
+
+  const draw = {
+    line: (trace) => ({ ...base(trace), mode: "lines+markers", marker: marker(trace),
+      line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
+    float: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 3.2 }, opacity: 0.65 }),
+    points: (trace) => ({ ...base(trace), mode: "markers", marker: marker(trace) }),
+    interval: (trace) => ({
+      ...base(trace),
+      mode: "markers",
+      marker: { symbol: "line-ew-open", size: 9, color: color(trace), line: { width: 1.4, color: color(trace) } },
+      error_y: { type: "data", symmetric: false, array: trace.high.map((high, i) => high - trace.y[i]),
+        arrayminus: trace.low.map((low, i) => trace.y[i] - low), color: color(trace), thickness: 1.3, width: 4 },
+      hovertemplate: "<b>%{text}</b>, " + plain(trace.name).replace(/%\{/g, "%&#123;") +
+        "<br>mean %{y:.5g} +%{error_y.array:.2g} \u2212%{error_y.arrayminus:.2g}<extra></extra>",
+    }),
+    guide: (trace) => ({ ...base(trace), mode: "lines", hoverinfo: "skip", hovertemplate: undefined,
+      line: { color: theme().soft, width: trace.label === "no error" ? 1.3 : 0.8, dash: trace.label === "no error" ? "dash" : "solid" } }),
+    right: (trace) => ({ ...base(trace), mode: "lines", yaxis: "y2", opacity: 0.7,
+      line: { color: color(trace), width: 1.6, dash: "dot" } }),
+    bar: (trace, panel) => ({
+      ...base(trace),
+      type: "bar",
+      textposition: "none",
+      offsetgroup: String(trace.color),
+      marker: { color: color(trace), line: { width: 1, color: theme().ink },
+        pattern: { shape: at(["", "/", "x", ".", "-", "\\", "+", "|"], trace.color), fillmode: "replace", size: 7, solidity: 0.4 } },
+      error_y: { type: "data", symmetric: false,
+        array: trace.high.map((high, i) => (high > trace.low[i] ? high - trace.y[i] : null)),
+        arrayminus: trace.low.map((low, i) => (trace.high[i] > low ? trace.y[i] - low : null)),
+        color: theme().ink, thickness: 1.3, width: 4 },
+    }),
+  };
+
+  // ---- a panel
+
+  function axis(title, extra) {
+    return { title: { text: plain(title), standoff: 8 }, gridcolor: theme().grid, linecolor: theme().soft, zerolinecolor: theme().grid,
+      tickcolor: theme().soft, ticks: "outside", ticklen: 4, showline: true, mirror: false, exponentformat: "B",
+      automargin: true, ...extra };
+  }
+
+  function layout(panel) {
+    const out = {
+      font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: 12.5, color: theme().ink },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 56, r: panel.right ? 56 : 16, t: 12, b: 48 },
+      hovermode: "closest",
+      hoverlabel: { font: { size: 12.5 } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: theme().soft, activecolor: theme().ink },
+      barmode: "group",
+      bargap: 0.3,
+      bargroupgap: 0.08,
+      xaxis: axis(panel.x, {}),
+      yaxis: axis(panel.y, {}),
+      annotations: [],
+    };
+    if (panel.right) {
+      out.yaxis2 = axis(panel.right, { overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 5, exponentformat: "power" });
+    }
+    if (panel.categories.length) {
+      out.xaxis.tickvals = panel.categories.map((_, i) => i);
+      out.xaxis.ticktext = panel.categories.map(plain);
+      out.xaxis.range = [-0.5, panel.categories.length - 0.5];
+      out.yaxis.rangemode = "tozero";
+    }
+    if (panel.square) {
+      square(panel, out);
+    }
+    return out;
+  }
+
+  // Both axes over one range, and a label at the end of each guide.
+  function square(panel, out) {
+    const guides = panel.traces.filter((trace) => trace.kind === "guide");
+    out.xaxis.range = panel.range;
+    out.yaxis.range = panel.range;
+    out.yaxis.scaleanchor = "x";
+    out.yaxis.constrain = "domain";
+    out.xaxis.constrain = "domain";
+    // On the line, just inside the left edge, where the lines are furthest apart.
+    out.annotations = guides.map((guide) => ({
+      x: guide.x[0], y: guide.y[0], xanchor: "left", yanchor: "bottom", text: plain(guide.label), showarrow: false,
+      textangle: -45, font: { size: 11, color: theme().soft }, xshift: 4, yshift: guide.label.length > 5 ? 0 : 2,
+    }));
+  }
+
+  const hidden = data.figures.map(() => new Set());
+  const keysOf = (trace) => [
+    ...(trace.color >= 0 ? ["color" + trace.color] : []),
+    ...(["line", "interval", "points"].includes(trace.kind) ? ["dash" + trace.dash] : []),
+    ...(trace.kind === "float" ? ["float0"] : []),
+    ...(trace.kind === "right" ? ["right0"] : []),
+  ];
+  const isVisible = (figure, trace) => !keysOf(trace).some((key) => hidden[figure].has(key));
+
+  function drawPanel(node) {
+    const figure = Number(node.dataset.figure);
+    const panel = data.figures[figure].panels[Number(node.dataset.panel)];
+    const traces = panel.traces.map((trace) => ({ ...draw[trace.kind](trace, panel), visible: isVisible(figure, trace) }));
+    const config = { responsive: true, displaylogo: false, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+      toImageButtonOptions: { format: "svg", filename: data.name + "-" + data.figures[figure].name } };
+    return Plotly.react(node, traces, layout(panel), config).then(() => {
+      node.dataset.drawn = panel.traces.reduce((sum, trace) => sum + trace.x.length, 0);
+    });
+  }
+
+  // A click on a point goes to its row.
+  function follow(node) {
+    node.on("plotly_click", (event) => {
+      const row = event.points[0].customdata;
+      if (row !== null && row !== undefined) {
+        location.hash = "r" + row;
+      }
+    });
+  }
+
+  // ---- legends: what a colour, a dash, a mark is; a click hides it in all panels
+
+  const kShapes = {
+    circle: '<circle cx="15" cy="7" r="4"/>',
+    square: '<rect x="11.5" y="3.5" width="7" height="7"/>',
+    "triangle-up": '<path d="M15 2.5l4.5 8h-9z"/>',
+    "triangle-down": '<path d="M15 11.5l4.5-8h-9z"/>',
+    diamond: '<path d="M15 2l4.5 5-4.5 5-4.5-5z"/>',
+    pentagon: '<path d="M15 2.5l4.6 3.4-1.8 5.4h-5.6l-1.8-5.4z"/>',
+    hexagon: '<path d="M11 4.7l4-2.3 4 2.3v4.6l-4 2.3-4-2.3z"/>',
+    cross: '<path d="M13.4 2.5h3.2v2.9h2.9v3.2h-2.9v2.9h-3.2V8.600h-2.900V5.400h2.900z"/>',
+    star: '<path d="M15 1l1.600 4.100 4.400.2-3.400 2.800 1.200 4.200L15 9.900l-3.800 2.400 1.200-4.200L9 5.300l4.400-.2z"/>',
+  };
+  const kStrokes = { solid: "", dash: "6 4", dashdot: "6 3 1.5 3", longdash: "10 4", longdashdot: "10 3 1.5 3", dot: "1.5 3" };
+
+  function swatch(entry) {
+    const style = at(data.colors, entry.index);
+    const stroke = (ink, dash, width) => `<path d="M0 7h30" fill="none" stroke="${ink}" stroke-width="${width}" stroke-dasharray="${kStrokes[dash]}"/>`;
+    const soft = theme().soft;
+    const inside = {
+      color: () => stroke(style[theme().key], "solid", 1.8) + `<g fill="${style[theme().key]}">${kShapes[style.marker]}</g>`,
+      dash: () => {
+        const dash = at(data.dashes, entry.index);
+        return stroke(soft, dash.dash, 1.8) + `<circle cx="15" cy="7" r="3.2" fill="${dash.open ? theme().paper : soft}" stroke="${soft}" stroke-width="1.4"/>`;
+      },
+      float: () => stroke(soft, "solid", 3.2),
+      right: () => stroke(soft, "dot", 1.6),
+      mark: () => `<g fill="${soft}" transform="translate(${entry.mark === "last" ? "-3 -1.4) scale(1.2" : "0 0"})">${kShapes[markSymbol(entry.mark)] || kShapes.circle}</g>`,
+    }[entry.kind];
+    return inside ? `<svg width="30" height="14" viewBox="0 0 30 14" aria-hidden="true">${inside()}</svg>` : "";
+  }
+
+  function drawLegend(node) {
+    const figure = Number(node.dataset.figure);
+    node.replaceChildren();
+    let before = null;
+    for (const entry of data.figures[figure].legend) {
+      const key = entry.kind + entry.index;
+      const toggles = entry.kind !== "mark";
+      const item = document.createElement(toggles ? "button" : "span");
+      item.innerHTML = swatch(entry);
+      item.append(entry.text);
+      if (toggles) {
+        item.type = "button";
+        item.setAttribute("aria-pressed", String(!hidden[figure].has(key)));
+        item.addEventListener("click", () => {
+          hidden[figure].has(key) ? hidden[figure].delete(key) : hidden[figure].add(key);
+          drawLegend(node);
+          document.querySelectorAll(`.plot[data-figure="${figure}"]`).forEach(drawPanel);
+        });
+      }
+      if (before !== null && before !== entry.kind) {
+        const gap = document.createElement("span");
+        gap.className = "gap";
+        node.append(gap);
+      }
+      before = entry.kind;
+      node.append(item);
+    }
+  }
+
+  // ---- tables
+
+  function makeSortable(table) {
+    const headings = [...table.tHead.rows[0].cells];
+    headings.forEach((heading, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => {
+        const direction = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        headings.forEach((other) => other.removeAttribute("aria-sort"));
+        heading.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+        const value = (row) => {
+          const cell = row.cells[column];
+          return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
+        };
+        const compare = (a, b) => {
+          if (a === "" || b === "") {
+            return (a === "") - (b === ""); // rows with nothing to say go last, whichever way
+          }
+          return direction * (typeof a === "number" && typeof b === "number"
+            ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
+        };
+        const body = table.tBodies[0];
+        body.append(...[...body.rows].sort((a, b) => compare(value(a), value(b))));
+      });
+    });
+  }
+
+  function makeFilter(input) {
+    const body = input.closest("section").querySelector("tbody");
+    input.addEventListener("input", () => {
+      const words = input.value.toLowerCase().split(/\s+/);
+      for (const row of body.rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+      }
+    });
+  }
+
+  // A target inside a closed <details> is opened first.
+  function reveal() {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    const details = target && target.closest("details");
+    if (details) {
+      details.open = true;
+      target.scrollIntoView({ block: "center" });
+    }
+  }
+
+  function drawAll() {
+    document.querySelectorAll(".legend").forEach(drawLegend);
+    return Promise.all([...document.querySelectorAll(".plot")].map(drawPanel));
+  }
+
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll("input.filter").forEach(makeFilter);
+  addEventListener("hashchange", reveal);
+  reveal();
+  scheme.addEventListener("change", drawAll);
+  drawAll().then(() => {
+    document.querySelectorAll(".plot").forEach(follow);
+    document.body.dataset.ready = "yes";
+  });
+})();

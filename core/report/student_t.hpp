@@ -1,0 +1,12 @@
+// Quantiles of Student's t distribution.
+#pragma once
+
+#include <cstddef>
+
+namespace quench {
+
+// The t with `confidence` of the distribution between −t and t, for a mean of `n` values (n − 1
+// degrees of freedom). Throws Error(INVALID_ARGUMENT) unless n >= 2 and 0 < confidence < 1.
+double t_quantile(size_t n, double confidence);
+
+}  // namespace quench

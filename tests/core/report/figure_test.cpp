@@ -1,0 +1,238 @@
+#include "core/report/figure.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "core/report/dimension.hpp"
+#include "core/report/report.hpp"
+#include "tests/core/report/demo_run.hpp"
+#include "tests/core/report/loss_records.hpp"
+
+using quench::Figure;
+using quench::FigureKind;
+using quench::Panel;
+using quench::Record;
+using quench::Report;
+using quench::Trace;
+using quench::value_text;
+using quench::test::demo_records;
+using quench::test::DemoOptions;
+
+namespace {
+
+Report report_of(std::vector<Record> records, const std::string& section = "") {
+  quench::RunDocuments documents = quench::test::demo_documents();
+  if (!section.empty()) {
+    documents.manifest["report"] = yaml_to_json(quench::parse_yaml(section, "section"));
+  }
+  quench::RunRecords run;
+  run.records = std::move(records);
+  return make_report(std::move(documents), std::move(run));
+}
+
+const Trace& trace_of(const Panel& panel, Trace::Kind kind, const std::string& name) {
+  for (const Trace& trace : panel.traces) {
+    if (trace.kind == kind && trace.name == name) {
+      return trace;
+    }
+  }
+  FAIL("no trace " + name);
+  return panel.traces[0];
+}
+
+size_t count(const Panel& panel, Trace::Kind kind) {
+  return static_cast<size_t>(std::count_if(panel.traces.begin(), panel.traces.end(),
+                                           [&](const Trace& it) { return it.kind == kind; }));
+}
+
+}  // namespace
+
+TEST_CASE("figures: errors are those of the derived records, point for point", "[report]") {
+  const std::vector<Record> records = demo_records();
+  const Report report = report_of(records);
+  const Figure& figure = report.figures[0];
+  REQUIRE(figure.kind == FigureKind::kErrorVsTokens);
+  REQUIRE(figure.panels.size() == 2);
+  CHECK(figure.panels[0].title == "3 bits");
+  CHECK(figure.panels[1].title == "4 bits");
+  // The run's own ΔQL of draw 0, by panel, method and average, revision.
+  std::map<std::string, double> errors;
+  for (const Record& record : records) {
+    const bool base = (record.draw.is_null() || record.draw == 0) &&
+                      (record.jitter.is_null() || record.jitter == 0);
+    if (record.metric == "quantization_error" && base) {
+      const std::string key = dimension_value(record, "bits").dump() +
+                              value_text(dimension_value(record, "quantizer")) +
+                              value_text(dimension_value(record, "averaging")) +
+                              value_text(dimension_value(record, "checkpoint"));
+      errors[key] = record.value.get<double>();
+    }
+  }
+  size_t checked = 0;
+  for (const Panel& panel : figure.panels) {
+    CHECK(panel.x_title == "training tokens");
+    for (const Trace& trace : panel.traces) {
+      for (size_t i = 0; trace.kind == Trace::Kind::kLine && i < trace.x.size(); ++i) {
+        const Record& record = *trace.records[i];
+        const std::string key = panel.title.substr(0, 1) +
+                                value_text(dimension_value(record, "quantizer")) +
+                                value_text(dimension_value(record, "averaging")) + trace.texts[i];
+        REQUIRE(errors.count(key) == 1);
+        CHECK(trace.y[i] == Approx(100 * errors.at(key)).epsilon(1e-12));
+        CHECK(trace.x[i] == record.checkpoint.at("tokens").get<double>());
+        ++checked;
+      }
+    }
+  }
+  CHECK(checked == errors.size());
+  CHECK(checked == 30 * 4 - 1);  // all weights and methods but the failed cell
+}
+
+TEST_CASE("figures: lines keep to a branch, averages have lines of their own", "[report]") {
+  const Report report = report_of(demo_records());
+  const Panel& panel = report.figures[0].panels[0];
+  CHECK(count(panel, Trace::Kind::kLine) == 8);  // (2 forks, trunk, its averages) × 2 methods
+  const Trace& trunk = trace_of(panel, Trace::Kind::kLine, "constant, gptq");
+  CHECK(trunk.x.size() == 12);
+  CHECK(std::is_sorted(trunk.x.begin(), trunk.x.end()));
+  const Trace& averages = trace_of(panel, Trace::Kind::kLine, "constant, lawa, gptq");
+  CHECK(averages.x.size() == 8);
+  CHECK(averages.color != trunk.color);
+  CHECK(averages.dash == trunk.dash);
+  CHECK(trace_of(panel, Trace::Kind::kLine, "constant, rtn").dash != trunk.dash);
+  CHECK(trace_of(panel, Trace::Kind::kLine, "decay12, rtn").marks.back() == "star");
+}
+
+TEST_CASE("figures: the learning rate is drawn once per branch, on the right", "[report]") {
+  const Report report = report_of(demo_records());
+  for (const Panel& panel : report.figures[0].panels) {
+    CHECK(panel.right_title == "learning rate");
+    CHECK(count(panel, Trace::Kind::kRight) == 3);
+    const Trace& decay = trace_of(panel, Trace::Kind::kRight, "decay6, learning rate");
+    CHECK(decay.y.back() == 0);
+    CHECK(decay.color == trace_of(panel, Trace::Kind::kLine, "decay6, rtn").color);
+  }
+}
+
+TEST_CASE("figures: bars are of calibration draws where there are any, and say so", "[report]") {
+  const Report report = report_of(demo_records());
+  const Panel& panel = report.figures[0].panels[0];
+  CHECK(count(panel, Trace::Kind::kInterval) == 4);  // gptq's lines alone
+  const Trace& bars = trace_of(panel, Trace::Kind::kInterval, "constant, gptq");
+  REQUIRE(bars.x.size() == 2);  // first and last
+  CHECK(bars.low[0] < bars.y[0]);
+  CHECK(bars.y[0] - bars.low[0] == Approx(bars.high[0] - bars.y[0]));
+  CHECK_THAT(report.figures[0].caption,
+             Catch::Contains("95 % t interval of the mean over 3 calibration draws") &&
+                 Catch::Contains("They do not cover other validation data, other training runs.") &&
+                 Catch::Contains("Methods without calibration data have no such bars."));
+  DemoOptions single;
+  single.draws = 1;
+  single.jitter = 0;
+  const Report items = report_of(demo_records(single));
+  CHECK(count(items.figures[0].panels[0], Trace::Kind::kInterval) == 8);
+  CHECK_THAT(items.figures[0].caption, Catch::Contains("over 64 validation items, paired"));
+  single.items = 1;
+  const Report none = report_of(demo_records(single));
+  CHECK(count(none.figures[0].panels[0], Trace::Kind::kInterval) == 0);
+  CHECK_THAT(none.figures[0].caption, Catch::Contains("No bars: nowhere are there two"));
+}
+
+TEST_CASE("figures: an interval over draws is that of the hand-worked t", "[report]") {
+  const Record f = quench::test::float_loss("main", "s1", 1, {4, 4, 4, 4});
+  std::vector<Record> records = {f};
+  const double deltas[] = {0.10, 0.12, 0.11};
+  for (uint32_t r = 0; r < 3; ++r) {
+    const double d = deltas[r];
+    records.push_back(
+        quench::test::replicate(quench::test::quantized_loss(f, "good", 3, {d, d, d, d}), r, 0));
+  }
+  const Report report = report_of(records, "figures: [{bars: {}}, {error_vs_tokens: {}}]");
+  const Trace& bar = report.figures[0].panels.at(0).traces.at(0);
+  CHECK(bar.y.at(0) == Approx(0.11).margin(1e-12));
+  CHECK(bar.high.at(0) == Approx(0.11 + 4.302652730 * 0.01 / std::sqrt(3.0)).epsilon(1e-8));
+  // ΔQL in percent: 100/4 of it.
+  const Trace& interval =
+      trace_of(report.figures[1].panels.at(0), Trace::Kind::kInterval, "main, good");
+  CHECK(interval.high.at(0) == Approx(25 * bar.high.at(0)).epsilon(1e-9));
+}
+
+TEST_CASE("figures: the plane has both losses, the diagonal and lines of equal error", "[report]") {
+  const Report report = report_of(demo_records());
+  const Figure& figure = report.figures[2];
+  REQUIRE(figure.kind == FigureKind::kLossPlane);
+  for (const Panel& panel : figure.panels) {
+    CHECK(panel.is_square);
+    for (const Trace& trace : panel.traces) {
+      for (size_t i = 0; trace.kind == Trace::Kind::kLine && i < trace.x.size(); ++i) {
+        CHECK(trace.y[i] == trace.records[i]->value.get<double>());
+        CHECK(trace.x[i] < trace.y[i]);
+      }
+    }
+    const Trace& diagonal = trace_of(panel, Trace::Kind::kGuide, "quantized = float");
+    CHECK(diagonal.x == diagonal.y);
+    CHECK(count(panel, Trace::Kind::kGuide) >= 2);
+  }
+  const Trace& two = trace_of(figure.panels[0], Trace::Kind::kGuide, "ΔQL 2 %");
+  CHECK(two.y[0] == Approx(1.02 * two.x[0]));
+  CHECK(two.y[1] == Approx(1.02 * two.x[1]));
+  CHECK_THAT(figure.caption, Catch::Contains("earlier points lie outside"));
+}
+
+TEST_CASE("figures: without tokens they go by step, without steps by position", "[report]") {
+  DemoOptions options;
+  options.tokens = false;
+  const Report steps = report_of(demo_records(options));
+  CHECK(steps.figures[0].panels[0].x_title == "training step");
+  options.steps = false;
+  const Report positions = report_of(demo_records(options));
+  CHECK(positions.figures[0].panels[0].x_title == "checkpoint, by its position in the branch");
+  CHECK_THAT(positions.figures[0].caption, Catch::Contains("drawn in the order of their branch"));
+  const Trace& trunk =
+      trace_of(positions.figures[0].panels[0], Trace::Kind::kLine, "constant, rtn");
+  CHECK(trunk.x == std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+}
+
+TEST_CASE("figures: conditions keep some, and the float model of these", "[report]") {
+  const Report report = report_of(
+      demo_records(), "figures: [{loss_vs_tokens: {where: {quantizer: gptq, branch: decay6}}}]");
+  const Panel& panel = report.figures[0].panels.at(0);
+  CHECK(count(panel, Trace::Kind::kLine) == 1);
+  CHECK(count(panel, Trace::Kind::kFloat) == 1);
+}
+
+TEST_CASE("figures: values of two kinds of machines are said to be so", "[report]") {
+  std::vector<Record> records = demo_records();
+  for (Record& record : records) {
+    if (record.checkpoint.at("branch") == "decay6") {
+      record.environment["isa"] = "avx512";
+    }
+  }
+  const Report report = report_of(records);
+  CHECK_THAT(report.figures[0].caption, Catch::Contains("cpu avx2; cpu avx512"));
+}
+
+TEST_CASE("figures: a run of float models alone has none, and says why", "[report]") {
+  const Report report = report_of({quench::test::float_loss("main", "s1", 1, {4, 4})},
+                                  "figures: [error_vs_tokens, loss_plane, bars]");
+  for (const Figure& figure : report.figures) {
+    CHECK(figure.panels.empty());
+  }
+  CHECK_THAT(report.figures[0].caption, Catch::Contains("nothing is drawn"));
+}
+
+TEST_CASE("report: fallbacks, damage and failures are told", "[report]") {
+  const Report report = report_of(demo_records());
+  REQUIRE(report.health.size() == 1);
+  CHECK(report.health[0] ==
+        "gptq bits=3: retries in 5 layers of 5 cells, at most 2 (first: "
+        "layers.0.attention.dense).");
+  REQUIRE(report.observations.failed.size() == 1);
+  const nlohmann::json json = to_json(report);
+  CHECK(json.at("failed").size() == 1);
+  CHECK(json.at("contrasts").size() == 2);
+  CHECK(json.at("contrasts")[0].at("rows").size() == 59);
+  CHECK(json.at("cells").size() == 30 * 5 - 1);
+}
