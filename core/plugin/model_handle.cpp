@@ -181,8 +181,16 @@ struct Refusals {
 
 }  // namespace
 
+void require_config(std::string_view config_json, const std::string& where) {
+  if (config_json.empty()) {
+    fail(QUENCH_NOT_FOUND, "{}: not there; a manifest can name one as `config` of `checkpoints`",
+         where);
+  }
+}
+
 const PluginDescription& choose_family(Catalog& catalog, std::string_view config_json,
                                        const std::string& where) {
+  require_config(config_json, where);
   const std::string type = model_type_of(config_json, where);
   const PluginDescription* best = nullptr;
   int32_t best_score = 0;

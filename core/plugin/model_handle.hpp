@@ -66,6 +66,9 @@ class ModelHandle {
   quench_model* model_ = nullptr;
 };
 
+// Throws Error(NOT_FOUND) with the way to give one when there is no config; `where` is its path.
+void require_config(std::string_view config_json, const std::string& where);
+
 // The family with the best probe score for this config.json. `where` (the config's path) begins the
 // message of the Error(UNSUPPORTED) that is thrown when none fits: it has the config's model_type,
 // the nearest family and what each family said.

@@ -1,7 +1,6 @@
 #include "core/run/open_checkpoint.hpp"
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/error.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/io/file.hpp"
 #include "core/run/revision_pattern.hpp"
@@ -69,10 +68,7 @@ CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hu
 ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSource>& source,
                        const std::string& config_json, const std::string& where,
                        const std::string& family, quench_dtype dtype, quench_device device) {
-  if (config_json.empty()) {
-    fail(QUENCH_NOT_FOUND, "{}: not there; a manifest can name one as `config` of `checkpoints`",
-         where);
-  }
+  require_config(config_json, where);
   const AbiSource view(source);
   const PluginDescription& plugin = family.empty() ? choose_family(catalog, config_json, where)
                                                    : catalog.require("model", family);

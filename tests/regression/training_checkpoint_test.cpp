@@ -42,4 +42,15 @@ TEST_CASE("run: a training checkpoint with a given config is the model that it h
                             config.dump() + "}") == expected);
 }
 
+TEST_CASE("eval: a checkpoint without a config says where one can be given", "[regression]") {
+  const TemporaryDir folder;
+  const auto trained = source_dir() / "tests/data/training_checkpoint/step10.pth";
+  const auto text = folder.write("text.txt", "abc");
+  const Finished finished =
+      run_quench({"eval", trained.string(), "--tokenizer", "bytes", "--metric",
+                  "validation_loss:text=" + text.string() + ",block=2"});
+  CHECK(finished.code != 0);
+  CHECK_THAT(finished.err, Catch::Contains("config.json: not there; a manifest can name one as"));
+}
+
 }  // namespace quench::test
