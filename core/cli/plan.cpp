@@ -58,6 +58,22 @@ nlohmann::json cost_json(const Cost& cost) {
           {"basis", basis_text(cost.basis)}};
 }
 
+nlohmann::json checkpoints_json(const LoadedRun& run) {
+  const auto or_null = [](const auto& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+  };
+  nlohmann::json out = nlohmann::json::array();
+  for (const CheckpointCell& cell : run.experiments.front().checkpoints) {
+    out.push_back({{"model", cell.model},
+                   {"revision", cell.revision},
+                   {"branch", cell.branch},
+                   {"step", or_null(cell.step)},
+                   {"tokens", or_null(cell.tokens)},
+                   {"lr", or_null(cell.learning_rate)}});
+  }
+  return out;
+}
+
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                 const std::map<std::string, size_t>& counts) {
   nlohmann::json list = nlohmann::json::array();
@@ -76,6 +92,7 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
   }
   fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name},
                                     {"folder", run.folder.string()},
+                                    {"checkpoints", checkpoints_json(run)},
                                     {"counts", counts},
                                     {"total", cost_json(cost.total)},
                                     {"cells", list}}

@@ -6,9 +6,11 @@ usage: run_commands.py SOURCE BUILD PAGE
 Text must be equal. Numbers may differ from the page's by what another instruction set moves them: 400 training steps and
 GPTQ's choices are both discontinuous enough that a last bit decides. Losses (five decimals) move in the second decimal,
 quantization errors by a third of themselves. A line `...` stands for any lines.
-`./dev test` is what runs this script, so it is not run again; `./dev run` is run as the program that it starts, with
-results in a temporary folder, on checkpoints that are there already.
+`./dev test` is what runs this script, so it is not run again; `./dev run` is run as the program that it starts, on
+checkpoints that are there already. Whatever the page has under `runs/` lies in a temporary folder here, and so does the
+store.
 """
+import os
 import re
 import shlex
 import subprocess
@@ -69,21 +71,26 @@ def find_all(expected, got):
 
 
 def main():
-    source, build, page = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    with tempfile.TemporaryDirectory() as own:
+        check(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], own)
+
+
+def check(source, build, page, own):
     program = build / "bin" / "quench"
     ran = 0
     for command, expected in blocks((source / page).read_text(encoding="utf-8")):
         words = shlex.split(command)
         if words[:2] == ["./dev", "test"]:
             continue
-        with tempfile.TemporaryDirectory() as out:
-            if words[:2] == ["./dev", "run"]:
-                words = [str(program), "run", *words[2:], "--out", out]
-            elif words[0] == "build/release/bin/quench":
-                words[0] = str(program)
-            else:
-                sys.exit(f"{page}: this test does not know how to run: {command}")
-            done = subprocess.run(words, cwd=source, capture_output=True, text=True)
+        if words[:2] == ["./dev", "run"]:
+            words = [str(program), "run", *words[2:], "--out", "runs/" + Path(words[2]).stem]
+        elif words[0] == "build/release/bin/quench":
+            words[0] = str(program)
+        else:
+            sys.exit(f"{page}: this test does not know how to run: {command}")
+        words = [f"{own}/{word}" if word.startswith("runs/") else word for word in words]
+        done = subprocess.run(words, cwd=source, capture_output=True, text=True,
+                              env={**os.environ, "QUENCH_HOME": f"{own}/home"})
         if done.returncode != 0:
             sys.exit(f"{page}: exit code {done.returncode}: {command}\n{done.stderr}")
         missing = find_all(expected, done.stdout.splitlines())

@@ -29,11 +29,12 @@ TEST_CASE("report: csv of one figure goes where it is told", "[cli]") {
   const Workplace here;
   quench::test::write_demo_run(here.folder() / "r");
   const Outcome got =
-      here.run({"report", "r", "--format", "csv", "--figure", "loss_plane", "-o", "out"});
+      here.run({"report", "r", "--format", "csv", "--figure", "loss_plane", "-o", "drawn"});
   CHECK(got.code == 0);
-  CHECK(got.out == "out/loss_plane.csv\n");
-  CHECK_THAT(read_file(here.folder() / "out/loss_plane.csv"), Catch::StartsWith("panel,trace,x,y"));
-  CHECK_FALSE(fs::exists(here.folder() / "out/bars.csv"));
+  CHECK(got.out == "drawn/loss_plane.csv\n");
+  CHECK_THAT(read_file(here.folder() / "drawn/loss_plane.csv"),
+             Catch::StartsWith("panel,trace,x,y"));
+  CHECK_FALSE(fs::exists(here.folder() / "drawn/bars.csv"));
   CHECK(here.run({"report", "r", "--format", "csv"}).code == 0);
   CHECK(fs::exists(here.folder() / "r/figures/table.csv"));
 }

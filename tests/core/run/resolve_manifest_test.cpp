@@ -89,7 +89,7 @@ TEST_CASE("manifest: a set names the same checkpoint of many branches at once", 
               "checkpoints:\n  model: run\n  branches:\n"
               "    \"ing{i}\": {revisions: \"ing{i}-step{step}\"}\n"
               "    main: {revisions: [main]}\n"
-              "averaging:\n  - template_averaging: {}\n    of: [\"ing{i}@last\"]\n"
+              "averaging:\n  - template_averaging: {window: 2}\n    of: [\"ing{i}@last\"]\n"
               "metrics: [template_metric: {corpus: v}]\n"
               "corpora: {v: {template_corpus: {}}}\n")
           .at(0);
