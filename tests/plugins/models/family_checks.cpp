@@ -3,13 +3,17 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -67,6 +71,43 @@ void matches_reference(const std::string& name) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     CHECK(distance(doubles(outputs[i]), reference.values("block_output." + std::to_string(i))) <
           kTolerance);
+  }
+}
+
+void matches_reference_in_16_bits(const std::string& name) {
+  const auto folder = fixture("models/" + name);
+  if (!folder) {
+    return;
+  }
+  const auto all =
+      nlohmann::json::parse(read_file(source_dir() / "tests/data/dtype_reference.json"));
+  const CheckpointFolder checkpoint = open_checkpoint_folder(*folder);
+  const AbiSource source(checkpoint.source);
+  MemorySource reference;
+  reference.add_safetensors(*folder / "reference.safetensors");
+  const std::vector<int64_t> shape = reference.shape("input_ids");
+  const std::vector<double> ids = reference.values("input_ids");
+  const std::vector<double> wanted = reference.values("logits");
+  const Tokens tokens{shape[0], shape[1], {ids.begin(), ids.end()}};
+  for (const quench_dtype dtype : {kit::kBFloat16, kit::kFloat16}) {
+    CAPTURE(name, kit::name_of(dtype));
+    if (!all.at(name).contains(kit::name_of(dtype))) {
+      continue;
+    }
+    const nlohmann::json& runs = all.at(name).at(kit::name_of(dtype));
+    double furthest = 0;
+    for (const nlohmann::json& run : runs) {
+      furthest = std::max(furthest, run.at("logit_distance").get<double>());
+    }
+    ModelDriver driver(checkpoint.config_json, source.get(), dtype);
+    const std::vector<double> logits = doubles(driver.logits(driver.forward(tokens)));
+    double square = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      square += (logits[i] - wanted[i]) * (logits[i] - wanted[i]);
+    }
+    const double distance = std::sqrt(square / static_cast<double>(logits.size()));
+    CHECK(distance < 1.25 * furthest);
+    CHECK(distance > 0);
   }
 }
 

@@ -15,6 +15,10 @@ std::vector<double> logits_of(const TinyLlama& model, const nlohmann::json& conf
 // A trained model of the fixtures: logits, losses and block outputs within 2e-5 in float32.
 void matches_reference(const std::string& name);
 
+// The same in 16 bits: no further from the float32 reference than transformers' own kernels are,
+// but for a quarter (tests/data/dtype_reference.json).
+void matches_reference_in_16_bits(const std::string& name);
+
 // The drawn model in float64 against its plain loops, in the narrower dtypes to their precision,
 // and the same bits when stages write over what they read.
 void matches_plain_loops(TinyLlama model);

@@ -28,6 +28,10 @@ TEST_CASE("apertus: a trained model gives the reference's numbers", "[models][ap
   matches_reference("apertus");
 }
 
+TEST_CASE("apertus: 16 bits are as far from float32 as in the reference", "[models][apertus]") {
+  matches_reference_in_16_bits("apertus");
+}
+
 TEST_CASE("apertus: the forward is that of plain float64 loops", "[models][apertus]") {
   TinyLlama model = apertus();
   SECTION("as published") {}

@@ -24,6 +24,10 @@ TEST_CASE("llama: a trained model gives the reference's numbers", "[models][llam
   matches_reference("llama");
 }
 
+TEST_CASE("llama: 16 bits are as far from float32 as in the reference", "[models][llama]") {
+  matches_reference_in_16_bits("llama");
+}
+
 TEST_CASE("llama: the forward is that of plain float64 loops", "[models][llama]") {
   TinyLlama model;
   SECTION("as Llama 1") {}

@@ -19,6 +19,10 @@ TEST_CASE("olmo: trained models give the reference's numbers", "[models][olmo]")
   matches_reference(GENERATE("olmo-clip", "olmo-tied"));
 }
 
+TEST_CASE("olmo: 16 bits are as far from float32 as in the reference", "[models][olmo]") {
+  matches_reference_in_16_bits(GENERATE("olmo-clip", "olmo-tied"));
+}
+
 TEST_CASE("olmo: the forward is that of plain float64 loops", "[models][olmo]") {
   TinyLlama model = olmo();
   SECTION("as published") {}

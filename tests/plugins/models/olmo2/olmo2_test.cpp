@@ -24,6 +24,10 @@ TEST_CASE("olmo2: a trained model gives the reference's numbers", "[models][olmo
   matches_reference("olmo2");
 }
 
+TEST_CASE("olmo2: 16 bits are as far from float32 as in the reference", "[models][olmo2]") {
+  matches_reference_in_16_bits("olmo2");
+}
+
 TEST_CASE("olmo2: the forward is that of plain float64 loops", "[models][olmo2]") {
   TinyLlama model = olmo2();
   model.kv_heads = GENERATE(4, 2);

@@ -25,6 +25,10 @@ TEST_CASE("smollm3: a trained model gives the reference's numbers", "[models][sm
   matches_reference("smollm3");
 }
 
+TEST_CASE("smollm3: 16 bits are as far from float32 as in the reference", "[models][smollm3]") {
+  matches_reference_in_16_bits("smollm3");
+}
+
 TEST_CASE("smollm3: the forward is that of plain float64 loops", "[models][smollm3]") {
   TinyLlama model = smollm3();
   SECTION("with rotary positions in some blocks") {}
