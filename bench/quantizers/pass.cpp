@@ -9,17 +9,14 @@
 // operations that the result needs: for N rows of n inputs and m outputs 2 N m n for a linear of
 // the forward, N n^2 for a Gram matrix, 2/3 n^3 for a factor, m n^2 for the columns, 2 m n^2 for
 // the output error. Factor, error, and Gram matrices of at most 1024 columns are float64.
-#include <ATen/Parallel.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "bench/support/product_rate.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/open_checkpoint.hpp"
@@ -30,24 +27,6 @@
 namespace fs = std::filesystem;
 
 namespace {
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-// Operations a second of processor time, the best of three.
-double product_rate(at::ScalarType type) {
-  const at::Tensor a = at::ones({2048, 2048}, at::TensorOptions(type));
-  double best = 0;
-  for (int i = 0; i < 3; ++i) {
-    const double start = processor_seconds();
-    at::mm(a, a);
-    best = std::max(best, 2.0 * 2048 * 2048 * 2048 / (processor_seconds() - start));
-  }
-  return best;
-}
 
 struct Operations {
   double forward = 0;
@@ -96,7 +75,7 @@ int main(int argc, char** argv) {
   const uint64_t rows = number(3, 32);
   const uint64_t length = number(4, 512);
   const auto threads = static_cast<uint32_t>(number(5, 1));
-  at::set_num_threads(static_cast<int>(threads));
+  quench::bench::set_product_threads(static_cast<int>(threads));
   quench::HostServices::instance().set_threads(threads);
   const fs::path build = QUENCH_BINARY_DIR;
   quench::CatalogOptions options;
@@ -131,14 +110,14 @@ int main(int argc, char** argv) {
   }
   quench::QuantizeOptions pass;
   pass.calibration = &calibration;
-  const double rate32 = product_rate(at::kFloat);
-  const double rate64 = product_rate(at::kDouble);
+  const double rate32 = quench::bench::product_rate(false);
+  const double rate64 = quench::bench::product_rate(true);
   quench::FloatWeights kept(model);
   const quench::QuantizationResult result =
       quantizers.size() > 1 ? quench::quantize_settings(model, quantizers, pass)[0].result
                             : quench::quantize_model(model, *quantizers[0], pass, kept);
-  const double rate32_after = std::max(rate32, product_rate(at::kFloat));
-  const double rate64_after = std::max(rate64, product_rate(at::kDouble));
+  const double rate32_after = std::max(rate32, quench::bench::product_rate(false));
+  const double rate64_after = std::max(rate64, quench::bench::product_rate(true));
 
   const auto settings = static_cast<double>(quantizers.size());
   const Operations needed =

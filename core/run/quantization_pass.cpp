@@ -4,7 +4,6 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/table_call.hpp"
 #include "core/run/pass_memory.hpp"
 #include "quench/abi/draft/head.h"
 
@@ -407,9 +406,7 @@ void QuantizationPass::quantize_parameter(const quench_parameter_info& parameter
       const quench_tensor h = stream_->carried(b)[0];
       const DeviceTensor rows(model_, h.dtype, {h.shape[0], h.shape[1]});
       const quench_tensor x = rows.view();
-      timed("forward", [&] {
-        table_call(model_.label(), "head rows", head->rows, model_.get(), &h, &x, nullptr);
-      });
+      timed("forward", [&] { model_.head_rows(*head, h, x); });
       timed("observe", [&] { group.observe_rows(x); });
     }
     ++counts_.observed_groups;
