@@ -87,6 +87,8 @@ class Attempt {
     runner.home = context_.cache_dir;
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};
+    runner.averages = run_.folder / "averages";
+    runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
     runner.fresh = options_.fresh;
     runner.retry_failed = options_.retry == "failed";
     runner.fail_fast = options_.fail_fast;

@@ -8,6 +8,7 @@
 #include "core/run/check_experiment.hpp"
 #include "core/run/describe_cell.hpp"
 #include "core/run/evaluate.hpp"
+#include "core/run/keep_row.hpp"
 #include "core/run/open_weights.hpp"
 #include "core/run/quantize_cell.hpp"
 #include "core/run/read_ahead.hpp"
@@ -213,6 +214,11 @@ class JobRunner {
       done_ += metrics;
     }
     quantization_.expect({});
+    if (weights.averaging && experiment_.averagings[*weights.averaging].keep &&
+        !options_.averages.empty()) {
+      keep_row(catalog_, experiment_, weights, open ? open->found : std::vector<double>(),
+               {options_.averages, options_.manifest, options_.hub});
+    }
   }
 
   // What is to be applied to one set of weights, in order.

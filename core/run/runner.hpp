@@ -32,6 +32,9 @@ struct RunnerOptions {
   std::filesystem::path home;  // QUENCH_HOME, where tokenized text is kept; empty: nowhere
   // Without it nothing is remembered and records have no keys (`quench eval`).
   RunMemory memory;
+  // Folder for averages whose entry says `keep: true`, one folder each; empty: they are not kept.
+  std::filesystem::path averages;
+  std::string manifest;       // its text, for the model cards of kept averages
   bool fresh = false;         // nothing counts as done
   bool retry_failed = false;  // failed cells are tried again
   // Throw at the first failure instead of going on with the other cells.

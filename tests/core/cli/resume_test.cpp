@@ -132,11 +132,16 @@ TEST_CASE("run: a changed corpus, tokenizer or parameter is a changed key", "[cl
     CHECK(runs.attempts() == 2);
   }
   SECTION("tokenizer") {
-    runs.here.folder().write("m.yaml", kManifest + "dtype: float32\n");
-    CHECK(runs.plan() == json{{"done", kCells}});
-    const Outcome got = runs.here.run({"why", "m.yaml", "step1, float", "--set",
-                                       "checkpoints.tokenizer=bytes", "--set", "seed=3"});
-    CHECK_THAT(got.out, Catch::Contains("seed: was 0, is 3"));
+    // The same bytes, in a file of another hash.
+    std::ofstream(runs.here.folder() / "models/step1/tokenizer.json", std::ios::app) << " \n";
+    CHECK(runs.plan() == json{{"done", kCells / 2}, {"to do", kCells / 2}});
+    CHECK_THAT(runs.why("step1, float"), Catch::Contains("to do: tokenizer changed"));
+    runs.run();
+    CHECK(runs.attempts() == 2);
+  }
+  SECTION("seed") {
+    const Outcome got = runs.here.run({"why", "m.yaml", "step1, float", "--set", "seed=3"});
+    CHECK_THAT(got.out, Catch::Contains("seed"));
   }
   SECTION("metric parameter") {
     const Outcome got = runs.here.run(
@@ -144,6 +149,31 @@ TEST_CASE("run: a changed corpus, tokenizer or parameter is a changed key", "[cl
     INFO(got.err);
     CHECK_THAT(got.out, Catch::Contains("to do"));
   }
+}
+
+TEST_CASE("run: an average is a row of the grid, and kept where the manifest says so", "[cli]") {
+  const Runs runs;
+  runs.here.folder().write("m.yaml", kManifest + "averaging:\n  - soup: {}\n    keep: true\n");
+  const json first = runs.run();
+  size_t averaged = 0;
+  for (const json& record : first) {
+    averaged += record.at("averaging").is_null() ? 0 : 1;
+  }
+  CHECK(averaged == 5);  // float, and two quantizers with their errors
+  const fs::path kept = runs.here.folder() / "runs/m/averages/soup_at_step2";
+  CHECK(fs::exists(kept / "model.safetensors"));
+  CHECK(fs::exists(kept / "README.md"));
+  // Written or not, its loss is the same.
+  const Outcome eval = runs.here.run(
+      {"eval", kept.string(), "--metric", "validation_loss:text=t.txt,block=16", "--json"});
+  INFO(eval.err);
+  const double again = json::parse(eval.out).at("records").at(0).at("value");
+  for (const json& record : first) {
+    if (!record.at("averaging").is_null() && record.at("quantizer").is_null()) {
+      CHECK(record.at("value") == again);
+    }
+  }
+  CHECK(runs.run() == first);
 }
 
 TEST_CASE("run: a rebuilt plugin is a changed key, and why names it", "[cli]") {

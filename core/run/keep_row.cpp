@@ -1,0 +1,46 @@
+#include "core/run/keep_row.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/run/grid.hpp"
+#include "core/run/keep_average.hpp"
+#include "core/run/open_checkpoint.hpp"
+
+namespace quench {
+
+namespace {
+
+// A name of weights as that of a folder: "lawa window=5 at decay/step1200" has a slash and spaces.
+std::string folder_name(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
+  return printable(name, 200);
+}
+
+}  // namespace
+
+void keep_row(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
+              const std::vector<double>& found, const KeepPlace& place) {
+  const std::filesystem::path folder =
+      place.folder / folder_name(weights_name(experiment, weights));
+  if (std::filesystem::exists(folder)) {
+    return;
+  }
+  std::vector<KeptMember> members;
+  for (const size_t member : weights.members) {
+    const CheckpointCell& cell = experiment.checkpoints[member];
+    members.push_back({open_files(cell, place.hub), cell.location,
+                       locate_checkpoint(cell, place.hub).commit,
+                       cell.revision.empty() ? cell.model : cell.revision, cell.step, cell.tokens});
+  }
+  KeepOptions keep;
+  keep.weights = found;
+  keep.threads = HostServices::instance().threads();
+  keep.manifest = place.manifest;
+  std::filesystem::create_directories(place.folder);
+  keep_average(catalog, experiment.averagings[*weights.averaging], members, folder, keep);
+}
+
+}  // namespace quench
