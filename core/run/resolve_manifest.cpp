@@ -4,6 +4,7 @@
 #include "core/config/problems.hpp"
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/report/spec.hpp"
 #include "core/run/averaging_windows.hpp"
 #include "core/run/branches.hpp"
 #include "core/run/check_requirements.hpp"
@@ -305,6 +306,7 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
                                          const HubEnvironment& hub) {
   RevisionNames names(hub);
   Problems problems = manifest.problems;
+  read_report(manifest.report, problems);  // what is wrong with it is told before any work
   std::vector<Experiment> out;
   if (manifest.sweep.empty()) {
     out.push_back(ManifestResolver(manifest, catalog, hub, names, problems).resolve());

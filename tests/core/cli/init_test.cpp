@@ -23,7 +23,8 @@ std::vector<std::string> planned_revisions(const Workplace& here, const std::str
   CAPTURE(plan.err);
   REQUIRE(plan.code == 0);
   std::vector<std::string> out;
-  for (const auto& cell : nlohmann::json::parse(plan.out).at("checkpoints")) {
+  const nlohmann::json document = nlohmann::json::parse(plan.out);
+  for (const auto& cell : document.at("checkpoints")) {
     out.push_back(cell.at("revision"));
   }
   return out;

@@ -142,3 +142,13 @@ TEST_CASE("plan: a grid beyond all bounds is refused with its count", "[cli]") {
         "m.yaml:3:5: quantizer template_quantizer: 160000 combinations of bits, group_size, "
         "more than 100000\n");
 }
+
+TEST_CASE("run: a mistake in the report is told before any work", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  here.folder().write("m.yaml", kManifest + "report: {figures: [{loss_plan: {}}]}\n");
+  const Outcome got = here.run({"run", "m.yaml"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err, Catch::StartsWith("m.yaml:8:21: ") && Catch::Contains("loss_plane"));
+  CHECK(!fs::exists(here.folder() / "runs"));
+}
