@@ -8,6 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 (cd "$source" && git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$work" --)
 cd "$work"
+ln -s "$source/.deps" .deps
 kinds="quantizer quantizer_c model decoder averaging metric corpus optimizer"
 targets=()
 for kind in $kinds; do
