@@ -36,14 +36,15 @@ ManifestRequirement read_plugin(const YamlNode::Member& member, Problems& proble
   MappingReader reader(member.value, where, problems);
   read_version(reader, "version", where, out, problems);
   if (const YamlNode* sha256 = reader.get("sha256")) {
-    out.sha256 = reader.text("sha256", "");
+    const std::string text = reader.text("sha256", "");
+    const bool sound = text.size() == kSha256Digits &&
+                       text.find_first_not_of("0123456789abcdef") == std::string::npos;
+    out.sha256 = sound ? text : "";
     out.sha256_place = sha256->place;
-    if (sha256->is_scalar() &&
-        (out.sha256.size() != kSha256Digits ||
-         out.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)) {
+    if (sha256->is_scalar() && !sound) {
       problems.add(sha256->place,
                    fmt::format("{}: `sha256`: got \"{}\", wanted {} hexadecimal digits", where,
-                               printable(out.sha256), kSha256Digits));
+                               printable(text), kSha256Digits));
     }
   }
   reader.finish();

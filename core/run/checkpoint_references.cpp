@@ -26,6 +26,10 @@ std::vector<const Branch*> require_branches(const Trajectory& trajectory, const 
   if (!found.empty()) {
     return found;
   }
+  if (names == std::vector<std::string>{""}) {
+    fail(QUENCH_INVALID_ARGUMENT, "`{}`: the only branch has no name; wanted the revision alone",
+         printable(reference));
+  }
   const std::string near = nearest(name, names);
   fail(QUENCH_INVALID_ARGUMENT, "`{}`: no branch is called `{}`; {}", printable(reference),
        printable(name),
@@ -71,12 +75,16 @@ size_t find_in_branch(const Trajectory& trajectory, const Branch& branch, const 
       return i;
     }
   }
+  if (revisions.back().empty()) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "`{}`: no such checkpoint; the model itself is the only one, `last`",
+         printable(reference));
+  }
   const std::string near = nearest(which, revisions);
   fail(QUENCH_INVALID_ARGUMENT, "`{}`: no such checkpoint{}; {}", printable(reference),
        branch.name.empty() ? "" : fmt::format(" in branch `{}`", printable(branch.name)),
-       near.empty() ? fmt::format("it has {} from {} to {}", last - first + 1,
-                                  trajectory.checkpoints[first].revision,
-                                  trajectory.checkpoints[last].revision)
+       near.empty() ? fmt::format("there are {}: {} to {}", last - first + 1,
+                                  printable(revisions[2]), printable(revisions.back()))
                     : fmt::format("did you mean `{}`?", near));
 }
 

@@ -37,6 +37,21 @@ void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
   }
 }
 
+// Where the value of a parameter stands: of an axis, the element that this point of the grid takes.
+Place place_of_value(const YamlNode& parameters, const std::string& name,
+                     const nlohmann::json& given, const Place& otherwise) {
+  const YamlNode* found = parameters.find(name);
+  const auto value = given.find(name);
+  if (found != nullptr && found->is_sequence() && value != given.end()) {
+    for (const YamlNode& element : found->items) {
+      if (yaml_to_json(element) == *value) {
+        return element.place;
+      }
+    }
+  }
+  return PluginResolver::place_of(parameters, name, otherwise);
+}
+
 }  // namespace
 
 const PluginDescription* PluginResolver::find(const std::string& kind, const std::string& id,
@@ -64,7 +79,7 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
     const bool beside = std::find(std::begin(kBesideId), std::end(kBesideId), problem.parameter) !=
                             std::end(kBesideId) &&
                         find_parameter(plugin, problem.parameter) == nullptr;
-    problems_.add(place_of(parameters, problem.parameter, place),
+    problems_.add(place_of_value(parameters, problem.parameter, given, place),
                   beside ? fmt::format("{} {}: `{}` belongs beside the id, not under it",
                                        plugin.kind, plugin.id, problem.parameter)
                          : fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));

@@ -17,8 +17,9 @@ std::string schema_complaints(const nlohmann::json& schema, const nlohmann::json
   valijson::ValidationResults results;
   std::string out;
   if (!validator.validate(compiled, valijson::adapters::NlohmannJsonAdapter(instance), &results)) {
+    constexpr size_t kEnough = 4000;  // bytes
     valijson::ValidationResults::Error error;
-    while (results.popError(error)) {
+    while (out.size() < kEnough && results.popError(error)) {
       for (const std::string& part : error.context) {
         out += part;
       }
