@@ -91,7 +91,7 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
   Step columns_step{"columns (float32)", m * n * n};
   Step product32{"product float32", 2 * m * n * n};
   Step product64{"product float64", 2 * n * n * n};
-  const quantizers::SolverOptions options{{4, true}, 128, false, false, 128};
+  const quantizers::SolverOptions options{{4, true}, 128, false, false, 128, false};
   Buffers buffers(out, in, quantizers::groups_of(in, options.group_size).count);
   for (int round = 0; round < rounds; ++round) {  // interleaved, so that a busy machine hits all
     quantizers::Gram gram(in, false);
