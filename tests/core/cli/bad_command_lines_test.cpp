@@ -159,7 +159,7 @@ TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]
   CHECK(got.out.empty());
   for (const char* line :
        {"m.yaml:1:28: checkpoints: unknown key `modle`; did you mean `model`?\n",
-        "m.yaml:3:32: quantizer template_quantizer: bits = 9, expected 2..8\n",
+        "m.yaml:3:36: quantizer template_quantizer: bits = 9, expected 2..8\n",
         "m.yaml:3:51: quantizer template_quantizer: grop_size: unknown parameter of quantizer "
         "template_quantizer; did you mean group_size?\n",
         "m.yaml:3:67: quantizer template_quantizer: `calibration` belongs beside the id, not under "
