@@ -115,7 +115,12 @@ std::string plugin_list(const Catalog& catalog, const std::string& section, cons
 
 std::string starter_manifest(const std::string& name, const std::string& model,
                              const std::vector<std::string>& names, const Catalog& catalog) {
-  const PluginDescription* corpus = simplest(catalog, "corpus", QUENCH_PARAMETER_PATH);
+  // A corpus of token ids would be as simple, but is nothing that people have lying about.
+  const PluginDescription* text = catalog.find("corpus", "text");
+  const PluginDescription* corpus =
+      text != nullptr && first_of_type(*text, QUENCH_PARAMETER_PATH) != nullptr
+          ? text
+          : simplest(catalog, "corpus", QUENCH_PARAMETER_PATH);
   const PluginDescription* metric = simplest(catalog, "metric", QUENCH_PARAMETER_CORPUS);
   if (corpus == nullptr || metric == nullptr) {
     fail(QUENCH_NOT_FOUND,

@@ -44,6 +44,7 @@ TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
   const std::string text = quench::test::read_file(here.folder() / "my-run.yaml");
   CHECK_THAT(text, Catch::Contains("revisions: \"step{step}\"   # 3 found, step0 to step100") &&
                        Catch::Contains("# not matched: logs") &&
+                       Catch::Contains("validation: {text: {path: validation.txt}}") &&
                        Catch::StartsWith("# yaml-language-server: $schema="));
 }
 
