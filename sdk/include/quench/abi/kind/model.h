@@ -101,7 +101,7 @@ typedef struct quench_group_info {
   uint32_t stage; /* its input exists after this stage */
   int32_t input;  /* index of the tensor, among those carried out of `stage`, whose rows the linears
                      read */
-  int32_t rows; /* carried int32 [M*k,1] tensor of destinations of the M rows; -1: all belong */
+  int32_t rows;   /* carried int32 [M*k,1] tensor of destinations of the M rows; -1: all belong */
   int32_t expert; /* entry i says where row i/k goes: here if it is this; -1 where `rows` is -1 */
   uint32_t linear_count;
   const quench_linear_info* linears; /* [linear_count] */
