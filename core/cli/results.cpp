@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -146,27 +147,38 @@ void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
 }
 
 // What a table shows of records; their long fields stay unread, and what many share is parsed once.
-class ShortRecords {
+class TableReader {
  public:
-  Record read(const RecordLine& line, const std::string& where) {
-    Record out;
-    out.checkpoint = shared(line.field("checkpoint"), where);
-    out.averaging = shared(line.field("averaging"), where);
-    out.quantizer = shared(line.field("quantizer"), where);
-    out.draw = scalar(line.field("draw"), where);
-    out.jitter = scalar(line.field("jitter"), where);
+  TableEntry read(const RecordLine& line, const std::string& where) {
+    TableEntry out;
+    out.checkpoint = name(line.field("checkpoint"), line.field("averaging"), where);
+    const nlohmann::json& quantizer = shared(line.field("quantizer"), where);
+    out.quantizer = quantizer_name(quantizer, scalar(line.field("draw"), where),
+                                   scalar(line.field("jitter"), where));
+    out.bits = bits_text(quantizer);
     out.metric = scalar(line.field("metric"), where).get<std::string>();
     out.value = number(line.field("value"), where);
     out.standard_error = number(line.field("stderr"), where);
     if (line.failed) {
       out.error = scalar(line.field("error"), where).get<std::string>();
     } else if (out.metric == "quantization_error") {
-      out.details = parse_json(line.field("details"), where);
+      out.of_metric = parse_json(line.field("details"), where).at("metric").get<std::string>();
     }
     return out;
   }
 
  private:
+  // Records of one checkpoint come one after the other.
+  const std::string& name(std::string_view checkpoint, std::string_view averaging,
+                          const std::string& where) {
+    if (checkpoint != last_checkpoint_ || averaging != last_averaging_ || name_.empty()) {
+      last_checkpoint_ = checkpoint;
+      last_averaging_ = averaging;
+      name_ = checkpoint_name(parse_json(checkpoint, where), shared(averaging, where));
+    }
+    return name_;
+  }
+
   const nlohmann::json& shared(std::string_view text, const std::string& where) {
     const auto [found, fresh] = known_.try_emplace(text);
     if (fresh && !text.empty()) {
@@ -183,31 +195,34 @@ class ShortRecords {
     return text.empty() || text == "null" ? nlohmann::json() : parse_json(text, where);
   }
 
-  static nlohmann::json number(std::string_view text, const std::string& where) {
+  static double number(std::string_view text, const std::string& where) {
     double out = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
     if (error == std::errc() && end == text.data() + text.size()) {
       return out;
     }
     const nlohmann::json other = scalar(text, where);  // null, or a number without a form in JSON
-    return other.is_string() ? nlohmann::json(std::strtod(plain_text(text).data(), nullptr))
-                             : other;
+    return other.is_string() ? std::strtod(plain_text(text).data(), nullptr)
+                             : std::numeric_limits<double>::quiet_NaN();
   }
 
+  std::string_view last_checkpoint_;
+  std::string_view last_averaging_;
+  std::string name_;
   std::unordered_map<std::string_view, nlohmann::json> known_;
 };
 
 void write_table(const RunScan& scan, const std::vector<size_t>& lines, TableStyle style) {
-  std::vector<Record> records(lines.size());
+  std::vector<TableEntry> entries(lines.size());
   tbb::parallel_for(tbb::blocked_range<size_t>(0, lines.size(), 8 * kBlockRows),
                     [&](const tbb::blocked_range<size_t>& range) {
-                      ShortRecords reader;
+                      TableReader reader;
                       for (size_t i = range.begin(); i < range.end(); ++i) {
                         const RecordLine& line = scan.lines[lines[i]];
-                        records[i] = reader.read(line, scan.files[line.file].string());
+                        entries[i] = reader.read(line, scan.files[line.file].string());
                       }
                     });
-  write_out(records_table(records, style));
+  write_out(records_table(entries, style));
 }
 
 void write_value(const std::string& name, const nlohmann::json& value, int depth) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
+#include <cmath>
+#include <iterator>
+#include <limits>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/error.hpp"
@@ -93,28 +95,60 @@ std::string in_style(const std::vector<std::vector<std::string>>& rows, TableSty
   return aligned_table(rows);
 }
 
-// "step600", with the branch or the average where it says more.
-std::string checkpoint_name(const Record& record) {
-  const auto& revision = record.checkpoint.at("revision");
+std::string with_error(double value, double standard_error, int digits) {
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  if (!std::isnan(standard_error)) {
+    text += fmt::format(" ± {:.{}f}", standard_error, digits);
+  }
+  return text;
+}
+
+TableEntry entry_of(const Record& record) {
+  TableEntry out;
+  out.checkpoint = checkpoint_name(record.checkpoint, record.averaging);
+  out.quantizer = quantizer_name(record.quantizer, record.draw, record.jitter);
+  out.bits = bits_text(record.quantizer);
+  out.metric = record.metric;
+  out.error = record.error;
+  if (out.metric == "quantization_error" && out.error.empty()) {
+    out.of_metric = record.details.at("metric").get<std::string>();
+  }
+  out.value = record.value.is_number() ? record.value.get<double>() : 0;
+  out.standard_error = record.standard_error.is_number() ? record.standard_error.get<double>()
+                                                         : std::numeric_limits<double>::quiet_NaN();
+  return out;
+}
+
+// Rows of the table that wait for the error derived from them, first come first served: a metric
+// may be there more than once, over different corpora; errors come in the same order.
+struct Waiting {
+  std::vector<size_t> rows;
+  size_t next = 0;
+};
+
+}  // namespace
+
+std::string checkpoint_name(const nlohmann::json& checkpoint, const nlohmann::json& averaging) {
+  const auto& revision = checkpoint.at("revision");
   std::string out = revision.is_string() ? revision.get<std::string>()
-                                         : record.checkpoint.at("model").get<std::string>();
-  const auto branch = record.checkpoint.find("branch");
-  if (branch != record.checkpoint.end() && branch->is_string() && *branch != "") {
+                                         : checkpoint.at("model").get<std::string>();
+  const auto branch = checkpoint.find("branch");
+  if (branch != checkpoint.end() && branch->is_string() && *branch != "") {
     out = branch->get<std::string>() + " " + out;
   }
-  if (record.averaging.is_object()) {
-    out += ", " + record.averaging.value("label", std::string("averaged"));
+  if (averaging.is_object()) {
+    out += ", " + averaging.value("label", std::string("averaged"));
   }
   return out;
 }
 
-// The label, with the draw and the jitter where they are not the first.
-std::string quantizer_name(const Record& record) {
-  if (record.quantizer.is_null()) {
+std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json& draw,
+                           const nlohmann::json& jitter) {
+  if (quantizer.is_null()) {
     return "float";
   }
-  std::string out = record.quantizer.at("label").get<std::string>();
-  for (const auto& [name, value] : {std::pair("draw", &record.draw), {"jitter", &record.jitter}}) {
+  std::string out = quantizer.at("label").get<std::string>();
+  for (const auto& [name, value] : {std::pair("draw", &draw), {"jitter", &jitter}}) {
     if (value->is_number() && *value != 0) {
       out += fmt::format(" {} {}", name, value->dump());
     }
@@ -122,23 +156,11 @@ std::string quantizer_name(const Record& record) {
   return out;
 }
 
-std::string with_error(double value, const nlohmann::json& standard_error, const char* format) {
-  std::string text = fmt::format(fmt::runtime(format), value);
-  if (standard_error.is_number()) {
-    text += " ± " + fmt::format(fmt::runtime(format), standard_error.get<double>());
-  }
-  return text;
+std::string bits_text(const nlohmann::json& quantizer) {
+  return quantizer.is_object() && quantizer.contains("bits_per_weight")
+             ? fmt::format("{:.2f}", quantizer["bits_per_weight"].get<double>())
+             : "-";
 }
-
-std::string percent(const Record& record) {
-  nlohmann::json scaled = record.standard_error;
-  if (scaled.is_number()) {
-    scaled = scaled.get<double>() * 100;
-  }
-  return with_error(record.value.get<double>() * 100, scaled, "{:.3f}") + " %";
-}
-
-}  // namespace
 
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
@@ -162,41 +184,38 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-std::string records_table(const std::vector<Record>& records, TableStyle style) {
+std::string records_table(const std::vector<TableEntry>& entries, TableStyle style) {
   std::vector<std::vector<std::string>> rows = {
       {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"}};
-  // A metric may be there more than once, over different corpora; errors come in the same order.
-  std::map<std::string, std::deque<size_t>> rows_of;
+  rows.reserve(entries.size() + 1);
+  std::unordered_map<std::string, Waiting> waiting;
   std::string failures;
-  for (const Record& record : records) {
-    const bool floating = record.quantizer.is_null();
-    const std::string quantizer = quantizer_name(record);
-    if (!record.error.empty()) {
+  for (const TableEntry& entry : entries) {
+    const std::string place = entry.quantizer + "\n" + entry.checkpoint + "\n";
+    if (!entry.error.empty()) {
       failures += fmt::format("{}failed: {}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
-                              checkpoint_name(record), quantizer, record.metric,
-                              printable(record.error, 4096));
-      continue;
-    }
-    if (record.metric == "quantization_error") {
-      auto& waiting = rows_of[quantizer + "\n" + checkpoint_name(record) + "\n" +
-                              record.details.at("metric").get<std::string>()];
-      if (!waiting.empty()) {
-        rows[waiting.front()].push_back(percent(record));
-        waiting.pop_front();
+                              entry.checkpoint, entry.quantizer, entry.metric,
+                              printable(entry.error, 4096));
+    } else if (entry.metric == "quantization_error") {
+      Waiting& losses = waiting[place + entry.of_metric];
+      if (losses.next < losses.rows.size()) {
+        rows[losses.rows[losses.next++]].push_back(
+            with_error(entry.value * 100, entry.standard_error * 100, 3) + " %");
       }
-      continue;
+    } else {
+      waiting[place + entry.metric].rows.push_back(rows.size());
+      rows.push_back({entry.checkpoint, entry.quantizer, entry.bits, entry.metric,
+                      with_error(entry.value, entry.standard_error, 5)});
     }
-    std::string bits = "-";
-    if (!floating && record.quantizer.contains("bits_per_weight")) {
-      bits = fmt::format("{:.2f}", record.quantizer["bits_per_weight"].get<double>());
-    }
-    rows_of[quantizer + "\n" + checkpoint_name(record) + "\n" + record.metric].push_back(
-        rows.size());
-    rows.push_back({checkpoint_name(record), quantizer, bits, record.metric,
-                    with_error(record.value.get<double>(), record.standard_error, "{:.5f}")});
   }
   return in_style(rows, style) + (style == TableStyle::kMarkdown && !failures.empty() ? "\n" : "") +
          failures;
+}
+
+std::string records_table(const std::vector<Record>& records) {
+  std::vector<TableEntry> entries;
+  std::transform(records.begin(), records.end(), std::back_inserter(entries), entry_of);
+  return records_table(entries);
 }
 
 }  // namespace quench
