@@ -172,14 +172,13 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
   }
   std::string out;
   for (const auto& row : rows) {
-    std::string line;
     for (size_t c = 0; c < row.size(); ++c) {
-      line += row[c];
+      out += row[c];
       if (c + 1 < row.size()) {
-        line += std::string(widths[c] - width_of(row[c]) + 2, ' ');
+        out.append(widths[c] - width_of(row[c]) + 2, ' ');
       }
     }
-    out += line + "\n";
+    out += '\n';
   }
   return out;
 }
