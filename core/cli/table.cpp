@@ -197,9 +197,12 @@ std::string records_table(const std::vector<TableEntry>& entries, TableStyle sty
                               printable(entry.error, 4096));
     } else if (entry.metric == "quantization_error") {
       Waiting& losses = waiting[place + entry.of_metric];
+      const std::string percent =
+          with_error(entry.value * 100, entry.standard_error * 100, 3) + " %";
       if (losses.next < losses.rows.size()) {
-        rows[losses.rows[losses.next++]].push_back(
-            with_error(entry.value * 100, entry.standard_error * 100, 3) + " %");
+        rows[losses.rows[losses.next++]].push_back(percent);
+      } else {  // selected without its loss
+        rows.push_back({entry.checkpoint, entry.quantizer, entry.bits, "", "", percent});
       }
     } else {
       waiting[place + entry.metric].rows.push_back(rows.size());

@@ -54,6 +54,13 @@ TEST_CASE("table: errors find their own line", "[core][cli]") {
         "step2       a          -     validation_loss  3.00000  3.000 %\n");
 }
 
+TEST_CASE("table: an error without its loss has a line of its own", "[core][cli]") {
+  const Record one = record("step1", {{"label", "a"}}, 1);
+  CHECK(records_table({error_of(one, 0.01, nullptr)}) ==
+        "checkpoint  quantizer  bits  metric  value  error ΔQL\n"
+        "step1       a          -                    1.000 %\n");
+}
+
 TEST_CASE("table: failed cells stand below with their error", "[core][cli]") {
   Record failed = record(nullptr, {{"label", "gptq"}}, 0);
   failed.value = nullptr;
