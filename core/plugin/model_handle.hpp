@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/plugin/catalog.hpp"
-#include "quench/abi/draft/head.h"
+#include "quench/abi/extension/head.h"
 #include "quench/abi/kind/model.h"
 
 namespace quench {
@@ -50,11 +50,11 @@ class ModelHandle {
   // nullptr restores the weight; else the model takes the op over.
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
 
-  // The rows that the output head reads (draft/head.h); `table` is this model's extension.
+  // The rows that the output head reads (extension/head.h); `table` is this model's extension.
   void head_rows(const quench_model_head_rows& table, const quench_tensor& h,
                  const quench_tensor& x);
 
-  // A table of draft/ or of a third party, or nullptr.
+  // A table of extension/ or of a third party, or nullptr.
   const void* extension(const char* id) const;
 
  private:

@@ -49,7 +49,8 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   const Subject subject(model);
   MetricSink sink;
   handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
-                   static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get()});
+                   static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(), nullptr,
+                   0, nullptr});
   if (sink.values.empty()) {
     fail(QUENCH_INTERNAL, "metric {}: gave no value", metric.plugin->id);
   }

@@ -5,7 +5,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/pass_memory.hpp"
-#include "quench/abi/draft/head.h"
+#include "quench/abi/extension/head.h"
 
 namespace quench {
 

@@ -121,7 +121,8 @@ ScoreAnswer ScoreRide::finish() {
                                request_.starts.data(),
                                request_.scored_from.empty() ? nullptr : request_.scored_from.data(),
                                answer.nll.data(),
-                               request_.argmax ? answer.argmax.data() : nullptr};
+                               request_.argmax ? answer.argmax.data() : nullptr,
+                               nullptr};
   for (size_t b = 0; b < stream_.batches().size(); ++b) {
     stop_if_asked();
     score_batch(model_, stream_, b, args);
@@ -166,6 +167,9 @@ Subject::Subject(ModelHandle& model, ScoreBook* book) : model_(model), book_(boo
 }
 
 void Subject::score_rows(const quench_score_args& args) {
+  if (args.parents != nullptr) {
+    fail(QUENCH_UNSUPPORTED, "score: rows with parents");
+  }
   if (book_ != nullptr && book_->answer(args)) {
     return;
   }

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 #include "quench/abi/draft/block.h"
-#include "quench/abi/draft/gradients.h"
-#include "quench/abi/draft/head.h"
+#include "quench/abi/extension/gradients.h"
+#include "quench/abi/extension/head.h"
+#include "quench/abi/extension/initialize.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
@@ -113,7 +114,9 @@ BEGINS_WITH_ITS_SIZE(quench_replay_args);
 BEGINS_WITH_ITS_SIZE(quench_block_service);
 BEGINS_WITH_ITS_SIZE(quench_loss_args);
 BEGINS_WITH_ITS_SIZE(quench_model_gradient);
-BEGINS_WITH_ITS_SIZE(quench_model_hessian);
+BEGINS_WITH_ITS_SIZE(quench_model_curvature);
+BEGINS_WITH_ITS_SIZE(quench_tokenizer);
+BEGINS_WITH_ITS_SIZE(quench_weights);
 
 #undef AT
 #undef SIZE

@@ -82,7 +82,8 @@ Measurement measure(const quench_item& item, const nlohmann::json& parameters,
   const quench_metric_sink sink = {sizeof sink, &result,    take_value,
                                    take_detail, take_items, take_json};
   const quench_evaluate_args args = {
-      sizeof args, 0, &subject, static_cast<uint32_t>(tokens.size()), tokens.data(), &sink};
+      sizeof args, 0, &subject, static_cast<uint32_t>(tokens.size()), tokens.data(), &sink,
+      nullptr,     0, nullptr};
   result.status = table.evaluate(metric, &args, &error);
   result.message = result.status == QUENCH_OK ? "" : error.message;
   table.destroy(metric);

@@ -33,8 +33,8 @@ std::vector<double> block_means(const kit::Evaluation& evaluation, const int32_t
     starts[b] = b * block;
   }
   std::vector<double> nll(blocks * block);
-  evaluation.score(
-      {sizeof(quench_score_args), 0, blocks, ids, starts.data(), nullptr, nll.data(), nullptr});
+  evaluation.score({sizeof(quench_score_args), 0, blocks, ids, starts.data(), nullptr, nll.data(),
+                    nullptr, nullptr});
   std::vector<double> means(blocks);
   for (uint64_t b = 0; b < blocks; ++b) {
     double sum = 0;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "models/decoder/head.hpp"
-#include "quench/abi/draft/head.h"
+#include "quench/abi/extension/head.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 

@@ -51,7 +51,7 @@ class TemplateMetric final : public kit::Metric {
     std::vector<double> nll(ids.size());
     std::vector<int32_t> likely(ids.size());
     evaluation.score({sizeof(quench_score_args), 0, rows, ids.data(), starts.data(), nullptr,
-                      nll.data(), likely.data()});
+                      nll.data(), likely.data(), nullptr});
 
     std::vector<double> share(rows);  // of right tokens, per document
     double right = 0;

@@ -92,8 +92,9 @@ quench::ScoreRequest request() {
 quench::ScoreAnswer scored(ModelHandle& model, const quench::ScoreRequest& request) {
   quench::ScoreAnswer out{std::vector<double>(request.ids.size()),
                           std::vector<int32_t>(request.ids.size())};
-  quench::score(model, {sizeof(quench_score_args), 0, request.starts.size() - 1, request.ids.data(),
-                        request.starts.data(), nullptr, out.nll.data(), out.argmax.data()});
+  quench::score(model,
+                {sizeof(quench_score_args), 0, request.starts.size() - 1, request.ids.data(),
+                 request.starts.data(), nullptr, out.nll.data(), out.argmax.data(), nullptr});
   return out;
 }
 
@@ -290,8 +291,8 @@ TEST_CASE("score book: an answer is given to the same question only", "[core][ru
   quench::ScoreAnswer out{std::vector<double>(asked.ids.size()),
                           std::vector<int32_t>(asked.ids.size())};
   quench_score_args args{
-      sizeof args,      0, 3, asked.ids.data(), asked.starts.data(), nullptr, out.nll.data(),
-      out.argmax.data()};
+      sizeof args,       0,      3, asked.ids.data(), asked.starts.data(), nullptr, out.nll.data(),
+      out.argmax.data(), nullptr};
   quench_error error{sizeof error, 0, {}};
   const auto ask = [&] {
     REQUIRE(subject.subject().score(subject.subject().context, &args, &error) == QUENCH_OK);

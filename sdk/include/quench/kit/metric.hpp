@@ -54,6 +54,21 @@ class Evaluation {
     }
     fail(QUENCH_FAILED_PRECONDITION, "no corpus is given for `%s`", std::string(parameter).c_str());
   }
+  // FAILED_PRECONDITION when the model has no tokenizer.
+  std::span<const int32_t> encode(std::string_view text, bool special) const {
+    if (args_.tokenizer == nullptr) {
+      fail(QUENCH_FAILED_PRECONDITION, "the model has no tokenizer");
+    }
+    const int32_t* ids = nullptr;
+    uint64_t count = 0;
+    quench_error error{sizeof error, 0, {}};
+    check(args_.tokenizer->encode(args_.tokenizer->context, text.data(), text.size(),
+                                  special ? 1 : 0, &ids, &count, &error),
+          error);
+    return {ids, count};
+  }
+  // The further weights that `needs` asked for.
+  std::span<const quench_weights> weights() const { return {args_.weights, args_.weights_count}; }
   // Scores sequences in one forward; see quench_score_args.
   void score(const quench_score_args& request) const {
     quench_error error{sizeof error, 0, {}};
@@ -69,6 +84,7 @@ class Metric {
   virtual ~Metric() = default;
   virtual void evaluate(const Evaluation& evaluation, MetricSink& sink) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
+  virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
 };
 
 namespace detail {
@@ -95,6 +111,10 @@ inline const void* metric_extension(const quench_metric* metric, const char* id)
   return reinterpret_cast<const Metric*>(metric)->extension(id);
 }
 
+inline uint32_t metric_needs(const quench_metric* metric) noexcept {
+  return reinterpret_cast<const Metric*>(metric)->needs();
+}
+
 }  // namespace detail
 
 // The item of a metric class, which has a nested `Params` and a constructor that takes it.
@@ -102,7 +122,7 @@ template <typename Plugin>
 quench_item metric(const About& about) {
   static constexpr quench_metric_table kTable = {
       sizeof(quench_metric_table), detail::create_metric<Plugin>, detail::destroy_metric,
-      detail::evaluate_metric, detail::metric_extension};
+      detail::evaluate_metric,     detail::metric_extension,      detail::metric_needs};
   return make_item<typename Plugin::Params>(QUENCH_KIND_METRIC, about, &kTable);
 }
 

@@ -1,5 +1,5 @@
-/* Kind "metric": measures a model. A metric sees token ids only; the host opens corpora, tokenizes,
- * and runs forwards. [instance-serial]
+/* Kind "metric": measures a model. The host opens corpora, tokenizes, and runs forwards.
+ * [instance-serial]
  */
 #ifndef QUENCH_ABI_KIND_METRIC_H
 #define QUENCH_ABI_KIND_METRIC_H
@@ -43,6 +43,11 @@ typedef struct quench_score_args {
    * nats, 0 where not scored. */
   double* nll;
   int32_t* argmax; /* out, like nll: the most likely id at that place, or NULL */
+  /* [rows] or NULL: -1, or the row (smaller than b) whose ids come before those of row b, and so
+   * on up to a row without one: alternatives after a shared prefix, which goes through the model
+   * once. Positions count on from the parent's last. With a parent the first id of a row is scored
+   * too, where scored_from[b] is 0. */
+  const int64_t* parents;
 } quench_score_args;
 
 /* The model under measurement, as the host shows it. */
@@ -83,6 +88,34 @@ typedef struct quench_metric_sink {
                         quench_error* error) QUENCH_NOEXCEPT;
 } quench_metric_sink;
 
+/* The tokenizer of the checkpoint or of the manifest. Valid for the call of `evaluate`. */
+typedef struct quench_tokenizer {
+  uint32_t struct_size;
+  void* context;
+  /* Ids of a text in UTF-8; `special` 1 adds what the tokenizer's post-processor adds (a BOS, say).
+   * `*ids` is valid until the next call. */
+  quench_status (*encode)(void* context, const char* text, uint64_t bytes, int32_t special,
+                          const int32_t** ids, uint64_t* count,
+                          quench_error* error) QUENCH_NOEXCEPT;
+} quench_tokenizer;
+
+/* Further weights of the same architecture that the metric asked for by `needs`. */
+typedef struct quench_weights {
+  uint32_t struct_size;
+  const char* name;   /* "float", or the revision of a checkpoint */
+  const char* branch; /* of the trajectory, or "" */
+  double step;        /* NaN where unknown */
+  double tokens;      /* NaN where unknown */
+  /* Tensors under the names of quench_model_table.parameters (or an alias), as they are stored. */
+  const quench_source* source;
+} quench_weights;
+
+#define QUENCH_METRIC_NEEDS_FLOAT 1u /* weights[0] "float": those before quantization */
+/* All checkpoints of the subject's branch, in order; the metric runs once a branch, and the subject
+ * is its last checkpoint. */
+#define QUENCH_METRIC_NEEDS_TRAJECTORY 2u
+#define QUENCH_METRIC_NEEDS_TOKENIZER 4u
+
 typedef struct quench_evaluate_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
@@ -90,6 +123,9 @@ typedef struct quench_evaluate_args {
   uint32_t tokens_count;
   const quench_tokens* tokens; /* one for each corpus parameter of the schema that is set */
   const quench_metric_sink* sink;
+  const quench_tokenizer* tokenizer; /* NULL where there is none */
+  uint32_t weights_count;
+  const quench_weights* weights; /* as `needs` says */
 } quench_evaluate_args;
 
 typedef struct quench_metric_table {
@@ -101,6 +137,8 @@ typedef struct quench_metric_table {
   quench_status (*evaluate)(quench_metric* metric, const quench_evaluate_args* args,
                             quench_error* error) QUENCH_NOEXCEPT;
   const void* (*extension)(const quench_metric* metric, const char* id)QUENCH_NOEXCEPT;
+  /* QUENCH_METRIC_NEEDS_* of these parameters; NULL: nothing. */
+  uint32_t (*needs)(const quench_metric* metric) QUENCH_NOEXCEPT;
 } quench_metric_table;
 
 #ifdef __cplusplus

@@ -129,7 +129,7 @@ typedef struct quench_block_info {
 
 typedef struct quench_model_open_args {
   uint32_t struct_size;
-  uint32_t flags;              /* 0 */
+  uint32_t flags;              /* QUENCH_OPEN_* (extension/initialize.h) */
   const quench_source* source; /* borrowed for the call; the model copies what it keeps */
   const char* config_json;     /* text of config.json */
   uint64_t config_bytes;
@@ -140,7 +140,7 @@ typedef struct quench_model_open_args {
 /* A batch of B rows of T tokens, N = B*T. Attention is causal within a row. */
 typedef struct quench_batch {
   uint32_t struct_size;
-  uint32_t flags;              /* 0 */
+  uint32_t flags;              /* QUENCH_OPEN_* (extension/initialize.h) */
   const quench_tensor* tokens; /* int32 [B,T], host memory */
   /* int32 [B,T], host memory, or NULL: 0..T-1 in each row. */
   const quench_tensor* positions;
@@ -275,7 +275,7 @@ typedef struct quench_model_table {
                                  uint32_t linear, const quench_linear_op* op,
                                  quench_error* error) QUENCH_NOEXCEPT;
 
-  /* A table of draft/ or of a third party, or NULL. */
+  /* A table of extension/ or of a third party, or NULL. */
   const void* (*extension)(const quench_model* model, const char* id)QUENCH_NOEXCEPT;
 } quench_model_table;
 

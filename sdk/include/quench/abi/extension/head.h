@@ -1,8 +1,8 @@
-/* DRAFT. Model extension for methods that quantize the output head with data: the rows that it
- * reads. The layout may change until it leaves this folder. The id stays.
+/* Model extension for methods that quantize the output head with data: the rows that it
+ * reads.
  */
-#ifndef QUENCH_ABI_DRAFT_HEAD_H
-#define QUENCH_ABI_DRAFT_HEAD_H
+#ifndef QUENCH_ABI_EXTENSION_HEAD_H
+#define QUENCH_ABI_EXTENSION_HEAD_H
 
 #include "quench/abi/kind/model.h"
 

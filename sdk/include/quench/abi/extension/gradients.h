@@ -1,0 +1,71 @@
+/* Model extensions for training and curvature.
+ *
+ * Vectors over all parameters are flat: one buffer in host memory, C order, of the model's dtype
+ * (float32 for half types), in the order and at the offsets of quench_model_table.parameters, tied
+ * tensors once. The loss of a batch is the SUM of the scored positions' nll in nats; a caller that
+ * wants the mean over several batches passes weight = 1 / (scored positions of all of them).
+ *
+ * Weights are those of the moment of the call; linears with an op are UNSUPPORTED, since an op has
+ * no derivative. Results do not depend on the number of threads. [instance-serial]
+ */
+#ifndef QUENCH_ABI_EXTENSION_GRADIENTS_H
+#define QUENCH_ABI_EXTENSION_GRADIENTS_H
+
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Matrix products of the blocks and the head in bfloat16, everything else in the model's dtype
+ * (float32); gradients come out in the model's dtype. */
+#define QUENCH_LOSS_AUTOCAST_BFLOAT16 1u
+
+typedef struct quench_loss_args {
+  uint32_t struct_size;
+  uint32_t flags; /* QUENCH_LOSS_* */
+  const quench_batch* batch;
+  const quench_tensor* targets; /* int32 [B,T], host memory; -1: not scored */
+  double weight;                /* factor on everything that is added to a vector */
+  void* stream;
+} quench_loss_args;
+
+#define QUENCH_MODEL_GRADIENT "quench.model.grad/1"
+typedef struct quench_model_gradient {
+  uint32_t struct_size;
+  /* loss = Σ nll, accumulated in float64; adds weight * dloss/dθ to the flat vector `gradient`
+   * (NULL: the loss alone). One forward and one backward. */
+  quench_status (*gradient)(quench_model* model, const quench_loss_args* args,
+                            const quench_tensor* gradient, double* loss,
+                            quench_error* error) QUENCH_NOEXCEPT;
+} quench_model_gradient;
+
+/* The loss of one batch, expanded around the weights of the moment: what every product with the
+ * same batch shares (forward and first backward) exists once. */
+typedef struct quench_curvature quench_curvature;
+
+#define QUENCH_CURVATURE_HESSIAN 0      /* H = ∂²loss/∂θ² by double backward */
+#define QUENCH_CURVATURE_GAUSS_NEWTON 1 /* Jᵀ·∂²loss/∂logits²·J: forward mode, then backward */
+#define QUENCH_CURVATURE_FORWARD 2      /* H as well, forward-over-reverse; a check of the first */
+
+#define QUENCH_MODEL_CURVATURE "quench.model.hvp/1"
+typedef struct quench_model_curvature {
+  uint32_t struct_size;
+  /* Expands the loss of a batch; `kind` is a QUENCH_CURVATURE_*, UNSUPPORTED where the family
+   * lacks it. Adds weight * dloss/dθ to `gradient` where that is not NULL. The batch is borrowed
+   * for the call; the caller closes the result before the model and before a weight is set. Memory:
+   * the graph of a forward and a backward of the batch. */
+  quench_status (*open)(quench_model* model, const quench_loss_args* args, int32_t kind,
+                        const quench_tensor* gradient, double* loss, quench_curvature** curvature,
+                        quench_error* error) QUENCH_NOEXCEPT;
+  /* Adds weight * H·v to the flat vector `product`, with the weight of `open`. Any number of
+   * times. */
+  quench_status (*product)(quench_curvature* curvature, const quench_tensor* v,
+                           const quench_tensor* product, quench_error* error) QUENCH_NOEXCEPT;
+  void (*close)(quench_curvature* curvature) QUENCH_NOEXCEPT;
+} quench_model_curvature;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
