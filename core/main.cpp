@@ -138,6 +138,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   quench::guard_standard_streams();
+  // libtorch's own large tensors on huge pages, like ours (core/io/tensor_memory.hpp).
+  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
   if (argc > 1 && std::strcmp(argv[1], "__probe") == 0) {
     return quench::probe_main({argv + 2, argv + argc});
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/io/tensor_memory.hpp"
 #include "core/plugin/service_tables.hpp"
 
 namespace quench {
@@ -14,7 +15,6 @@ namespace quench {
 namespace {
 
 constexpr size_t kMaxLine = 4000;
-constexpr size_t kAlignment = 64;  // a cache line, and a register of AVX-512
 
 const std::string& module_of(const quench_host* host) {
   return *static_cast<const std::string*>(host->context);
@@ -44,12 +44,7 @@ int32_t cancel_requested(const quench_host*) noexcept {
 }
 
 void* memory_allocate(const quench_host*, uint64_t bytes) noexcept {
-  if (bytes > SIZE_MAX - kAlignment) {
-    return nullptr;
-  }
-  // aligned_alloc wants a multiple of the alignment; an empty tensor gets an address of its own.
-  const size_t padded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  return std::aligned_alloc(kAlignment, padded);
+  return allocate_tensor_memory(bytes);
 }
 
 void memory_release(const quench_host*, void* memory) noexcept {

@@ -7,6 +7,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/io/tensor_memory.hpp"
 
 namespace quench {
 
@@ -38,7 +39,7 @@ DeviceMemory::DeviceMemory(ModelHandle& model, uint64_t bytes) : model_(model), 
   if (model.has_own_memory()) {
     data_ = model.allocate(wanted);
   } else {
-    data_ = std::aligned_alloc(64, wanted);
+    data_ = allocate_tensor_memory(wanted);
     if (data_ == nullptr) {
       fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for {} bytes of activations", wanted);
     }
