@@ -1,5 +1,6 @@
 #include "core/plugin/metric_handle.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "core/plugin/instance.hpp"
@@ -27,6 +28,11 @@ MetricHandle::MetricHandle(MetricHandle&& other) noexcept
 
 void MetricHandle::evaluate(const quench_evaluate_args& args) {
   table_call(label_, "evaluate", table_->evaluate, metric_, &args);
+}
+
+uint32_t MetricHandle::needs() const {
+  const bool has = table_->struct_size > offsetof(quench_metric_table, needs);
+  return has && table_->needs != nullptr ? table_->needs(metric_) : 0;
 }
 
 const void* MetricHandle::extension(const char* id) const {

@@ -23,6 +23,7 @@ class MetricHandle {
   const std::string& id() const { return id_; }
   void evaluate(const quench_evaluate_args& args);
   const void* extension(const char* id) const;
+  uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
 
  private:
   std::string id_;

@@ -69,7 +69,7 @@ constexpr TableLayout kLayouts[] = {
     {QUENCH_KIND_MODEL, sizeof(quench_model_table), kModel},
     {QUENCH_KIND_QUANTIZER, sizeof(quench_quantizer_table), kQuantizer},
     {QUENCH_KIND_AVERAGING, sizeof(quench_averaging_table), kAveraging},
-    {QUENCH_KIND_METRIC, sizeof(quench_metric_table), kMetric},
+    {QUENCH_KIND_METRIC, offsetof(quench_metric_table, needs), kMetric},
     {QUENCH_KIND_CORPUS, sizeof(quench_corpus_table), kCorpus},
     {QUENCH_KIND_OPTIMIZER, sizeof(quench_optimizer_table), kOptimizer}};
 

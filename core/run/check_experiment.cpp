@@ -8,6 +8,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
+#include "core/run/grid.hpp"
 
 namespace quench {
 
@@ -61,6 +62,21 @@ void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
   }
 }
 
+// A metric that nothing is shown to would be missing from the results without a word.
+void check_metric_applies(const Experiment& experiment, const MetricCell& metric) {
+  for (const WeightsCell& weights : experiment.weights) {
+    for (const Variant& variant : variants_of(experiment, weights)) {
+      if (applies(experiment, weights, variant, metric)) {
+        return;
+      }
+    }
+  }
+  fail(QUENCH_INVALID_ARGUMENT, "metric {}: {}", metric.plugin->id,
+       (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && experiment.quantizers.empty()
+           ? "compares quantized weights with the float ones, and no quantizer is given"
+           : "looks at the checkpoints of a branch, and none of them is measured unaveraged");
+}
+
 void check_file(const char* what, const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -89,6 +105,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment) {
     }
     checks.attempt(cell.where,
                    [&] { const MetricHandle metric(catalog, *cell.plugin, cell.parameters); });
+    checks.attempt(cell.where, [&] { check_metric_applies(experiment, cell); });
   }
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (cell.calibration) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
 #include "core/json/json_number.hpp"
 #include "core/plugin/metric_handle.hpp"
@@ -39,14 +40,37 @@ OpenCorpora open_corpora(Corpora& corpora, const MetricCell& metric, TokenizerCh
   return out;
 }
 
+// Further weights as a metric sees them.
+class OpenWeightsList {
+ public:
+  explicit OpenWeightsList(const std::vector<MetricWeights>& weights) {
+    const auto number = [](const std::optional<int64_t>& value) {
+      return value ? static_cast<double>(*value) : std::nan("");
+    };
+    for (const MetricWeights& each : weights) {
+      sources_.push_back(std::make_unique<AbiSource>(each.source));
+      views_.push_back({sizeof(quench_weights), each.name.c_str(), each.branch.c_str(),
+                        number(each.step), number(each.tokens), sources_.back()->get()});
+    }
+  }
+  uint32_t count() const { return static_cast<uint32_t>(views_.size()); }
+  const quench_weights* views() const { return views_.data(); }
+
+ private:
+  std::vector<std::unique_ptr<AbiSource>> sources_;
+  std::vector<quench_weights> views_;
+};
+
 }  // namespace
 
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
-                                    ModelHandle& model, TokenizerChoice& tokenizer) {
+                                    ModelHandle& model, TokenizerChoice& tokenizer,
+                                    const std::vector<MetricWeights>& weights) {
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle handle(catalog, *metric.plugin, metric.parameters);
   const Subject subject(model);
+  const OpenWeightsList further(weights);
   MetricSink sink;
   handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
                    static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(), nullptr,

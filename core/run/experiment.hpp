@@ -58,6 +58,7 @@ struct MetricCell {
   std::string label;
   std::vector<std::pair<std::string, CorpusUse>> corpora;  // parameter name, corpus
   std::string where;                                       // as in QuantizerCell
+  uint32_t needs = 0;                                      // QUENCH_METRIC_NEEDS_*
 };
 
 // A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.

@@ -6,6 +6,11 @@ void FloatWeights::keep(const std::string& name, const HostTensor& value) {
   values_.try_emplace(name, value);
 }
 
+const HostTensor* FloatWeights::find(const std::string& name) const {
+  const auto found = values_.find(name);
+  return found != values_.end() ? &found->second : nullptr;
+}
+
 void FloatWeights::keep_op(uint32_t block, uint32_t group, uint32_t linear) {
   ops_.push_back({block, group, linear});
 }

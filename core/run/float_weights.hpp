@@ -21,6 +21,8 @@ class FloatWeights {
 
   // Keeps the current value of a weight, once.
   void keep(const std::string& name, const HostTensor& value);
+  // The kept value, or nullptr.
+  const HostTensor* find(const std::string& name) const;
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
   // Sets one kept weight back, and goes on keeping it.
   void put_back(const std::string& name) const;

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/store/difference.hpp"
+#include "quench/abi/kind/metric.h"
 
 namespace quench {
 
@@ -21,6 +22,32 @@ std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell
     }
   }
   return out;
+}
+
+std::vector<size_t> branch_until(const Experiment& experiment, size_t last) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i <= last; ++i) {
+    if (experiment.checkpoints[i].branch == experiment.checkpoints[last].branch) {
+      out.push_back(i);
+    }
+  }
+  return out;
+}
+
+bool applies(const Experiment& experiment, const WeightsCell& weights, const Variant& variant,
+             const MetricCell& metric) {
+  const bool compares = (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0;
+  if (compares && !variant.quantizer) {
+    return false;
+  }
+  if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
+    return true;
+  }
+  const size_t next = weights.checkpoint + 1;
+  const bool last =
+      next == experiment.checkpoints.size() ||
+      experiment.checkpoints[next].branch != experiment.checkpoints[weights.checkpoint].branch;
+  return last && !weights.averaging && (compares || !variant.quantizer);
 }
 
 namespace {
@@ -227,7 +254,9 @@ std::vector<Cell> cells_of(const std::vector<Experiment>& experiments) {
     for (size_t w = 0; w < experiment.weights.size(); ++w) {
       for (const Variant& variant : variants_of(experiment, experiment.weights[w])) {
         for (size_t m = 0; m < experiment.metrics.size(); ++m) {
-          cells.push_back({job, w, variant, m, "", CellState::kToDo, ""});
+          if (applies(experiment, experiment.weights[w], variant, experiment.metrics[m])) {
+            cells.push_back({job, w, variant, m, "", CellState::kToDo, ""});
+          }
         }
       }
     }

@@ -21,10 +21,19 @@ struct Variant {
   std::optional<size_t> quantizer;
   uint32_t draw = 0;
   uint32_t jitter = 0;
+  bool operator==(const Variant&) const = default;
 };
 
 // Float first, then the quantizers in order, each with its draws, then its jitters.
 std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell& weights);
+
+// Whether a metric has something to say of this variant: one that compares with the float model
+// needs a quantizer, and one of a whole trajectory runs once, at the last checkpoint of each branch
+// (float, unless it compares).
+bool applies(const Experiment& experiment, const WeightsCell& weights, const Variant& variant,
+             const MetricCell& metric);
+// The checkpoints (indices) of the branch of checkpoint `last`, up to it, in their order.
+std::vector<size_t> branch_until(const Experiment& experiment, size_t last);
 
 enum class CellState {
   kDone,    // a valid record is in the run's folder

@@ -18,6 +18,7 @@
 #include "core/plugin/model_handle.hpp"
 #include "core/run/average_identity.hpp"
 #include "core/run/corpora.hpp"
+#include "core/run/grid.hpp"
 #include "core/run/judge.hpp"
 #include "core/run/open_checkpoint.hpp"
 #include "core/run/open_weights.hpp"
@@ -472,7 +473,29 @@ class Parts {
     return known.has_value() || lacks("corpus " + use.name);
   }
 
-  bool add_metric() { return add_evaluation(out_["metric"], *what_.metric); }
+  bool add_metric() {
+    return add_evaluation(out_["metric"], *what_.metric) &&
+           ((what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory());
+  }
+
+  // What a metric is told of the whole branch.
+  bool add_trajectory() {
+    for (const size_t place : branch_until(experiment_, what_.weights->checkpoint)) {
+      const auto one = identity(place);
+      if (!one) {
+        return false;
+      }
+      const CheckpointCell& cell = experiment_.checkpoints[place];
+      const auto number = [](const std::optional<int64_t>& value) {
+        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+      };
+      out_["trajectory"].push_back({{"weights", one->content},
+                                    {"revision", cell.revision},
+                                    {"step", number(cell.step)},
+                                    {"tokens", number(cell.tokens)}});
+    }
+    return true;
+  }
 
   bool add_evaluation(nlohmann::json& to, const MetricCell& metric) {
     to = plugin(*metric.plugin, metric.parameters);

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/run/resolve_items.hpp"
+#include "core/run/resolve_plugin.hpp"
 
 namespace quench {
 
@@ -139,8 +140,12 @@ QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog
 
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
   InlineItem item = resolve_inline("metric", inline_form, catalog);
-  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), item.corpora,
-          ""};
+  return {item.plugin,
+          item.parameters,
+          cell_label(*item.plugin, item.parameters),
+          item.corpora,
+          "",
+          metric_needs(catalog, *item.plugin, item.parameters)};
 }
 
 AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog) {

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/plugin/metric_handle.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/run/parameter_grid.hpp"
 #include "core/run/resolve_items.hpp"
@@ -110,6 +111,15 @@ void PluginResolver::claim_label(const std::string& label, const Place& place) {
   if (!labels_.insert(label).second) {
     problems_.add(
         place, fmt::format("`{}` is there twice; give one a `label` of its own", printable(label)));
+  }
+}
+
+uint32_t metric_needs(Catalog& catalog, const PluginDescription& plugin,
+                      const nlohmann::json& parameters) {
+  try {
+    return MetricHandle(catalog, plugin, parameters).needs();
+  } catch (const Error&) {
+    return 0;
   }
 }
 

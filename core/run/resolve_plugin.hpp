@@ -61,4 +61,9 @@ class PluginResolver {
   std::set<std::string> labels_;  // of the cells so far
 };
 
+// What the metric asks for beside the model (QUENCH_METRIC_NEEDS_*); 0 where these parameters do
+// not make one, which check_experiment will say.
+uint32_t metric_needs(Catalog& catalog, const PluginDescription& plugin,
+                      const nlohmann::json& parameters);
+
 }  // namespace quench

@@ -8,6 +8,7 @@
 #include "core/run/check_experiment.hpp"
 #include "core/run/describe_cell.hpp"
 #include "core/run/evaluate.hpp"
+#include "core/run/float_source.hpp"
 #include "core/run/keep_row.hpp"
 #include "core/run/open_weights.hpp"
 #include "core/run/quantize_cell.hpp"
@@ -164,6 +165,7 @@ class JobRunner {
     state_.weights = &weights;
     state_.parts.resize(cells.size());
     state_.faults.resize(cells.size());
+    state_.floating.resize(experiment_.metrics.size());
     std::optional<OpenWeights> open;
     bool to_do = false;
     try {
@@ -200,18 +202,18 @@ class JobRunner {
         }
       }
     }
-    const size_t metrics = experiment_.metrics.size();
     quantization_.expect(quantizations_to_do(cells));
-    for (size_t first = 0; first < cells.size(); first += metrics) {
-      auto results = run_variant(open, std::span(&cells[first], metrics),
-                                 std::span(&state_.parts[first], metrics), name);
-      for (const std::vector<Record>& values : results) {
-        records_.insert(records_.end(), values.begin(), values.end());
+    for (size_t first = 0; first < cells.size();) {
+      const std::span<Cell> same = variant_at(cells, first);
+      auto results = run_variant(open, same, std::span(&state_.parts[first], same.size()), name);
+      for (size_t m = 0; m < same.size(); ++m) {
+        records_.insert(records_.end(), results[m].begin(), results[m].end());
+        if (!same[m].variant.quantizer) {
+          state_.floating[same[m].metric] = std::move(results[m]);
+        }
       }
-      if (first == 0) {
-        state_.floating = std::move(results);
-      }
-      done_ += metrics;
+      first += same.size();
+      done_ += same.size();
     }
     quantization_.expect({});
     if (weights.averaging && experiment_.averagings[*weights.averaging].keep &&
@@ -221,17 +223,27 @@ class JobRunner {
     }
   }
 
+  // The cells of one variant, from the first on.
+  static std::span<Cell> variant_at(std::vector<Cell>& cells, size_t first) {
+    size_t end = first;
+    while (end < cells.size() && cells[end].variant == cells[first].variant) {
+      ++end;
+    }
+    return {&cells[first], end - first};
+  }
+
   // What is to be applied to one set of weights, in order.
-  std::vector<Quantization> quantizations_to_do(const std::vector<Cell>& cells) const {
+  std::vector<Quantization> quantizations_to_do(std::vector<Cell>& cells) const {
     std::vector<Quantization> out;
-    for (size_t first = 0; first < cells.size(); first += experiment_.metrics.size()) {
-      const auto metrics = std::span(&cells[first], experiment_.metrics.size());
-      const bool to_do = std::any_of(metrics.begin(), metrics.end(), [](const Cell& cell) {
+    for (size_t first = 0; first < cells.size();) {
+      const std::span<Cell> same = variant_at(cells, first);
+      const bool to_do = std::any_of(same.begin(), same.end(), [](const Cell& cell) {
         return cell.state == CellState::kToDo;
       });
-      if (const Variant& variant = metrics[0].variant; to_do && variant.quantizer) {
+      if (const Variant& variant = same[0].variant; to_do && variant.quantizer) {
         out.push_back({&experiment_.quantizers[*variant.quantizer], draw_of(variant)});
       }
+      first += same.size();
     }
     return out;
   }
@@ -306,7 +318,7 @@ class JobRunner {
             quantization_.apply(quantizer, draw_of(variant), open->model, *state_.tokenizer, kept);
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
-        measure(*open, cells, parts, description, &extra, out);
+        measure(*open, &kept, cells, parts, description, &extra, out);
       } catch (const Error& error) {
         kept.restore();
         throw_if_final(error);
@@ -319,23 +331,44 @@ class JobRunner {
       }
       kept.restore();
     } else {
-      measure(*open, cells, parts, description, nullptr, out);
+      measure(*open, nullptr, cells, parts, description, nullptr, out);
     }
     return out;
   }
 
-  // Computes the metrics that have no records yet on the model as it is.
-  void measure(OpenWeights& open, std::span<Cell> cells, std::span<const nlohmann::json> parts,
-               const nlohmann::json& quantizer, const nlohmann::json* extra,
-               std::vector<std::vector<Record>>& out) {
+  // What else a metric asked for.
+  std::vector<MetricWeights> further_weights(uint32_t needs, OpenWeights& open,
+                                             const FloatWeights* kept) const {
+    std::vector<MetricWeights> out;
+    const CheckpointCell& here = checkpoint();
+    if ((needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && kept != nullptr) {
+      out.push_back({"float", here.branch, here.step, here.tokens,
+                     std::make_shared<FloatSource>(open.model, *kept)});
+    }
+    if ((needs & QUENCH_METRIC_NEEDS_TRAJECTORY) != 0) {
+      for (const size_t place : branch_until(experiment_, state_.weights->checkpoint)) {
+        const CheckpointCell& cell = experiment_.checkpoints[place];
+        out.push_back({cell.revision.empty() ? cell.model : cell.revision, cell.branch, cell.step,
+                       cell.tokens, open_files(cell, options_.hub).source});
+      }
+    }
+    return out;
+  }
+
+  // Computes the metrics that have no records yet on the model as it is; `kept`: its float weights
+  // where it is quantized.
+  void measure(OpenWeights& open, const FloatWeights* kept, std::span<Cell> cells,
+               std::span<const nlohmann::json> parts, const nlohmann::json& quantizer,
+               const nlohmann::json* extra, std::vector<std::vector<Record>>& out) {
     for (size_t m = 0; m < cells.size(); ++m) {
       if (!out[m].empty()) {
         continue;
       }
       try {
+        const MetricCell& metric = experiment_.metrics[cells[m].metric];
         std::vector<Record> values =
-            evaluate_metric(catalog_, corpora_, experiment_.metrics[cells[m].metric], open.model,
-                            *state_.tokenizer);
+            evaluate_metric(catalog_, corpora_, metric, open.model, *state_.tokenizer,
+                            further_weights(metric.needs, open, kept));
         for (Record& value : values) {
           name(value, cells[m], parts[m], quantizer);
         }
