@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/plugin/service_tables.hpp"
+#include "quench/abi/extension/journal.h"
 
 namespace quench {
 
@@ -66,6 +67,22 @@ quench_status tasks_parallel_for(const quench_host*, uint64_t count, uint64_t gr
   return parallel_for(HostServices::instance().threads(), count, grain, body, user);
 }
 
+quench_status journal_get(const quench_host*, uint64_t index, double* value) noexcept {
+  EvaluationJournal* journal = HostServices::instance().journal();
+  const std::optional<double> found = journal != nullptr ? journal->get(index) : std::nullopt;
+  if (!found) {
+    return QUENCH_NOT_FOUND;
+  }
+  *value = *found;
+  return QUENCH_OK;
+}
+
+void journal_put(const quench_host*, uint64_t index, double value) noexcept {
+  if (EvaluationJournal* journal = HostServices::instance().journal()) {
+    journal->put(index, value);
+  }
+}
+
 const void* service(const quench_host*, const char* id) noexcept {
   static constexpr quench_log kLog = {sizeof(quench_log), log_write};
   static constexpr quench_progress kProgress = {sizeof(quench_progress), progress_report};
@@ -73,11 +90,12 @@ const void* service(const quench_host*, const char* id) noexcept {
   static constexpr quench_memory kMemory = {sizeof(quench_memory), memory_allocate, memory_release};
   static constexpr quench_random kRandom = {sizeof(quench_random), random_fill};
   static constexpr quench_tasks kTasks = {sizeof(quench_tasks), tasks_threads, tasks_parallel_for};
+  static constexpr quench_journal kJournal = {sizeof(quench_journal), journal_get, journal_put};
   const std::pair<const char*, const void*> services[] = {
-      {QUENCH_SERVICE_LOG, &kLog},          {QUENCH_SERVICE_PROGRESS, &kProgress},
-      {QUENCH_SERVICE_CANCEL, &kCancel},    {QUENCH_SERVICE_MEMORY, &kMemory},
-      {QUENCH_SERVICE_RANDOM, &kRandom},    {QUENCH_SERVICE_TASKS, &kTasks},
-      {QUENCH_SERVICE_JSON, json_service()}};
+      {QUENCH_SERVICE_LOG, &kLog},           {QUENCH_SERVICE_PROGRESS, &kProgress},
+      {QUENCH_SERVICE_CANCEL, &kCancel},     {QUENCH_SERVICE_MEMORY, &kMemory},
+      {QUENCH_SERVICE_RANDOM, &kRandom},     {QUENCH_SERVICE_TASKS, &kTasks},
+      {QUENCH_SERVICE_JSON, json_service()}, {QUENCH_SERVICE_JOURNAL, &kJournal}};
   for (const auto& [name, table] : services) {
     if (id != nullptr && std::strcmp(id, name) == 0) {
       return table;

@@ -7,12 +7,21 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "quench/abi/host.h"
 
 namespace quench {
+
+// Where finished pieces of the evaluation under way are kept (quench.journal/1). [thread-safe]
+class EvaluationJournal {
+ public:
+  virtual ~EvaluationJournal() = default;
+  virtual std::optional<double> get(uint64_t index) = 0;
+  virtual void put(uint64_t index, double value) = 0;
+};
 
 class HostServices {
  public:
@@ -35,6 +44,9 @@ class HostServices {
   // Without a sink, lines and progress are dropped.
   void set_log_sink(LogSink sink);
   void set_progress_sink(ProgressSink sink);
+  // nullptr: nothing is kept. Not to be changed while a plugin works.
+  void set_journal(EvaluationJournal* journal) { journal_ = journal; }
+  EvaluationJournal* journal() const { return journal_; }
   // Set by the signal handlers; plugins poll it.
   std::atomic<bool>& cancel_flag() { return cancel_; }
 
@@ -50,6 +62,7 @@ class HostServices {
   std::atomic<uint64_t> seed_{0};
   std::atomic<uint32_t> threads_{1};
   std::atomic<bool> cancel_{false};
+  std::atomic<EvaluationJournal*> journal_{nullptr};
   std::mutex sinks_;
   LogSink log_sink_;
   ProgressSink progress_sink_;

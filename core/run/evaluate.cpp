@@ -74,7 +74,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   MetricSink sink;
   handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
                    static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(), nullptr,
-                   0, nullptr});
+                   further.count(), further.views()});
   if (sink.values.empty()) {
     fail(QUENCH_INTERNAL, "metric {}: gave no value", metric.plugin->id);
   }

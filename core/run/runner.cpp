@@ -9,6 +9,7 @@
 #include "core/run/describe_cell.hpp"
 #include "core/run/evaluate.hpp"
 #include "core/run/float_source.hpp"
+#include "core/run/journal.hpp"
 #include "core/run/keep_row.hpp"
 #include "core/run/open_weights.hpp"
 #include "core/run/quantize_cell.hpp"
@@ -23,6 +24,32 @@ bool is_loss(const Record& record) {
   return record.unit == "nats/token" && record.direction == QUENCH_LOWER_IS_BETTER &&
          record.index == 0;
 }
+
+// The journal of one evaluation, offered to plugins as long as this object lives.
+class JournalOf {
+ public:
+  JournalOf(const RunnerOptions& options, const std::string& key) {
+    if (options.home.empty() || key.empty()) {
+      return;
+    }
+    journal_.emplace(options.home / "partial", key);
+    if (options.fresh) {
+      journal_->forget();
+    }
+    HostServices::instance().set_journal(&*journal_);
+  }
+  ~JournalOf() { HostServices::instance().set_journal(nullptr); }
+  JournalOf(const JournalOf&) = delete;
+  JournalOf& operator=(const JournalOf&) = delete;
+  void forget() {
+    if (journal_) {
+      journal_->forget();
+    }
+  }
+
+ private:
+  std::optional<Journal> journal_;
+};
 
 // One experiment: a point of the sweep, or the only one.
 class JobRunner {
@@ -366,6 +393,7 @@ class JobRunner {
       }
       try {
         const MetricCell& metric = experiment_.metrics[cells[m].metric];
+        JournalOf journal(options_, cells[m].key);
         std::vector<Record> values =
             evaluate_metric(catalog_, corpora_, metric, open.model, *state_.tokenizer,
                             further_weights(metric.needs, open, kept));
@@ -376,6 +404,7 @@ class JobRunner {
           values.front().details.update(*extra);
         }
         out[m] = keep(std::move(values), cells[m]);
+        journal.forget();
       } catch (const Error& error) {
         throw_if_final(error);
         out[m] = keep_failure(cells[m], parts[m], quantizer, error);

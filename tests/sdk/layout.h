@@ -9,6 +9,7 @@
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
+#include "quench/abi/extension/journal.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
@@ -117,6 +118,7 @@ BEGINS_WITH_ITS_SIZE(quench_model_gradient);
 BEGINS_WITH_ITS_SIZE(quench_model_curvature);
 BEGINS_WITH_ITS_SIZE(quench_tokenizer);
 BEGINS_WITH_ITS_SIZE(quench_weights);
+BEGINS_WITH_ITS_SIZE(quench_journal);
 
 #undef AT
 #undef SIZE

@@ -1,0 +1,38 @@
+// Finished pieces of an evaluation that consists of many, on disk (quench.journal/1).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "core/plugin/host_services.hpp"
+
+namespace quench {
+
+// One file per content key, one sealed line per piece. A torn or changed line is as if it were not
+// there. Nothing here fails: what cannot be read or written is computed again.
+class Journal final : public EvaluationJournal {
+ public:
+  // `folder` is made when the first piece is put.
+  Journal(const std::filesystem::path& folder, const std::string& key);
+  ~Journal() override;
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  std::optional<double> get(uint64_t index) override;
+  void put(uint64_t index, double value) override;
+  // The evaluation is kept: its pieces are of no use any more.
+  void forget();
+
+ private:
+  void load();
+
+  std::filesystem::path path_;
+  std::mutex mutex_;
+  std::map<uint64_t, double> values_;
+  int descriptor_ = -1;
+};
+
+}  // namespace quench
