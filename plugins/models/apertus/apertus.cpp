@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/apertus/xielu.hpp"
@@ -22,24 +23,32 @@ using decoder::LlamaModel;
 
 constexpr std::array<std::string_view, 3> kOwnKeys = {"mlp_bias", "post_norm", "qk_norm"};
 
+constexpr double kBeta = 0.5;  // where a file does not say
+
 std::string activation_of(int64_t block) {
   return decoder::llama_block(block) + "mlp.act_fn.";
 }
 
 decoder::Architecture architecture(const LlamaModel& model, quench_dtype dtype) {
   decoder::Architecture made = decoder::llama_architecture(model, dtype);
+  // The reference begins with softplus(alpha_p) = 0.8 and beta + softplus(alpha_n) = 0.8.
+  const std::array<std::pair<const char*, double>, 2> alphas = {
+      {{"alpha_p", std::log(std::expm1(0.8))}, {"alpha_n", std::log(std::expm1(0.8 - kBeta))}}};
   for (int64_t i = 0; i < model.blocks; ++i) {
-    for (const char* name : {"alpha_p", "alpha_n"}) {
-      made.weights.push_back({activation_of(i) + name, {1}, QUENCH_ROLE_OTHER});
+    for (const auto& [name, initial] : alphas) {
+      made.weights.push_back({activation_of(i) + name, {1}, QUENCH_ROLE_OTHER, {}, initial});
     }
   }
   made.ignorable.insert(made.ignorable.end(), {".mlp.act_fn.beta", ".mlp.act_fn.eps"});
   return made;
 }
 
-// A constant that is stored among the weights; `otherwise` where a file has none.
-double constant(const quench_source& from, const std::string& name, double otherwise) {
-  const kit::Source source(from);
+// A constant that is stored among the weights; `otherwise` where a file has none, or there is none.
+double constant(const quench_source* from, const std::string& name, double otherwise) {
+  if (from == nullptr) {
+    return otherwise;
+  }
+  const kit::Source source(*from);
   const auto index = source.find(name);
   if (!index) {
     return otherwise;
@@ -89,14 +98,14 @@ class Apertus final : public decoder::LlamaFamily<Apertus> {
     for (int64_t i = 0; i < model.blocks; ++i) {
       const std::string at = activation_of(i);
       activations_.push_back({weight(at + "alpha_p"), weight(at + "alpha_n"),
-                              constant(*args.source, at + "beta", 0.5),
-                              constant(*args.source, at + "eps", -1e-6)});
+                              constant(args.source, at + "beta", kBeta),
+                              constant(args.source, at + "eps", -1e-6)});
     }
   }
 
  private:
-  void activate(uint32_t block, const at::Tensor& x) const override {
-    apply(activations_[block], x);
+  at::Tensor activate(uint32_t block, at::Tensor x) const override {
+    return apply(activations_[block], x);
   }
 
   std::vector<Xielu> activations_;

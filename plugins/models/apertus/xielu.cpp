@@ -6,13 +6,33 @@
 
 #include <algorithm>
 
+#include "models/decoder/recorder.hpp"
+
 namespace quench::apertus {
 
 namespace {
+
 constexpr int64_t kPanel = 16;  // rows whose intermediate values exist at once: they stay in cache
+
+// The coefficients become a row first: its derivative is then summed down the columns and along the
+// row, where one sum over all of x would be split by the number of threads.
+at::Tensor recorded(const Xielu& xielu, const at::Tensor& x) {
+  const auto row = [&](const at::Tensor& alpha) {
+    return at::softplus(decoder::tracked(alpha)).expand({1, x.size(1)});
+  };
+  const at::Tensor positive = row(xielu.alpha_p);
+  const at::Tensor negative = row(xielu.alpha_n).add(xielu.beta);
+  const at::Tensor above = x.mul(positive).mul(x);
+  const at::Tensor below = at::clamp_max(x, xielu.eps).expm1().sub(x).mul(negative);
+  return at::where(x.gt(0), above, below).add(x.mul(xielu.beta));
 }
 
-void apply(const Xielu& xielu, const at::Tensor& x) {
+}  // namespace
+
+at::Tensor apply(const Xielu& xielu, at::Tensor x) {
+  if (decoder::recording()) {
+    return recorded(xielu, x);
+  }
   const at::Tensor positive = at::softplus(xielu.alpha_p);
   const at::Tensor negative = at::softplus(xielu.alpha_n).add_(xielu.beta);
   const int64_t panel = x.is_cpu() ? kPanel : x.size(0);
@@ -22,6 +42,7 @@ void apply(const Xielu& xielu, const at::Tensor& x) {
     const at::Tensor below = at::clamp_max(rows, xielu.eps).expm1_().sub_(rows).mul_(negative);
     rows.copy_(at::where(rows.gt(0), above, below).add_(rows.mul(xielu.beta)));
   }
+  return x;
 }
 
 }  // namespace quench::apertus

@@ -1,28 +1,68 @@
 #include "models/decoder/attention.hpp"
 
 #include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/triu.h>
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "models/decoder/recorder.hpp"
+
 namespace quench::decoder {
 
 namespace {
+
+// Of each key head as many copies as query heads read it: [B,T,K,D] -> [B,T,H,D].
+at::Tensor repeated(const at::Tensor& k, int64_t heads) {
+  if (k.size(2) == heads) {
+    return k;
+  }
+  const int64_t times = heads / k.size(2);
+  return k.unsqueeze(3)
+      .expand({k.size(0), k.size(1), k.size(2), times, k.size(3)})
+      .reshape({k.size(0), k.size(1), heads, k.size(3)});
+}
+
+// softmax(q kᵀ / sqrt(D)) v in steps; q, k, v [B,H,T,D].
+at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    const std::optional<at::Tensor>& mask) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(3)));
+  const at::Tensor hidden =
+      mask ? mask->logical_not()
+           : at::triu(at::ones({q.size(2), q.size(2)}, q.options().dtype(at::kBool)), 1);
+  const at::Tensor scores = at::matmul(q.mul(scale), k.transpose(2, 3))
+                                .masked_fill(hidden, -std::numeric_limits<double>::infinity());
+  return at::matmul(at::softmax(scores, 3), v);
+}
 
 // [B,T,H,D] -> [B,T,H,D]; `mask` is boolean [T,T], true where a query (row) sees a key (column), or
 // nothing: causal.
 at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const std::optional<at::Tensor>& mask) {
-  const bool grouped = q.size(2) != k.size(2);
-  return at::scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
-                                          mask, /*dropout_p=*/0.0, /*is_causal=*/!mask.has_value(),
-                                          /*scale=*/std::nullopt, grouped)
-      .transpose(1, 2);
+  const Recorder* recorder = Recorder::current();
+  const bool recorded = recorder != nullptr;
+  const bool grouped = !recorded && q.size(2) != k.size(2);
+  const auto operand = [&](const at::Tensor& x) {
+    const at::Tensor heads = (recorded ? repeated(x, q.size(2)) : x).transpose(1, 2);
+    return recorded && recorder->autocast() ? heads.to(at::kBFloat16) : heads;
+  };
+  if (recorded && recorder->form() == Form::kComposed) {
+    return composed(operand(q), operand(k), operand(v), mask).transpose(1, 2);
+  }
+  const at::Tensor y = at::scaled_dot_product_attention(
+      operand(q), operand(k), operand(v), mask, /*dropout_p=*/0.0,
+      /*is_causal=*/!mask.has_value(), /*scale=*/std::nullopt, grouped);
+  return (y.scalar_type() == q.scalar_type() ? y : y.to(q.scalar_type())).transpose(1, 2);
 }
 
 using Run = std::pair<int64_t, int64_t>;  // [first, end)
@@ -71,24 +111,26 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   if (batch.segments().empty()) {
     return fused(q, k, v, std::nullopt).reshape({batch.tokens(), width});
   }
-  at::Tensor out = at::empty({q.size(0), q.size(1), q.size(2), q.size(3)}, q.options());
   const auto length = static_cast<size_t>(batch.length());
+  std::vector<at::Tensor> rows;
   for (int64_t row = 0; row < batch.rows(); ++row) {
     const auto segments = batch.segments().subspan(static_cast<size_t>(row) * length, length);
     const auto part = [row](const at::Tensor& whole, Run run) {
       return whole.narrow(0, row, 1).narrow(1, run.first, run.second - run.first);
     };
-    const Run all{0, batch.length()};
+    std::vector<at::Tensor> parts;
     if (const auto runs = documents(segments)) {
       for (const Run& run : *runs) {
-        part(out, run).copy_(fused(part(q, run), part(k, run), part(v, run), std::nullopt));
+        parts.push_back(fused(part(q, run), part(k, run), part(v, run), std::nullopt));
       }
     } else {
-      part(out, all).copy_(
+      const Run all{0, batch.length()};
+      parts.push_back(
           fused(part(q, all), part(k, all), part(v, all), visible(segments, q.device())));
     }
+    rows.push_back(parts.size() == 1 ? parts.front() : at::cat(parts, 1));
   }
-  return out.view({batch.tokens(), width});
+  return at::cat(rows, 0).reshape({batch.tokens(), width});
 }
 
 }  // namespace quench::decoder

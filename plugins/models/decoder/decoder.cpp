@@ -9,6 +9,7 @@
 
 #include "models/decoder/head.hpp"
 #include "quench/abi/extension/head.h"
+#include "quench/abi/extension/initialize.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -25,10 +26,17 @@ at::ScalarType float_type(quench_dtype dtype) {
   return type;
 }
 
-kit::Source source_of(const quench_model_open_args& args) {
+Weights weights_of(Architecture& architecture, const quench_model_open_args& args,
+                   at::ScalarType dtype, at::Device device) {
+  kit::expects((args.flags & ~QUENCH_OPEN_INITIALIZE) == 0, "open: unknown flags");
+  if ((args.flags & QUENCH_OPEN_INITIALIZE) != 0) {
+    kit::expects(args.source == nullptr,
+                 "open: a tensor source, and initial weights are asked for");
+    return {std::move(architecture.weights), architecture.initializer_range, dtype, device};
+  }
   kit::expects(args.source != nullptr, "open: no tensor source");
-  kit::expects(args.flags == 0, "open: unknown flags");
-  return kit::Source(*args.source);
+  return {std::move(architecture.weights), kit::Source(*args.source), architecture.ignorable, dtype,
+          device};
 }
 
 }  // namespace
@@ -36,8 +44,7 @@ kit::Source source_of(const quench_model_open_args& args) {
 Decoder::Decoder(Architecture architecture, const quench_model_open_args& args)
     : dtype_(float_type(args.dtype)),
       device_(usable_device(args.device)),
-      weights_(std::move(architecture.weights), source_of(args), architecture.ignorable, dtype_,
-               device_),
+      weights_(weights_of(architecture, args, dtype_, device_)),
       embedding_(weights_.at(architecture.embedding)),
       head_(weights_.at(architecture.head), at::Tensor()),
       memory_(device_) {
@@ -136,7 +143,18 @@ const void* Decoder::extension(const char* id) const {
           static_cast<const Decoder&>(kit::detail::self(model)).head_rows(*h, *x, stream);
         });
       }};
-  return std::strcmp(id, QUENCH_MODEL_HEAD_ROWS) == 0 ? &kHeadRows : nullptr;
+  static constexpr quench_model_gradient kGradient = {
+      sizeof(quench_model_gradient),
+      [](quench_model* model, const quench_loss_args* args, const quench_tensor* gradient,
+         double* loss, quench_error* error) noexcept -> quench_status {
+        return kit::guard(error, [&] {
+          *loss = static_cast<Decoder&>(kit::detail::self(model)).gradient(*args, gradient);
+        });
+      }};
+  if (std::strcmp(id, QUENCH_MODEL_HEAD_ROWS) == 0) {
+    return &kHeadRows;
+  }
+  return std::strcmp(id, QUENCH_MODEL_GRADIENT) == 0 ? &kGradient : nullptr;
 }
 
 void Decoder::weight_get(const std::string& name, const quench_tensor& destination) {

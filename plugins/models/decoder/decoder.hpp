@@ -15,6 +15,7 @@
 #include "models/decoder/linear.hpp"
 #include "models/decoder/stage_io.hpp"
 #include "models/decoder/weights.hpp"
+#include "quench/abi/extension/gradients.h"
 #include "quench/kit/model.hpp"
 
 namespace quench::decoder {
@@ -29,11 +30,14 @@ struct Architecture {
   std::string embedding;               // name of the token embedding [vocabulary, width]
   std::string head;                    // name of the output head [vocabulary, width]
   std::vector<std::string> ignorable;  // endings of names of buffers that old files have
+  // Standard deviation of matrices and embeddings that are drawn; 0: this config does not say.
+  double initializer_range = 0.0;
 };
 
 class Decoder : public kit::Model {
  public:
-  // Loads the weights. Throws what Weights and usable_device throw.
+  // Loads or, with QUENCH_OPEN_INITIALIZE, draws the weights. Throws what Weights and usable_device
+  // throw.
   Decoder(Architecture architecture, const quench_model_open_args& args);
 
   quench_model_info info() const final;
@@ -61,11 +65,15 @@ class Decoder : public kit::Model {
   }
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                      const quench_linear_op* op) final;
-  // quench.model.head_rows/1.
+  // Σ nll of a batch; adds to the flat `gradient` where it is not null, as quench.model.grad/1 has
+  // it.
+  double gradient(const quench_loss_args& args, const quench_tensor* gradient);
+  // quench.model.head_rows/1, quench.model.grad/1.
   const void* extension(const char* id) const override;
 
  protected:
-  // Fills every io.out from io.in, as the block's carries say. Runs without gradients.
+  // Fills every io.out from io.in, as the block's carries say. Written in the operations of this
+  // folder, so that it serves as a recorded forward too.
   virtual void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) = 0;
   // Norm before the output head, [R, width] -> [R, width].
   virtual at::Tensor final_norm(const at::Tensor& h) const = 0;
@@ -79,6 +87,15 @@ class Decoder : public kit::Model {
   at::Device device() const { return device_; }
 
  private:
+  // All blocks and the final norm: h [N, width] -> [N, width], where a Recorder is.
+  at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
+  // Element type of flat vectors over all parameters.
+  at::ScalarType vector_type() const;
+  // INVALID_ARGUMENT, naming `what`, when it is no such vector.
+  at::Tensor borrow_vector(const quench_tensor& view, const char* what) const;
+  // The view of a parameter in a flat vector.
+  at::Tensor parameter_of(const at::Tensor& vector, size_t parameter) const;
+
   quench_model_info info_{};
   at::ScalarType dtype_;
   at::Device device_;

@@ -3,12 +3,79 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
 
+#include "models/decoder/recorder.hpp"
+#include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// What the product needs beside x: no variables of the graph.
+struct Operands {
+  at::Tensor weight;  // in bfloat16 for autocast
+  at::Tensor bias;    // undefined: none
+  at::Tensor weight_gradient;
+  at::Tensor bias_gradient;
+};
+
+// y = x Wᵀ + b, whose backward adds to the gradients of W and b where they lie. With a weight in
+// bfloat16 and a wider x the products are in bfloat16, and y is in x's type.
+struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const Operands& operands) {
+    const auto& [weight, bias, weight_gradient, bias_gradient] = operands;
+    const at::Tensor from = x.to(weight.scalar_type());
+    context->saved_data["x"] = from;
+    context->saved_data["weight"] = weight;
+    context->saved_data["weight_gradient"] = weight_gradient;
+    context->saved_data["bias_gradient"] = bias_gradient;
+    context->saved_data["type"] = static_cast<int64_t>(x.scalar_type());
+    if (from.scalar_type() != x.scalar_type()) {
+      at::Tensor y = at::mm(from, weight.t()).to(x.scalar_type());
+      return bias.defined() ? y.add_(bias) : y;
+    }
+    return bias.defined() ? at::addmm(bias, from, weight.t()) : at::mm(from, weight.t());
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const at::Tensor x = context->saved_data["x"].toTensor();
+    const at::Tensor weight = context->saved_data["weight"].toTensor();
+    const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
+    const at::Tensor dy = gradients[0].contiguous();
+    const at::Tensor narrow = dy.to(x.scalar_type());
+    add_product(narrow, x, context->saved_data["weight_gradient"].toTensor());
+    if (const at::Tensor sums = context->saved_data["bias_gradient"].toTensor(); sums.defined()) {
+      add_column_sums(dy, sums);
+    }
+    at::Tensor dx;
+    if (context->needs_input_grad(0)) {
+      dx = at::mm(narrow, weight).to(type);
+    }
+    return {dx, {}};
+  }
+};
+
+}  // namespace
+
+void add_product(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& to) {
+  if (!to.defined()) {
+    return;
+  }
+  at::Tensor held = to;
+  if (to.scalar_type() == dy.scalar_type()) {
+    held.addmm_(dy.t(), x);
+  } else {
+    held.add_(at::mm(dy.t(), x));
+  }
+}
 
 Linear::Linear(at::Tensor weight, at::Tensor bias)
     : weight_(std::move(weight)), bias_(std::move(bias)) {}
@@ -23,12 +90,30 @@ Linear::~Linear() {
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
+  if (recording()) {
+    return recorded(x);
+  }
   // What a replacement sees lies in the host's memory.
   const bool for_host = op_.apply != nullptr && x.is_cpu();
   at::Tensor y = for_host ? kit::host_empty({x.size(0), out_features()}, x.scalar_type())
                           : at::empty({x.size(0), out_features()}, x.options());
   into(x, y);
   return y;
+}
+
+at::Tensor Linear::recorded(const at::Tensor& x) const {
+  if (op_.apply != nullptr) {
+    kit::fail(QUENCH_UNSUPPORTED, "a linear with a replacement has no derivative");
+  }
+  Recorder& recorder = *Recorder::current();
+  if (recorder.form() == Form::kComposed) {
+    const at::Tensor weight = recorder.leaf(weight_);
+    return bias_.defined() ? at::addmm(recorder.leaf(bias_), x, weight.t()) : at::mm(x, weight.t());
+  }
+  const Operands operands = {recorder.autocast() ? recorder.narrowed(weight_) : weight_, bias_,
+                             recorder.gradient(weight_),
+                             bias_.defined() ? recorder.gradient(bias_) : at::Tensor()};
+  return TrainedLinear::apply(x, operands);
 }
 
 void Linear::into(const at::Tensor& x, const at::Tensor& y) const {

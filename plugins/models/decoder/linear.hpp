@@ -19,8 +19,10 @@ class Linear {
 
   int64_t out_features() const { return weight_.size(0); }
   int64_t in_features() const { return weight_.size(1); }
+  const at::Tensor& weight() const { return weight_; }
 
-  // x [N, in], contiguous -> a new [N, out].
+  // x [N, in], contiguous -> a new [N, out]. Recorded where a Recorder is: UNSUPPORTED then for a
+  // replacement.
   at::Tensor operator()(const at::Tensor& x) const;
   // The same into y [N, out], contiguous, which overlaps x nowhere.
   void into(const at::Tensor& x, const at::Tensor& y) const;
@@ -29,9 +31,14 @@ class Linear {
   void set_op(const quench_linear_op* op);
 
  private:
+  at::Tensor recorded(const at::Tensor& x) const;
+
   at::Tensor weight_;
   at::Tensor bias_;
   quench_linear_op op_{};  // op_.apply is null without a replacement
 };
+
+// Adds dyᵀ x [out, in] to `to`, which may be undefined (nothing happens) or wider than both.
+void add_product(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& to);
 
 }  // namespace quench::decoder

@@ -177,6 +177,7 @@ Architecture llama_architecture(const LlamaModel& model, quench_dtype dtype) {
   made.embedding = "model.embed_tokens.weight";
   made.head = "lm_head.weight";
   made.ignorable = {".rotary_emb.inv_freq"};
+  made.initializer_range = model.initializer_range;
   return made;
 }
 

@@ -26,7 +26,8 @@ struct LlamaModel {
   double norm_eps;
   bool attention_bias;  // of q, k, v and o
   bool mlp_bias;
-  bool tied;  // output head = token embedding
+  bool tied;                       // output head = token embedding
+  double initializer_range = 0.0;  // of weights that are drawn; 0: the config does not say
 
   // From the family.
   enum class Norm { kRms, kLayerWithoutWeights };

@@ -1,15 +1,13 @@
 // Legend: N tokens = B rows of T, H query heads and K key heads of D elements.
 #include "models/decoder/llama_style.hpp"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/silu.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <utility>
 
+#include "models/decoder/activation.hpp"
 #include "models/decoder/attention.hpp"
+#include "models/decoder/layer_norm.hpp"
 #include "models/decoder/llama_architecture.hpp"
 #include "models/decoder/sparse_layout.hpp"
 #include "models/decoder/sparse_mlp.hpp"
@@ -55,7 +53,7 @@ LlamaStyle::LlamaStyle(const LlamaModel& model, Architecture architecture,
   final_norm_ = norm("model.norm");
 }
 
-void LlamaStyle::activate(uint32_t, const at::Tensor&) const {
+at::Tensor LlamaStyle::activate(uint32_t, at::Tensor) const {
   kit::fail(QUENCH_INTERNAL, "an MLP without a gate has no activation");
 }
 
@@ -71,8 +69,10 @@ void LlamaStyle::run_stage(const StageIo& io, uint32_t block, uint32_t stage, co
       add_branch(io, linear(block, kOutGroup), attention_norms_[block]);
       before_branch(io, mlp_norms_[block]);
       if (model_.sparse()) {
-        route(io.out(1), routers_[block], model_.shares_sum_to_one, io.out(kExpertCarry),
-              io.out(kShareCarry));
+        const Routing routing =
+            route(io.out(1), routers_[block], model_.picks, model_.shares_sum_to_one);
+        io.put(kExpertCarry, routing.experts);
+        io.put(kShareCarry, routing.shares);
       }
       return;
     case 3:
@@ -84,61 +84,57 @@ void LlamaStyle::run_stage(const StageIo& io, uint32_t block, uint32_t stage, co
 }
 
 at::Tensor LlamaStyle::attention(uint32_t block, const at::Tensor& x, const Batch& batch) {
-  const at::Tensor q = linear(block, kQkvGroup, kQuery)(x);
-  const at::Tensor k = linear(block, kQkvGroup, kKey)(x);
-  const at::Tensor v = linear(block, kQkvGroup, kValue)(x);
+  at::Tensor q = linear(block, kQkvGroup, kQuery)(x);
+  at::Tensor k = linear(block, kQkvGroup, kKey)(x);
+  at::Tensor v = linear(block, kQkvGroup, kValue)(x);
   if (model_.head_norm != LlamaModel::HeadNorm::kNone) {
-    normalize_heads(q, query_norms_[block]);
-    normalize_heads(k, key_norms_[block]);
+    q = normalize_heads(q, query_norms_[block]);
+    k = normalize_heads(k, key_norms_[block]);
   }
   if (model_.clip_qkv) {
-    for (const at::Tensor& each : {q, k, v}) {
-      each.clamp_(-*model_.clip_qkv, *model_.clip_qkv);
+    for (at::Tensor* each : {&q, &k, &v}) {
+      *each = clip(*each, *model_.clip_qkv);
     }
   }
   const auto heads = [&](const at::Tensor& each, int64_t count) {
     return each.view({batch.rows(), batch.length(), count, model_.head_width});
   };
+  q = heads(q, model_.heads);
+  k = heads(k, model_.kv_heads);
   if (model_.rotates(block)) {
     const Angles angles = rotary_.angles(batch);
-    rotate(heads(q, model_.heads), angles);
-    rotate(heads(k, model_.kv_heads), angles);
+    q = rotate(q, angles);
+    k = rotate(k, angles);
   }
-  return attend(heads(q, model_.heads), heads(k, model_.kv_heads), heads(v, model_.kv_heads),
-                batch);
+  return attend(q, k, heads(v, model_.kv_heads), batch);
 }
 
-void LlamaStyle::normalize_heads(const at::Tensor& x, const at::Tensor& weight) const {
+at::Tensor LlamaStyle::normalize_heads(const at::Tensor& x, const at::Tensor& weight) const {
   // One row of the norm is a head, or all heads of a token, as the weight's length says.
-  rms_norm(x.view({-1, weight.size(0)}), weight, model_.norm_eps, model_.norm_rounding,
-           x.view({-1, weight.size(0)}));
+  const at::Tensor rows = x.view({-1, weight.size(0)});
+  return rms_norm(rows, weight, model_.norm_eps, model_.norm_rounding, rows).view(x.sizes());
 }
 
 void LlamaStyle::inside_mlp(const StageIo& io, uint32_t block) const {
   const at::Tensor& from = io.in(norm_after() ? 0 : 1);
-  at::Tensor x = io.scratch(1);
   if (model_.gated) {
-    at::Tensor gate = linear(block, kUpGroup, kGate)(from);
-    at::silu_(gate);
-    linear(block, kUpGroup, kGatedUp).into(from, x);
-    x.mul_(gate);
+    const at::Tensor gate = linear(block, kUpGroup, kGate)(from);
+    io.put(1, gated(gate, io.apply(1, linear(block, kUpGroup, kGatedUp), from)));
   } else {
-    linear(block, kUpGroup).into(from, x);
-    activate(block, x);
+    io.put(1, activate(block, io.apply(1, linear(block, kUpGroup), from)));
   }
-  io.put(1, x);
   io.put(0, io.in(0));
 }
 
 void LlamaStyle::inside_experts(const StageIo& io, uint32_t block) const {
   const Routes routes(io.in(kExpertCarry), model_.experts, model_.picks);
-  const at::Tensor inner = io.scratch(1);
+  ExpertRows inner(routes, io.scratch(1));
   for (int64_t e = 0; e < model_.experts; ++e) {
     const uint32_t group = expert_up_group(e);
     inside_expert(routes, e, linear(block, group, kGate), linear(block, group, kGatedUp), io.in(1),
                   inner);
   }
-  io.put(1, inner);
+  io.put(1, inner.all());
   for (const size_t same : {size_t{0}, size_t{kExpertCarry}, size_t{kShareCarry}}) {
     io.put(same, io.in(same));
   }
@@ -146,43 +142,38 @@ void LlamaStyle::inside_experts(const StageIo& io, uint32_t block) const {
 
 void LlamaStyle::add_experts(const StageIo& io, uint32_t block) const {
   const Routes routes(io.in(kExpertCarry), model_.experts, model_.picks);
-  const at::Tensor branch = at::zeros_like(io.in(0));
+  at::Tensor branch = at::zeros_like(io.in(0));
   for (int64_t e = 0; e < model_.experts; ++e) {
-    add_expert(routes, e, linear(block, expert_down_group(e, model_.experts)), io.in(1),
-               io.in(kShareCarry), branch);
+    branch = add_expert(routes, e, linear(block, expert_down_group(e, model_.experts)), io.in(1),
+                        io.in(kShareCarry), branch);
   }
-  at::Tensor h = io.out(0);
-  at::add_out(h, io.in(0), branch);
+  io.put_sum(0, io.in(0), branch);
 }
 
 void LlamaStyle::add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const {
-  const at::Tensor branch = linear(io.in(1));
+  at::Tensor branch = linear(io.in(1));
   if (norm_after()) {
-    normalize(branch, norm, branch);
+    branch = normalize(branch, norm, branch);
   }
-  at::Tensor h = io.out(0);
-  at::add_out(h, io.in(0), branch);
+  io.put_sum(0, io.in(0), branch);
 }
 
 void LlamaStyle::before_branch(const StageIo& io, const at::Tensor& norm) const {
   if (!norm_after()) {
-    normalize(io.out(0), norm, io.out(1));
+    io.put(1, normalize(io.out(0), norm, io.out(1)));
   }
 }
 
 at::Tensor LlamaStyle::final_norm(const at::Tensor& h) const {
-  const at::Tensor x = at::empty_like(h);
-  normalize(h, final_norm_, x);
-  return x;
+  return normalize(h, final_norm_);
 }
 
-void LlamaStyle::normalize(const at::Tensor& x, const at::Tensor& weight,
-                           const at::Tensor& y) const {
+at::Tensor LlamaStyle::normalize(const at::Tensor& x, const at::Tensor& weight,
+                                 const at::Tensor& into) const {
   if (model_.norm == LlamaModel::Norm::kRms) {
-    rms_norm(x, weight, model_.norm_eps, model_.norm_rounding, y);
-  } else {
-    y.copy_(at::layer_norm(x, {model_.width}, {}, {}, model_.norm_eps));
+    return rms_norm(x, weight, model_.norm_eps, model_.norm_rounding, into);
   }
+  return layer_norm(x, {}, {}, model_.norm_eps);
 }
 
 }  // namespace quench::decoder

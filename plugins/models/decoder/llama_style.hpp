@@ -21,8 +21,8 @@ class LlamaStyle : public Decoder {
   LlamaStyle(const LlamaModel& model, Architecture architecture,
              const quench_model_open_args& args);
 
-  // In place, up x [N, inner] of an MLP without a gate.
-  virtual void activate(uint32_t block, const at::Tensor& x) const;
+  // Of up x [N, inner] of an MLP without a gate; overwrites x unless a Recorder is there.
+  virtual at::Tensor activate(uint32_t block, at::Tensor x) const;
 
  private:
   void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) final;
@@ -30,16 +30,18 @@ class LlamaStyle : public Decoder {
 
   // x [N, width] -> [N, heads * head_width].
   at::Tensor attention(uint32_t block, const at::Tensor& x, const Batch& batch);
-  // Norm of q or k [N, K * head_width], in place.
-  void normalize_heads(const at::Tensor& x, const at::Tensor& weight) const;
+  // Norm of q or k [N, K * head_width]; overwrites x unless a Recorder is there.
+  at::Tensor normalize_heads(const at::Tensor& x, const at::Tensor& weight) const;
   void inside_mlp(const StageIo& io, uint32_t block) const;
   void inside_experts(const StageIo& io, uint32_t block) const;
   void add_experts(const StageIo& io, uint32_t block) const;
   // h = h + linear(x), with the norm after the branch where there is one.
   void add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const;
-  // The next group's input from h, which out(0) holds by now.
+  // The next group's input from h, which is out(0) by now.
   void before_branch(const StageIo& io, const at::Tensor& norm) const;
-  void normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& y) const;
+  // Into `into` where it is defined.
+  at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight,
+                       const at::Tensor& into = {}) const;
 
   bool norm_after() const { return model_.norm_place == LlamaModel::Place::kAfterBranch; }
 

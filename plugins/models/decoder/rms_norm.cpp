@@ -1,19 +1,27 @@
 #include "models/decoder/rms_norm.hpp"
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/rsqrt.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
+#include "models/decoder/recorder.hpp"
+#include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::decoder {
 
 namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 constexpr size_t kLanes = 8;             // partial sums of a row
 constexpr uint64_t kTaskSize = 1 << 15;  // elements a task normalizes
@@ -74,10 +82,8 @@ void normalize_on_device(const at::Tensor& x, const at::Tensor& weight, double e
   y.copy_(value.mul(weight.to(value.scalar_type())));
 }
 
-}  // namespace
-
-void rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, NormRounding rounding,
-              const at::Tensor& y) {
+void normalize(const at::Tensor& x, const at::Tensor& weight, double eps, NormRounding rounding,
+               const at::Tensor& y) {
   if (!x.is_cpu()) {
     return normalize_on_device(x, weight, eps, rounding, y);
   }
@@ -91,6 +97,110 @@ void rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, NormRou
     default:
       return normalize_rows<c10::BFloat16>(x, weight, eps, rounding, y);
   }
+}
+
+// In steps that libtorch can differentiate. Rounding to the narrower type has derivative 1.
+at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, double eps,
+                    NormRounding rounding) {
+  const at::ScalarType type = x.scalar_type();
+  const at::Tensor wide = type == at::kDouble ? x : x.to(at::kFloat);
+  const at::Tensor value =
+      wide.mul(at::rsqrt(at::mean(wide.mul(wide), {-1}, /*keepdim=*/true).add(eps)));
+  return rounding == NormRounding::kBeforeWeight ? value.to(type).mul(weight)
+                                                 : value.mul(weight).to(type);
+}
+
+// With r = 1 / sqrt(mean(x^2) + eps), x^ = x r and g = dy * weight:
+//   dx = r (g - x^ mean(g x^)),   dweight = sum over rows of dy x^.
+template <typename T>
+void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                        double eps, const at::Tensor& dx, const at::Tensor& dweight) {
+  const auto* d = dy.const_data_ptr<T>();
+  const auto* values = x.const_data_ptr<T>();
+  const auto* scale = weight.const_data_ptr<T>();
+  auto* to = dx.mutable_data_ptr<T>();
+  const auto columns = static_cast<size_t>(weight.numel());
+  std::vector<T> unwanted(dweight.defined() ? 0 : columns);
+  T* sums_to = dweight.defined() ? dweight.mutable_data_ptr<T>() : unwanted.data();
+  add_over_rows<T>(
+      static_cast<uint64_t>(x.numel()) / columns, columns, sums_to, [&](uint64_t row, T* sums) {
+        const T* dr = d + row * columns;
+        const T* in = values + row * columns;
+        T* out = to + row * columns;
+        const auto inverse = static_cast<T>(1.0 / std::sqrt(mean_square(in, columns) + eps));
+        double product[kLanes] = {};
+        for (size_t c = 0; c < columns; ++c) {
+          const T along = dr[c] * (in[c] * inverse);
+          sums[c] += along;
+          product[c % kLanes] += static_cast<double>(along * scale[c]);
+        }
+        double mean = 0;
+        for (const double part : product) {
+          mean += part;
+        }
+        const auto back = static_cast<T>(mean / static_cast<double>(columns));
+        for (size_t c = 0; c < columns; ++c) {
+          out[c] = inverse * (dr[c] * scale[c] - in[c] * inverse * back);
+        }
+      });
+}
+
+// What the norm needs beside x: no variables of the graph.
+struct Operands {
+  at::Tensor weight;
+  at::Tensor gradient;  // undefined: nobody wants it
+  double eps;
+};
+
+struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const Operands& operands) {
+    const auto& [weight, weight_gradient, eps] = operands;
+    at::Tensor y = at::empty_like(x);
+    normalize(x, weight, eps, NormRounding::kAfterWeight, y);
+    context->saved_data["x"] = x;
+    context->saved_data["weight"] = weight;
+    context->saved_data["eps"] = eps;
+    context->saved_data["weight_gradient"] = weight_gradient;
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const at::Tensor x = context->saved_data["x"].toTensor();
+    const at::Tensor weight = context->saved_data["weight"].toTensor();
+    const at::Tensor to = context->saved_data["weight_gradient"].toTensor();
+    const double eps = context->saved_data["eps"].toDouble();
+    const at::Tensor dy = gradients[0].contiguous();
+    at::Tensor dx = at::empty_like(x);
+    if (x.scalar_type() == at::kDouble) {
+      differentiate_rows<double>(dy, x, weight, eps, dx, to);
+    } else {
+      differentiate_rows<float>(dy, x, weight, eps, dx, to);
+    }
+    return {dx, {}};
+  }
+};
+
+at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
+                    NormRounding rounding) {
+  const Recorder& recorder = *Recorder::current();
+  const bool own = x.is_cpu() && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
+  if (recorder.form() == Form::kTraining && own) {
+    return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, recorder.gradient(weight), eps});
+  }
+  return composed(x, tracked(weight), eps, rounding);
+}
+
+}  // namespace
+
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
+                    NormRounding rounding, const at::Tensor& into) {
+  if (recording()) {
+    return recorded(x, weight, eps, rounding);
+  }
+  at::Tensor y = into.defined() ? into : at::empty_like(x);
+  normalize(x, weight, eps, rounding, y);
+  return y;
 }
 
 }  // namespace quench::decoder

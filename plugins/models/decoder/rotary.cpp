@@ -1,11 +1,17 @@
 #include "models/decoder/rotary.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/pow.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
 
 #include <bit>
 #include <utility>
+#include <vector>
+
+#include "models/decoder/recorder.hpp"
 
 namespace quench::decoder {
 
@@ -19,6 +25,7 @@ Rotary::Rotary(at::Tensor frequencies, double magnitude, at::ScalarType dtype, a
     : frequencies_(std::move(frequencies)), magnitude_(magnitude), dtype_(dtype), device_(device) {}
 
 Angles Rotary::compute(const at::Tensor& positions) const {
+  const c10::InferenceMode mode(false);  // the table serves recorded forwards too
   const at::Tensor angle = positions.to(at::kFloat).unsqueeze(1).mul(frequencies_.unsqueeze(0));
   const auto convert = [this](const at::Tensor& value) {
     return (magnitude_ == 1.0 ? value : value.mul(magnitude_)).to(dtype_).to(device_);
@@ -27,6 +34,7 @@ Angles Rotary::compute(const at::Tensor& positions) const {
 }
 
 Angles Rotary::angles(const Batch& batch) {
+  const at::NoGradGuard constant;
   const int64_t half = frequencies_.size(0);
   const int64_t length = batch.length();
   if (!batch.positions().empty()) {
@@ -44,15 +52,36 @@ Angles Rotary::angles(const Batch& batch) {
           table_.sin.narrow(0, 0, length).view({1, length, 1, half})};
 }
 
-void rotate(const at::Tensor& x, const Angles& angles) {
+namespace {
+
+// Each product is rounded on its own, as in the reference: no fused multiply-add.
+at::Tensor rotated_low(const at::Tensor& low, const at::Tensor& high, const Angles& angles) {
+  return low.mul(angles.cos).sub(high.mul(angles.sin));
+}
+at::Tensor rotated_high(const at::Tensor& low, const at::Tensor& high, const Angles& angles) {
+  return high.mul(angles.cos).add(low.mul(angles.sin));
+}
+
+}  // namespace
+
+at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const int64_t half = angles.cos.size(3);
   const at::Tensor low = x.narrow(3, 0, half);
   const at::Tensor high = x.narrow(3, half, half);
-  // Each product is rounded on its own, as in the reference: no fused multiply-add.
+  if (recording()) {
+    std::vector<at::Tensor> parts = {rotated_low(low, high, angles),
+                                     rotated_high(low, high, angles)};
+    if (2 * half < x.size(3)) {
+      parts.push_back(x.narrow(3, 2 * half, x.size(3) - 2 * half));
+    }
+    const at::Tensor whole = at::cat(parts, 3);
+    return whole.scalar_type() == x.scalar_type() ? whole : whole.to(x.scalar_type());
+  }
   const at::Tensor new_low = low.mul(angles.cos).sub_(high.mul(angles.sin));
   const at::Tensor new_high = high.mul(angles.cos).add_(low.mul(angles.sin));
   low.copy_(new_low);
   high.copy_(new_high);
+  return x;
 }
 
 }  // namespace quench::decoder

@@ -35,7 +35,8 @@ class Rotary {
   Angles table_;  // of positions 0..n-1; grows
 };
 
-// Rotates, in place, the first 2*(dims/2) elements of each head of x [B,T,H,D].
-void rotate(const at::Tensor& x, const Angles& angles);
+// Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or where a Recorder
+// is, into a new tensor. Returns the rotated one.
+at::Tensor rotate(const at::Tensor& x, const Angles& angles);
 
 }  // namespace quench::decoder

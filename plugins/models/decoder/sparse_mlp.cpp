@@ -1,28 +1,30 @@
 #include "models/decoder/sparse_mlp.hpp"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/silu.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/topk.h>
 
+#include <span>
+
+#include "models/decoder/activation.hpp"
+#include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::decoder {
 
-void route(const at::Tensor& x, const at::Tensor& router, bool sum_to_one,
-           const at::Tensor& experts, const at::Tensor& shares) {
+Routing route(const at::Tensor& x, const at::Tensor& router, int64_t picks, bool sum_to_one) {
   const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor likely = at::softmax(at::mm(x, router.t()), 1, wide);
-  auto [largest, places] = at::topk(likely, experts.size(0) / x.size(0), 1);
+  const at::Tensor likely = at::softmax(at::mm(x, tracked(router).t()), 1, wide);
+  auto [largest, places] = at::topk(likely, picks, 1);
   if (sum_to_one) {
-    largest.div_(largest.sum(1, /*keepdim=*/true));
+    largest = largest.div(largest.sum(1, /*keepdim=*/true));
   }
-  at::Tensor to = experts;
-  to.copy_(places.reshape({-1, 1}));
-  to = shares;
-  to.copy_(largest.reshape({-1, 1}));
+  return {places.reshape({-1, 1}).to(at::kInt), largest.reshape({-1, 1}).to(x.scalar_type())};
 }
 
 Routes::Routes(const at::Tensor& experts, int64_t count, int64_t picks)
@@ -56,27 +58,43 @@ at::Tensor Routes::part(const at::Tensor& all, int64_t expert) const {
   return all.narrow(0, begin(expert), begin(expert + 1) - begin(expert));
 }
 
+void ExpertRows::put(int64_t expert, const at::Tensor& rows) {
+  if (recording()) {
+    parts_.push_back(rows);
+  } else {
+    memory_.index_copy_(0, routes_.rows(expert), rows);
+  }
+}
+
+at::Tensor ExpertRows::all() const {
+  if (!recording()) {
+    return memory_;
+  }
+  const at::Tensor ordered = at::cat(parts_, 0);
+  const at::Tensor places = at::empty_like(routes_.order());
+  at::Tensor filled = places;
+  filled.index_copy_(0, routes_.order(), at::arange(places.size(0), places.options()));
+  return ordered.index_select(0, places);
+}
+
 void inside_expert(const Routes& routes, int64_t expert, const Linear& gate, const Linear& up,
-                   const at::Tensor& x, const at::Tensor& inner) {
+                   const at::Tensor& x, ExpertRows& inner) {
   if (routes.none(expert)) {
     return;
   }
   const at::Tensor own = x.index_select(0, routes.tokens(expert));
-  at::Tensor gated = gate(own);
-  at::silu_(gated);
-  at::Tensor to = inner;
-  to.index_copy_(0, routes.rows(expert), up(own).mul_(gated));
+  inner.put(expert, gated(gate(own), up(own)));
 }
 
-void add_expert(const Routes& routes, int64_t expert, const Linear& down, const at::Tensor& inner,
-                const at::Tensor& shares, const at::Tensor& y) {
+at::Tensor add_expert(const Routes& routes, int64_t expert, const Linear& down,
+                      const at::Tensor& inner, const at::Tensor& shares, at::Tensor y) {
   if (routes.none(expert)) {
-    return;
+    return y;
   }
   const at::Tensor rows = routes.rows(expert);
-  const at::Tensor made = down(inner.index_select(0, rows));
-  at::Tensor to = y;
-  to.index_add_(0, routes.tokens(expert), made.mul(shares.index_select(0, rows)));
+  const at::Tensor made = down(inner.index_select(0, rows)).mul(shares.index_select(0, rows));
+  const at::Tensor tokens = routes.tokens(expert);
+  return recording() ? y.index_add(0, tokens, made) : y.index_add_(0, tokens, made);
 }
 
 }  // namespace quench::decoder

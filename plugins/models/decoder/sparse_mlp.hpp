@@ -9,17 +9,21 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "models/decoder/linear.hpp"
 
 namespace quench::decoder {
 
-// x [N, width], router [experts, width] -> experts int32 [N*k, 1], shares [N*k, 1] in x's dtype.
-// The softmax is float32 at least, as in the reference.
-void route(const at::Tensor& x, const at::Tensor& router, bool sum_to_one,
-           const at::Tensor& experts, const at::Tensor& shares);
+struct Routing {
+  at::Tensor experts;  // int32 [N*k, 1]
+  at::Tensor shares;   // [N*k, 1] in the dtype of x
+};
+
+// x [N, width], router [experts, width]. The softmax is float32 at least, as in the reference.
+// Which experts are picked has no derivative.
+Routing route(const at::Tensor& x, const at::Tensor& router, int64_t picks, bool sum_to_one);
 
 // Which rows go to which expert.
 class Routes {
@@ -31,6 +35,8 @@ class Routes {
   // Of expert e, ascending, int64: rows among N*k, and the tokens that they belong to.
   at::Tensor rows(int64_t expert) const { return part(rows_, expert); }
   at::Tensor tokens(int64_t expert) const { return part(tokens_, expert); }
+  // The rows of all experts, one expert after the other.
+  const at::Tensor& order() const { return rows_; }
   bool none(int64_t expert) const { return begin(expert) == begin(expert + 1); }
 
  private:
@@ -42,13 +48,29 @@ class Routes {
   at::Tensor tokens_;
 };
 
+// A tensor [N*k, width] that is filled expert by expert.
+class ExpertRows {
+ public:
+  // Filled in place, but where a Recorder is, whose rows are put together at the end.
+  ExpertRows(const Routes& routes, at::Tensor memory)
+      : routes_(routes), memory_(std::move(memory)) {}
+
+  void put(int64_t expert, const at::Tensor& rows);
+  at::Tensor all() const;
+
+ private:
+  const Routes& routes_;
+  at::Tensor memory_;
+  std::vector<at::Tensor> parts_;
+};
+
 // silu(gate x) * up x of one expert's rows of x [N, width] into those of inner [N*k, width inside].
 void inside_expert(const Routes& routes, int64_t expert, const Linear& gate, const Linear& up,
-                   const at::Tensor& x, const at::Tensor& inner);
+                   const at::Tensor& x, ExpertRows& inner);
 
-// Adds share * down(inner) of one expert to y [N, width]. Called expert by expert in ascending
-// order, it rounds as the reference does.
-void add_expert(const Routes& routes, int64_t expert, const Linear& down, const at::Tensor& inner,
-                const at::Tensor& shares, const at::Tensor& y);
+// y [N, width] with share * down(inner) of one expert added; overwrites y unless a Recorder is
+// there. Called expert by expert in ascending order, it rounds as the reference does.
+at::Tensor add_expert(const Routes& routes, int64_t expert, const Linear& down,
+                      const at::Tensor& inner, const at::Tensor& shares, at::Tensor y);
 
 }  // namespace quench::decoder

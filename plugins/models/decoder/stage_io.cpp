@@ -1,5 +1,6 @@
 #include "models/decoder/stage_io.hpp"
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/empty_like.h>
 
 #include <string>
@@ -60,6 +61,9 @@ StageIo::StageIo(const quench_stage_args& args, const BlockPlan& plan, const Bat
                       "out")) {}
 
 at::Tensor StageIo::scratch(size_t i) const {
+  if (recording()) {
+    return {};
+  }
   for (const at::Tensor& in : in_) {
     if (in.const_data_ptr() == out_[i].const_data_ptr()) {
       return out_[i].is_cpu() ? kit::host_empty(out_[i].sizes(), out_[i].scalar_type())
@@ -69,9 +73,28 @@ at::Tensor StageIo::scratch(size_t i) const {
   return out_[i];
 }
 
+at::Tensor StageIo::apply(size_t i, const Linear& linear, const at::Tensor& x) const {
+  if (recording()) {
+    return linear(x);
+  }
+  at::Tensor y = scratch(i);
+  linear.into(x, y);
+  return y;
+}
+
 void StageIo::put(size_t i, const at::Tensor& value) const {
-  if (value.const_data_ptr() != out_[i].const_data_ptr()) {
+  if (recording()) {
+    out_[i] = value;
+  } else if (value.const_data_ptr() != out_[i].const_data_ptr()) {
     out_[i].copy_(value);
+  }
+}
+
+void StageIo::put_sum(size_t i, const at::Tensor& a, const at::Tensor& b) const {
+  if (recording()) {
+    out_[i] = a.add(b);
+  } else {
+    at::add_out(out_[i], a, b);
   }
 }
 

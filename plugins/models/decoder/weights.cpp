@@ -3,8 +3,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
+#include <numeric>
 #include <utility>
 
+#include "models/decoder/initial_weights.hpp"
 #include "models/decoder/weight_inventory.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -72,28 +74,50 @@ void convert(const at::Tensor& from, const at::Tensor& to) {
   to.copy_(rounded);
 }
 
-Weights::Weights(std::vector<WeightSpec> specs, const kit::Source& source,
-                 std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device)
-    : specs_(std::move(specs)), alias_pointers_(specs_.size()), generations_(specs_.size(), 0) {
+Weights::Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device)
+    : specs_(std::move(specs)),
+      dtype_(dtype),
+      device_(device),
+      alias_pointers_(specs_.size()),
+      generations_(specs_.size(), 0) {
   for (size_t i = 0; i < specs_.size(); ++i) {
-    indices_.emplace(specs_[i].name, i);
-    for (const std::string& alias : specs_[i].aliases) {
+    const WeightSpec& spec = specs_[i];
+    indices_.emplace(spec.name, i);
+    for (const std::string& alias : spec.aliases) {
       indices_.emplace(alias, i);
       alias_pointers_[i].push_back(alias.c_str());
     }
-  }
-  const std::vector<uint64_t> places = take_inventory(source, specs_, indices_, ignorable);
-  uint64_t offset = 0;
-  for (size_t i = 0; i < specs_.size(); ++i) {
-    const WeightSpec& spec = specs_[i];
-    tensors_.push_back(device.is_cpu()
-                           ? kit::host_empty(spec.shape, dtype)
-                           : at::empty(spec.shape, at::TensorOptions(dtype).device(device)));
-    read_tensor(source, places[i], tensors_[i]);
+    const uint64_t elements =
+        std::accumulate(spec.shape.begin(), spec.shape.end(), uint64_t{1},
+                        [](uint64_t a, int64_t b) { return a * static_cast<uint64_t>(b); });
     infos_.push_back({sizeof(quench_parameter_info), spec.role, spec.name.c_str(),
-                      static_cast<int32_t>(spec.shape.size()), spec.shape.data(), offset,
+                      static_cast<int32_t>(spec.shape.size()), spec.shape.data(), total_,
                       static_cast<uint32_t>(spec.aliases.size()), alias_pointers_[i].data()});
-    offset += static_cast<uint64_t>(tensors_[i].numel());
+    total_ += elements;
+  }
+}
+
+at::Tensor Weights::allocate(size_t index) {
+  const std::vector<int64_t>& shape = specs_[index].shape;
+  return tensors_.emplace_back(device_.is_cpu()
+                                   ? kit::host_empty(shape, dtype_)
+                                   : at::empty(shape, at::TensorOptions(dtype_).device(device_)));
+}
+
+Weights::Weights(std::vector<WeightSpec> specs, const kit::Source& source,
+                 std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device)
+    : Weights(std::move(specs), dtype, device) {
+  const std::vector<uint64_t> places = take_inventory(source, specs_, indices_, ignorable);
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    read_tensor(source, places[i], allocate(i));
+  }
+}
+
+Weights::Weights(std::vector<WeightSpec> specs, double range, at::ScalarType dtype,
+                 at::Device device)
+    : Weights(std::move(specs), dtype, device) {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    draw(specs_[i], range, allocate(i));
   }
 }
 

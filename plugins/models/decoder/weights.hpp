@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,8 @@ struct WeightSpec {
   int32_t role;  // QUENCH_ROLE_*
   // Further names under which files and callers know it: another spelling, or a tied tensor.
   std::vector<std::string> aliases = {};
+  // Of a model without a checkpoint; none: as `role` says (initial_weights.hpp).
+  std::optional<double> initial = std::nullopt;
 };
 
 // The declared order is the order of the flat parameter vector.
@@ -33,12 +36,16 @@ class Weights {
   // skipped (buffers of old files).
   Weights(std::vector<WeightSpec> specs, const kit::Source& source,
           std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device);
+  // Draws every declared tensor with that initializer_range (initial_weights.hpp).
+  Weights(std::vector<WeightSpec> specs, double range, at::ScalarType dtype, at::Device device);
 
   // By name or alias; NOT_FOUND when there is none. The storage never moves, so the handle may be
   // kept.
   const at::Tensor& at(const std::string& name) const { return tensors_[index_of(name)]; }
   bool has(const std::string& name) const { return indices_.contains(name); }
   std::span<const quench_parameter_info> parameters() const { return infos_; }
+  const at::Tensor& tensor(size_t parameter) const { return tensors_[parameter]; }
+  uint64_t total() const { return total_; }  // elements of the flat parameter vector
 
   // As quench_model_table has them.
   void get(const std::string& name, const quench_tensor& destination) const;
@@ -46,14 +53,19 @@ class Weights {
   uint64_t generation(const std::string& name) const { return generations_[index_of(name)]; }
 
  private:
+  Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
+  at::Tensor allocate(size_t index);
   size_t index_of(const std::string& name) const;
 
   std::vector<WeightSpec> specs_;  // never changes after construction: infos_ points into it
+  at::ScalarType dtype_;
+  at::Device device_;
   std::vector<std::vector<const char*>> alias_pointers_;
   std::vector<quench_parameter_info> infos_;
   std::unordered_map<std::string, size_t> indices_;  // names and aliases
   std::vector<at::Tensor> tensors_;
   std::vector<uint64_t> generations_;
+  uint64_t total_ = 0;
 };
 
 // Copies `from` to `to` (same shape, any float dtypes and devices), rounding each element once;

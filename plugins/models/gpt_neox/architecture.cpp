@@ -47,6 +47,7 @@ void add_linear(std::vector<WeightSpec>& weights, const std::string& name, int64
 void add_norm(std::vector<WeightSpec>& weights, const std::string& name, int64_t width) {
   add(weights, name + ".weight", {width}, QUENCH_ROLE_NORM);
   add(weights, name + ".bias", {width}, QUENCH_ROLE_NORM);
+  weights.back().initial = 0.0;
 }
 
 std::vector<WeightSpec> weights_of(const Config& config) {
@@ -123,6 +124,7 @@ BlockSpec block_of(const Config& config, int64_t index, const RowMap& values, qu
 decoder::Architecture architecture(const Config& config, quench_dtype dtype) {
   decoder::Architecture made{};
   made.width = config.width;
+  made.initializer_range = config.initializer_range;
   made.vocabulary = config.vocabulary;
   made.max_positions = config.max_positions;
   made.weights = weights_of(config);

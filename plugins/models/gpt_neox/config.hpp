@@ -22,6 +22,7 @@ struct Config {
   bool parallel;        // h + attention(LN1 h) + mlp(LN2 h); else one after the other
   bool attention_bias;  // of query_key_value and dense
   bool tied;            // output head = token embedding
+  double initializer_range;
 
   int64_t head_width() const { return width / heads; }
 };

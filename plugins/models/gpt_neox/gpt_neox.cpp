@@ -3,15 +3,13 @@
 // other), partial rotary embeddings, a fused query-key-value linear, an exact GELU.
 //
 // Legend: N tokens = B rows of T, H heads of D elements.
-#include <ATen/ops/add.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/layer_norm.h>
-
 #include <string>
 #include <vector>
 
+#include "models/decoder/activation.hpp"
 #include "models/decoder/attention.hpp"
 #include "models/decoder/decoder.hpp"
+#include "models/decoder/layer_norm.hpp"
 #include "models/decoder/rotary.hpp"
 #include "models/gpt_neox/config.hpp"
 
@@ -84,30 +82,25 @@ class GptNeox final : public decoder::Decoder {
   at::Tensor attention(const at::Tensor& fused, const Batch& batch) {
     const int64_t head = config_.head_width();
     const at::Tensor heads = fused.view({batch.rows(), batch.length(), config_.heads, 3 * head});
-    const at::Tensor q = heads.narrow(3, 0, head);
-    const at::Tensor k = heads.narrow(3, head, head);
+    const std::vector<at::Tensor> parts = heads.split(head, 3);
     const decoder::Angles angles = rotary_.angles(batch);
-    decoder::rotate(q, angles);
-    decoder::rotate(k, angles);
-    return decoder::attend(q, k, heads.narrow(3, 2 * head, head), batch);
+    const at::Tensor q = decoder::rotate(parts[0], angles);
+    const at::Tensor k = decoder::rotate(parts[1], angles);
+    return decoder::attend(q, k, parts[2], batch);
   }
 
   void after_attention(const StageIo& io, uint32_t block) const {
-    at::Tensor h = io.out(0);
     if (config_.parallel) {
-      linear(block, kDense).into(io.in(1), io.out(2));
+      io.put(2, io.apply(2, linear(block, kDense), io.in(1)));
       io.put(0, io.in(0));
     } else {
-      at::add_out(h, linear(block, kDense)(io.in(1)), io.in(0));
+      io.put_sum(0, linear(block, kDense)(io.in(1)), io.in(0));
     }
-    io.put(1, normalize(h, mlp_norms_[block]));
+    io.put(1, normalize(io.out(0), mlp_norms_[block]));
   }
 
   void up(const StageIo& io, uint32_t block) const {
-    at::Tensor x = io.scratch(1);
-    linear(block, kUp).into(io.in(1), x);
-    at::gelu_(x);
-    io.put(1, x);
+    io.put(1, decoder::gelu(io.apply(1, linear(block, kUp), io.in(1))));
     io.put(0, io.in(0));
     if (config_.parallel) {
       io.put(2, io.in(2));
@@ -119,14 +112,13 @@ class GptNeox final : public decoder::Decoder {
     if (config_.parallel) {
       mlp.add_(io.in(2));
     }
-    at::Tensor h = io.out(0);
-    at::add_out(h, mlp, io.in(0));
+    io.put_sum(0, mlp, io.in(0));
   }
 
   at::Tensor final_norm(const at::Tensor& h) const override { return normalize(h, final_norm_); }
 
   at::Tensor normalize(const at::Tensor& h, const LayerNorm& with) const {
-    return at::layer_norm(h, {config_.width}, with.weight, with.bias, config_.norm_eps);
+    return decoder::layer_norm(h, with.weight, with.bias, config_.norm_eps);
   }
 
   LayerNorm norm(const std::string& name) const {

@@ -8,6 +8,7 @@
 #include "models/decoder/llama_config.hpp"
 #include "models/decoder/llama_style.hpp"
 #include "models/olmo/original.hpp"
+#include "quench/abi/extension/initialize.h"
 
 namespace quench::olmo {
 
@@ -31,8 +32,11 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
     if (!is_original(config)) {
       return LlamaFamily::open(args);
     }
-    kit::expects(args.source != nullptr, "open: no tensor source");
     const decoder::LlamaModel model = read_original(config);
+    if ((args.flags & QUENCH_OPEN_INITIALIZE) != 0) {
+      return std::make_unique<Olmo>(model, args);  // says that this form has no rule
+    }
+    kit::expects(args.source != nullptr, "open: no tensor source");
     decoder::RenamedSource renamed(*args.source);
     rename_original(model, renamed);
     quench_model_open_args shown = args;

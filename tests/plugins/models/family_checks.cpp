@@ -12,6 +12,7 @@
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
@@ -130,6 +131,16 @@ void matches_plain_loops(TinyLlama model) {
     CHECK(distance(doubles(driver.logits(h)), wanted) < tolerance);
     CHECK(identical(h, driver.forward(tokens, Storage::kShared)));
   }
+}
+
+void differentiates(TinyLlama model) {
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  Tokens tokens = model.some_tokens(2, 9);
+  differentiates(model.config().dump(), source, tokens);
+  tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
+  differentiates(model.config().dump(), source, tokens);
 }
 
 void absorbs_scales(TinyLlama model, const std::vector<uint32_t>& sites) {

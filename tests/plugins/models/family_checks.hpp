@@ -23,6 +23,9 @@ void matches_reference_in_16_bits(const std::string& name);
 // and the same bits when stages write over what they read.
 void matches_plain_loops(TinyLlama model);
 
+// The drawn model's derivatives (derivative_checks.hpp), of plain rows and of packed documents.
+void differentiates(TinyLlama model);
+
 // The groups of a block have these many sites, and a scale that they absorb leaves the logits as
 // they were to 1e-10.
 void absorbs_scales(TinyLlama model, const std::vector<uint32_t>& sites);

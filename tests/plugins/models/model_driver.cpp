@@ -1,8 +1,13 @@
 #include "tests/plugins/models/model_driver.hpp"
 
+#include <ATen/ops/cat.h>
+#include <c10/util/accumulate.h>
+
 #include <algorithm>
 #include <iterator>
 
+#include "quench/abi/extension/gradients.h"
+#include "quench/abi/extension/initialize.h"
 #include "quench/kit/torch.hpp"
 
 namespace quench::test {
@@ -63,6 +68,20 @@ ModelDriver::ModelDriver(const std::string& config, const quench_source* source,
     : table_(&linked_model()) {
   const quench_model_open_args args = {sizeof args,   0,      source, config.data(),
                                        config.size(), device, dtype};
+  open(args);
+}
+
+ModelDriver::ModelDriver(const std::string& config, quench_dtype dtype) : table_(&linked_model()) {
+  open({sizeof(quench_model_open_args),
+        QUENCH_OPEN_INITIALIZE,
+        nullptr,
+        config.data(),
+        config.size(),
+        {QUENCH_DEVICE_CPU, 0},
+        dtype});
+}
+
+void ModelDriver::open(const quench_model_open_args& args) {
   checked([&](quench_error* error) { return table_->open(&args, &model_, error); });
 }
 
@@ -174,13 +193,65 @@ std::vector<double> ModelDriver::nll(const at::Tensor& h, std::vector<int32_t> t
   return losses;
 }
 
-std::vector<double> ModelDriver::next_id_nll(const Tokens& tokens) {
+std::vector<int32_t> next_ids(const Tokens& tokens) {
   std::vector<int32_t> targets(tokens.ids.begin() + 1, tokens.ids.end());
   targets.push_back(-1);
   for (int64_t row = 1; row <= tokens.rows; ++row) {
     targets[static_cast<size_t>(row * tokens.length - 1)] = -1;
   }
-  return nll(forward(tokens), targets);
+  return targets;
+}
+
+std::vector<double> ModelDriver::next_id_nll(const Tokens& tokens) {
+  return nll(forward(tokens), next_ids(tokens));
+}
+
+double ModelDriver::gradient(const Tokens& tokens, const std::vector<int32_t>& targets,
+                             const at::Tensor& into, double weight, uint32_t flags) {
+  const auto* extension =
+      static_cast<const quench_model_gradient*>(table_->extension(model_, QUENCH_MODEL_GRADIENT));
+  const BatchView batch(tokens);
+  const int64_t shape[] = {tokens.rows, tokens.length};
+  const quench_tensor wanted = {const_cast<int32_t*>(targets.data()),
+                                {QUENCH_DEVICE_CPU, 0},
+                                2,
+                                kit::kInt32,
+                                shape,
+                                nullptr,
+                                0};
+  const quench_loss_args args = {sizeof args, flags, batch.get(), &wanted, weight, nullptr};
+  quench_tensor view{};
+  if (into.defined()) {
+    view = kit::view_of(into);
+  }
+  double loss = 0;
+  checked([&](quench_error* error) {
+    return extension->gradient(model_, &args, into.defined() ? &view : nullptr, &loss, error);
+  });
+  return loss;
+}
+
+std::vector<quench_parameter_info> ModelDriver::parameter_infos() const {
+  const quench_parameter_info* infos = nullptr;
+  uint64_t count = 0;
+  checked([&](quench_error* error) { return table_->parameters(model_, &infos, &count, error); });
+  return {infos, infos + count};
+}
+
+at::Tensor ModelDriver::parameters() {
+  std::vector<at::Tensor> parts;
+  for (const quench_parameter_info& info : parameter_infos()) {
+    parts.push_back(weight(info.name, at::kDouble).view({-1}));
+  }
+  return at::cat(parts);
+}
+
+void ModelDriver::set_parameters(const at::Tensor& vector) {
+  for (const quench_parameter_info& info : parameter_infos()) {
+    const at::IntArrayRef shape(info.shape, static_cast<size_t>(info.dimensions));
+    const int64_t count = c10::multiply_integers(shape);
+    set_weight(info.name, vector.narrow(0, static_cast<int64_t>(info.offset), count).view(shape));
+  }
 }
 
 at::Tensor ModelDriver::weight(const std::string& name, at::ScalarType type) {

@@ -36,6 +36,8 @@ class ModelDriver {
   ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
               quench_device device = {QUENCH_DEVICE_CPU, 0})
       : ModelDriver(config, source.source(), dtype, device) {}
+  // Of drawn weights, without a checkpoint.
+  ModelDriver(const std::string& config, quench_dtype dtype);
   ~ModelDriver();
   ModelDriver(const ModelDriver&) = delete;
   ModelDriver& operator=(const ModelDriver&) = delete;
@@ -60,15 +62,28 @@ class ModelDriver {
   // Loss of each next id within the rows, -1 at the end of each row.
   std::vector<double> next_id_nll(const Tokens& tokens);
 
+  // Σ nll by quench.model.grad/1; adds weight * gradient to `into` where it is defined.
+  double gradient(const Tokens& tokens, const std::vector<int32_t>& targets, const at::Tensor& into,
+                  double weight = 1.0, uint32_t flags = 0);
+  // The flat parameter vector, float64.
+  at::Tensor parameters();
+  void set_parameters(const at::Tensor& vector);
+  std::vector<quench_parameter_info> parameter_infos() const;
+
   at::Tensor weight(const std::string& name, at::ScalarType type);
   void set_weight(const std::string& name, const at::Tensor& value);
   uint64_t generation(const std::string& name) const;
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
 
  private:
+  void open(const quench_model_open_args& args);
+
   const quench_model_table* table_;
   quench_model* model_ = nullptr;
 };
+
+// The next id of each place in its row; -1 at the end of a row.
+std::vector<int32_t> next_ids(const Tokens& tokens);
 
 // The table of the one model family that is linked into this test.
 const quench_model_table& linked_model();

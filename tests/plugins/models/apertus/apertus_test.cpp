@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -102,6 +103,17 @@ TEST_CASE("apertus: a config that cannot be is refused by key", "[models][apertu
   refuses(model, "mlp_bias", true, "mlp_bias true");
   requires_key(model, "rope_theta");
   requires_key(model, "rope_scaling");
+}
+
+TEST_CASE("apertus: gradients are those of central differences", "[models][apertus]") {
+  differentiates(apertus());
+}
+
+TEST_CASE("apertus: a model without a checkpoint is drawn as in the reference",
+          "[models][apertus]") {
+  nlohmann::json config = apertus().config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -182,6 +183,40 @@ TEST_CASE("llama: names without prefix and old buffers are understood", "[models
   source.add("layers.0.self_attn.rotary_emb.inv_freq", {3}, std::vector<double>(3, 1.0),
              kit::kFloat32);
   CHECK(logits_of(model, model.config(), source) == logits_of(model, model.config(), plain));
+}
+
+TEST_CASE("llama: gradients are those of central differences", "[models][llama]") {
+  TinyLlama model;
+  SECTION("as published") {}
+  SECTION("with biases, shared key heads and a tied head") {
+    model.attention_bias = true;
+    model.mlp_bias = true;
+    model.kv_heads = 2;
+    model.tied = true;
+  }
+  differentiates(model);
+}
+
+TEST_CASE("llama: the number of threads changes no bit of a gradient", "[models][llama]") {
+  TinyLlama model;
+  model.width = 96;
+  model.heads = 6;
+  model.kv_heads = 2;
+  model.head = 16;
+  model.inner = 256;
+  model.vocabulary = 700;
+  model.positions = 512;
+  model.head_norm = 0;
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  same_for_threads(model.config().dump(), source, model.some_tokens(3, 400));
+}
+
+TEST_CASE("llama: a model without a checkpoint is drawn as in the reference", "[models][llama]") {
+  nlohmann::json config = TinyLlama{}.config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

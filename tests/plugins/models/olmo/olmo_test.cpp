@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -68,6 +69,21 @@ TEST_CASE("olmo: a norm with weights is not OLMo's", "[models][olmo]") {
   source.add("model.norm.weight", {24}, std::vector<double>(24, 1.0), kit::kFloat32);
   CHECK_THROWS_WITH(ModelDriver(model.config().dump(), source, kit::kFloat32),
                     Catch::Contains("unexpected model.norm.weight"));
+}
+
+TEST_CASE("olmo: gradients are those of central differences", "[models][olmo]") {
+  TinyLlama model = olmo();
+  SECTION("as published") {}
+  SECTION("with clamped q, k, v") {
+    model.clip = 0.75;
+  }
+  differentiates(model);
+}
+
+TEST_CASE("olmo: a model without a checkpoint is drawn as in the reference", "[models][olmo]") {
+  nlohmann::json config = olmo().config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

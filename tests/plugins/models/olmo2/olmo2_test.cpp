@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -76,6 +77,16 @@ TEST_CASE("olmo2: Llama's tensors are not taken for its own", "[models][olmo2]")
   model.store(source);
   CHECK_THROWS_WITH(ModelDriver(model.config().dump(), source, kit::kFloat32),
                     Catch::Contains("missing model.layers.0.post_feedforward_layernorm.weight"));
+}
+
+TEST_CASE("olmo2: gradients are those of central differences", "[models][olmo2]") {
+  differentiates(olmo2());
+}
+
+TEST_CASE("olmo2: a model without a checkpoint is drawn as in the reference", "[models][olmo2]") {
+  nlohmann::json config = olmo2().config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

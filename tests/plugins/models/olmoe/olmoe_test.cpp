@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -82,6 +83,22 @@ TEST_CASE("olmoe: experts are groups of the rows routed to them", "[models][olmo
       CHECK(block.groups[g].linears[l].weight != std::string("model.layers.1.mlp.gate.weight"));
     }
   }
+}
+
+TEST_CASE("olmoe: gradients are those of central differences", "[models][olmoe]") {
+  TinyLlama model = olmoe();
+  SECTION("as published") {}
+  SECTION("with shares that sum to one") {
+    model.sum_to_one = true;
+    model.picks = 3;
+  }
+  differentiates(model);
+}
+
+TEST_CASE("olmoe: a model without a checkpoint is drawn as in the reference", "[models][olmoe]") {
+  nlohmann::json config = olmoe().config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

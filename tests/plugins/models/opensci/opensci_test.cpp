@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -67,6 +68,17 @@ TEST_CASE("opensci: a config that cannot be is refused by key", "[models][opensc
   refuses(opensci(), "qk_layernorm", false, "unexpected model.layers.0.self_attn.k_norm.weight");
   refuses(opensci(), "clip_qkv", 8.0, "clip_qkv: not understood");
   requires_key(opensci(), "rope_theta");
+}
+
+TEST_CASE("opensci: gradients are those of central differences", "[models][opensci]") {
+  differentiates(opensci());
+}
+
+TEST_CASE("opensci: a model without a checkpoint is drawn as in the reference",
+          "[models][opensci]") {
+  nlohmann::json config = opensci().config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
 namespace quench::test {
@@ -87,6 +88,17 @@ TEST_CASE("smollm3: the size of a window that is not used says nothing", "[model
   config["use_sliding_window"] = false;
   config["max_window_layers"] = 28;
   CHECK_NOTHROW(ModelDriver(config.dump(), source, kit::kFloat32));
+}
+
+TEST_CASE("smollm3: gradients are those of central differences", "[models][smollm3]") {
+  differentiates(smollm3());
+}
+
+TEST_CASE("smollm3: a model without a checkpoint is drawn as in the reference",
+          "[models][smollm3]") {
+  nlohmann::json config = smollm3().config();
+  config["initializer_range"] = 0.05;
+  initializes(config.dump());
 }
 
 }  // namespace quench::test

@@ -1,0 +1,110 @@
+// quench.model.grad/1: one forward whose stages are recorded, one backward.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <utility>
+
+#include "models/decoder/decoder.hpp"
+#include "models/decoder/embedding.hpp"
+#include "models/decoder/loss.hpp"
+#include "models/decoder/recorder.hpp"
+#include "quench/kit/host.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+std::span<const int32_t> targets_of(const quench_loss_args& args, const Batch& batch) {
+  kit::expects(args.targets != nullptr, "loss: no targets");
+  const auto targets = kit::elements<int32_t>(*args.targets, "loss: targets");
+  kit::expects(targets.size() == static_cast<size_t>(batch.tokens()),
+               "loss: targets: wanted [B, T], as the tokens");
+  return targets;
+}
+
+}  // namespace
+
+at::ScalarType Decoder::vector_type() const {
+  return dtype_ == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+at::Tensor Decoder::borrow_vector(const quench_tensor& view, const char* what) const {
+  const int64_t wanted[] = {static_cast<int64_t>(weights_.total())};
+  const quench_dtype type = kit::dtype_of_scalar(vector_type());
+  if (view.dimensions != 1 || view.shape[0] != wanted[0] || !kit::same(view.dtype, type) ||
+      view.device.type != QUENCH_DEVICE_CPU || !kit::is_contiguous(view)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: %s %s, wanted %s %s in host memory", what,
+              kit::name_of(view.dtype).c_str(), kit::shape_text(kit::shape_of(view)).c_str(),
+              kit::name_of(type).c_str(), kit::shape_text(wanted).c_str());
+  }
+  return kit::borrow(view);
+}
+
+at::Tensor Decoder::parameter_of(const at::Tensor& vector, size_t parameter) const {
+  const at::Tensor& weight = weights_.tensor(parameter);
+  return vector
+      .narrow(0, static_cast<int64_t>(weights_.parameters()[parameter].offset), weight.numel())
+      .view(weight.sizes());
+}
+
+at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor h) {
+  for (uint32_t block = 0; block < info_.blocks; ++block) {
+    std::vector<at::Tensor> carried = {std::move(h)};
+    for (uint32_t stage = 0; stage < plans_[block]->stage_count(); ++stage) {
+      kit::check_cancelled();
+      const StageIo io(std::move(carried), plans_[block]->carry(stage + 1).size());
+      run_stage(io, block, stage, batch);
+      carried = io.taken();
+    }
+    h = std::move(carried.front());
+  }
+  return final_norm(h);
+}
+
+double Decoder::gradient(const quench_loss_args& args, const quench_tensor* gradient) {
+  expect_default_stream(args.stream);
+  kit::expects((args.flags & ~QUENCH_LOSS_AUTOCAST_BFLOAT16) == 0, "loss: unknown flags");
+  const bool autocast = (args.flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0;
+  kit::expects(!autocast || dtype_ == at::kFloat, "loss: autocast wants a model in float32");
+  const Batch batch(args.batch, info_.max_positions);
+  batch.check_ids(info_.vocabulary);
+  const std::span<const int32_t> targets = targets_of(args, batch);
+  const at::Tensor ids = at::from_blob(const_cast<int32_t*>(batch.ids().data()), {batch.tokens()},
+                                       at::TensorOptions(at::kInt))
+                             .to(device_, at::kLong);
+  at::AutoGradMode mode(gradient != nullptr);
+  Recorder recorder(Form::kTraining, autocast);
+  at::Tensor h = at::index_select(embedding_, 0, ids);
+  if (gradient == nullptr) {
+    return loss_and_gradient(recorded_forward(batch, h), targets, head_.weight(), 1.0, nullptr);
+  }
+  const at::Tensor host = borrow_vector(*gradient, "gradient");
+  const at::Tensor vector =
+      device_.is_cpu() ? host : at::zeros(host.sizes(), host.options().device(device_));
+  for (size_t i = 0; i < weights_.parameters().size(); ++i) {
+    recorder.add_gradient(weights_.tensor(i), parameter_of(vector, i));
+  }
+  h.requires_grad_(true);
+  const at::Tensor x = recorded_forward(batch, h);
+  at::Tensor dx;
+  double loss = 0;
+  {
+    const at::NoGradGuard constant;
+    loss = loss_and_gradient(x.detach(), targets, head_.weight(), args.weight, &dx);
+  }
+  torch::autograd::backward({x}, {dx});
+  const at::NoGradGuard constant;
+  recorder.collect();
+  add_embedding_gradient(h.grad(), ids, recorder.gradient(embedding_));
+  if (!device_.is_cpu()) {
+    at::Tensor total = host;
+    total.add_(vector.cpu());
+  }
+  return loss;
+}
+
+}  // namespace quench::decoder

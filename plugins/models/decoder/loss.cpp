@@ -1,0 +1,126 @@
+#include "models/decoder/loss.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/decoder/linear.hpp"
+#include "models/decoder/recorder.hpp"
+#include "quench/kit/host.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+// Logits of a chunk: 16 MiB in float32, but at least 256 rows, so that the products stay large.
+int64_t rows_at_once(int64_t vocabulary) {
+  return std::max<int64_t>(256, (int64_t{1} << 22) / vocabulary);
+}
+
+// Targets of the scored rows, int64 [scored, 1].
+at::Tensor targets_of(std::span<const int32_t> targets, at::Device device) {
+  const at::Tensor kept =
+      at::empty({static_cast<int64_t>(targets.size()), 1}, at::TensorOptions(at::kLong));
+  auto* to = kept.mutable_data_ptr<int64_t>();
+  int64_t count = 0;
+  for (const int32_t target : targets) {
+    if (target >= 0) {
+      to[count++] = target;
+    }
+  }
+  return kept.narrow(0, 0, count).to(device);
+}
+
+void check_finite(double loss) {
+  if (!std::isfinite(loss)) {
+    kit::fail(QUENCH_NUMERICAL, "the loss of the batch is %f", loss);
+  }
+}
+
+}  // namespace
+
+at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at::Device device) {
+  const at::Tensor rows =
+      at::empty({static_cast<int64_t>(targets.size())}, at::TensorOptions(at::kLong));
+  auto* to = rows.mutable_data_ptr<int64_t>();
+  int64_t count = 0;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] < -1 || targets[i] >= vocabulary) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "targets: token %zu: got %d, wanted -1..%lld", i,
+                targets[i], static_cast<long long>(vocabulary - 1));
+    }
+    if (targets[i] >= 0) {
+      to[count++] = static_cast<int64_t>(i);
+    }
+  }
+  return rows.narrow(0, 0, count).to(device);
+}
+
+double sum_of(const at::Tensor& losses) {
+  const at::Tensor held = losses.detach().to(at::kDouble).cpu().contiguous();
+  const auto* values = held.const_data_ptr<double>();
+  double sum = 0;
+  for (int64_t i = 0; i < held.numel(); ++i) {
+    sum += values[i];
+  }
+  return sum;
+}
+
+double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
+                         const at::Tensor& head, double factor, at::Tensor* dx) {
+  Recorder& recorder = *Recorder::current();
+  const at::Tensor weight = recorder.autocast() ? recorder.narrowed(head) : head;
+  const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor rows = scored_rows(targets, head.size(0), x.device());
+  const at::Tensor chosen = targets_of(targets, x.device());
+  const bool all = rows.size(0) == x.size(0);
+  const int64_t chunk = rows_at_once(head.size(0));
+  if (dx != nullptr) {
+    *dx = all ? at::empty(x.sizes(), x.options()) : at::zeros_like(x);
+  }
+  double loss = 0;
+  for (int64_t first = 0; first < rows.size(0); first += chunk) {
+    kit::check_cancelled();
+    const int64_t count = std::min(chunk, rows.size(0) - first);
+    const at::Tensor places = rows.narrow(0, first, count);
+    const at::Tensor ids = chosen.narrow(0, first, count);
+    const at::Tensor from =
+        (all ? x.narrow(0, first, count) : x.index_select(0, places)).to(weight.scalar_type());
+    at::Tensor values = at::log_softmax(at::mm(from, weight.t()).to(wide), 1);
+    loss -= sum_of(values.gather(1, ids));
+    if (dx == nullptr) {
+      continue;
+    }
+    values.exp_();
+    values.scatter_add_(1, ids, values.new_full({count, 1}, -1.0));
+    const at::Tensor back = values.mul_(factor).to(weight.scalar_type());
+    if (const at::Tensor gradient = recorder.gradient(head); gradient.defined()) {
+      add_product(back, from, gradient);
+    }
+    const at::Tensor made = at::mm(back, weight).to(x.scalar_type());
+    if (all) {
+      dx->narrow(0, first, count).copy_(made);
+    } else {
+      dx->index_copy_(0, places, made);
+    }
+  }
+  check_finite(loss);
+  return loss;
+}
+
+at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> targets) {
+  const at::ScalarType wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor rows = scored_rows(targets, logits.size(1), logits.device());
+  const at::Tensor scored = rows.size(0) == logits.size(0) ? logits : logits.index_select(0, rows);
+  return at::log_softmax(scored.to(wide), 1)
+      .gather(1, targets_of(targets, logits.device()))
+      .squeeze(1)
+      .neg();
+}
+
+}  // namespace quench::decoder

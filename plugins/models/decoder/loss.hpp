@@ -1,0 +1,30 @@
+// The loss of a batch and its derivative, from what the output head reads.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+
+namespace quench::decoder {
+
+// Σ -log softmax(x headᵀ)[target] over the rows of x [N, width] with a target >= 0, in float64.
+// Where `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to the
+// current Recorder's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows at a
+// time, and are overwritten by their own derivative. NUMERICAL when the loss is not
+// finite.
+double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
+                         const at::Tensor& head, double factor, at::Tensor* dx);
+
+// The same as a tensor of one loss a scored row, [scored], which can be differentiated any number
+// of times: all logits exist.
+at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> targets);
+
+// Rows with a target, ascending, int64 on `device`; INVALID_ARGUMENT for targets outside
+// -1..vocabulary-1.
+at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at::Device device);
+
+// The sum, one after the other, in float64.
+double sum_of(const at::Tensor& losses);
+
+}  // namespace quench::decoder

@@ -1,0 +1,68 @@
+// How the stages of a family are run. A family writes its mathematics once, in terms of the
+// operations of this folder; each of them has three forms, which tests hold equal.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <unordered_map>
+
+namespace quench::decoder {
+
+enum class Form {
+  kPlain,     // no derivative: in place, into the host's tensors
+  kTraining,  // one backward: fused; gradients of weights are added to where they belong
+  kComposed,  // of ATen operations that can be differentiated any number of times
+};
+
+// The form of the operations on this thread, and the derivatives of weights in it. An operation
+// finds both here because a family's stages pass weights alone.
+class Recorder {
+ public:
+  // Operations in `form` from here until the object ends. One at a time on a thread.
+  explicit Recorder(Form form, bool autocast = false);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // kTraining: `gradient`, of the shape of `weight`, receives the weight's derivative.
+  void add_gradient(const at::Tensor& weight, at::Tensor gradient);
+  // kComposed: `leaf` takes the place of `weight`.
+  void add_leaf(const at::Tensor& weight, at::Tensor leaf);
+
+  // The leaf in place of `weight`: that of add_leaf, or, in kTraining for an operation that has no
+  // backward of its own, one that is made here; `weight` itself where nobody wants its derivative.
+  const at::Tensor& leaf(const at::Tensor& weight);
+  // Adds what a backward left in the leaves that were made here to their weights' gradients.
+  void collect();
+  // Where the derivative of `weight` goes; undefined where nobody wants it.
+  at::Tensor gradient(const at::Tensor& weight) const;
+  // `weight` in bfloat16, rounded once for all uses.
+  const at::Tensor& narrowed(const at::Tensor& weight);
+
+  Form form() const { return form_; }
+  bool autocast() const { return autocast_; }
+
+  // nullptr: plain.
+  static Recorder* current();
+
+ private:
+  using Map = std::unordered_map<const void*, at::Tensor>;  // by the weight's storage
+
+  Form form_;
+  bool autocast_;
+  Map gradients_;
+  Map leaves_;
+  Map narrowed_;
+};
+
+inline Form current_form() {
+  const Recorder* recorder = Recorder::current();
+  return recorder == nullptr ? Form::kPlain : recorder->form();
+}
+inline bool recording() {
+  return current_form() != Form::kPlain;
+}
+// What an operation in a recorded form computes with in place of `weight` (which may be undefined).
+at::Tensor tracked(const at::Tensor& weight);
+
+}  // namespace quench::decoder

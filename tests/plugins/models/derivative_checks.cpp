@@ -1,0 +1,153 @@
+#include "tests/plugins/models/derivative_checks.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/zeros.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "quench/abi/extension/gradients.h"
+#include "quench/kit/scalar.hpp"
+#include "quench/kit/torch.hpp"
+#include "tests/support/test_host.hpp"
+
+namespace quench::test {
+
+namespace {
+
+const InstalledHost host;
+
+double total(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+at::Tensor zeros(int64_t count, at::ScalarType type) {
+  return at::zeros({count}, at::TensorOptions(type));
+}
+
+double dot(const at::Tensor& a, const at::Tensor& b) {
+  const std::vector<double> x = doubles(a);
+  const std::vector<double> y = doubles(b);
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
+
+double norm(const at::Tensor& x) {
+  return std::sqrt(dot(x, x));
+}
+
+int64_t elements_of(const quench_parameter_info& info) {
+  return std::accumulate(info.shape, info.shape + info.dimensions, int64_t{1}, std::multiplies<>());
+}
+
+// Central differences of the stages' loss, fourth order, along a direction in one parameter.
+void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Tensor& gradient) {
+  constexpr double kStep = 1e-4;
+  constexpr double kTolerance = 2e-7;  // kStep to the fourth and roundoff over kStep, with margin
+  const at::Tensor at = driver.parameters();
+  at::Tensor direction = zeros(at.numel(), at::kDouble);
+  const auto loss = [&](double step) {
+    driver.set_parameters(at.add(direction, step));
+    return total(driver.next_id_nll(tokens));
+  };
+  uint64_t seed = 1;
+  for (const quench_parameter_info& info : driver.parameter_infos()) {
+    CAPTURE(info.name);
+    direction.zero_();
+    const int64_t count = elements_of(info);
+    at::Tensor part = direction.narrow(0, static_cast<int64_t>(info.offset), count);
+    for (double& value : std::span(part.mutable_data_ptr<double>(), static_cast<size_t>(count))) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      value = static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
+    }
+    part.div_(norm(part));
+    const double slope =
+        (8.0 * (loss(kStep) - loss(-kStep)) - (loss(2.0 * kStep) - loss(-2.0 * kStep))) /
+        (12.0 * kStep);
+    CHECK(dot(gradient, direction) == Approx(slope).epsilon(kTolerance).margin(kTolerance));
+    CHECK(std::abs(slope) > 1e-9);  // else the direction shows nothing
+  }
+  driver.set_parameters(at);
+}
+
+}  // namespace
+
+void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens) {
+  const std::vector<int32_t> targets = next_ids(tokens);
+  for (const quench_dtype dtype : {kit::kFloat64, kit::kFloat32}) {
+    CAPTURE(kit::name_of(dtype));
+    const bool wide = kit::same(dtype, kit::kFloat64);
+    const at::ScalarType type = wide ? at::kDouble : at::kFloat;
+    ModelDriver driver(config, source, dtype);
+    const int64_t count = driver.parameters().numel();
+    const double loss = total(driver.next_id_nll(tokens));
+    const auto same = Approx(loss).epsilon(wide ? 1e-12 : 1e-6);
+    CHECK(driver.gradient(tokens, targets, {}) == same);
+    const at::Tensor gradient = zeros(count, type);
+    CHECK(driver.gradient(tokens, targets, gradient) == same);
+    if (wide) {
+      matches_differences(driver, tokens, gradient);
+    }
+    const at::Tensor twice = gradient.clone();
+    CHECK(driver.gradient(tokens, targets, twice, 0.5) == same);
+    CHECK(norm(twice.sub(gradient, 1.5)) < (wide ? 1e-12 : 1e-5) * norm(gradient));
+    if (!wide) {
+      const at::Tensor narrow = zeros(count, type);
+      const double near =
+          driver.gradient(tokens, targets, narrow, 1.0, QUENCH_LOSS_AUTOCAST_BFLOAT16);
+      CHECK(near == Approx(loss).epsilon(0.03));
+      CHECK(near != loss);
+      CHECK(norm(narrow.sub(gradient)) < 0.1 * norm(gradient));  // 8 bits of significand
+    }
+  }
+}
+
+void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens) {
+  const std::vector<int32_t> targets = next_ids(tokens);
+  const int before = at::get_num_threads();
+  for (const quench_dtype dtype : {kit::kFloat64, kit::kFloat32}) {
+    CAPTURE(kit::name_of(dtype));
+    ModelDriver driver(config, source, dtype);
+    std::vector<at::Tensor> gradients;
+    for (const int threads : {1, 2}) {
+      at::set_num_threads(threads);
+      gradients.push_back(zeros(driver.parameters().numel(), kit::scalar_type(dtype)));
+      driver.gradient(tokens, targets, gradients.back());
+    }
+    for (const quench_parameter_info& info : driver.parameter_infos()) {
+      CAPTURE(info.name);
+      const auto at = static_cast<int64_t>(info.offset);
+      const int64_t size = elements_of(info);
+      CHECK(identical(gradients[0].narrow(0, at, size), gradients[1].narrow(0, at, size)));
+    }
+  }
+  at::set_num_threads(before);
+}
+
+void initializes(const std::string& config) {
+  ModelDriver driver(config, kit::kFloat32);
+  for (const quench_parameter_info& info : driver.parameter_infos()) {
+    CAPTURE(info.name);
+    const std::vector<double> values = doubles(driver.weight(info.name, at::kFloat));
+    const bool drawn = info.role == QUENCH_ROLE_MATRIX || info.role == QUENCH_ROLE_EMBEDDING ||
+                       info.role == QUENCH_ROLE_HEAD;
+    const double count = static_cast<double>(values.size());
+    const double mean = total(values) / count;
+    double square = 0;
+    for (const double value : values) {
+      square += value * value;
+    }
+    if (drawn) {  // five standard errors of mean and deviation
+      CHECK(std::abs(mean) < 5.0 * 0.05 / std::sqrt(count));
+      CHECK(std::sqrt(square / count) == Approx(0.05).epsilon(5.0 / std::sqrt(2.0 * count)));
+    } else if (info.role != QUENCH_ROLE_OTHER) {
+      const bool shift = std::string(info.name).ends_with(".bias");
+      CHECK(values == std::vector<double>(values.size(), shift ? 0.0 : 1.0));
+    }
+  }
+  ModelDriver again(config, kit::kFloat64);
+  CHECK(identical(again.parameters().to(at::kFloat), driver.parameters().to(at::kFloat)));
+  CHECK_FALSE(identical(again.parameters(), driver.parameters()));
+}
+
+}  // namespace quench::test

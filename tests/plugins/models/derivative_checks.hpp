@@ -1,0 +1,22 @@
+// What any family's derivatives are asked, on the family linked into the test.
+#pragma once
+
+#include <string>
+
+#include "tests/plugins/models/model_driver.hpp"
+
+namespace quench::test {
+
+// quench.model.grad/1: the loss is that of the stages to 1e-12 (float64) and 1e-6 (float32); each
+// parameter's gradient that of central differences of the stages' loss; the weight is a factor;
+// what is there is added to.
+void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens);
+// The gradient has the same bits for 1 and 2 threads. Of rows as long as in use: libtorch's own
+// attention rounds an odd handful of tokens otherwise where a second thread takes a part.
+void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens);
+
+// A model without a checkpoint: matrices have the config's initializer_range, norms are 1, biases
+// 0; two draws are equal.
+void initializes(const std::string& config);
+
+}  // namespace quench::test
