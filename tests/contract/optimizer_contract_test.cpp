@@ -29,7 +29,7 @@ class Stepper {
     const quench_tensor weight = weight_.view();
     const quench_tensor gradient_view = gradient.view();
     const quench_step_args args = {sizeof args, 0, 0,       number,         lr,
-                                   lr,          1, &weight, &gradient_view, nullptr};
+                                   lr,          1, &weight, &gradient_view, nullptr, 1};
     INFO(error_.message);
     REQUIRE(table_.step(optimizer_, &args, &error_) == QUENCH_OK);
   }

@@ -7,7 +7,7 @@
 //
 //   optimizer: {template_optimizer: {momentum: 0.9}}
 //
-// m ← momentum·m + gradient;   w ← w − lr·m − lr·weight_decay·w
+// m ← momentum·m + scale·gradient;   w ← w − lr·m − lr·weight_decay·w
 #include <string>
 #include <vector>
 
@@ -50,7 +50,7 @@ class TemplateOptimizer final : public kit::Optimizer {
                  "step: weight and gradient have not the shape that `begin` was told");
     const double decay = args.decays != 0 ? params_.weight_decay : 0;
     for (size_t i = 0; i < weight.size(); ++i) {
-      momentum[i] = params_.momentum * momentum[i] + gradient[i];
+      momentum[i] = params_.momentum * momentum[i] + args.gradient_scale * gradient[i];
       weight[i] -= args.lr * momentum[i] + args.lr * decay * weight[i];
     }
     kit::from_doubles(weight, *args.weight, "weight");

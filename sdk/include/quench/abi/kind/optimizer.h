@@ -5,7 +5,9 @@
  *   -> evaluation_weights where evaluated and stepped weights differ -> state_get / state_set ->
  * destroy
  *
- * The host owns schedules, gradients and clipping. [instance-serial, except where said]
+ * The host owns schedules, gradients and clipping. An update depends on the arguments and the state
+ * alone, bit for bit, whatever the number of threads that the tasks service has. State is all that
+ * a later step depends on beside the stepped weights. [instance-serial, except where said]
  */
 #ifndef QUENCH_ABI_KIND_OPTIMIZER_H
 #define QUENCH_ABI_KIND_OPTIMIZER_H
@@ -29,9 +31,11 @@ typedef struct quench_step_args {
   double lr;                     /* learning rate of this step */
   double peak_lr;                /* of the schedule, for fully decoupled weight decay lr/peak_lr */
   int32_t decays;                /* 0: weight decay does not apply to this tensor */
-  const quench_tensor* weight;   /* float32 or float64, in place */
+  const quench_tensor* weight;   /* float32, in place */
   const quench_tensor* gradient; /* same shape and dtype; the optimizer may overwrite it */
   void* stream;
+  /* Factor on the gradient (clipping by the global norm), so that no pass over it is spent. */
+  double gradient_scale;
 } quench_step_args;
 
 typedef struct quench_optimizer_table {
