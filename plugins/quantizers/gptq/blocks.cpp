@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "quantizers/gptq/multiversion.hpp"
+#include "quench/kit/multiversion.hpp"
 
 namespace quench::quantizers {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "quantizers/gptq/multiversion.hpp"
+#include "quench/kit/multiversion.hpp"
 
 namespace quench::quantizers {
 

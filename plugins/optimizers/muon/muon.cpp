@@ -1,0 +1,151 @@
+// muon: momentum, orthogonalized, on hidden matrices; AdamW on all else.
+//
+// | parameter    | type        | default     | range  | meaning |
+// |--------------|-------------|-------------|--------|-----------------------------------------------|
+// | momentum     | number      | 0.95        | [0, 1) | what is kept of the last direction | |
+// nesterov     | bool        | true        |        | orthogonalize g + momentum·m instead of m |
+// | iterations   | int         | 5           | 1..50  | of Newton and Schulz | | betas        |
+// number list | [0.9, 0.95] | [0, 1) | of AdamW                                      | | epsilon |
+// number      | 1e-8        | >= 0   | of AdamW                                      | |
+// weight_decay | number      | 0.1         | >= 0   | λ, of both | | decoupled    | bool        |
+// false       |        | false: lr·λ a step; true: (lr/peak)·λ         |
+//
+//   optimizer: {muon: {momentum: 0.95, weight_decay: 0.1}}
+//
+// Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024. The update of a
+// matrix [out, in] is scaled by 0.2·√max(out, in), the root mean square of AdamW's updates, so that
+// one rate serves both (Liu et al., "Muon is Scalable for LLM Training", 2025, equation 4). Which
+// tensors are hidden matrices is told by their role; embeddings, the output head, norms and biases
+// are AdamW's. A fused query, key, value matrix is one matrix.
+// State: the momentum, or both moments, float32.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "optimizers/muon/orthogonalize.hpp"
+#include "optimizers/shared/adamw_rule.hpp"
+#include "optimizers/shared/sgd_rule.hpp"
+#include "optimizers/shared/state.hpp"
+#include "optimizers/shared/step.hpp"
+#include "quench/kit/optimizer.hpp"
+
+namespace quench::optimizers {
+
+namespace {
+
+constexpr double kRootMeanSquare = 0.2;  // of AdamW's updates, in units of the rate
+
+class Muon final : public kit::Optimizer {
+ public:
+  struct Params {
+    double momentum = 0.95;
+    bool nesterov = true;
+    int64_t iterations = 5;
+    std::vector<double> betas = {0.9, 0.95};
+    double epsilon = 1e-8;
+    double weight_decay = 0.1;
+    bool decoupled = false;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("momentum", &Params::momentum, "what is kept of the last direction").range(0, 1);
+      f.add("nesterov", &Params::nesterov, "orthogonalize g + momentum * m instead of m");
+      f.add("iterations", &Params::iterations, "of Newton and Schulz").range(1, 50);
+      f.add("betas", &Params::betas, "of AdamW, on tensors that are no hidden matrices")
+          .range(0, 1);
+      f.add("epsilon", &Params::epsilon, "of AdamW").at_least(0);
+      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
+          .at_least(0);
+      f.add("decoupled", &Params::decoupled,
+            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "weight_decay");
+    }
+  };
+
+  explicit Muon(const Params& params) : params_(params) {
+    kit::expects(params.momentum < 1, "momentum: got 1, wanted less");
+    kit::expects(params.betas.size() == 2 && params.betas[0] < 1 && params.betas[1] < 1,
+                 "betas: wanted two numbers below 1");
+  }
+
+  void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);
+    state_.clear();
+    tensors_.clear();
+    for (const quench_parameter_info& tensor : tensors) {
+      const std::string name = tensor.name;
+      Tensor made;
+      if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
+        made.rows = tensor.shape[0];
+        made.columns = tensor.shape[1];
+        made.first = &state_.add<float>("momentum/" + name, shape_of(tensor));
+      } else {
+        made.first = &state_.add<float>("first_moment/" + name, shape_of(tensor));
+        made.second = &state_.add<float>("second_moment/" + name, shape_of(tensor));
+      }
+      tensors_.push_back(made);
+    }
+  }
+
+  void step(const quench_step_args& args) override {
+    kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
+    const Tensor& tensor = tensors_[args.tensor];
+    const Views views = views_of(args, tensor.first->size());
+    const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
+    if (tensor.second != nullptr) {
+      const AdamWStep numbers = adamw_step(args.step, args.lr, decay, params_.betas[0],
+                                           params_.betas[1], params_.epsilon, args.gradient_scale);
+      for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+        adamw_update(numbers, &views.weight[begin], &views.gradient[begin],
+                     tensor.first->data() + begin, tensor.second->data() + begin, end - begin);
+      });
+      return;
+    }
+    step_matrix(args, tensor, views, decay);
+  }
+
+  bool state(uint64_t index, const char*& name, quench_tensor& view) override {
+    return state_.at(index, name, view);
+  }
+
+ private:
+  struct Tensor {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    std::vector<float>* first = nullptr;   // momentum, or AdamW's first moment
+    std::vector<float>* second = nullptr;  // AdamW's second moment; none for hidden matrices
+  };
+
+  // The direction is written over the gradient, which the host no longer needs.
+  void step_matrix(const quench_step_args& args, const Tensor& tensor, const Views& views,
+                   double decay) const {
+    const auto scale = static_cast<float>(args.gradient_scale);
+    const auto kept = static_cast<float>(params_.momentum);
+    for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+      momentum_direction(scale, kept, params_.nesterov, &views.gradient[begin],
+                         tensor.first->data() + begin, end - begin);
+    });
+    orthogonalize(views.gradient, tensor.rows, tensor.columns, params_.iterations);
+    const double width = std::sqrt(static_cast<double>(std::max(tensor.rows, tensor.columns)));
+    const auto keep = static_cast<float>(1 - decay);
+    const auto rate = static_cast<float>(args.lr * kRootMeanSquare * width);
+    for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+      take_direction(keep, rate, &views.weight[begin], &views.gradient[begin], end - begin);
+    });
+  }
+
+  Params params_;
+  State state_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace
+
+}  // namespace quench::optimizers
+
+QUENCH_MODULE("quench.muon", "0.1.0",
+              quench::kit::optimizer<quench::optimizers::Muon>(
+                  {.id = "muon",
+                   .version = "0.1.0",
+                   .summary = "Orthogonalized momentum on hidden matrices, AdamW on all else.",
+                   .reference = "Jordan et al. 2024; Liu et al. 2025 (arXiv 2502.16982)",
+                   .example = "{momentum: 0.95, weight_decay: 0.1}"}))

@@ -1,0 +1,48 @@
+#include "optimizers/muon/orthogonalize.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/mm.h>
+
+#include <cmath>
+#include <vector>
+
+namespace quench::optimizers {
+
+namespace {
+
+constexpr double kA = 3.4445;
+constexpr double kB = -4.7750;
+constexpr double kC = 2.0315;
+
+// Frobenius norm; one order of summation, whatever the number of threads.
+double norm_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) {
+    sum += static_cast<double>(value) * value;
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+void orthogonalize(std::span<float> matrix, int64_t rows, int64_t columns, int64_t iterations) {
+  const double norm = norm_of(matrix);
+  if (norm == 0) {
+    return;
+  }
+  const at::NoGradGuard no_gradients;
+  const at::Tensor given = at::from_blob(matrix.data(), {rows, columns}, at::kFloat);
+  const bool tall = rows > columns;
+  at::Tensor x = (tall ? given.t() : given).div(norm);
+  for (int64_t i = 0; i < iterations; ++i) {
+    const at::Tensor a = at::mm(x, x.t());
+    const at::Tensor b = at::addmm(a, a, a, kB, kC);
+    x = at::addmm(x, b, x, kA, 1);
+  }
+  given.copy_(tall ? x.t() : x);
+}
+
+}  // namespace quench::optimizers

@@ -1,0 +1,152 @@
+// schedule_free_adamw: AdamW whose average of iterates stands in for a decaying schedule.
+//
+// | parameter    | type        | default     | range  | meaning |
+// |--------------|-------------|-------------|--------|-----------------------------------------------|
+// | betas        | number list | [0.9, 0.95] | (0, 1) | β₁: where between z and the average
+// gradients | |              |             |             |        | are taken; β₂: decay of the
+// second moment     | | epsilon      | number      | 1e-8        | >= 0   | added to the root of
+// the second moment        | | weight_decay | number      | 0.1         | >= 0   | λ, taken at y |
+// | decoupled    | bool        | false       |        | false: lr·λ a step; true: (lr/peak)·λ |
+//
+//   optimizer: {schedule_free_adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
+//
+// Defazio et al., "The Road Less Scheduled", NeurIPS 2024, algorithm 1, with the average's weights
+// γ²/Σγ² and γ the highest rate so far:
+//   z ← z − lr·u − decay·y;  x ← (1 − c) x + c z;  y ← (1 − β₁) z + β₁ x
+// The weights that are stepped, and at which gradients are taken, are y; what is evaluated and
+// saved is x. Use it with a constant rate and a warmup. State: z and the second moment, float32;
+// three numbers a tensor, float64.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "optimizers/schedule_free_adamw/rule.hpp"
+#include "optimizers/shared/state.hpp"
+#include "optimizers/shared/step.hpp"
+#include "quench/kit/optimizer.hpp"
+
+namespace quench::optimizers {
+
+namespace {
+
+class ScheduleFreeAdamW final : public kit::Optimizer {
+ public:
+  static constexpr bool kEvaluatesOther = true;
+
+  struct Params {
+    std::vector<double> betas = {0.9, 0.95};
+    double epsilon = 1e-8;
+    double weight_decay = 0.1;
+    bool decoupled = false;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("betas", &Params::betas,
+            "where between the iterate and the average gradients are taken; decay of the second "
+            "moment")
+          .range(0, 1);
+      f.add("epsilon", &Params::epsilon, "added to the root of the second moment").at_least(0);
+      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
+          .at_least(0);
+      f.add("decoupled", &Params::decoupled,
+            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "weight_decay");
+    }
+  };
+
+  explicit ScheduleFreeAdamW(const Params& params) : params_(params) {
+    kit::expects(params.betas.size() == 2 && params.betas[0] > 0 && params.betas[0] < 1 &&
+                     params.betas[1] < 1,
+                 "betas: wanted two numbers below 1, the first above 0");
+  }
+
+  void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);
+    state_.clear();
+    tensors_.clear();
+    for (const quench_parameter_info& tensor : tensors) {
+      const std::string name = tensor.name;
+      tensors_.push_back({&state_.add<float>("z/" + name, shape_of(tensor)),
+                          &state_.add<float>("second_moment/" + name, shape_of(tensor)),
+                          &state_.add<double>("average/" + name, {3})});
+    }
+  }
+
+  void step(const quench_step_args& args) override {
+    kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
+    Tensor& tensor = tensors_[args.tensor];
+    const Views views = views_of(args, tensor.z->size());
+    double& highest_rate = (*tensor.average)[kHighestRate];
+    double& sum = (*tensor.average)[kSum];
+    double& begun = (*tensor.average)[kBegun];
+    if (begun == 0) {
+      std::copy(views.weight.begin(), views.weight.end(), tensor.z->begin());
+      begun = 1;
+    }
+    highest_rate = std::max(highest_rate, args.lr);
+    const double weight = highest_rate * highest_rate;
+    sum += weight;
+    const double c = sum > 0 ? weight / sum : 0;
+    const ScheduleFreeStep numbers = {
+        static_cast<float>(args.gradient_scale),
+        static_cast<float>(params_.betas[1]),
+        static_cast<float>(1 - params_.betas[1]),
+        static_cast<float>(
+            1 / std::sqrt(1 - std::pow(params_.betas[1], static_cast<double>(args.step)))),
+        static_cast<float>(params_.epsilon),
+        static_cast<float>(args.lr),
+        static_cast<float>(decay_of(args, params_.weight_decay, params_.decoupled)),
+        static_cast<float>(c),
+        static_cast<float>(args.lr * (1 - params_.betas[0] * (1 - c)))};
+    for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+      schedule_free_update(numbers, &views.weight[begin], &views.gradient[begin],
+                           tensor.z->data() + begin, tensor.second->data() + begin, end - begin);
+    });
+  }
+
+  void evaluation_weights(uint64_t index, const quench_tensor& stepped,
+                          const quench_tensor& evaluated) override {
+    kit::expects(index < tensors_.size(), "evaluation_weights: no such tensor");
+    const Tensor& tensor = tensors_[index];
+    const auto y = kit::elements<float>(stepped, "stepped");
+    const auto x = kit::elements<float>(evaluated, "evaluated");
+    kit::expects(y.size() == tensor.z->size() && x.size() == y.size(),
+                 "evaluation_weights: not the shape that `begin` was told");
+    if ((*tensor.average)[kBegun] == 0) {
+      std::copy(y.begin(), y.end(), x.begin());
+      return;
+    }
+    for_elements(y.size(), [&](size_t begin, size_t end) {
+      schedule_free_average(params_.betas[0], &y[begin], tensor.z->data() + begin, &x[begin],
+                            end - begin);
+    });
+  }
+
+  bool state(uint64_t index, const char*& name, quench_tensor& view) override {
+    return state_.at(index, name, view);
+  }
+
+ private:
+  static constexpr size_t kHighestRate = 0;
+  static constexpr size_t kSum = 1;
+  static constexpr size_t kBegun = 2;  // whether z holds the first weights
+  struct Tensor {
+    std::vector<float>* z;
+    std::vector<float>* second;
+    std::vector<double>* average;
+  };
+  Params params_;
+  State state_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace
+
+}  // namespace quench::optimizers
+
+QUENCH_MODULE("quench.schedule_free_adamw", "0.1.0",
+              quench::kit::optimizer<quench::optimizers::ScheduleFreeAdamW>(
+                  {.id = "schedule_free_adamw",
+                   .version = "0.1.0",
+                   .summary = "AdamW whose average of iterates stands in for a schedule.",
+                   .reference = "Defazio et al. 2024 (arXiv 2405.15682)",
+                   .example = "{betas: [0.9, 0.95], weight_decay: 0.1}"}))

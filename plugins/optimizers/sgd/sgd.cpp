@@ -1,0 +1,93 @@
+// sgd: stochastic gradient descent with momentum.
+//
+// | parameter    | type   | default | range  | meaning |
+// |--------------|--------|---------|--------|--------------------------------------------------------|
+// | momentum     | number | 0.9     | [0, 1) | what is kept of the last update | | nesterov     |
+// bool   | false   |        | step along g + momentum·m instead of m                 | |
+// weight_decay | number | 0       | >= 0   | λ | | decoupled    | bool   | false   |        |
+// false: a step takes off lr·λ of a weight; true:        | |              |        |         | |
+// (lr/peak)·λ. Neither passes through the momentum       |
+//
+//   optimizer: {sgd: {momentum: 0.9}}
+//
+// m ← momentum·m + g;  w ← (1 − decay) w − lr·m. Sutskever et al., "On the importance of
+// initialization and momentum in deep learning", ICML 2013. State: the momentum, float32.
+#include <string>
+#include <vector>
+
+#include "optimizers/shared/sgd_rule.hpp"
+#include "optimizers/shared/state.hpp"
+#include "optimizers/shared/step.hpp"
+#include "quench/kit/optimizer.hpp"
+
+namespace quench::optimizers {
+
+namespace {
+
+class Sgd final : public kit::Optimizer {
+ public:
+  struct Params {
+    double momentum = 0.9;
+    bool nesterov = false;
+    double weight_decay = 0;
+    bool decoupled = false;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("momentum", &Params::momentum, "what is kept of the last update").range(0, 1);
+      f.add("nesterov", &Params::nesterov, "step along g + momentum * m instead of m");
+      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
+          .at_least(0);
+      f.add("decoupled", &Params::decoupled,
+            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "weight_decay");
+    }
+  };
+
+  explicit Sgd(const Params& params) : params_(params) {
+    kit::expects(params.momentum < 1, "momentum: got 1, wanted less");
+  }
+
+  void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);
+    state_.clear();
+    momenta_.clear();
+    for (const quench_parameter_info& tensor : tensors) {
+      momenta_.push_back(
+          &state_.add<float>("momentum/" + std::string(tensor.name), shape_of(tensor)));
+    }
+  }
+
+  void step(const quench_step_args& args) override {
+    kit::expects(args.tensor < momenta_.size(), "step: no such tensor");
+    std::vector<float>& momentum = *momenta_[args.tensor];
+    const Views views = views_of(args, momentum.size());
+    const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
+    const SgdStep numbers = {static_cast<float>(args.gradient_scale), static_cast<float>(1 - decay),
+                             static_cast<float>(params_.momentum), params_.nesterov ? 1.0F : 0.0F,
+                             static_cast<float>(args.lr)};
+    for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+      sgd_update(numbers, &views.weight[begin], &views.gradient[begin], momentum.data() + begin,
+                 end - begin);
+    });
+  }
+
+  bool state(uint64_t index, const char*& name, quench_tensor& view) override {
+    return state_.at(index, name, view);
+  }
+
+ private:
+  Params params_;
+  State state_;
+  std::vector<std::vector<float>*> momenta_;
+};
+
+}  // namespace
+
+}  // namespace quench::optimizers
+
+QUENCH_MODULE("quench.sgd", "0.1.0",
+              quench::kit::optimizer<quench::optimizers::Sgd>(
+                  {.id = "sgd",
+                   .version = "0.1.0",
+                   .summary = "Stochastic gradient descent with momentum.",
+                   .reference = "Sutskever, Martens, Dahl and Hinton, ICML 2013",
+                   .example = "{momentum: 0.9}"}))

@@ -1,0 +1,57 @@
+// What the rules have in common: the arguments of a step, checked, and their decay of weights.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "quench/abi/kind/optimizer.h"
+#include "quench/kit/host.hpp"
+#include "quench/kit/tensor.hpp"
+
+namespace quench::optimizers {
+
+// Elements that one task updates: weight, gradient and state of a task stay in a core's own cache,
+// and tasks are the same for any number of threads.
+inline constexpr uint64_t kElementsPerTask = uint64_t{1} << 15;
+
+struct Views {
+  std::span<float> weight;
+  std::span<float> gradient;
+};
+
+// Throws kit::Error unless both are float32 in host memory with `elements` elements.
+inline Views views_of(const quench_step_args& args, size_t elements) {
+  const Views out{kit::elements<float>(*args.weight, "weight"),
+                  kit::elements<float>(*args.gradient, "gradient")};
+  kit::expects(out.weight.size() == elements && out.gradient.size() == elements,
+               "step: weight and gradient have not the shape that `begin` was told");
+  return out;
+}
+
+// Share of a weight that a step takes off. Coupled to the rate: lr·λ, as torch.optim.AdamW has it;
+// decoupled from it (Loshchilov and Hutter 2019, equation 12): (lr / peak)·λ, where λ alone says
+// how much goes per step at the peak.
+inline double decay_of(const quench_step_args& args, double weight_decay, bool decoupled) {
+  if (args.decays == 0 || args.lr == 0) {
+    return 0;
+  }
+  return weight_decay * (decoupled ? args.lr / args.peak_lr : args.lr);
+}
+
+// body(begin, end) over all elements, in tasks.
+template <typename Body>
+void for_elements(size_t elements, Body body) {
+  if (elements <= kElementsPerTask) {
+    body(size_t{0}, elements);
+    return;
+  }
+  kit::parallel_for(elements, kElementsPerTask, [&](uint64_t begin, uint64_t end) {
+    body(static_cast<size_t>(begin), static_cast<size_t>(end));
+  });
+}
+
+inline void expect_host_memory(quench_device device) {
+  kit::expects(device.type == QUENCH_DEVICE_CPU, "begin: this optimizer runs in host memory");
+}
+
+}  // namespace quench::optimizers
