@@ -22,6 +22,7 @@ struct QuantizedLinear {
   std::map<std::string, std::vector<int64_t>> shapes;
   std::map<std::string, double> numbers;
   bool linear_op = false;
+  std::vector<float> op_output;  // [kOpRows, out], of the op on rows of the test's own
 };
 
 // One linear of a group: W [out,in] and the rows x [N,in] it reads.
@@ -59,6 +60,8 @@ void not_finite_rows_are_refused(const quench_item& item);
 void hard_inputs_are_survived(const quench_item& item);
 void accepted_groups_serve_as_well_as_own(const quench_item& item);
 void rows_that_are_needed_are_asked_for(const quench_item& item);
+// An op does the same to the same rows, and to rows of zeros nothing.
+void an_op_is_a_function(const quench_item& item);
 void bits_per_weight_are_given(const quench_item& item);
 void memory_is_given_back(const quench_item& item);
 

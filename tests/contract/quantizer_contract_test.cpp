@@ -27,7 +27,32 @@ struct SinkTensor {
 struct Sink {
   std::deque<SinkTensor> tensors;
   QuantizedLinear* result;
+  int64_t out = 0;
+  int64_t in = 0;
 };
+
+constexpr int64_t kOpRows = 6;  // the last one is zeros
+
+// Twice on the same rows, which an op answers twice alike.
+quench_status try_op(const quench_linear_op& op, const Sink& sink, quench_error* error) {
+  std::vector<float> rows = numbers<float>(9, static_cast<size_t>(kOpRows * sink.in));
+  std::fill(rows.end() - sink.in, rows.end(), 0.0F);
+  auto x = tensor<float>({kOpRows, sink.in}, rows);
+  const quench_tensor from = x.view();
+  for (int time = 0; time < 2; ++time) {
+    auto y = tensor<float>({kOpRows, sink.out},
+                           std::vector<float>(static_cast<size_t>(kOpRows * sink.out), -77.0F));
+    const quench_tensor to = y.view();
+    if (const quench_status status = op.apply(op.context, &from, &to, nullptr, error);
+        status != QUENCH_OK) {
+      return status;
+    }
+    CHECK((time == 0 || sink.result->op_output == y.values()));
+    sink.result->op_output = y.values();
+  }
+  CHECK(x.values() == rows);
+  return QUENCH_OK;
+}
 
 quench_status make_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
                           const int64_t* shape, quench_tensor* view, quench_error*) noexcept {
@@ -57,12 +82,15 @@ quench_status take_number(void* context, const char* name, double value, quench_
 quench_status take_text(void*, const char*, const char*, quench_error*) noexcept {
   return QUENCH_OK;
 }
-quench_status take_linear_op(void* context, const quench_linear_op* op, quench_error*) noexcept {
-  static_cast<Sink*>(context)->result->linear_op = true;
+quench_status take_linear_op(void* context, const quench_linear_op* op,
+                             quench_error* error) noexcept {
+  const auto& sink = *static_cast<Sink*>(context);
+  sink.result->linear_op = true;
+  const quench_status status = try_op(*op, sink, error);
   if (op->release != nullptr) {
     op->release(op->context);
   }
-  return QUENCH_OK;
+  return status;
 }
 
 template <typename T>
@@ -148,6 +176,7 @@ void check_same(const QuantizedLinear& a, const QuantizedLinear& b) {
   CHECK(a.dequantized == b.dequantized);
   CHECK(a.tensors == b.tensors);
   CHECK(a.numbers == b.numbers);
+  CHECK(a.op_output == b.op_output);
 }
 
 }  // namespace
@@ -186,7 +215,7 @@ void run_group(Instance& owner, quench_quantizer* quantizer, QuantizerInput& inp
       tensor<float>({input.out, input.in}, std::vector<float>(input.weight.size(), -77.0F));
   const quench_tensor weight_view = weight.view();
   const quench_tensor dequantized_view = dequantized.view();
-  Sink sink{{}, &result};
+  Sink sink{{}, &result, input.out, input.in};
   const quench_quantize_sink table = {sizeof table, &sink,     make_tensor,
                                       take_number,  take_text, take_linear_op};
   const quench_quantize_args args = {sizeof args,       0,      0,      &weight_view,
@@ -312,6 +341,13 @@ void zero_stays_zero(const quench_item& item) {
   std::fill(input.weight.begin(), input.weight.begin() + 2 * 256, 0.0F);
   const QuantizedLinear result = quantize(item, {}, input);
   REQUIRE(result.message == "");
+  if (result.linear_op) {
+    for (size_t i = 0; i < result.op_output.size(); i += 5) {
+      REQUIRE(result.op_output[i] == 0.0F);
+      REQUIRE(result.op_output[i + 1] == 0.0F);
+    }
+    return;
+  }
   for (size_t i = 0; i < 2 * 256; ++i) {
     REQUIRE(result.dequantized[i] == 0.0F);
   }
@@ -453,6 +489,18 @@ void rows_that_are_needed_are_asked_for(const quench_item& item) {
   }
 }
 
+void an_op_is_a_function(const quench_item& item) {
+  const QuantizedLinear result = quantize(item, {}, random_linear(5, 256, 64));
+  REQUIRE(result.message == "");
+  CHECK(result.linear_op == ((needs_of(item, {}) & QUENCH_MAKES_LINEAR_OP) != 0));
+  if (!result.linear_op) {
+    return;
+  }
+  const std::vector<float>& y = result.op_output;  // try_op has asked twice
+  CHECK(std::all_of(y.begin(), y.end() - 5, [](float v) { return std::isfinite(v); }));
+  CHECK(std::all_of(y.end() - 5, y.end(), [](float v) { return v == 0.0F; }));
+}
+
 void bits_per_weight_are_given(const quench_item& item) {
   const QuantizedLinear result = quantize(item, {}, random_linear(4, 256, 64));
   REQUIRE(result.message == "");
@@ -520,6 +568,10 @@ TEST_CASE("every quantizer that accepts a group gives what it gives on its own",
 TEST_CASE("every quantizer that needs rows fails without, all others do not",
           "[contract][quantizers]") {
   for_each_quantizer(quantizer_contract::rows_that_are_needed_are_asked_for);
+}
+TEST_CASE("every quantizer's op gives the same twice, and zeros for zeros",
+          "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::an_op_is_a_function);
 }
 TEST_CASE("every quantizer says its bits per weight", "[contract][quantizers]") {
   for_each_quantizer(quantizer_contract::bits_per_weight_are_given);

@@ -37,6 +37,21 @@ Groups groups_of(int64_t columns, int64_t group_size) {
   return {size, size > 0 ? (columns + size - 1) / size : 0};
 }
 
+CodedStorage::CodedStorage(int64_t rows, int64_t columns, Groups groups)
+    : codes_(static_cast<size_t>(rows * columns)),
+      scales_(static_cast<size_t>(rows * groups.count)),
+      zeros_(static_cast<size_t>(rows * groups.count)),
+      g_idx_(static_cast<size_t>(columns)),
+      view_{rows, columns, groups.count, codes_, scales_, zeros_, g_idx_} {
+  fill_group_index(view_, groups);
+}
+
+void fill_group_index(const Coded& coded, Groups groups) {
+  for (size_t c = 0; c < coded.g_idx.size(); ++c) {
+    coded.g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);
+  }
+}
+
 Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t groups) {
   return {rows,
           columns,

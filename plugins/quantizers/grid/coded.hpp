@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "quantizers/grid/grid.hpp"
 #include "quench/kit/quantizer.hpp"
@@ -28,6 +29,24 @@ struct Coded {
   std::span<double> zeros;   // [rows, groups]
   std::span<int32_t> g_idx;  // [columns], group of each column
 };
+
+// Memory of a Coded that no sink asked for.
+class CodedStorage {
+ public:
+  CodedStorage(int64_t rows, int64_t columns, Groups groups);
+  // Valid as long as this object stays where it is; g_idx is filled, the rest is zeros.
+  const Coded& view() const { return view_; }
+
+ private:
+  std::vector<uint8_t> codes_;
+  std::vector<double> scales_;
+  std::vector<double> zeros_;
+  std::vector<int32_t> g_idx_;
+  Coded view_;
+};
+
+// g_idx[c] = c / size.
+void fill_group_index(const Coded& coded, Groups groups);
 
 // Asks the sink for "codes", "scales", "zeros" and "g_idx".
 Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t groups);

@@ -5,8 +5,8 @@
 #include "quantizers/gram/extension.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/grid.hpp"
+#include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
-#include "quantizers/rtn/rows.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::quantizers {
@@ -56,9 +56,7 @@ void Rtn::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
   }
   const Groups groups = groups_of(weight.size(1), setting.group_size);
   const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
-  for (size_t c = 0; c < coded.g_idx.size(); ++c) {
-    coded.g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);
-  }
+  fill_group_index(coded, groups);
   if (weight.scalar_type() == at::kDouble) {
     round_rows(weight.const_data_ptr<double>(), groups, setting.kind, coded);
   } else {

@@ -189,6 +189,9 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   result.perm = find<int32_t>(store, "perm");
   result.numbers = store.numbers;
   result.texts = store.texts;
+  for (const Store::Tensor& tensor : store.tensors) {
+    result.bytes[tensor.name] = tensor.bytes;
+  }
   result.dequantized = {weight.rows, weight.columns, kit::to_doubles(out, "dequantized")};
   return result;
 }

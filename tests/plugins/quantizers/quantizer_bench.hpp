@@ -1,6 +1,7 @@
 // Drives a quantizer through its table, as the host does: one instance, one input group.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,7 +26,18 @@ struct Quantized {
   Matrix dequantized;
   std::map<std::string, double> numbers;  // without times
   std::map<std::string, std::string> texts;
+  std::map<std::string, std::vector<std::byte>> bytes;  // of every tensor, by name
 
+  // Elements of a tensor of any name; empty where there is none.
+  template <typename T>
+  std::vector<T> tensor(const std::string& name) const {
+    const auto found = bytes.find(name);
+    if (found == bytes.end()) {
+      return {};
+    }
+    const T* values = reinterpret_cast<const T*>(found->second.data());
+    return {values, values + found->second.size() / sizeof(T)};
+  }
   int64_t groups() const { return static_cast<int64_t>(scales.size()) / dequantized.rows; }
   // scale * (code - zero), in float64.
   Matrix decoded() const;

@@ -1,4 +1,4 @@
-// The rounding of rtn, row by row.
+// Rounding to nearest, row by row: what rtn does, and what others measure themselves against.
 #pragma once
 
 #include "quantizers/grid/coded.hpp"

@@ -1,4 +1,4 @@
-#include "quantizers/rtn/rows.hpp"
+#include "quantizers/grid/round_rows.hpp"
 
 #include <algorithm>
 

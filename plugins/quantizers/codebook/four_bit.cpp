@@ -1,0 +1,104 @@
+#include "quantizers/codebook/four_bit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quantizers/codebook/double_quantization.hpp"
+#include "quantizers/grid/weight.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+void put(kit::QuantizeSink& sink, const char* name, std::span<const float> values) {
+  const auto to = sink.tensor<float>(name, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), to.begin());
+}
+
+void put(kit::QuantizeSink& sink, const CodedFactors& factors) {
+  const auto codes =
+      sink.tensor<uint8_t>("absmax_codes", {static_cast<int64_t>(factors.codes.size())});
+  std::copy(factors.codes.begin(), factors.codes.end(), codes.begin());
+  put(sink, "absmax_levels", dynamic_levels());
+  put(sink, "absmax_maxima", factors.maxima);
+  put(sink, "absmax_mean", {&factors.mean, 1});
+}
+
+}  // namespace
+
+void FourBit::Params::describe(kit::Fields<Params>& fields) {
+  fields
+      .add("block", &Params::block,
+           "consecutive weights, across rows, that share a factor (blocksize)")
+      .range(16, 4096);
+  fields.add("double_quantization", &Params::double_quantization,
+             "the factors in 8 bits, in blocks of 256 (bnb_4bit_use_double_quant)");
+  fields.add("modules", &Params::modules,
+             "modules that stay in float, by pattern: \"*.dense skip\"");
+  fields.add("lm_head", &Params::lm_head, "also rounds the output head; not where it is tied");
+  fields.add("embedding", &Params::embedding, "also rounds the token embedding");
+}
+
+FourBit::FourBit(const Params& params, const Levels& levels)
+    : params_(params), levels_(levels), rules_(params.modules) {
+  for (const std::string& rule : params.modules) {
+    kit::expects(rule.ends_with(" skip"),
+                 "modules: a 4-bit type has one setting, \"PATTERN skip\"");
+  }
+}
+
+uint32_t FourBit::needs() const {
+  return (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
+         (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
+}
+
+std::unique_ptr<kit::QuantizerGroup> FourBit::begin(const quench_group_args&) {
+  return std::make_unique<kit::QuantizerGroup>();
+}
+
+void FourBit::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+                       kit::QuantizeSink& sink) {
+  const c10::InferenceMode inference;
+  const at::Tensor weight = host_weight(linear);
+  if (rules_.setting_of(linear.info.name, {{4, true}, -1, false}).skip) {
+    keep_float(weight, linear, sink);
+    return;
+  }
+  const auto count = static_cast<size_t>(weight.numel());
+  if (weight.scalar_type() == at::kDouble) {
+    quantize_as<double>({weight.const_data_ptr<double>(), count}, linear, sink);
+  } else {
+    quantize_as<float>({weight.const_data_ptr<float>(), count}, linear, sink);
+  }
+}
+
+template <typename T>
+void FourBit::quantize_as(std::span<const T> weight, const kit::LinearToQuantize& linear,
+                          kit::QuantizeSink& sink) const {
+  const auto& shape = linear.weight.shape;
+  std::vector<float> factors = block_maxima(weight, params_.block);
+  if (!std::all_of(factors.begin(), factors.end(), [](float f) { return std::isfinite(f); })) {
+    kit::fail(QUENCH_NUMERICAL, "%s: a weight is beyond float32", linear.info.name);
+  }
+  const auto codes = sink.tensor<uint8_t>("indices", {shape[0], shape[1]});
+  find_codes<T>(weight, factors, params_.block, levels_, codes);
+  double factor_bits = 32;
+  if (params_.double_quantization) {
+    const CodedFactors coded = code_factors(factors);
+    put(sink, coded);
+    factors = coded.decoded;
+    const double held = 32.0 * static_cast<double>(coded.maxima.size() + 1);
+    factor_bits = 8 + held / static_cast<double>(factors.size());
+  }
+  put(sink, "absmax", factors);
+  put(sink, "levels", levels_);
+  at::Tensor out = kit::host_empty({shape[0], shape[1]}, c10::CppTypeToScalarType<T>::value);
+  look_up<T>(codes, factors, params_.block, levels_, {out.template data_ptr<T>(), weight.size()});
+  kit::borrow(linear.dequantized).copy_(out);
+  sink.number("bits", 4);
+  sink.number("bits_per_weight", 4 + factor_bits * static_cast<double>(factors.size()) /
+                                         static_cast<double>(weight.size()));
+}
+
+}  // namespace quench::quantizers

@@ -1,0 +1,46 @@
+// What nf4 and fp4 have in common: all but their sixteen values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quantizers/codebook/blocks.hpp"
+#include "quantizers/grid/module_rules.hpp"
+#include "quench/kit/quantizer.hpp"
+
+namespace quench::quantizers {
+
+// Hands to the sink: "indices" uint8 [out, in], "levels" float32 [16] and "absmax" float32 [blocks
+// of the flattened weight], so that the weight is levels[index] * absmax of its block; with double
+// quantization also what absmax was decoded from: "absmax_codes" uint8 [blocks], "absmax_levels"
+// float32 [256], "absmax_maxima" float32 [blocks / 256], "absmax_mean" float32 [1].
+class FourBit : public kit::Quantizer {
+ public:
+  struct Params {
+    int64_t block = 64;
+    bool double_quantization = false;
+    std::vector<std::string> modules;
+    bool lm_head = false;
+    bool embedding = false;
+    static void describe(kit::Fields<Params>& fields);
+  };
+
+  FourBit(const Params& params, const Levels& levels);
+  uint32_t needs() const override;
+  std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                kit::QuantizeSink& sink) override;
+
+ private:
+  template <typename T>
+  void quantize_as(std::span<const T> weight, const kit::LinearToQuantize& linear,
+                   kit::QuantizeSink& sink) const;
+
+  Params params_;
+  Levels levels_;
+  ModuleRules rules_;
+};
+
+}  // namespace quench::quantizers

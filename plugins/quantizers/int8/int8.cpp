@@ -1,0 +1,196 @@
+// int8: codes of the weight per row, an op that codes its inputs per row as it meets them, and what
+// each of the two costs on the calibration rows.
+//
+// Which columns count as outliers is decided over all rows that go through the op at once, as the
+// published operator has it: a result then depends on what is evaluated together. The host's rule
+// for micro-batches fixes that; `scope: row` takes the dependence away.
+#include "quantizers/int8/int8.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+
+#include <algorithm>
+
+#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/selection.hpp"
+#include "quantizers/grid/weight.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr int64_t kSampleRows = 1024;  // on which the part of the activations is measured
+
+// The Gram matrix of all rows, and the first of them as they are.
+class Int8Group final : public GramGroup {
+ public:
+  explicit Int8Group(int64_t in_features) : GramGroup(in_features, false) {}
+
+  void observe(const quench_observe_args& args) override {
+    GramGroup::observe(args);
+    const int64_t wanted = kSampleRows - (sample_.defined() ? sample_.size(0) : 0);
+    if (wanted <= 0) {
+      return;
+    }
+    const c10::InferenceMode inference;
+    const at::Tensor x = kit::borrow(*args.x);
+    const at::Tensor counted = selected(x, select(args, x.size(0)));
+    const at::Tensor rows =
+        counted.narrow(0, 0, std::min(wanted, counted.size(0))).to(at::kCPU, at::kFloat);
+    sample_ = sample_.defined() ? at::cat({sample_, rows}) : rows.clone();
+  }
+  // [R, in], undefined without rows.
+  const at::Tensor& sample() const { return sample_; }
+
+ private:
+  at::Tensor sample_;
+};
+
+// Sum of squares in float64, in the order of memory.
+double squared(const at::Tensor& values) {
+  const at::Tensor flat = values.contiguous();
+  const float* from = flat.const_data_ptr<float>();
+  double sum = 0;
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    sum += static_cast<double>(from[i]) * from[i];
+  }
+  return sum;
+}
+
+// What the rows say of the error, relative to the squared outputs: of the weight's codes alone, and
+// of the inputs' codes alone (on the sample, taken as one batch).
+void report_errors(const at::Tensor& weight, const Int8Linear& made, bool activations,
+                   Int8Group& group, kit::QuantizeSink& sink) {
+  if (group.gram().empty()) {
+    return;
+  }
+  const at::Tensor decoded = made.decoded().to(weight.scalar_type());
+  const OutputError part = group.gram().output_error(kit::view_of(weight), kit::view_of(decoded));
+  sink.number("weight_error", part.reference > 0 ? part.error / part.reference : 0);
+  if (!activations) {
+    return;
+  }
+  const at::Tensor& x = group.sample();
+  const at::Tensor exact = at::mm(x, weight.to(at::kFloat).t());
+  const at::Tensor rounded = at::mm(x, made.decoded().t());
+  at::Tensor out = at::empty_like(exact);
+  made.apply(x, out);
+  const double reference = squared(exact);
+  sink.number("activation_error", reference > 0 ? squared(out.sub(rounded)) / reference : 0);
+  sink.number("both_errors", reference > 0 ? squared(out.sub(exact)) / reference : 0);
+  sink.number("outlier_columns", static_cast<double>(made.outlier_columns()));
+}
+
+quench_status apply_op(void* context, const quench_tensor* x, const quench_tensor* y, void*,
+                       quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    const c10::InferenceMode inference;
+    static_cast<const Int8Linear*>(context)->apply(kit::borrow(*x), kit::borrow(*y));
+  });
+}
+
+void release_op(void* context) noexcept {
+  delete static_cast<Int8Linear*>(context);
+}
+
+// As codes, scales and zeros: value = maximum / 127 * (code - 128).
+void put_codes(const Int8Rows& weight, kit::QuantizeSink& sink) {
+  const auto rows = static_cast<int64_t>(weight.maxima.size());
+  const auto codes = sink.tensor<uint8_t>("codes", {rows, weight.columns});
+  const auto scales = sink.tensor<double>("scales", {rows, 1});
+  const auto zeros = sink.tensor<double>("zeros", {rows, 1});
+  const auto g_idx = sink.tensor<int32_t>("g_idx", {weight.columns});
+  for (size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = static_cast<uint8_t>(weight.codes[i] + 128);
+  }
+  for (size_t r = 0; r < scales.size(); ++r) {
+    scales[r] = static_cast<double>(weight.maxima[r]) / 127;
+  }
+  std::fill(zeros.begin(), zeros.end(), 128.0);
+  std::fill(g_idx.begin(), g_idx.end(), 0);
+}
+
+}  // namespace
+
+void Int8::Params::describe(kit::Fields<Params>& fields) {
+  fields
+      .add("threshold", &Params::threshold,
+           "inputs at least this large stay in float, with their columns "
+           "(llm_int8_threshold); 0: none do")
+      .at_least(0);
+  fields.add("activations", &Params::activations,
+             "codes the inputs too; without, the weights alone are rounded");
+  fields
+      .add("scope", &Params::scope,
+           "columns of outliers are those of all rows that go through at once (batch, as "
+           "published), or each row has its own (row), so that no row changes another's result")
+      .choices("batch|row");
+  fields.add("half", &Params::half,
+             "rounds weights and inputs to float16 before they are coded, as published");
+  fields.add("modules", &Params::modules,
+             "modules that stay in float, by pattern: \"*.dense skip\" (llm_int8_skip_modules)");
+}
+
+Int8::Int8(const Params& params) : params_(params), rules_(params.modules) {
+  for (const std::string& rule : params.modules) {
+    kit::expects(rule.ends_with(" skip"), "modules: int8 has one setting, \"PATTERN skip\"");
+  }
+}
+
+uint32_t Int8::needs() const {
+  return QUENCH_USES_ROWS | (params_.activations ? QUENCH_MAKES_LINEAR_OP : 0u);
+}
+
+std::unique_ptr<kit::QuantizerGroup> Int8::begin(const quench_group_args& group) {
+  if (params_.activations && group.device.type != QUENCH_DEVICE_CPU) {
+    kit::fail(QUENCH_UNSUPPORTED, "int8: its op runs on the CPU; wanted device cpu");
+  }
+  return std::make_unique<Int8Group>(group.in_features);
+}
+
+Int8Options Int8::options() const {
+  return {{params_.threshold, params_.scope == "row" ? OutlierScope::kRow : OutlierScope::kBatch},
+          params_.half};
+}
+
+void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                    kit::QuantizeSink& sink) {
+  const c10::InferenceMode inference;
+  const at::Tensor weight = host_weight(linear);
+  if (rules_.setting_of(linear.info.name, {{8, true}, -1, false}).skip) {
+    keep_float(weight, linear, sink);
+    return;
+  }
+  auto made = std::make_unique<Int8Linear>(weight, options(), linear.info.name);
+  put_codes(made->weight(), sink);
+  report_errors(weight, *made, params_.activations, static_cast<Int8Group&>(group), sink);
+  sink.number("bits", 8);
+  sink.number("bits_per_weight", 8 + 32.0 / static_cast<double>(weight.size(1)));
+  if (!params_.activations) {
+    kit::borrow(linear.dequantized).copy_(made->decoded());
+    return;
+  }
+  sink.text("batch_scope", params_.scope == "row"
+                               ? "outliers of each row by itself"
+                               : "columns of outliers over all rows of a micro-batch");
+  sink.linear_op({sizeof(quench_linear_op), made.get(), apply_op, release_op});
+  static_cast<void>(made.release());  // the host's now
+}
+
+const void* Int8::extension(const char* id) const {
+  return gram_extension(id);
+}
+
+}  // namespace quench::quantizers
+
+QUENCH_MODULE(
+    "quench.int8", "0.1.0",
+    quench::kit::quantizer<quench::quantizers::Int8>(
+        {.id = "int8",
+         .version = "0.1.0",
+         .summary = "Weights and inputs in 8 bits per row and exact integer products, but "
+                    "for input columns with outliers, which stay in float.",
+         .reference = "Dettmers et al. 2022, LLM.int8(), arXiv 2208.07339, section 3",
+         .example = "{threshold: 6.0}"}))

@@ -1,0 +1,157 @@
+// noise: adds to each group of a row a random vector whose length is that of the group's rounding
+// error on a grid (grid/grid.hpp). Rounding errors are small where weights are easy to quantize; if
+// the loss grows while their length does not, the surface has become sharper.
+#include "quantizers/noise/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/round_rows.hpp"
+#include "quantizers/grid/weight.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr uint64_t kRowGrain = 16;
+
+// In (0, 1), 53 bits.
+double unit(uint64_t bits) {
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+// `count` values of mean 0, from position `row` of the linear's stream; their variance is free,
+// since they are scaled afterwards.
+std::vector<double> draw_row(const std::string& stream, bool gaussian, int64_t row, int64_t count) {
+  const auto even = static_cast<uint64_t>(count + count % 2);
+  const std::vector<uint64_t> bits =
+      kit::random_uniform(stream, static_cast<uint64_t>(row) * even, even);
+  std::vector<double> values(even);
+  for (size_t i = 0; i < even; i += 2) {
+    const double a = unit(bits[i]);
+    const double b = unit(bits[i + 1]);
+    if (gaussian) {  // Box and Muller 1958
+      const double radius = std::sqrt(-2 * std::log(a));
+      values[i] = radius * std::cos(2 * std::numbers::pi * b);
+      values[i + 1] = radius * std::sin(2 * std::numbers::pi * b);
+    } else {
+      values[i] = 2 * a - 1;
+      values[i + 1] = 2 * b - 1;
+    }
+  }
+  return values;
+}
+
+template <typename T>
+void add_noise(const T* weight, const Coded& rounded, Groups groups, const Noise::Params& params,
+               const std::string& stream, T* out) {
+  kit::parallel_for(
+      static_cast<uint64_t>(rounded.rows), kRowGrain, [&](uint64_t begin, uint64_t end) {
+        for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
+          const std::vector<double> noise =
+              draw_row(stream, params.distribution == "gaussian", r, rounded.columns);
+          for (int64_t g = 0; g < groups.count; ++g) {
+            const int64_t first = g * groups.size;
+            const int64_t last = std::min(first + groups.size, rounded.columns);
+            const auto grid = static_cast<size_t>(r * groups.count + g);
+            double error = 0;
+            double length = 0;
+            for (int64_t c = first; c < last; ++c) {
+              const auto at = static_cast<size_t>(r * rounded.columns + c);
+              const double value = rounded.scales[grid] * (rounded.codes[at] - rounded.zeros[grid]);
+              error += (value - weight[at]) * (value - weight[at]);
+              length += noise[static_cast<size_t>(c)] * noise[static_cast<size_t>(c)];
+            }
+            const double factor = error > 0 ? params.scale * std::sqrt(error / length) : 0;
+            for (int64_t c = first; c < last; ++c) {
+              const auto at = static_cast<size_t>(r * rounded.columns + c);
+              out[at] = static_cast<T>(weight[at] + factor * noise[static_cast<size_t>(c)]);
+            }
+          }
+        }
+      });
+}
+
+template <typename T>
+at::Tensor noisy(const at::Tensor& weight, Groups groups, GridKind kind,
+                 const Noise::Params& params, const char* name) {
+  const T* values = weight.const_data_ptr<T>();
+  const CodedStorage rounded(weight.size(0), weight.size(1), groups);
+  round_rows(values, groups, kind, rounded.view());
+  for (const double scale : rounded.view().scales) {
+    if (!std::isfinite(scale)) {
+      kit::fail(QUENCH_NUMERICAL, "%s: the range of a row overflows", name);
+    }
+  }
+  at::Tensor out = kit::host_empty(weight.sizes(), weight.scalar_type());
+  add_noise(values, rounded.view(), groups, params,
+            std::string(name) + "/" + std::to_string(params.draw), out.data_ptr<T>());
+  return out;
+}
+
+}  // namespace
+
+void Noise::Params::describe(kit::Fields<Params>& fields) {
+  fields.add("distribution", &Params::distribution, "of the noise, before it is scaled")
+      .choices("gaussian|uniform");
+  fields.add("bits", &Params::bits, "of the grid whose rounding error the noise is as long as")
+      .range(2, 8);
+  fields
+      .add("group_size", &Params::group_size,
+           "columns of a row in which noise and rounding error are equally long; -1: the whole row")
+      .at_least(-1);
+  fields.add("sym", &Params::sym, "of that grid: symmetric around zero");
+  fields
+      .add("mse", &Params::mse,
+           "of that grid: exponent of the error by which the best of 80 clipped ranges is chosen; "
+           "0: the full range")
+      .range(0, 8);
+  fields.add("scale", &Params::scale, "length of the noise, in lengths of the rounding error")
+      .range(0, 1000);
+  fields.add("draw", &Params::draw, "which of the draws that the run's seed gives").at_least(0);
+  fields.add("modules", &Params::modules,
+             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "group_size=64 sym=false\", \"*.dense skip\"");
+}
+
+Noise::Noise(const Params& params) : params_(params), rules_(params.modules) {
+  kit::expects(params.group_size != 0, "noise: group_size = 0, wanted -1 or at least 1");
+}
+
+std::unique_ptr<kit::QuantizerGroup> Noise::begin(const quench_group_args&) {
+  return std::make_unique<kit::QuantizerGroup>();
+}
+
+void Noise::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+                     kit::QuantizeSink& sink) {
+  const c10::InferenceMode inference;
+  const at::Tensor weight = host_weight(linear);
+  const ModuleSetting setting = rules_.setting_of(
+      linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
+  if (setting.skip) {
+    keep_float(weight, linear, sink);
+    return;
+  }
+  const Groups groups = groups_of(weight.size(1), setting.group_size);
+  kit::borrow(linear.dequantized)
+      .copy_(weight.scalar_type() == at::kDouble
+                 ? noisy<double>(weight, groups, setting.kind, params_, linear.info.name)
+                 : noisy<float>(weight, groups, setting.kind, params_, linear.info.name));
+  sink.number("bits", static_cast<double>(setting.kind.bits));
+  // Noise has no size on disk; it stands where the method stands that it imitates.
+  const CodedStorage imitated(1, weight.size(1), groups);
+  sink.number("bits_per_weight", bits_per_weight(imitated.view(), setting.kind, false));
+}
+
+}  // namespace quench::quantizers
+
+QUENCH_MODULE("quench.noise", "0.1.0",
+              quench::kit::quantizer<quench::quantizers::Noise>(
+                  {.id = "noise",
+                   .version = "0.1.0",
+                   .summary = "Adds noise as long, group by group, as the error of rounding to "
+                              "nearest: a control, not a method.",
+                   .example = "{bits: 4, group_size: 128}"}))

@@ -1,0 +1,110 @@
+// Built once with nf4 and once with fp4, against what bitsandbytes makes of the same weights
+// (tests/data/four_bit_reference.py).
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "tests/plugins/quantizers/quantizer_bench.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/safetensors_reader.hpp"
+
+namespace quench::test {
+
+namespace {
+
+const SafetensorsFile& reference() {
+  static const SafetensorsFile kFile(source_dir() / "tests/data/four_bit_reference.safetensors");
+  return kFile;
+}
+
+Matrix weight_of(const std::string& name) {
+  const std::vector<int64_t> shape = reference().shape("W." + name);
+  const std::vector<float> values = reference().elements<float>("W." + name);
+  return {shape[0], shape[1], {values.begin(), values.end()}};
+}
+
+std::string key(const std::string& weight, const char* tensor) {
+  return weight + "." + linked_item().id + "." + tensor;
+}
+
+Quantized quantize(const Matrix& weight, const std::string& parameters, bool float64 = false) {
+  QuantizerBench bench(parameters, weight.columns);
+  const Quantized result = bench.quantize(weight, 0, float64);
+  REQUIRE(result.error == "");
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a 4-bit type gives the published codes and factors", "[quantizers][nf4][fp4]") {
+  for (const std::string name : {"odd", "blocks"}) {
+    const Quantized result = quantize(weight_of(name), "{}");
+    const auto codes = result.tensor<uint8_t>("indices");
+    const auto levels = result.tensor<float>("levels");
+    const auto expected = reference().elements<uint8_t>(key(name, "codes"));
+    REQUIRE(codes.size() == expected.size());
+    for (size_t i = 0; i < codes.size(); ++i) {  // fp4 has two codes for 0
+      CHECK(levels[codes[i]] == levels[expected[i]]);
+    }
+    CHECK(result.tensor<float>("absmax") == reference().elements<float>(key(name, "absmax")));
+  }
+}
+
+TEST_CASE("a 4-bit type gives the published weight", "[quantizers][nf4][fp4]") {
+  const Quantized result = quantize(weight_of("odd"), "{}");
+  const auto expected = reference().elements<float>(key("odd", "weight"));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    REQUIRE(result.dequantized.values[i] == Approx(expected[i]).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("double quantization gives the published factors and weight", "[quantizers][nf4][fp4]") {
+  for (const std::string name : {"odd", "blocks"}) {
+    const Quantized result = quantize(weight_of(name), R"({"double_quantization":true})");
+    const auto codes = result.tensor<uint8_t>("absmax_codes");
+    const auto expected_codes = reference().elements<uint8_t>(key(name, "factor_codes"));
+    int differ = 0;  // the published mean is a sum in float32, which moves values at a boundary
+    for (size_t i = 0; i < codes.size(); ++i) {
+      CHECK(std::abs(codes[i] - expected_codes[i]) <= 1);
+      differ += codes[i] != expected_codes[i] ? 1 : 0;
+    }
+    CHECK(differ <= 1);
+    const auto maxima = reference().elements<float>(key(name, "factor_maxima"));
+    for (size_t i = 0; i < maxima.size(); ++i) {
+      CHECK(result.tensor<float>("absmax_maxima")[i] == Approx(maxima[i]).epsilon(1e-6));
+    }
+    const auto levels = reference().elements<float>("factor_levels");
+    for (size_t i = 0; i < levels.size(); ++i) {
+      CHECK(result.tensor<float>("absmax_levels")[i] == Approx(levels[i]).epsilon(1e-6));
+    }
+  }
+  const Quantized result = quantize(weight_of("odd"), R"({"double_quantization":true})");
+  const auto expected = reference().elements<float>(key("odd", "double_weight"));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    REQUIRE(result.dequantized.values[i] == Approx(expected[i]).epsilon(1e-5).margin(1e-9));
+  }
+}
+
+TEST_CASE("a 4-bit type counts its factors", "[quantizers][nf4][fp4]") {
+  const Matrix weight = weight_of("blocks");  // 20480 weights, 320 blocks
+  CHECK(quantize(weight, "{}").numbers.at("bits_per_weight") == 4.5);
+  CHECK(quantize(weight, R"({"block":4096})").numbers.at("bits_per_weight") ==
+        Approx(4 + 32.0 / 4096));
+  CHECK(quantize(weight, R"({"double_quantization":true})").numbers.at("bits_per_weight") ==
+        Approx(4 + 8.0 / 64 + 3 * 32.0 / 20480));
+}
+
+TEST_CASE("a 4-bit type takes weights in float64", "[quantizers][nf4][fp4]") {
+  const Matrix weight = weight_of("odd");
+  CHECK(quantize(weight, "{}", true).tensor<uint8_t>("indices") ==
+        quantize(weight, "{}").tensor<uint8_t>("indices"));
+}
+
+TEST_CASE("a 4-bit type skips modules and knows no other setting", "[quantizers][nf4][fp4]") {
+  const Matrix weight = weight_of("odd");
+  const Quantized result = quantize(weight, R"({"modules":["linear* skip"]})");
+  CHECK(result.dequantized.values == weight.values);
+  CHECK(result.numbers.at("bits_per_weight") == 16);
+  CHECK(create_error(R"({"modules":["* bits=3"]})") != "");
+}
+
+}  // namespace quench::test

@@ -1,0 +1,102 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/plugins/quantizers/quantizer_bench.hpp"
+
+namespace quench::test {
+
+namespace {
+
+// Error of each group of `size` columns of each row, of rounding to a symmetric grid of four bits.
+std::vector<double> rounding_lengths(const Matrix& weight, int64_t size) {
+  std::vector<double> lengths;
+  for (int64_t r = 0; r < weight.rows; ++r) {
+    for (int64_t first = 0; first < weight.columns; first += size) {
+      double largest = 0;
+      for (int64_t c = first; c < std::min(first + size, weight.columns); ++c) {
+        largest = std::max(largest, std::fabs(weight(r, c)));
+      }
+      const double scale = 2 * largest / 15;
+      double sum = 0;
+      for (int64_t c = first; c < std::min(first + size, weight.columns); ++c) {
+        const double code = std::min(std::rint(weight(r, c) / scale), 7.0);
+        sum += std::pow(weight(r, c) - scale * code, 2);
+      }
+      lengths.push_back(std::sqrt(sum));
+    }
+  }
+  return lengths;
+}
+
+std::vector<double> noise_lengths(const Matrix& weight, const Matrix& noisy, int64_t size) {
+  std::vector<double> lengths;
+  for (int64_t r = 0; r < weight.rows; ++r) {
+    for (int64_t first = 0; first < weight.columns; first += size) {
+      double sum = 0;
+      for (int64_t c = first; c < std::min(first + size, weight.columns); ++c) {
+        sum += std::pow(weight(r, c) - noisy(r, c), 2);
+      }
+      lengths.push_back(std::sqrt(sum));
+    }
+  }
+  return lengths;
+}
+
+}  // namespace
+
+TEST_CASE("noise is as long as the rounding error, group by group", "[quantizers][noise]") {
+  const Matrix weight = random_matrix(5, 100, 3);
+  const std::vector<double> expected = rounding_lengths(weight, 32);
+  for (const std::string kind : {"gaussian", "uniform"}) {
+    QuantizerBench bench(R"({"bits":4,"group_size":32,"distribution":")" + kind + "\"}", 100);
+    const Quantized result = bench.quantize(weight, 0, true);
+    const std::vector<double> lengths = noise_lengths(weight, result.dequantized, 32);
+    REQUIRE(lengths.size() == 20);
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      CHECK(lengths[i] == Approx(expected[i]).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("noise differs from draw to draw, from linear to linear, and not from run to run",
+          "[quantizers][noise]") {
+  const Matrix weight = random_matrix(4, 64, 3);
+  const auto with = [&](const std::string& parameters, uint32_t linear) {
+    QuantizerBench bench(parameters, 64, 2);
+    return bench.quantize(weight, linear).dequantized.values;
+  };
+  CHECK(with("{}", 0) == with("{}", 0));
+  CHECK(with("{}", 0) != with("{}", 1));
+  CHECK(with("{}", 0) != with(R"({"draw":1})", 0));
+}
+
+TEST_CASE("gaussian noise has a normal's fourth moment, uniform noise a uniform's",
+          "[quantizers][noise]") {
+  const Matrix weight = random_matrix(64, 512, 8);
+  const auto kurtosis = [&](const std::string& kind) {
+    QuantizerBench bench(R"({"group_size":-1,"distribution":")" + kind + "\"}", 512);
+    const Quantized result = bench.quantize(weight, 0, true);
+    double second = 0;
+    double fourth = 0;
+    const auto lengths = noise_lengths(weight, result.dequantized, 512);
+    for (int64_t r = 0; r < 64; ++r) {
+      for (int64_t c = 0; c < 512; ++c) {
+        const double z =
+            (result.dequantized(r, c) - weight(r, c)) / lengths[static_cast<size_t>(r)];
+        second += z * z;
+        fourth += z * z * z * z;
+      }
+    }
+    return fourth / (second * second) * 64 * 512;
+  };
+  CHECK(kurtosis("gaussian") == Approx(3.0).margin(0.15));  // 32768 values: s.e. 0.03
+  CHECK(kurtosis("uniform") == Approx(1.8).margin(0.05));
+}
+
+TEST_CASE("noise of scale 0 is none", "[quantizers][noise]") {
+  const Matrix weight = random_matrix(4, 64, 3);
+  QuantizerBench bench(R"({"scale":0})", 64);
+  CHECK(bench.quantize(weight).dequantized.values == weight.values);
+}
+
+}  // namespace quench::test
