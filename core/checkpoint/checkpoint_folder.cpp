@@ -1,11 +1,14 @@
 #include "core/checkpoint/checkpoint_folder.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/checkpoint/packed/dequantized_source.hpp"
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/error.hpp"
 #include "core/io/file.hpp"
+#include "core/json/parse_json.hpp"
 
 namespace quench {
 
@@ -66,6 +69,30 @@ fs::path find_weights(const fs::path& folder) {
        folder.string(), listing(names));
 }
 
+// From config.json, or from the file that older writers keep beside it.
+std::optional<QuantizationConfig> quantization_of(const CheckpointFolder& folder) {
+  std::optional<QuantizationConfig> config =
+      read_quantization_config(folder.config_json, (folder.path / "config.json").string());
+  const fs::path beside = folder.path / "quantize_config.json";
+  std::error_code error;
+  if (!config && fs::exists(beside, error)) {
+    const std::string where = beside.string();
+    config =
+        parse_quantization_config(parse_json(read_file(beside, kMaxConfigBytes), where), where);
+  }
+  return config;
+}
+
+// Families refuse what they do not understand; what the source yields is a float checkpoint.
+std::string without_quantization(const std::string& config_json) {
+  if (config_json.empty()) {
+    return config_json;
+  }
+  nlohmann::json config = parse_json(config_json, "config.json");
+  config.erase("quantization_config");
+  return config.dump(2);
+}
+
 }  // namespace
 
 CheckpointFolder open_checkpoint_folder(const fs::path& path) {
@@ -88,6 +115,11 @@ CheckpointFolder open_checkpoint_folder(const fs::path& path) {
   }
   if (fs::exists(out.path / "config.json", error)) {
     out.config_json = read_file(out.path / "config.json", kMaxConfigBytes);
+  }
+  out.quantization = quantization_of(out);
+  if (out.quantization) {
+    out.source = std::make_shared<DequantizedSource>(out.source, *out.quantization);
+    out.config_json = without_quantization(out.config_json);
   }
   for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
     if (!out.tokenizer && fs::exists(out.path / name, error)) {

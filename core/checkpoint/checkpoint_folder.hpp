@@ -7,22 +7,27 @@
 #include <string>
 #include <vector>
 
+#include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 
 namespace quench {
 
 struct CheckpointFolder {
   std::filesystem::path path;  // the folder
-  std::string config_json;     // text of config.json, "" when there is none
+  // Text of config.json, "" when there is none; without quantization_config where that was used.
+  std::string config_json;
   std::shared_ptr<const TensorSource> source;
   std::optional<std::filesystem::path> tokenizer;  // tokenizer.json, else tokenizer.model
   std::vector<std::filesystem::path> files;        // that hold the weights, and their index
+  // Where the weights are stored as codes, how; `source` then yields what they stand for.
+  std::optional<QuantizationConfig> quantization;
 };
 
 // Opens a folder: model.safetensors, else model.safetensors.index.json, pytorch_model.bin,
 // pytorch_model.bin.index.json, the only *.pth. A path to one such file takes that file, with
-// config and tokenizer beside it. Throws Error: NOT_FOUND with what was looked for and what is
-// there, and what the readers throw.
+// config and tokenizer beside it. Weights that another tool quantized, by config.json's
+// quantization_config, are dequantized as they are read. Throws Error: NOT_FOUND with what was
+// looked for and what is there, and what the readers throw.
 CheckpointFolder open_checkpoint_folder(const std::filesystem::path& path);
 
 }  // namespace quench
