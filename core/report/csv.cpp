@@ -8,7 +8,8 @@ namespace quench {
 
 namespace {
 
-constexpr const char* kKinds[] = {"line", "float", "points", "interval", "guide", "right", "bar"};
+constexpr const char* kKinds[] = {"line",  "float", "points", "interval",
+                                  "guide", "right", "bar",    "contour"};
 
 // Quoted where it has to be; a line break inside of a name becomes visible instead.
 std::string field(const std::string& text) {
@@ -34,16 +35,17 @@ std::string number(const std::vector<double>& values, size_t i) {
 
 std::string figure_csv(const Figure& figure) {
   // Numbers first: gnuplot splits a line before it looks at quotes within quotes.
-  std::string out = "panel,trace,x,y,low,high,kind,panel_title,name,point\n";
+  std::string out = "panel,trace,x,y,low,high,z,kind,panel_title,name,point\n";
   for (size_t p = 0; p < figure.panels.size(); ++p) {
     const Panel& panel = figure.panels[p];
     for (size_t t = 0; t < panel.traces.size(); ++t) {
       const Trace& trace = panel.traces[t];
       for (size_t i = 0; i < trace.x.size(); ++i) {
-        out += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", p, t, number(trace.x, i),
+        out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", p, t, number(trace.x, i),
                            number(trace.y, i), number(trace.low, i), number(trace.high, i),
-                           kKinds[static_cast<size_t>(trace.kind)], field(panel.title),
-                           field(trace.name), i < trace.texts.size() ? field(trace.texts[i]) : "");
+                           number(trace.z, i), kKinds[static_cast<size_t>(trace.kind)],
+                           field(panel.title), field(trace.name),
+                           i < trace.texts.size() ? field(trace.texts[i]) : "");
       }
     }
   }

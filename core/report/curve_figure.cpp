@@ -50,6 +50,7 @@ class Curves {
   Curves(const FigureSpec& spec, const std::vector<Observation>& observations, Palette& palette)
       : spec_(spec),
         palette_(palette),
+        observations_(observations),
         panels_(series_of(spec, observations)),
         axis_(axis_of(spec, panels_)) {
     if (spec.kind == FigureKind::kErrorVsTokens) {
@@ -95,8 +96,8 @@ class Curves {
     out.y_title = is_loss_figure()     ? "loss (nats/token)"
                   : spec_.y == "delta" ? "\u0394CE (nats/token)"
                                        : "quantization error \u0394QL (%)";
-    if (spec_.learning_rate) {
-      draw_learning_rate(panel, out);
+    if (!spec_.right.empty()) {
+      draw_right(panel, out);
     }
     if (is_loss_figure()) {
       for (const Series& series : panel.floating) {
@@ -164,28 +165,49 @@ class Curves {
     intervals.records.push_back(it.record);
   }
 
-  // One dotted line per colour, from checkpoints that are no averages.
-  void draw_learning_rate(const SeriesPanel& panel, Panel& out) {
+  // One dotted line per colour. The learning rate is that of checkpoints that are no averages.
+  void draw_right(const SeriesPanel& panel, Panel& out) {
+    const bool is_rate = spec_.right == "lr";
+    const std::string what = is_rate ? "learning rate" : spec_.right;
     for (const Series& series : panel.floating.empty() ? panel.quantized : panel.floating) {
       Trace trace;
       trace.kind = Trace::Kind::kRight;
-      trace.name = series.color + ", learning rate";
+      trace.name = series.color + ", " + what;
       trace.color = palette_.color(series.color);
       for (const Observation* it : series.points) {
-        const nlohmann::json rate = dimension_value(*it->record, "lr");
         const std::optional<double> x = x_of(*it, axis_);
-        if (it->record->averaging.is_null() && rate.is_number() && x) {
+        const std::optional<double> y = is_rate ? rate_of(*it) : right_value(*it);
+        if (x && y) {
           trace.x.push_back(*x);
-          trace.y.push_back(rate.get<double>());
+          trace.y.push_back(*y);
           trace.texts.push_back(point_text(*it));
           trace.records.push_back(it->record);
         }
       }
       if (!trace.x.empty()) {
-        out.right_title = "learning rate";
+        out.right_title = what;
         out.traces.push_back(std::move(trace));
       }
     }
+  }
+
+  static std::optional<double> rate_of(const Observation& it) {
+    const nlohmann::json rate = dimension_value(*it.record, "lr");
+    return it.record->averaging.is_null() && rate.is_number() ? std::optional(rate.get<double>())
+                                                              : std::nullopt;
+  }
+
+  // The value of the float model that the right axis shows, of the same weights.
+  std::optional<double> right_value(const Observation& it) {
+    for (const Observation& other : observations_) {
+      if (other.is_float() && other.weights == it.weights &&
+          (other.record->metric == spec_.right ||
+           (other.record->label == spec_.right && other.record->index == 0))) {
+        found_right_ = true;
+        return other.value();
+      }
+    }
+    return std::nullopt;
   }
 
   std::string caption() const {
@@ -201,6 +223,11 @@ class Curves {
     if (spec_.kind == FigureKind::kErrorVsTokens) {
       out += " " + spread_caption(bars_, n_low_, n_high_);
     }
+    if (found_right_) {
+      out += fmt::format(" Dotted, on the right axis: {} of the float model.", spec_.right);
+    } else if (!spec_.right.empty() && spec_.right != "lr") {
+      out += fmt::format(" The float models have no value of {}.", printable(spec_.right));
+    }
     if (axis_ == Axis::kPosition && spec_.x == "auto") {
       out +=
           " Not all checkpoints have a step or a number of tokens: they are drawn in the order "
@@ -214,6 +241,8 @@ class Curves {
 
   const FigureSpec& spec_;
   Palette& palette_;
+  const std::vector<Observation>& observations_;
+  bool found_right_ = false;
   std::vector<SeriesPanel> panels_;
   Axis axis_;
   std::optional<SpreadKind> bars_;

@@ -23,6 +23,7 @@ struct Trace {
     kGuide,     // a line to read by, no data
     kRight,     // on the right axis
     kBar,
+    kContour,  // z over a regular grid, x fastest
   };
   Kind kind = Kind::kLine;
   std::string name;   // all of it, for hovering and for the columns of the CSV
@@ -33,6 +34,7 @@ struct Trace {
   std::vector<double> y;
   std::vector<double> low;  // kInterval and kBar with an interval: as long as y
   std::vector<double> high;
+  std::vector<double> z;               // kContour: as long as x; NaN where there is none
   std::vector<std::string> texts;      // per point: what it is; or empty
   std::vector<const Record*> records;  // per point: what it shows; or empty
   std::vector<std::string> marks;      // per point: how the manifest marks it; or empty
@@ -91,5 +93,12 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
 // One bar per method and branch.
 Figure bars_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                    Palette& palette);
+
+// One panel per record whose details hold a landscape: `x`, `y`, `loss` [y][x] (null where the loss
+// is not finite) and `points`, each with `name`, `at` [x,y] and `loss`. A landscape of one row is
+// drawn as a curve, any other as contours with the points in it, joined in their order where they
+// are a trajectory in its principal plane (`singular_values`).
+Figure contour_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
+                      Palette& palette);
 
 }  // namespace quench

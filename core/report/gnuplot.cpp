@@ -329,6 +329,9 @@ class Script {
         plots.push_back(
             fmt::format("{} axes x1y2 with lines lc rgb '{}' lw 1.3 dt '.'", line, color));
         break;
+      case Trace::Kind::kContour:
+        plots.push_back(rows_of(p, t, {3, 4, 7}) + " with image");
+        break;
       case Trace::Kind::kBar:
         add_bars(panel, p, t, plots);
         break;

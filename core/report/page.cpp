@@ -49,7 +49,8 @@ nlohmann::json legend_json(const Figure& figure) {
 }
 
 nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
-  constexpr const char* kKinds[] = {"line", "float", "points", "interval", "guide", "right", "bar"};
+  constexpr const char* kKinds[] = {"line",  "float", "points", "interval",
+                                    "guide", "right", "bar",    "contour"};
   nlohmann::json rows = nlohmann::json::array();
   for (const Record* record : trace.records) {
     const auto row = cells.row_of.find(record);
@@ -64,6 +65,7 @@ nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
           {"y", trace.y},
           {"low", trace.low},
           {"high", trace.high},
+          {"z", trace.z},
           {"texts", trace.texts},
           {"marks", trace.marks},
           {"rows", rows}};

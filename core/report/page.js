@@ -73,6 +73,14 @@
     }),
   };
 
+  // Losses of a landscape; where the loss is not finite there is a hole.
+  draw.contour = (trace) => ({
+    ...base(trace), type: "contour", z: trace.z, text: undefined, customdata: undefined, ncontours: 24, connectgaps: false,
+    colorscale: scheme.matches ? "Viridis" : "YlGnBu", reversescale: !scheme.matches, line: { width: 0.7, color: theme().soft },
+    colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: theme().ink } },
+    hovertemplate: "%{x:.4g}, %{y:.4g}<br>loss %{z:.5g}<extra></extra>",
+  });
+
   // ---- a panel
 
   function axis(title, extra) {

@@ -51,6 +51,8 @@ Figure draw_figure(const FigureSpec& spec, const Observations& observations, Pal
       return plane_figure(spec, some, palette);
     case FigureKind::kBars:
       return bars_figure(spec, some, palette);
+    case FigureKind::kContour:
+      return contour_figure(spec, some, palette);
     case FigureKind::kTable:
       break;
   }
@@ -108,8 +110,14 @@ Report make_report(RunDocuments documents, RunRecords run) {
   out.spec = spec_of(out.documents);
   out.observations = observe(out.run.records, sweeps_seed_alone(out.documents.manifest));
   Palette palette;
+  const bool is_default =
+      !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");
   for (const FigureSpec& spec : out.spec.figures) {
-    out.figures.push_back(make_figure(spec, out.observations, palette));
+    Figure figure = make_figure(spec, out.observations, palette);
+    // Nobody asked for a landscape; where there is one, it is shown.
+    if (!is_default || spec.kind != FigureKind::kContour || !figure.panels.empty()) {
+      out.figures.push_back(std::move(figure));
+    }
   }
   for (const ContrastSpec& spec : out.spec.contrasts) {
     out.contrasts.push_back(contrast_of(spec, out.observations.all));

@@ -268,7 +268,10 @@ std::vector<LegendEntry> legend_of(const std::vector<Panel>& panels,
     out.push_back({LegendEntry::Kind::kFloat, 0, "float model", ""});
   }
   if (kinds.count(Trace::Kind::kRight) > 0) {
-    out.push_back({LegendEntry::Kind::kRight, 0, "learning rate (right axis)", ""});
+    const auto with_right = std::find_if(panels.begin(), panels.end(), [](const Panel& panel) {
+      return !panel.right_title.empty();
+    });
+    out.push_back({LegendEntry::Kind::kRight, 0, with_right->right_title + " (right axis)", ""});
   }
   for (const auto& [mark, checkpoints] : marks) {
     const std::string text = mark == "last" ? "last checkpoint of a line"

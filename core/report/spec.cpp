@@ -9,8 +9,8 @@ namespace quench {
 
 namespace {
 
-const std::vector<std::string> kFigureKinds = {"error_vs_tokens", "loss_vs_tokens", "loss_plane",
-                                               "bars", "table"};
+const std::vector<std::string> kFigureKinds = {
+    "error_vs_tokens", "loss_vs_tokens", "loss_plane", "bars", "contour", "table"};
 
 std::string advice(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
@@ -151,7 +151,7 @@ void read_options(MappingReader& reader, FigureSpec& figure, const std::string& 
                                conditions->described()));
     }
   }
-  if (figure.kind == FigureKind::kTable) {
+  if (figure.kind == FigureKind::kTable || figure.kind == FigureKind::kContour) {
     return;
   }
   figure.lines = read_dimensions(reader.get("lines"), where + ": `lines`", figure.lines, problems);
@@ -173,14 +173,16 @@ void read_options(MappingReader& reader, FigureSpec& figure, const std::string& 
   if (figure.kind == FigureKind::kErrorVsTokens) {
     figure.y = choice(reader.get("y"), where + ": `y`", {"error", "delta"}, problems);
   }
-  figure.learning_rate =
-      choice(reader.get("right"), where + ": `right`", {"none", "lr"}, problems) == "lr";
+  figure.right = plain_text(reader, "right");
+  if (figure.right == "none") {
+    figure.right.clear();
+  }
 }
 
 FigureSpec figure_of(FigureKind kind) {
   FigureSpec out;
   out.kind = kind;
-  if (kind != FigureKind::kTable) {
+  if (kind != FigureKind::kTable && kind != FigureKind::kContour) {
     out.lines = {"branch"};
     out.panels = {"bits"};
   }
@@ -333,11 +335,13 @@ ReportSpec read_report(const YamlNode& node, Problems& problems) {
 
 ReportSpec default_report() {
   ReportSpec out;
-  for (const FigureKind kind : {FigureKind::kErrorVsTokens, FigureKind::kLossVsTokens,
-                                FigureKind::kLossPlane, FigureKind::kBars, FigureKind::kTable}) {
+  for (const FigureKind kind :
+       {FigureKind::kErrorVsTokens, FigureKind::kLossVsTokens, FigureKind::kLossPlane,
+        FigureKind::kBars, FigureKind::kContour, FigureKind::kTable}) {
     out.figures.push_back(figure_of(kind));
-    out.figures.back().learning_rate =
-        kind == FigureKind::kErrorVsTokens || kind == FigureKind::kLossVsTokens;
+    if (kind == FigureKind::kErrorVsTokens || kind == FigureKind::kLossVsTokens) {
+      out.figures.back().right = "lr";
+    }
   }
   name_figures(out.figures, nullptr);
   return out;

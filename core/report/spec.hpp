@@ -13,7 +13,7 @@
 
 namespace quench {
 
-enum class FigureKind { kErrorVsTokens, kLossVsTokens, kLossPlane, kBars, kTable };
+enum class FigureKind { kErrorVsTokens, kLossVsTokens, kLossPlane, kBars, kContour, kTable };
 const char* figure_kind_name(FigureKind kind);
 
 // A condition on a dimension (core/report/dimension.hpp): one of these values.
@@ -25,11 +25,13 @@ struct FigureSpec {
   std::string title;                // empty: by kind
   std::vector<std::string> lines;   // dimensions that get a colour each
   std::vector<std::string> panels;  // dimensions that get a panel each
-  bool learning_rate = false;       // on the right axis
-  std::string x = "auto";           // tokens, step, position; auto: the first that all have
-  std::string y = "error";          // error, delta; of kBars too
-  std::string range = "late";       // kLossPlane: late (the later half of each line) or all
-  std::string at = "last";          // kBars: first or last of each branch, or all
+  // On the right axis of a curve: "lr", or a value of the float model by its metric or label
+  // ("validation_loss", "norms/kurtosis"); empty: nothing.
+  std::string right;
+  std::string x = "auto";      // tokens, step, position; auto: the first that all have
+  std::string y = "error";     // error, delta; of kBars too
+  std::string range = "late";  // kLossPlane: late (the later half of each line) or all
+  std::string at = "last";     // kBars: first or last of each branch, or all
   // What intervals show; empty: draws where there are any, else items. `no_spread`: none.
   std::optional<SpreadKind> spread;
   bool no_spread = false;

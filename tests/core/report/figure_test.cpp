@@ -19,6 +19,8 @@ using quench::Trace;
 using quench::value_text;
 using quench::test::demo_records;
 using quench::test::DemoOptions;
+using quench::test::float_loss;
+using quench::test::quantized_loss;
 
 namespace {
 
@@ -235,4 +237,72 @@ TEST_CASE("report: fallbacks, damage and failures are told", "[report]") {
   CHECK(json.at("contrasts").size() == 2);
   CHECK(json.at("contrasts")[0].at("rows").size() == 59);
   CHECK(json.at("cells").size() == 30 * 5 - 1);
+}
+
+TEST_CASE("figures: the right axis shows a value of the float models", "[report]") {
+  const Record early = float_loss("b", "step1", 1, {2.0, 2.2});
+  const Record late = float_loss("b", "step2", 2, {1.0, 1.2});
+  std::vector<Record> records = {early, late, quantized_loss(early, "rtn", 3, {0.1, 0.1}),
+                                 quantized_loss(late, "rtn", 3, {0.2, 0.2})};
+  for (const auto& [of, value] : {std::pair(&early, 80.0), std::pair(&late, 90.0)}) {
+    Record sharpness = *of;
+    sharpness.metric = sharpness.label = "sharpness";
+    sharpness.unit = "1";
+    sharpness.direction = 0;
+    sharpness.value = value;
+    records.push_back(sharpness);
+  }
+  const Figure figure =
+      report_of(records, "figures: [{error_vs_tokens: {right: sharpness}}]").figures.at(0);
+  const Trace& trace = trace_of(figure.panels.at(0), Trace::Kind::kRight, "b, sharpness");
+  CHECK(trace.y == std::vector<double>{80, 90});
+  CHECK(figure.panels[0].right_title == "sharpness");
+  const Figure without =
+      report_of(records, "figures: [{error_vs_tokens: {right: flatness}}]").figures.at(0);
+  CHECK(count(without.panels.at(0), Trace::Kind::kRight) == 0);
+  CHECK(without.caption.find("no value of flatness") != std::string::npos);
+}
+
+TEST_CASE("figures: a landscape is contours with its checkpoints, a line a curve", "[report]") {
+  Record plane = float_loss("b", "step3", 3, {1.0});
+  plane.metric = plane.label = "plane";
+  plane.direction = 0;
+  plane.details = {{"x", {0, 1, 2}},
+                   {"y", {-1, 1}},
+                   {"loss", {{3.0, 2.0, nullptr}, {4.0, 1.5, 2.5}}},
+                   {"singular_values", {2, 1}},
+                   {"points",
+                    {{{"name", "step1"}, {"at", {0.5, 0}}, {"loss", 2.1}},
+                     {{"name", "step3"}, {"at", {1.5, 0}}, {"loss", 1.7}}}}};
+  Record line = plane;
+  line.label = "line";
+  line.details["y"] = {0};
+  line.details["loss"] = {{3.0, nullptr, 1.0}};
+  line.details.erase("singular_values");
+  Record broken = plane;
+  broken.label = "broken";
+  broken.details["loss"] = {{1.0}};
+  const Figure figure = report_of({plane, line, broken}, "figures: [contour]").figures.at(0);
+  REQUIRE(figure.panels.size() == 2);
+  const Trace& contours = trace_of(figure.panels[0], Trace::Kind::kContour, "loss");
+  CHECK(contours.x == std::vector<double>{0, 1, 2, 0, 1, 2});
+  CHECK(contours.y == std::vector<double>{-1, -1, -1, 1, 1, 1});
+  CHECK(contours.z[4] == 1.5);
+  CHECK(std::isnan(contours.z[2]));
+  const Trace& path = trace_of(figure.panels[0], Trace::Kind::kLine, "checkpoints");
+  CHECK(path.x == std::vector<double>{0.5, 1.5});
+  CHECK(path.texts == std::vector<std::string>{"step1", "step3"});
+  const Trace& curve = trace_of(figure.panels[1], Trace::Kind::kLine, "loss");
+  CHECK(curve.x == std::vector<double>{0, 2});  // what is not finite is left out
+  CHECK(curve.y == std::vector<double>{3.0, 1.0});
+}
+
+TEST_CASE("figures: without a landscape the default report has no contours", "[report]") {
+  quench::RunDocuments documents = quench::test::demo_documents();
+  documents.manifest.erase("report");
+  quench::RunRecords run;
+  run.records = demo_records();
+  for (const Figure& figure : make_report(std::move(documents), std::move(run)).figures) {
+    CHECK(figure.kind != FigureKind::kContour);
+  }
 }

@@ -160,7 +160,7 @@ TEST_CASE("csv: hostile names stay in their field", "[report]") {
 TEST_CASE("csv: values are written so that they read back the same", "[report]") {
   const Report report = demo_report();
   const std::string csv = figure_csv(report.figures[0]);
-  CHECK(csv.starts_with("panel,trace,x,y,low,high,kind,panel_title,name,point\n"));
+  CHECK(csv.starts_with("panel,trace,x,y,low,high,z,kind,panel_title,name,point\n"));
   for (const quench::Trace& trace : report.figures[0].panels[1].traces) {
     for (const double y : trace.y) {
       CHECK(csv.find(fmt::format(",{},", y)) != std::string::npos);

@@ -43,7 +43,7 @@ TEST_CASE("report section: figures and contrasts are read", "[report]") {
   REQUIRE(got.figures.size() == 5);
   CHECK(got.figures[0].kind == FigureKind::kErrorVsTokens);
   CHECK(got.figures[0].panels == std::vector<std::string>{"bits", "params.group_size"});
-  CHECK(got.figures[0].learning_rate);
+  CHECK(got.figures[0].right == "lr");
   CHECK(got.figures[0].place.line == 3);
   CHECK(got.figures[1].range == "all");
   CHECK(got.figures[2].name == "bars");
@@ -65,10 +65,10 @@ TEST_CASE("report section: without figures it has the usual ones", "[report]") {
   for (const char* text : {"{}", "contrasts: []", "null"}) {
     CAPTURE(text);
     const ReportSpec got = read(text);
-    REQUIRE(got.figures.size() == 5);
+    REQUIRE(got.figures.size() == 6);
     CHECK(got.figures[0].name == "error_vs_tokens");
     CHECK(got.figures[0].lines == std::vector<std::string>{"branch"});
-    CHECK(got.figures[0].learning_rate);
+    CHECK(got.figures[0].right == "lr");
   }
   CHECK(read("figures: []").figures.empty());
 }
@@ -90,7 +90,7 @@ TEST_CASE("report section: the one in the documentation is right", "[report]") {
   const quench::YamlNode root = quench::parse_yaml(block, "docs/report.md");
   const ReportSpec got = read_report(*root.find("report"), problems);
   problems.throw_if_any();
-  CHECK(got.figures.size() == 5);
+  CHECK(got.figures.size() == 6);
   CHECK(got.contrasts.size() == 3);
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("report section: what is wrong is told with its place", "[report]") {
        "m.yaml:1:11: report: figures: got more than one key, wanted `kind: {options}`"},
       {"figures: [3, []]",
        "m.yaml:1:11: report: figures: unknown figure `3`; known are error_vs_tokens, "
-       "loss_vs_tokens, loss_plane, bars, table\n"
+       "loss_vs_tokens, loss_plane, bars, contour, table\n"
        "m.yaml:1:14: report: figures: got a list, wanted `kind: {options}`"},
       {"figures: [{bars: {colour: red}}]",
        "m.yaml:1:19: report: bars: unknown key `colour`; known are title, name, where, lines, "
@@ -124,9 +124,8 @@ TEST_CASE("report section: what is wrong is told with its place", "[report]") {
       {"figures: [{bars: {spread: draw}}]",
        "m.yaml:1:27: report: bars: `spread`: got the text \"draw\", wanted auto, items, draws, "
        "jitter, seeds, none; did you mean `draws`?"},
-      {"figures: [{error_vs_tokens: {right: 3}}]",
-       "m.yaml:1:37: report: error_vs_tokens: `right`: got the number 3, wanted none, lr; did you "
-       "mean `lr`?"},
+      {"figures: [{contour: {lines: branch}}]",
+       "m.yaml:1:22: report: contour: unknown key `lines`; known are title, name, where"},
       {"figures: [{loss_plane: {x: quantized}}]",
        "m.yaml:1:28: report: loss_plane: `x`: got the text \"quantized\", wanted float"},
       {"figures: [{bars: {name: a/b}}]",
