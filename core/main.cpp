@@ -10,6 +10,7 @@
 
 #include "core/cli/command.hpp"
 #include "core/cli/standard_streams.hpp"
+#include "core/io/tensor_memory.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/version.hpp"
@@ -138,8 +139,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   quench::guard_standard_streams();
-  // libtorch's own large tensors on huge pages, like ours (core/io/tensor_memory.hpp).
-  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
+  quench::tune_allocators();
   if (argc > 1 && std::strcmp(argv[1], "__probe") == 0) {
     return quench::probe_main({argv + 2, argv + argc});
   }

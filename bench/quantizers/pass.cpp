@@ -18,6 +18,7 @@
 
 #include "bench/support/product_rate.hpp"
 #include "core/checkpoint/dtype.hpp"
+#include "core/io/tensor_memory.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/open_checkpoint.hpp"
 #include "core/run/pass_memory.hpp"
@@ -65,6 +66,7 @@ void print(const char* name, double seconds, double floor) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  quench::tune_allocators();
   if (argc < 2) {
     fmt::print(stderr, "usage: quantizers_pass MODEL [QUANTIZER] [rows] [ids a row] [threads]\n");
     return 2;

@@ -1,5 +1,6 @@
 #include "core/io/tensor_memory.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -29,6 +30,15 @@ void* allocate_tensor_memory(size_t bytes) {
     madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   }
   return memory;
+}
+
+void tune_allocators() {
+  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
+#ifdef __GLIBC__
+  if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) {
+    mallopt(M_MMAP_THRESHOLD, 2 * static_cast<int>(kHugePage));
+  }
+#endif
 }
 
 }  // namespace quench

@@ -10,4 +10,10 @@ namespace quench {
 // costs more than the clearing. To be given back by std::free. [thread-safe]
 void* allocate_tensor_memory(size_t bytes);
 
+// Settings of the allocators below the libraries that plugins bring, before any of them is loaded:
+// blocks of 4 MiB and more go back to the system when they are freed (glibc would keep blocks of up
+// to 32 MiB, so that a pass over a model held half a gigabyte that nobody used), and libtorch's own
+// tensors lie on huge pages too. What the user's environment says is left alone.
+void tune_allocators();
+
 }  // namespace quench
