@@ -184,14 +184,26 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
   }
 }
 
-// The page, or "" where it could not be written: the records are what matters.
-std::string report_path(const fs::path& folder) {
+constexpr size_t kMostSentences = 5;
+
+// The page is written and its contrasts are said in words; what fails is a warning, since the
+// records are what matters.
+std::string conclude(const fs::path& folder) {
+  std::string out;
   try {
-    return write_report(folder).string();
+    const Report report = read_report_of(folder);
+    const std::vector<std::string> sentences = sentences_of(report);
+    for (size_t i = 0; i < std::min(sentences.size(), kMostSentences); ++i) {
+      out += sentences[i] + "\n";
+    }
+    if (sentences.size() > kMostSentences) {
+      out += fmt::format("... and {} more in the report\n", sentences.size() - kMostSentences);
+    }
+    out += fmt::format("report: {}\n", write_report(report, folder).string());
   } catch (const Error& error) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", error.what());
-    return "";
   }
+  return out;
 }
 
 void print_json(const LoadedRun& run, const std::vector<Record>& records) {
@@ -226,7 +238,7 @@ int run(const RunOptions& options, Context& context) {
   if (!attempt.kept().empty()) {
     learn_rates(loaded, knowledge, rates, attempt.kept());
   }
-  const std::string report = report_path(loaded.folder);
+  const std::string conclusion = conclude(loaded.folder);
   if (options.manifest.json) {
     print_json(loaded, records);
   } else {
@@ -235,9 +247,7 @@ int run(const RunOptions& options, Context& context) {
                loaded.folder.string());
     fmt::print("took {}, the estimate was {}\n", duration_text(took.count()),
                duration_text(expected.seconds));
-    if (!report.empty()) {
-      fmt::print("report: {}\n", report);
-    }
+    fmt::print("{}", conclusion);
     if (failures > 0) {
       fmt::print("{} failed; try them again with: {} --retry failed\n", failures,
                  context.command_line());

@@ -172,8 +172,18 @@ Report read_report_of(const fs::path& folder) {
   return make_report(std::move(documents), std::move(run));
 }
 
-fs::path write_report(const fs::path& folder) {
-  const Report report = read_report_of(folder);
+std::vector<std::string> sentences_of(const Report& report) {
+  std::vector<std::string> out;
+  for (const Contrast& contrast : report.contrasts) {
+    for (const ContrastRow& row : contrast.rows) {
+      out.push_back(row.sentence);
+    }
+    out.insert(out.end(), contrast.problems.begin(), contrast.problems.end());
+  }
+  return out;
+}
+
+fs::path write_report(const Report& report, const fs::path& folder) {
   write_file_atomically(folder / "report.html", page_of(report));
   return folder / "report.html";
 }

@@ -52,7 +52,10 @@ Report read_report_of(const std::filesystem::path& folder);
 // All numbers of the report: contrasts, and per cell the differences with their spreads.
 nlohmann::json to_json(const Report& report);
 
-// Makes <folder>/report.html from the records in `folder` and returns its path.
-std::filesystem::path write_report(const std::filesystem::path& folder);
+// What the contrasts say, a paragraph per pair: for a terminal.
+std::vector<std::string> sentences_of(const Report& report);
+
+// Makes <folder>/report.html and returns its path.
+std::filesystem::path write_report(const Report& report, const std::filesystem::path& folder);
 
 }  // namespace quench
