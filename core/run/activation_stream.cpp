@@ -114,15 +114,41 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
   }
 }
 
+ActivationStream::ActivationStream(ModelHandle& model, const std::vector<PrefixBatch>& batches)
+    : model_(model) {
+  for (const PrefixBatch& batch : batches) {
+    batches_.push_back({{}, batch.length});
+    State state;
+    state.tokens = batch.ids;
+    if (!batch.segments.empty()) {
+      state.positions = batch.positions;
+      state.segments = batch.segments;
+    }
+    state.shape = {batch.rows, batch.length};
+    state.strides = contiguous_strides(state.shape);
+    states_.push_back(std::move(state));
+  }
+}
+
+ActivationStream::BatchView::BatchView(const State& state) {
+  const auto view = [&](const std::vector<int32_t>& values) {
+    return quench_tensor{const_cast<int32_t*>(values.data()),
+                         {QUENCH_DEVICE_CPU, 0},
+                         2,
+                         {QUENCH_DTYPE_INT, 32, 1},
+                         state.shape.data(),
+                         state.strides.data(),
+                         0};
+  };
+  tokens = view(state.tokens);
+  positions = view(state.positions);
+  segments = view(state.segments);
+  batch = {sizeof batch, 0, &tokens, state.positions.empty() ? nullptr : &positions,
+           state.segments.empty() ? nullptr : &segments};
+}
+
 quench_tensor ActivationStream::tokens(size_t batch) const {
-  const State& state = states_[batch];
-  return {const_cast<int32_t*>(state.tokens.data()),
-          {QUENCH_DEVICE_CPU, 0},
-          2,
-          {QUENCH_DTYPE_INT, 32, 1},
-          state.shape.data(),
-          state.strides.data(),
-          0};
+  return BatchView(states_[batch]).tokens;
 }
 
 void ActivationStream::embed(size_t batch) {
@@ -132,10 +158,9 @@ void ActivationStream::embed(size_t batch) {
   state.carried.clear();
   state.carried.push_back(
       {model_.carry(0, 0)[0].name, DeviceTensor(model_, info.dtype, {count, info.width})});
-  const quench_tensor token_view = tokens(batch);
+  const BatchView view(state);
   const quench_tensor h = state.carried[0].tensor.view();
-  const quench_batch ids{sizeof ids, 0, &token_view, nullptr, nullptr};
-  model_.embed({sizeof(quench_embed_args), 0, &ids, &h, nullptr});
+  model_.embed({sizeof(quench_embed_args), 0, &view.batch, &h, nullptr});
 }
 
 void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
@@ -165,10 +190,10 @@ void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
   };
   const std::vector<quench_tensor> in = views(state.carried);
   const std::vector<quench_tensor> out = views(next);
-  const quench_tensor token_view = tokens(batch);
-  const quench_batch ids{sizeof ids, 0, &token_view, nullptr, nullptr};
-  model_.stage({sizeof(quench_stage_args), 0, block, stage, &ids, static_cast<uint32_t>(in.size()),
-                static_cast<uint32_t>(out.size()), in.data(), out.data(), nullptr});
+  const BatchView ids(state);
+  model_.stage({sizeof(quench_stage_args), 0, block, stage, &ids.batch,
+                static_cast<uint32_t>(in.size()), static_cast<uint32_t>(out.size()), in.data(),
+                out.data(), nullptr});
   state.carried = std::move(next);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/plugin/model_handle.hpp"
+#include "core/run/prefix_batches.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {
@@ -68,6 +69,9 @@ class ActivationStream {
   // Row r is ids[starts[r] .. starts[r+1]). The ids are copied.
   ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
                    std::span<const uint64_t> starts);
+  // Micro-batches that were planned already, positions and segments included; `batches()` then says
+  // their lengths and names no rows.
+  ActivationStream(ModelHandle& model, const std::vector<PrefixBatch>& batches);
 
   const std::vector<MicroBatch>& batches() const { return batches_; }
   // Starts micro-batch `batch`: its residual stream is made from the ids.
@@ -92,9 +96,20 @@ class ActivationStream {
     std::string name;
     DeviceTensor tensor;
   };
+  struct State;
+  // The views of a batch, as the ABI has them; not to be moved.
+  struct BatchView {
+    explicit BatchView(const State& state);
+    BatchView(const BatchView&) = delete;
+    BatchView& operator=(const BatchView&) = delete;
+    quench_tensor tokens, positions, segments;
+    quench_batch batch;
+  };
   struct State {
     std::vector<int32_t> tokens;
-    std::vector<int64_t> shape;  // [rows, length]
+    std::vector<int32_t> positions;  // like tokens, or empty: counted along each row
+    std::vector<int32_t> segments;   // like tokens, or empty: every row is one text
+    std::vector<int64_t> shape;      // [rows, length]
     std::vector<int64_t> strides;
     std::vector<Named> carried;
   };

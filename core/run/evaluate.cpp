@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
@@ -11,6 +12,7 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/run/metric_sink.hpp"
 #include "core/run/score.hpp"
+#include "core/text/tokenizer.hpp"
 
 namespace quench {
 
@@ -61,6 +63,36 @@ class OpenWeightsList {
   std::vector<quench_weights> views_;
 };
 
+// The tokenizer as a metric sees it; keeps the ids of the last text.
+class MetricTokenizer {
+ public:
+  explicit MetricTokenizer(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+    view_ = {sizeof view_, this,
+             [](void* context, const char* text, uint64_t bytes, int32_t special,
+                const int32_t** ids, uint64_t* count, quench_error* error) noexcept {
+               auto& self = *static_cast<MetricTokenizer*>(context);
+               try {
+                 self.ids_ = self.tokenizer_.encode({text, bytes}, special != 0);
+                 *ids = self.ids_.data();
+                 *count = self.ids_.size();
+                 return QUENCH_OK;
+               } catch (const Error& failure) {
+                 return report_error(error, failure.code(), failure.what());
+               } catch (const std::exception& failure) {
+                 return report_error(error, QUENCH_INTERNAL, failure.what());
+               }
+             }};
+  }
+  MetricTokenizer(const MetricTokenizer&) = delete;
+  MetricTokenizer& operator=(const MetricTokenizer&) = delete;
+  const quench_tokenizer* get() const { return &view_; }
+
+ private:
+  const text::Tokenizer& tokenizer_;
+  std::vector<int32_t> ids_;
+  quench_tokenizer view_{};
+};
+
 }  // namespace
 
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
@@ -72,9 +104,17 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   const Subject subject(model);
   const OpenWeightsList further(weights);
   MetricSink sink;
+  std::optional<MetricTokenizer> encoder;
+  if ((handle.needs() & QUENCH_METRIC_NEEDS_TOKENIZER) != 0) {
+    try {
+      encoder.emplace(tokenizer.get());
+    } catch (const Error& error) {
+      fail(error.code(), "metric {}: needs a tokenizer: {}", metric.plugin->id, error.what());
+    }
+  }
   handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
-                   static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(), nullptr,
-                   further.count(), further.views()});
+                   static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(),
+                   encoder ? encoder->get() : nullptr, further.count(), further.views()});
   if (sink.values.empty()) {
     fail(QUENCH_INTERNAL, "metric {}: gave no value", metric.plugin->id);
   }

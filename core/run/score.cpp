@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/run/score_tree.hpp"
 
 namespace quench {
 
@@ -168,7 +169,8 @@ Subject::Subject(ModelHandle& model, ScoreBook* book) : model_(model), book_(boo
 
 void Subject::score_rows(const quench_score_args& args) {
   if (args.parents != nullptr) {
-    fail(QUENCH_UNSUPPORTED, "score: rows with parents");
+    score_tree(model_, args);
+    return;
   }
   if (book_ != nullptr && book_->answer(args)) {
     return;

@@ -1,14 +1,14 @@
 #include "models/decoder/attention.hpp"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/triu.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -45,8 +45,8 @@ at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
   return at::matmul(at::softmax(scores, 3), v);
 }
 
-// [B,T,H,D] -> [B,T,H,D]; `mask` is boolean [T,T], true where a query (row) sees a key (column), or
-// nothing: causal.
+// [B,T,H,D] -> [B,T,H,D]; `mask` is boolean [B,1,T,T], true where a query (row) sees a key
+// (column), or nothing: causal.
 at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const std::optional<at::Tensor>& mask) {
   const Recorder* recorder = Recorder::current();
@@ -88,19 +88,23 @@ std::optional<std::vector<Run>> documents(std::span<const int32_t> segments) {
   return runs;
 }
 
-// Boolean [T,T]: which key (column) a query (row) sees.
-at::Tensor visible(std::span<const int32_t> segments, at::Device device) {
-  const auto length = static_cast<int64_t>(segments.size());
-  const at::Tensor own =
-      at::from_blob(const_cast<int32_t*>(segments.data()), {length}, at::TensorOptions(at::kInt))
-          .to(device);
-  const at::Tensor place = at::arange(length, at::TensorOptions(at::kInt).device(device));
-  const at::Tensor query = own.unsqueeze(1);
-  const at::Tensor key = own.unsqueeze(0);
-  const at::Tensor earlier = place.unsqueeze(0).lt(place.unsqueeze(1));
-  const at::Tensor itself = place.unsqueeze(0).eq(place.unsqueeze(1));
-  const at::Tensor shared = key.eq(0).logical_or(key.eq(query)).logical_and(key.ge(0));
-  return earlier.logical_and(shared.logical_and(query.ge(0))).logical_or(itself);
+// Boolean [B,1,T,T]: which key (last) a query sees.
+at::Tensor visible(const Batch& batch, at::Device device) {
+  const int64_t length = batch.length();
+  at::Tensor out = at::empty({batch.rows(), 1, length, length}, at::TensorOptions(at::kBool));
+  auto* sees = static_cast<bool*>(out.mutable_data_ptr());
+  for (int64_t row = 0; row < batch.rows(); ++row) {
+    const int32_t* segments = batch.segments().data() + row * length;
+    for (int64_t query = 0; query < length; ++query, sees += length) {
+      const int32_t own = segments[query];
+      for (int64_t key = 0; key < query; ++key) {
+        sees[key] = own >= 0 && (segments[key] == 0 || segments[key] == own);
+      }
+      sees[query] = true;
+      std::fill(sees + query + 1, sees + length, false);
+    }
+  }
+  return out.to(device);
 }
 
 }  // namespace
@@ -113,20 +117,21 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   }
   const auto length = static_cast<size_t>(batch.length());
   std::vector<at::Tensor> rows;
+  std::vector<std::vector<Run>> runs;  // of each row
+  for (size_t row = 0; row < static_cast<size_t>(batch.rows()); ++row) {
+    auto found = documents(batch.segments().subspan(row * length, length));
+    if (!found) {  // one call for the batch: prefixes, alternatives, padding
+      return fused(q, k, v, visible(batch, q.device())).reshape({batch.tokens(), width});
+    }
+    runs.push_back(std::move(*found));
+  }
   for (int64_t row = 0; row < batch.rows(); ++row) {
-    const auto segments = batch.segments().subspan(static_cast<size_t>(row) * length, length);
     const auto part = [row](const at::Tensor& whole, Run run) {
       return whole.narrow(0, row, 1).narrow(1, run.first, run.second - run.first);
     };
     std::vector<at::Tensor> parts;
-    if (const auto runs = documents(segments)) {
-      for (const Run& run : *runs) {
-        parts.push_back(fused(part(q, run), part(k, run), part(v, run), std::nullopt));
-      }
-    } else {
-      const Run all{0, batch.length()};
-      parts.push_back(
-          fused(part(q, all), part(k, all), part(v, all), visible(segments, q.device())));
+    for (const Run& run : runs[static_cast<size_t>(row)]) {
+      parts.push_back(fused(part(q, run), part(k, run), part(v, run), std::nullopt));
     }
     rows.push_back(parts.size() == 1 ? parts.front() : at::cat(parts, 1));
   }
