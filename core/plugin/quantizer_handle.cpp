@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/plugin/instance.hpp"
+#include "quench/abi/extension/group_weights.h"
 
 namespace quench {
 
@@ -47,6 +48,10 @@ const void* QuantizerHandle::extension(const char* id) const {
   return table_->extension == nullptr ? nullptr : table_->extension(quantizer_, id);
 }
 
+bool QuantizerHandle::wants_group_weights() const {
+  return extension(QUENCH_QUANTIZER_GROUP_WEIGHTS) != nullptr;
+}
+
 bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
   if (table_ != other.table_) {
     return false;
@@ -84,6 +89,15 @@ void QuantizerHandle::Group::quantize(const quench_quantize_args& args) {
 
 void QuantizerHandle::Group::quantize_as(QuantizerHandle& other, const quench_quantize_args& args) {
   table_call(other.label_, "quantize", table_->quantize, other.quantizer_, state_, &args);
+}
+
+void QuantizerHandle::Group::prepare_for(QuantizerHandle& quantizer,
+                                         std::span<const quench_tensor> weights) {
+  const auto* extension = static_cast<const quench_quantizer_group_weights*>(
+      quantizer.extension(QUENCH_QUANTIZER_GROUP_WEIGHTS));
+  const quench_group_weights_args args{sizeof args, 0, static_cast<uint32_t>(weights.size()),
+                                       weights.data(), nullptr};
+  table_call(quantizer.label_, "prepare", extension->prepare, quantizer.quantizer_, state_, &args);
 }
 
 const quench_quantizer_gram& QuantizerHandle::Group::require_gram() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 
 #include "core/plugin/catalog.hpp"
@@ -35,6 +36,9 @@ class QuantizerHandle {
 
     void observe(const quench_observe_args& args);
     void quantize(const quench_quantize_args& args);
+    // Hands over all weights of the group before `quantizer` quantizes its linears on this state;
+    // only where that one wants them.
+    void prepare_for(QuantizerHandle& quantizer, std::span<const quench_tensor> weights);
     // Quantizes with another instance's settings; `other` must accept states of this one's.
     void quantize_as(QuantizerHandle& other, const quench_quantize_args& args);
 
@@ -67,6 +71,8 @@ class QuantizerHandle {
   Group begin(const quench_group_args& args);
 
   const void* extension(const char* id) const;
+  // Extension quench.quantizer.group_weights/1.
+  bool wants_group_weights() const;
 
   // Extension quench.quantizer.shared_state/1: whether groups that `other`, of the same plugin, has
   // begun serve this one too. False without it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/plugin/model_handle.hpp"
@@ -39,6 +40,10 @@ class ObservedGroup {
   // Adds to the record of a linear what there is to say of its expert's rows.
   void describe_rows(LayerResult& layer) const;
 
+  // Hands all weights of the group to `quantizer`, which wants them.
+  void prepare(QuantizerHandle& quantizer, std::span<const quench_tensor> weights) {
+    group_.prepare_for(quantizer, weights);
+  }
   // On the state that the quantizer of the constructor has begun; `quantizer` is that one or
   // accepts its groups.
   void quantize(QuantizerHandle& quantizer, const quench_quantize_args& args);

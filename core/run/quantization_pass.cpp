@@ -267,28 +267,22 @@ void QuantizationPass::advance_float(uint32_t block, uint32_t stage) {
 
 void QuantizationPass::quantize_groups(uint32_t block, std::vector<ObservedGroup>& groups) {
   for (ObservedGroup& group : groups) {
+    prepare_group(group);
     for (uint32_t linear = 0; linear < group.info().linear_count; ++linear) {
       quantize_linear(block, group, linear);
     }
   }
 }
 
-void QuantizationPass::quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear) {
-  const quench_linear_info& info = group.info().linears[linear];
-  HostTensor weight(weight_dtype(model_.info().dtype), {info.out_features, info.in_features});
-  model_.weight_get(info.weight, weight.view());
-  if (const int64_t at = first_nonfinite(weight); at >= 0) {
-    fail(QUENCH_NUMERICAL, "{}: element [{}, {}] is not finite", info.weight, at / info.in_features,
-         at % info.in_features);
-  }
-  kept_.keep(info.weight, weight);
+template <typename Body>
+void QuantizationPass::for_each_setting(Body body) {
   for (PassSetting& setting : settings_) {
     stop_if_asked();
     if (setting.out.error) {
       continue;
     }
     try {
-      setting.out.result.layers.push_back(quantize_for(setting, block, group, linear, weight));
+      body(setting);
     } catch (const Error& error) {
       if (settings_.size() == 1 || HostServices::instance().cancel_flag()) {
         throw;
@@ -297,6 +291,45 @@ void QuantizationPass::quantize_linear(uint32_t block, ObservedGroup& group, uin
       setting.out.weights.clear();
     }
   }
+}
+
+HostTensor QuantizationPass::float_weight(const quench_linear_info& linear) const {
+  HostTensor weight(weight_dtype(model_.info().dtype), {linear.out_features, linear.in_features});
+  model_.weight_get(linear.weight, weight.view());
+  if (const int64_t at = first_nonfinite(weight); at >= 0) {
+    fail(QUENCH_NUMERICAL, "{}: element [{}, {}] is not finite", linear.weight,
+         at / linear.in_features, at % linear.in_features);
+  }
+  return weight;
+}
+
+// Where some setting decides for the group as a whole.
+void QuantizationPass::prepare_group(ObservedGroup& group) {
+  std::vector<HostTensor> weights;
+  std::vector<quench_tensor> views;
+  for_each_setting([&](PassSetting& setting) {
+    if (!setting.quantizer->wants_group_weights()) {
+      return;
+    }
+    for (uint32_t l = static_cast<uint32_t>(views.size()); l < group.info().linear_count; ++l) {
+      weights.push_back(float_weight(group.info().linears[l]));
+      views.push_back(weights.back().view());
+    }
+    try {
+      timed("quantize", [&] { group.prepare(*setting.quantizer, views); });
+    } catch (const Error& error) {
+      fail(error.code(), "{} ({})", error.what(), group.info().linears[0].name);
+    }
+  });
+}
+
+void QuantizationPass::quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear) {
+  const quench_linear_info& info = group.info().linears[linear];
+  const HostTensor weight = float_weight(info);
+  kept_.keep(info.weight, weight);
+  for_each_setting([&](PassSetting& setting) {
+    setting.out.result.layers.push_back(quantize_for(setting, block, group, linear, weight));
+  });
 }
 
 LayerResult QuantizationPass::quantize_for(PassSetting& setting, uint32_t block,

@@ -56,7 +56,13 @@ class QuantizationPass {
   void advance(uint32_t block, uint32_t stage, std::vector<ObservedGroup>& groups);
   void advance_float(uint32_t block, uint32_t stage);
   void quantize_groups(uint32_t block, std::vector<ObservedGroup>& groups);
+  // The weight of a linear as quantizers get it; NUMERICAL by name where it is not finite.
+  HostTensor float_weight(const quench_linear_info& linear) const;
+  void prepare_group(ObservedGroup& group);
   void quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear);
+  // Runs `body` for each setting that has not failed; the failure of the only one is thrown.
+  template <typename Body>
+  void for_each_setting(Body body);
   LayerResult quantize_for(PassSetting& setting, uint32_t block, ObservedGroup& group,
                            uint32_t linear, const HostTensor& weight);
   void take_weight(PassSetting& setting, const std::string& name, const HostTensor& dequantized);

@@ -371,10 +371,15 @@ void codes_explain_the_weight(const quench_item& item) {
   for (size_t i = 0; i < result.dequantized.size(); ++i) {
     REQUIRE(g_idx[i % in] < static_cast<double>(groups));
     const size_t g = (i / in) * groups + static_cast<size_t>(g_idx[i % in]);
+    const double channel = result.tensors.count("channel_scale") != 0
+                               ? result.tensors.at("channel_scale")[i % in]
+                               : 1.0;
     const double explained = result.tensors.at("scales")[g] *
-                             (result.tensors.at("codes")[i] - result.tensors.at("zeros")[g]);
-    // One rounding to float32, of the product or of a scale.
-    REQUIRE(result.dequantized[i] == Approx(explained).epsilon(1.2e-7).margin(1e-12));
+                             (result.tensors.at("codes")[i] - result.tensors.at("zeros")[g]) /
+                             channel;
+    // One rounding to float32, of the product or of a scale; one more for a channel scale.
+    REQUIRE(result.dequantized[i] ==
+            Approx(explained).epsilon(channel == 1 ? 1.2e-7 : 2.4e-7).margin(1e-12));
   }
   if (has_parameter(item, "bits")) {
     const auto defaults = nlohmann::json::parse(complete_parameters(item, {}));

@@ -3,6 +3,7 @@
 #include <deque>
 #include <stdexcept>
 
+#include "quench/abi/extension/group_weights.h"
 #include "quench/kit/error.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -150,6 +151,26 @@ quench_status QuantizerBench::observe_both(const Matrix& x, const Matrix& float_
   const quench_observe_args args{sizeof args, 0, &view, &float_view, nullptr, nullptr, nullptr};
   quench_error error{sizeof error, 0, {}};
   return table_->observe(quantizer_, state_, &args, &error);
+}
+
+std::string QuantizerBench::prepare(const std::vector<Matrix>& weights, bool float64) {
+  const auto* extension = static_cast<const quench_quantizer_group_weights*>(
+      table_->extension(quantizer_, QUENCH_QUANTIZER_GROUP_WEIGHTS));
+  if (extension == nullptr) {
+    throw std::runtime_error("this quantizer does not want the weights of a group");
+  }
+  std::deque<kit::OwnedTensor<float>> narrow;
+  std::deque<kit::OwnedTensor<double>> wide;
+  std::vector<quench_tensor> views;
+  for (const Matrix& weight : weights) {
+    narrow.push_back(handed_over<float>(weight));
+    wide.push_back(handed_over<double>(weight));
+    views.push_back(float64 ? wide.back().view() : narrow.back().view());
+  }
+  const quench_group_weights_args args{sizeof args, 0, static_cast<uint32_t>(views.size()),
+                                       views.data(), nullptr};
+  quench_error error{sizeof error, 0, {}};
+  return extension->prepare(quantizer_, state_, &args, &error) == QUENCH_OK ? "" : error.message;
 }
 
 Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool float64) {

@@ -55,6 +55,8 @@ class QuantizerBench {
   quench_status observe(const Matrix& x, bool float64 = false);
   // With the same rows of the float model beside them.
   quench_status observe_both(const Matrix& x, const Matrix& float_x);
+  // Hands over all weights of the group (extension/group_weights.h); returns the error, or "".
+  std::string prepare(const std::vector<Matrix>& weights, bool float64 = false);
   Quantized quantize(const Matrix& weight, uint32_t linear = 0, bool float64 = false);
   // On the rows that `other` has observed.
   Quantized quantize_on(const QuantizerBench& other, const Matrix& weight);

@@ -1,0 +1,334 @@
+// awq: parameters, and the way from a group's statistics to codes of scaled weights.
+//
+// Q(W diag(s)) diag(1/s) is the weight that results whether the scale is folded into what precedes
+// the linear or divided out of its inputs, so that is what is returned; codes, scales and zeros are
+// those of W diag(s), and "channel_scale" is s.
+//
+// A group's scale is chosen by the error of the outputs of all its linears (exactly, from the Gram
+// matrix), or by the change of what the block carries once the group and the next one have been
+// applied (`objective: block`), which is what published tools measure on a parent module.
+//
+// Presets are what published tools do when nothing is set: AutoAWQ 0.2 and llm-compressor 0.14.
+#include "quantizers/awq/awq.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "quantizers/awq/search.hpp"
+#include "quantizers/gram/extension.hpp"
+#include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/weight.hpp"
+#include "quench/abi/extension/group_weights.h"
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr const char* kPresets = R"({
+  "autoawq": {"grid": "tight", "ratios": "autoawq", "clip": "but_qk"},
+  "llm_compressor": {"grid": "compressed", "ratios": "llm_compressor"}
+})";
+
+GridRule rule_of(const std::string& grid) {
+  return grid == "tight"        ? GridRule::kTight
+         : grid == "compressed" ? GridRule::kCompressed
+                                : GridRule::kWidened;
+}
+
+// Linears whose products with each other make attention scores.
+bool makes_scores(const quench_linear_info& linear) {
+  const std::string role = linear.role != nullptr ? linear.role : "";
+  return role == "q" || role == "k" || role == "qkv";
+}
+
+quench_status prepare_group(quench_quantizer* quantizer, quench_quantizer_state* state,
+                            const quench_group_weights_args* args, quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    static_cast<Awq&>(kit::detail::self(quantizer))
+        .prepare(static_cast<AwqGroup&>(*kit::detail::self(state).group), args->weights,
+                 args->count);
+  });
+}
+
+// A [columns] of ones stands for no scale.
+std::vector<double> ones(int64_t columns) {
+  return std::vector<double>(static_cast<size_t>(columns), 1.0);
+}
+
+template <typename T>
+void divide_columns(T* values, int64_t rows, std::span<const double> scale) {
+  const auto columns = static_cast<int64_t>(scale.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      T& value = values[r * columns + c];
+      value = static_cast<T>(static_cast<double>(value) / scale[static_cast<size_t>(c)]);
+    }
+  }
+}
+
+void divide_by(const at::Tensor& weight, std::span<const double> scale) {
+  if (weight.scalar_type() == at::kDouble) {
+    divide_columns(weight.data_ptr<double>(), weight.size(0), scale);
+  } else {
+    divide_columns(weight.data_ptr<float>(), weight.size(0), scale);
+  }
+}
+
+}  // namespace
+
+void Awq::Params::describe(kit::Fields<Params>& fields) {
+  fields
+      .add("preset", &Params::preset,
+           "whose defaults stand in for these: those of a published tool")
+      .choices("none|autoawq|llm_compressor");
+  fields.add("bits", &Params::bits, "width of a code, in bits (w_bit)").range(2, 8);
+  fields
+      .add("group_size", &Params::group_size,
+           "columns of a row that share a scale; -1: the whole row (q_group_size)")
+      .at_least(-1);
+  fields.add("sym", &Params::sym, "grid symmetric around zero (zero_point: false)");
+  fields
+      .add("grid", &Params::grid,
+           "what a group's grid spans: its extremes and 0 (widened), its extremes as they are "
+           "(tight, AutoAWQ; symmetric with one step less), or widened and symmetric also for "
+           "groups of one sign (compressed, llm-compressor)")
+      .choices("widened|tight|compressed");
+  fields
+      .add("ratios", &Params::ratios,
+           "exponents that are tried: i / n below 1 (autoawq), or up to 1 and the identity first "
+           "(llm_compressor)")
+      .choices("autoawq|llm_compressor");
+  fields.add("candidates", &Params::candidates, "scales that are tried (n_grid)").range(3, 1000);
+  fields
+      .add("duo", &Params::duo,
+           "scales also fall with the weights' own magnitudes (duo_scaling); both: half each")
+      .choices("on|off|both");
+  fields
+      .add("clip", &Params::clip,
+           "also searches the largest magnitude of each group: of all linears, or of all but those "
+           "that make attention scores, as published (apply_clip)")
+      .choices("off|but_qk|all");
+  fields.add("clip_steps", &Params::clip_steps, "parts of a magnitude that one clipping takes off")
+      .range(1, 1000);
+  fields
+      .add("clip_least", &Params::clip_least,
+           "clippings that are tried stay above this part (1 - max_shrink)")
+      .range(0, 1);
+  fields
+      .add("unfoldable", &Params::unfoldable,
+           "groups whose scale no preceding weight can absorb: their inputs are divided by it as "
+           "they come (explicit), or they are not scaled (skip)")
+      .choices("explicit|skip");
+  fields
+      .add("share", &Params::share,
+           "one scale for all linears of a group, which can be folded, or one for each linear, "
+           "which cannot")
+      .choices("group|linear");
+  fields
+      .add("objective", &Params::objective,
+           "errors of the linears' own outputs, exactly (gram), or of what the block carries after "
+           "the next group too, by running it (block)")
+      .choices("gram|block");
+  fields
+      .add("inputs", &Params::inputs,
+           "rows from the float model, as published, or from one whose earlier linears are "
+           "quantized; float lets settings share one pass")
+      .choices("float|sequential");
+  fields.add("unscaled", &Params::unscaled,
+             "groups that are not scaled: those with a linear of such a name, \"*.q_proj\"");
+  fields.add("modules", &Params::modules,
+             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "group_size=64 sym=false\", \"*.dense skip\"");
+}
+
+Awq::Awq(const Params& params) : params_(params), rules_(params.modules) {
+  kit::expects(params.group_size != 0, "awq: group_size = 0, wanted -1 or at least 1");
+  kit::expects(params.share == "group" || params.objective == "gram",
+               "awq: objective = block is for groups; wanted share = group");
+}
+
+uint32_t Awq::needs() const {
+  return QUENCH_NEEDS_ROWS |
+         (params_.inputs == "float" ? QUENCH_NEEDS_FLOAT_ROWS : QUENCH_NEEDS_SEQUENTIAL) |
+         (params_.objective == "block" ? QUENCH_NEEDS_BLOCK_REPLAY : 0u);
+}
+
+std::unique_ptr<kit::QuantizerGroup> Awq::begin(const quench_group_args& group) {
+  return std::make_unique<AwqGroup>(group.in_features, group);
+}
+
+ModuleSetting Awq::setting_of(const quench_linear_info& linear) const {
+  return rules_.setting_of(linear.name, {{params_.bits, params_.sym}, params_.group_size, false});
+}
+
+ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting) const {
+  const bool wide = weight.scalar_type() == at::kDouble;
+  return {wide ? nullptr : weight.const_data_ptr<float>(),
+          wide ? weight.const_data_ptr<double>() : nullptr,
+          weight.size(0),
+          weight.size(1),
+          setting.kind,
+          groups_of(weight.size(1), setting.group_size),
+          rule_of(params_.grid)};
+}
+
+std::string Awq::unscaled_because(const AwqGroup& group) const {
+  for (uint32_t l = 0; l < group.info().linear_count; ++l) {
+    for (const std::string& pattern : params_.unscaled) {
+      if (matches(pattern, group.info().linears[l].name)) {
+        return "as `unscaled` says";
+      }
+    }
+  }
+  return params_.unfoldable == "skip" && !group.foldable() ? "no preceding weight can absorb it"
+                                                           : "";
+}
+
+FoundScale Awq::search(AwqGroup& group, std::span<const ScaledWeight> weights) const {
+  const GramObjective objective(group.gram().matrix());
+  double outputs = 0;
+  for (const ScaledWeight& weight : weights) {
+    outputs += static_cast<double>(weight.rows) * group.gram().rows();
+  }
+  const Losses losses = [&](std::span<const std::vector<double>> scales) {
+    std::vector<double> found;
+    for (const std::vector<double>& scale : scales) {
+      double error = 0;
+      for (const ScaledWeight& weight : weights) {
+        error += objective.error(weight, scale, {});
+      }
+      found.push_back(error / outputs);
+    }
+    return found;
+  };
+  return search_scale(candidates_of(params_.ratios, params_.duo, params_.candidates),
+                      group.input_magnitudes(), weights, losses);
+}
+
+void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count) {
+  const c10::InferenceMode inference;
+  if (params_.share != "group" || !unscaled_because(group).empty()) {
+    return;
+  }
+  kit::expects(count == group.info().linear_count, "prepare: wanted a weight per linear");
+  std::vector<at::Tensor> held;
+  std::vector<ScaledWeight> scaled_weights;
+  for (uint32_t l = 0; l < count; ++l) {
+    const ModuleSetting setting = setting_of(group.info().linears[l]);
+    if (!setting.skip) {
+      held.push_back(kit::borrow(weights[l]).to(at::kCPU).contiguous());
+      scaled_weights.push_back(scaled(held.back(), setting));
+    }
+  }
+  if (!scaled_weights.empty()) {
+    group.keep(this, search(group, scaled_weights));
+  }
+}
+
+Limits Awq::limits_for(const ScaledWeight& weight, std::span<const double> scale,
+                       const quench_linear_info& linear, const GramObjective& objective) const {
+  if (params_.clip == "off" || (params_.clip == "but_qk" && makes_scores(linear))) {
+    return {};
+  }
+  const double range = (1 - params_.clip_least) * static_cast<double>(params_.clip_steps);
+  const auto levels = std::max<int64_t>(static_cast<int64_t>(std::floor(range + 1e-9)), 1);
+  return objective.best_limits(weight, scale, levels, params_.clip_steps);
+}
+
+void Awq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                   kit::QuantizeSink& sink) {
+  try {
+    quantize_linear(static_cast<AwqGroup&>(group), linear, sink);
+  } catch (const kit::Error& error) {
+    const std::string what = error.what();
+    if (error.code() == QUENCH_CANCELLED || what.starts_with(linear.info.name)) {
+      throw;
+    }
+    throw kit::Error(error.code(), std::string(linear.info.name) + ": " + what);
+  }
+}
+
+void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
+                          kit::QuantizeSink& sink) {
+  const c10::InferenceMode inference;
+  const at::Tensor weight = host_weight(linear);
+  const ModuleSetting setting = setting_of(linear.info);
+  if (setting.skip) {
+    keep_float(weight, linear, sink);
+    return;
+  }
+  const ScaledWeight own = scaled(weight, setting);
+  const std::string unscaled = unscaled_because(group);
+  FoundScale found;
+  if (const FoundScale* prepared = group.found(this)) {
+    found = *prepared;
+  } else if (unscaled.empty()) {
+    found = search(group, {&own, 1});
+  }
+  const bool scales = !found.scale.empty();
+  const std::vector<double> scale = scales ? found.scale : ones(own.columns);
+  const GramObjective objective(group.gram().matrix());
+  const Limits limits = limits_for(own, scale, linear.info, objective);
+  const Coded coded = make_coded(sink, own.rows, own.columns, own.groups.count);
+  fill_group_index(coded, own.groups);
+  code_rows(own, scale, limits, coded);
+  at::Tensor out = kit::host_empty(weight.sizes(), weight.scalar_type());
+  dequantize(coded, kit::view_of(out), linear.info.name);
+  if (scales) {
+    divide_by(out, scale);
+    const auto kept = sink.tensor<double>("channel_scale", {own.columns});
+    std::copy(scale.begin(), scale.end(), kept.begin());
+  }
+  kit::borrow(linear.dequantized).copy_(out);
+  const double outputs = static_cast<double>(own.rows) * group.gram().rows();
+  sink.number("loss", objective.error(own, scale, limits) / outputs);
+  report(group, found, unscaled, sink);
+  double bits = bits_per_weight(coded, setting.kind, false);
+  if (scales && !(group.foldable() && params_.share == "group")) {
+    bits += 16.0 / static_cast<double>(own.rows);  // a half per channel, kept for each linear
+  }
+  sink.number("bits", static_cast<double>(setting.kind.bits));
+  sink.number("bits_per_weight", bits);
+}
+
+void Awq::report(AwqGroup& group, const FoundScale& found, const std::string& unscaled,
+                 kit::QuantizeSink& sink) const {
+  if (!unscaled.empty()) {
+    sink.text("channel_scaling", "none: " + unscaled);
+    return;
+  }
+  const bool folds = group.foldable() && params_.share == "group";
+  sink.text("channel_scaling", folds ? "folded" : "explicit");
+  sink.number("ratio", found.candidate.ratio);
+  sink.number("duo", found.candidate.duo ? 1 : 0);
+  sink.number("search_loss", found.loss);
+  sink.number("plain_loss", found.plain_loss);
+}
+
+bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
+  const Params& theirs = static_cast<const Awq&>(other).params_;
+  return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
+}
+
+const void* Awq::extension(const char* id) const {
+  static constexpr quench_quantizer_group_weights kGroupWeights = {
+      sizeof(quench_quantizer_group_weights), prepare_group};
+  if (std::strcmp(id, QUENCH_QUANTIZER_GROUP_WEIGHTS) == 0) {
+    return &kGroupWeights;
+  }
+  return gram_extension(id);
+}
+
+}  // namespace quench::quantizers
+
+QUENCH_MODULE("quench.awq", "0.1.0",
+              quench::kit::quantizer<quench::quantizers::Awq>(
+                  {.id = "awq",
+                   .version = "0.1.0",
+                   .summary = "Scales up the input channels that matter before it rounds, by the "
+                              "scale that a search finds for each group of linears.",
+                   .reference = "Lin et al. 2024, AWQ, arXiv 2306.00978, section 3.2",
+                   .example = "{bits: 4, group_size: 128}",
+                   .presets_json = quench::quantizers::kPresets}))

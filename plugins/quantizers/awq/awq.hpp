@@ -1,0 +1,68 @@
+// AWQ (Lin et al. 2023): input channels that matter are scaled up before rounding, so that their
+// weights are rounded more finely.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quantizers/awq/group.hpp"
+#include "quantizers/awq/objective.hpp"
+#include "quantizers/grid/module_rules.hpp"
+#include "quench/kit/quantizer.hpp"
+
+namespace quench::quantizers {
+
+class Awq final : public kit::Quantizer {
+ public:
+  struct Params {
+    std::string preset = "none";
+    int64_t bits = 4;
+    int64_t group_size = 128;
+    bool sym = false;
+    std::string grid = "widened";
+    std::string ratios = "llm_compressor";
+    int64_t candidates = 20;
+    std::string duo = "on";
+    std::string clip = "off";
+    int64_t clip_steps = 20;
+    double clip_least = 0.5;
+    std::string unfoldable = "explicit";
+    std::string share = "group";
+    std::string objective = "gram";
+    std::string inputs = "float";
+    std::vector<std::string> unscaled;
+    std::vector<std::string> modules;
+    static void describe(kit::Fields<Params>& fields);
+  };
+
+  explicit Awq(const Params& params);
+  uint32_t needs() const override;
+  std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  // Searches the scale of a group whose weights are all there (extension/group_weights.h).
+  void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
+  void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
+                kit::QuantizeSink& sink) override;
+  // The statistics are the same whatever the grid and the candidates.
+  bool accepts_groups_of(const kit::Quantizer& other) const override;
+  const void* extension(const char* id) const override;
+
+ private:
+  ModuleSetting setting_of(const quench_linear_info& linear) const;
+  ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting) const;
+  // Why a group's inputs are not scaled, or "".
+  std::string unscaled_because(const AwqGroup& group) const;
+  FoundScale search(AwqGroup& group, std::span<const ScaledWeight> weights) const;
+  Limits limits_for(const ScaledWeight& weight, std::span<const double> scale,
+                    const quench_linear_info& linear, const GramObjective& objective) const;
+  void quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
+                       kit::QuantizeSink& sink);
+  void report(AwqGroup& group, const FoundScale& found, const std::string& unscaled,
+              kit::QuantizeSink& sink) const;
+
+  Params params_;
+  ModuleRules rules_;
+};
+
+}  // namespace quench::quantizers

@@ -1,0 +1,48 @@
+// One input group of awq: the statistics of its rows, and the scale that a search found for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "quantizers/awq/candidates.hpp"
+#include "quantizers/gram/extension.hpp"
+
+namespace quench::quantizers {
+
+// What a search over candidates came to. Losses are mean squared errors of an output.
+struct FoundScale {
+  std::vector<double> scale;  // [in]; empty: none is applied
+  Candidate candidate;
+  double loss = 0;
+  double plain_loss = 0;  // without a scale
+};
+
+class AwqGroup final : public GramGroup {
+ public:
+  AwqGroup(int64_t in_features, const quench_group_args& args)
+      : GramGroup(in_features, false), args_(args), sums_(static_cast<size_t>(in_features)) {}
+
+  void observe(const quench_observe_args& args) override;
+
+  // Mean magnitude of each input channel; where the Gram matrix came from elsewhere, the root of
+  // the mean square.
+  std::vector<double> input_magnitudes();
+
+  uint32_t block() const { return args_.block; }
+  const quench_group_info& info() const { return *args_.info; }
+  // Whether a preceding weight absorbs this group's scale.
+  bool foldable() const { return args_.info->site_count > 0; }
+
+  // Of instance `owner`, for all linears of the group; nothing where it has not searched.
+  const FoundScale* found(const void* owner) const;
+  void keep(const void* owner, FoundScale found) { found_[owner] = std::move(found); }
+
+ private:
+  quench_group_args args_;
+  std::vector<double> sums_;  // of w * |x|
+  std::map<const void*, FoundScale> found_;
+};
+
+}  // namespace quench::quantizers

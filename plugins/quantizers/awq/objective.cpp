@@ -1,0 +1,109 @@
+#include "quantizers/awq/objective.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr int64_t kRows = 512;
+constexpr int64_t kColumns = 256;
+
+// Sum of a * b for each row, in float64, in the order of columns. `a` [rows, columns] C order, `b`
+// with rows `stride` apart.
+void add_row_products(const at::Tensor& a, const float* b, int64_t stride,
+                      std::vector<double>& sums) {
+  const float* values = a.const_data_ptr<float>();
+  const int64_t columns = a.size(1);
+  for (int64_t r = 0; r < a.size(0); ++r) {
+    double sum = 0;
+    for (int64_t c = 0; c < columns; ++c) {
+      sum += static_cast<double>(values[r * columns + c]) * b[r * stride + c];
+    }
+    sums[static_cast<size_t>(r)] += sum;
+  }
+}
+
+}  // namespace
+
+GramObjective::GramObjective(const at::Tensor& gram)
+    : unit_(gram.diagonal().max().item<double>()), gram_(gram.to(at::kCPU)) {
+  unit_ = unit_ > 0 ? unit_ : 1;
+  gram_ = gram_.div(unit_).to(at::kFloat).contiguous();
+}
+
+// x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b. The errors are
+// taken relative to the largest, so that nothing leaves the range of float32.
+std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
+                                                   const at::Tensor& gram) const {
+  const int64_t columns = gram.size(0);
+  std::vector<double> sums(static_cast<size_t>(errors.size(0)));
+  const auto largest = errors.abs().max().item<double>();
+  if (!(largest > 0)) {
+    return sums;
+  }
+  errors.div_(largest);
+  for (int64_t begin = 0; begin < columns; begin += kColumns) {
+    const int64_t size = std::min(kColumns, columns - begin);
+    const at::Tensor block = gram.narrow(1, begin, size);
+    at::Tensor product = at::mm(errors.narrow(1, begin, size), block.narrow(0, begin, size));
+    if (begin > 0) {
+      product.addmm_(errors.narrow(1, 0, begin), block.narrow(0, 0, begin), 1, 2);
+    }
+    add_row_products(product, errors.const_data_ptr<float>() + begin, columns, sums);
+  }
+  for (double& sum : sums) {
+    sum *= largest * largest * unit_;
+  }
+  return sums;
+}
+
+double GramObjective::error(const ScaledWeight& weight, std::span<const double> scale,
+                            const Limits& limits) const {
+  double sum = 0;
+  for (int64_t first = 0; first < weight.rows; first += kRows) {
+    kit::check_cancelled();
+    const int64_t count = std::min(kRows, weight.rows - first);
+    at::Tensor errors = at::empty({count, weight.columns}, gram_.options());
+    rounding_errors(weight, scale, limits, first, count, errors.data_ptr<float>());
+    for (const double row : quadratic_forms(errors, gram_)) {
+      sum += row;
+    }
+  }
+  return sum;
+}
+
+Limits GramObjective::best_limits(const ScaledWeight& weight, std::span<const double> scale,
+                                  int64_t levels, int64_t steps) const {
+  Limits limits = magnitudes(weight, scale);
+  const Limits largest = limits;
+  for (int64_t g = 0; g < weight.groups.count; ++g) {
+    kit::check_cancelled();
+    const int64_t begin = g * weight.groups.size;
+    const int64_t size = std::min(weight.groups.size, weight.columns - begin);
+    const at::Tensor block = gram_.narrow(0, begin, size).narrow(1, begin, size);
+    std::vector<double> least(static_cast<size_t>(weight.rows));
+    for (int64_t level = 0; level < levels; ++level) {
+      const double part = 1 - static_cast<double>(level) / static_cast<double>(steps);
+      at::Tensor errors = at::empty({weight.rows, size}, gram_.options());
+      clipped_errors(weight, scale, g, part, errors.data_ptr<float>());
+      const std::vector<double> sums = quadratic_forms(errors, block);
+      for (size_t r = 0; r < sums.size(); ++r) {
+        if (level == 0 || sums[r] < least[r]) {
+          least[r] = sums[r];
+          const size_t at = r * static_cast<size_t>(weight.groups.count) + static_cast<size_t>(g);
+          limits[at] = part * largest[at];
+        }
+      }
+    }
+  }
+  return limits;
+}
+
+}  // namespace quench::quantizers

@@ -1,0 +1,54 @@
+// Rounding of a weight whose input channels are scaled: codes of w * s, and the value codes / s
+// that stands for w. In float64.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/module_rules.hpp"
+
+namespace quench::quantizers {
+
+// How a group's extremes become a grid; published tools differ.
+enum class GridRule {
+  kWidened,    // grid/grid.hpp: the range always has 0 in it
+  kTight,      // AutoAWQ: asymmetric from the extremes as they are, symmetric with 2^(bits-1) - 1
+               // steps to each side
+  kCompressed  // llm-compressor: as widened, but symmetric is so for groups of one sign too
+};
+
+Grid grid_of_extremes(double low, double high, GridKind kind, GridRule rule);
+
+// Largest magnitudes of w * s to which groups are clipped, [rows, groups]; empty: none are.
+using Limits = std::vector<double>;
+
+// One weight [rows, columns] with what is done to it.
+struct ScaledWeight {
+  const float* weight;  // one of the two
+  const double* wide;
+  int64_t rows;
+  int64_t columns;
+  GridKind kind;
+  Groups groups;
+  GridRule rule;
+};
+
+// w - value of rows [first, first + count), into `errors` [count, columns]. `scale` [columns].
+void rounding_errors(const ScaledWeight& weight, std::span<const double> scale,
+                     const Limits& limits, int64_t first, int64_t count, float* errors);
+
+// The same for group `group` of all rows, clipped to `part` of its largest magnitude, into `errors`
+// [rows, size of the group].
+void clipped_errors(const ScaledWeight& weight, std::span<const double> scale, int64_t group,
+                    double part, float* errors);
+
+// Largest |w * s| of each row and group, [rows, groups].
+Limits magnitudes(const ScaledWeight& weight, std::span<const double> scale);
+
+// Codes, scales and zeros of w * s.
+void code_rows(const ScaledWeight& weight, std::span<const double> scale, const Limits& limits,
+               const Coded& coded);
+
+}  // namespace quench::quantizers

@@ -1,0 +1,37 @@
+/* Quantizer extension for methods that decide for an input group as a whole (one channel scale for
+ * q, k and v, say): the weights of all its linears at once.
+ */
+#ifndef QUENCH_ABI_EXTENSION_GROUP_WEIGHTS_H
+#define QUENCH_ABI_EXTENSION_GROUP_WEIGHTS_H
+
+#include "quench/abi/kind/quantizer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_QUANTIZER_GROUP_WEIGHTS "quench.quantizer.group_weights/1"
+
+typedef struct quench_group_weights_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  uint32_t count; /* linears of the group */
+  const quench_tensor*
+      weights; /* [count], each as in quench_quantize_args; borrowed for the call */
+  void* stream;
+} quench_group_weights_args;
+
+typedef struct quench_quantizer_group_weights {
+  uint32_t struct_size;
+  /* Called once for each state and each instance that is to quantize on it, after the last row and
+   * before that instance's first `quantize`. A quantizer with this extension also quantizes
+   * linears of a state for which it was not called, each for itself. [instance-serial] */
+  quench_status (*prepare)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                           const quench_group_weights_args* args,
+                           quench_error* error) QUENCH_NOEXCEPT;
+} quench_quantizer_group_weights;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
