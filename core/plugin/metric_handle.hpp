@@ -22,8 +22,6 @@ class MetricHandle {
 
   const std::string& id() const { return id_; }
   void evaluate(const quench_evaluate_args& args);
-  // QUENCH_METRIC_NEEDS_*
-  uint32_t needs() const { return table_->needs == nullptr ? 0 : table_->needs(metric_); }
   const void* extension(const char* id) const;
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
 
