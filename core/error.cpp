@@ -102,27 +102,36 @@ size_t first_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const size_t allowed = std::max<size_t>(2, word.size() / 3);
-  size_t best = allowed + 1;
-  std::string found;
-  for (const std::string& candidate : candidates) {
-    // Levenshtein distance, one row at a time.
-    std::vector<size_t> row(candidate.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) {
-      row[j] = j;
-    }
-    for (size_t i = 1; i <= word.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j <= candidate.size(); ++j) {
-        const size_t substitute = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+namespace {
+
+// Edit distance in which two letters that changed places count once (optimal string alignment).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      const size_t substitute = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, substitute});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
       }
     }
-    if (row.back() < best) {
-      best = row.back();
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  size_t best = std::max<size_t>(2, word.size() / 3) + 1;
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    const size_t far = distance(word, candidate);
+    if (far < best) {
+      best = far;
       found = candidate;
     }
   }

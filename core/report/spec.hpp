@@ -26,7 +26,7 @@ struct FigureSpec {
   std::vector<std::string> lines;   // dimensions that get a colour each
   std::vector<std::string> panels;  // dimensions that get a panel each
   // On the right axis of a curve: "lr", or a value of the float model by its metric or label
-  // ("validation_loss", "norms/kurtosis"); empty: nothing.
+  // (`right: norms/kurtosis`); empty: nothing.
   std::string right;
   std::string x = "auto";      // tokens, step, position; auto: the first that all have
   std::string y = "error";     // error, delta; of kBars too

@@ -86,6 +86,11 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
       continue;
     }
     for (const std::string& file : files_below("core", {".hpp", ".cpp"})) {
+      // Checkpoints say by which file format and element type they are stored, and some methods
+      // gave theirs their names.
+      if (file.starts_with("core/checkpoint/")) {
+        continue;
+      }
       CAPTURE(file, plugin.id);
       CHECK(source(file).find("\"" + plugin.id + "\"") == std::string::npos);
     }

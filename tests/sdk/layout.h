@@ -7,6 +7,7 @@
 
 #include "quench/abi/draft/block.h"
 #include "quench/abi/extension/gradients.h"
+#include "quench/abi/extension/group_weights.h"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/journal.h"
@@ -119,6 +120,8 @@ BEGINS_WITH_ITS_SIZE(quench_model_curvature);
 BEGINS_WITH_ITS_SIZE(quench_tokenizer);
 BEGINS_WITH_ITS_SIZE(quench_weights);
 BEGINS_WITH_ITS_SIZE(quench_journal);
+BEGINS_WITH_ITS_SIZE(quench_group_weights_args);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_group_weights);
 
 #undef AT
 #undef SIZE
