@@ -52,12 +52,14 @@ void read_rotary(const kit::Json& json, Config& config) {
   }
   config.rotary_dims =
       static_cast<int64_t>(static_cast<double>(config.head_width()) * part);  // truncates, as HF
-  if (config.rotary_dims < 2 || config.rotary_dims % 2 != 0) {
+  // The reference takes ceil(n/2) frequencies of n elements and turns twice as many.
+  const int64_t turned = (config.rotary_dims + 1) / 2 * 2;
+  if (config.rotary_dims < 1 || turned > config.head_width()) {
     kit::fail(QUENCH_INVALID_ARGUMENT,
-              "config: rotary_pct = %g of a head of %lld: %lld rotary elements, wanted an even "
-              "number",
+              "config: rotary_pct = %g of a head of %lld: %lld rotary elements, wanted 1..%lld",
               part, static_cast<long long>(config.head_width()),
-              static_cast<long long>(config.rotary_dims));
+              static_cast<long long>(config.rotary_dims),
+              static_cast<long long>(config.head_width() / 2 * 2));
   }
 }
 

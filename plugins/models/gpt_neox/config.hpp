@@ -16,7 +16,7 @@ struct Config {
   int64_t inner;  // width of the MLP
   int64_t vocabulary;
   int64_t max_positions;
-  int64_t rotary_dims;  // of each head, from its front
+  int64_t rotary_dims;  // of each head, from its front; an odd number turns one more
   double rotary_theta;
   double norm_eps;
   bool parallel;        // h + attention(LN1 h) + mlp(LN2 h); else one after the other

@@ -96,7 +96,7 @@ TEST_CASE("gpt_neox: a config that cannot be is refused by key", "[models][gpt_n
        {{"partial_rotary_factor", 0.25}},
        "rope_parameters/partial_rotary_factor = 0.25 contradicts rotary_pct = 0.5"},
       {"rotary_pct", 0.0, "rotary_pct = 0"},
-      {"rotary_pct", 0.4, "3 rotary elements"},
+      {"rotary_pct", 0.1, "0 rotary elements, wanted 1..8"},
       {"quantization_config", {{"bits", 4}}, "quantization_config: not understood"},
       {"sliding_window", 128, "sliding_window: not understood"},
       {"num_hidden_layers", 1025, "num_hidden_layers = 1025, wanted 1..1024"},

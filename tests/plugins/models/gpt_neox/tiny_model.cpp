@@ -55,18 +55,20 @@ Rows add(const Rows& a, const Rows& b) {
   return sum;
 }
 
-// Rotates pairs (i, i + dims/2) of one head by position * 10000^(-2i/dims), angles in float.
+// Rotates pairs (i, i + dims/2) of one head by position * 10000^(-2i/dims), angles in float; dims/2
+// is rounded up.
 void rotate(double* head, size_t dims, size_t position) {
-  for (size_t i = 0; i < dims / 2; ++i) {
+  const size_t half = (dims + 1) / 2;
+  for (size_t i = 0; i < half; ++i) {
     const float frequency =
         1.0f / std::pow(10000.0f, static_cast<float>(2 * i) / static_cast<float>(dims));
     const float angle = static_cast<float>(position) * frequency;
     const double cosine = std::cos(angle);
     const double sine = std::sin(angle);
     const double low = head[i];
-    const double high = head[i + dims / 2];
+    const double high = head[i + half];
     head[i] = low * cosine - high * sine;
-    head[i + dims / 2] = high * cosine + low * sine;
+    head[i + half] = high * cosine + low * sine;
   }
 }
 
