@@ -2,6 +2,7 @@
 
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 
 #include "models/decoder/recorder.hpp"
@@ -13,6 +14,9 @@ at::Tensor gelu(at::Tensor x) {
 }
 
 at::Tensor gated(at::Tensor gate, at::Tensor up) {
+  if (current_form() == Form::kElementary) {
+    return gate.mul(at::sigmoid(gate)).mul(up);
+  }
   return recording() ? at::silu(gate).mul(up) : up.mul_(at::silu_(gate));
 }
 

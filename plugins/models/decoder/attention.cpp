@@ -5,7 +5,6 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/softmax.h>
 #include <ATen/ops/triu.h>
 
 #include <algorithm>
@@ -42,7 +41,7 @@ at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
            : at::triu(at::ones({q.size(2), q.size(2)}, q.options().dtype(at::kBool)), 1);
   const at::Tensor scores = at::matmul(q.mul(scale), k.transpose(2, 3))
                                 .masked_fill(hidden, -std::numeric_limits<double>::infinity());
-  return at::matmul(at::softmax(scores, 3), v);
+  return at::matmul(softmax(scores, scores.scalar_type()), v);
 }
 
 // [B,T,H,D] -> [B,T,H,D]; `mask` is boolean [B,1,T,T], true where a query (row) sees a key
@@ -56,7 +55,7 @@ at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
     const at::Tensor heads = (recorded ? repeated(x, q.size(2)) : x).transpose(1, 2);
     return recorded && recorder->autocast() ? heads.to(at::kBFloat16) : heads;
   };
-  if (recorded && recorder->form() == Form::kComposed) {
+  if (composing()) {
     return composed(operand(q), operand(k), operand(v), mask).transpose(1, 2);
   }
   const at::Tensor y = at::scaled_dot_product_attention(

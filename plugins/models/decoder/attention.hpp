@@ -16,7 +16,7 @@ namespace quench::decoder {
 // mean nothing, stay finite. Scores never exist as a [B,H,T,T] tensor; rows whose segments are not
 // plain consecutive documents cost one [T,T] mask at a time.
 //
-// Where a Recorder is, and its form is kComposed, all scores exist, and all their derivatives.
+// In the composed forms of a Recorder all scores exist, and all their derivatives.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const Batch& batch);
 

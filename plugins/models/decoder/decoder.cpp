@@ -4,9 +4,10 @@
 #include <ATen/ops/index_select.h>
 #include <c10/core/InferenceMode.h>
 
-#include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "models/decoder/curvature.hpp"
 #include "models/decoder/head.hpp"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
@@ -134,27 +135,58 @@ void Decoder::head_rows(const quench_tensor& h, const quench_tensor& x, void* st
   to.copy_(final_norm(from));
 }
 
+namespace {
+
+Decoder& self(quench_model* model) {
+  return static_cast<Decoder&>(kit::detail::self(model));
+}
+
+constexpr quench_model_head_rows kHeadRows = {
+    sizeof(quench_model_head_rows),
+    [](quench_model* model, const quench_tensor* h, const quench_tensor* x, void* stream,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] { self(model).head_rows(*h, *x, stream); });
+    }};
+
+constexpr quench_model_gradient kGradient = {
+    sizeof(quench_model_gradient),
+    [](quench_model* model, const quench_loss_args* args, const quench_tensor* gradient,
+       double* loss, quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] { *loss = self(model).gradient(*args, gradient); });
+    }};
+
+constexpr quench_model_curvature kCurvature = {
+    sizeof(quench_model_curvature),
+    [](quench_model* model, const quench_loss_args* args, int32_t kind,
+       const quench_tensor* gradient, double* loss, quench_curvature** curvature,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] {
+        std::unique_ptr<Curvature> opened = self(model).curvature(*args, kind);
+        if (gradient != nullptr) {
+          opened->add_gradient(*gradient);
+        }
+        *loss = opened->loss();
+        *curvature = reinterpret_cast<quench_curvature*>(opened.release());
+      });
+    },
+    [](quench_curvature* curvature, const quench_tensor* v, const quench_tensor* product,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(
+          error, [&] { reinterpret_cast<Curvature*>(curvature)->add_product(*v, *product); });
+    },
+    [](quench_curvature* curvature) noexcept { delete reinterpret_cast<Curvature*>(curvature); }};
+
+}  // namespace
+
 const void* Decoder::extension(const char* id) const {
-  static constexpr quench_model_head_rows kHeadRows = {
-      sizeof(quench_model_head_rows),
-      [](quench_model* model, const quench_tensor* h, const quench_tensor* x, void* stream,
-         quench_error* error) noexcept -> quench_status {
-        return kit::guard(error, [&] {
-          static_cast<const Decoder&>(kit::detail::self(model)).head_rows(*h, *x, stream);
-        });
-      }};
-  static constexpr quench_model_gradient kGradient = {
-      sizeof(quench_model_gradient),
-      [](quench_model* model, const quench_loss_args* args, const quench_tensor* gradient,
-         double* loss, quench_error* error) noexcept -> quench_status {
-        return kit::guard(error, [&] {
-          *loss = static_cast<Decoder&>(kit::detail::self(model)).gradient(*args, gradient);
-        });
-      }};
-  if (std::strcmp(id, QUENCH_MODEL_HEAD_ROWS) == 0) {
+  const std::string_view wanted = id;
+  if (wanted == QUENCH_MODEL_HEAD_ROWS) {
     return &kHeadRows;
   }
-  return std::strcmp(id, QUENCH_MODEL_GRADIENT) == 0 ? &kGradient : nullptr;
+  if (wanted == QUENCH_MODEL_GRADIENT) {
+    return &kGradient;
+  }
+  return wanted == QUENCH_MODEL_CURVATURE ? &kCurvature : nullptr;
 }
 
 void Decoder::weight_get(const std::string& name, const quench_tensor& destination) {

@@ -34,6 +34,8 @@ struct Architecture {
   double initializer_range = 0.0;
 };
 
+class Curvature;
+
 class Decoder : public kit::Model {
  public:
   // Loads or, with QUENCH_OPEN_INITIALIZE, draws the weights. Throws what Weights and usable_device
@@ -68,7 +70,10 @@ class Decoder : public kit::Model {
   // Σ nll of a batch; adds to the flat `gradient` where it is not null, as quench.model.grad/1 has
   // it.
   double gradient(const quench_loss_args& args, const quench_tensor* gradient);
-  // quench.model.head_rows/1, quench.model.grad/1.
+  // The loss of a batch around the weights of the moment (quench.model.hvp/1); `kind` is a
+  // QUENCH_CURVATURE_*.
+  std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind);
+  // quench.model.head_rows/1, quench.model.grad/1, quench.model.hvp/1.
   const void* extension(const char* id) const override;
 
  protected:
@@ -87,6 +92,8 @@ class Decoder : public kit::Model {
   at::Device device() const { return device_; }
 
  private:
+  friend class Curvature;
+
   // All blocks and the final norm: h [N, width] -> [N, width], where a Recorder is.
   at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
   // Element type of flat vectors over all parameters.

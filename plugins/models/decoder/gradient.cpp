@@ -1,6 +1,5 @@
 // quench.model.grad/1: one forward whose stages are recorded, one backward.
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -10,23 +9,12 @@
 #include "models/decoder/decoder.hpp"
 #include "models/decoder/embedding.hpp"
 #include "models/decoder/loss.hpp"
+#include "models/decoder/loss_batch.hpp"
 #include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
-
-namespace {
-
-std::span<const int32_t> targets_of(const quench_loss_args& args, const Batch& batch) {
-  kit::expects(args.targets != nullptr, "loss: no targets");
-  const auto targets = kit::elements<int32_t>(*args.targets, "loss: targets");
-  kit::expects(targets.size() == static_cast<size_t>(batch.tokens()),
-               "loss: targets: wanted [B, T], as the tokens");
-  return targets;
-}
-
-}  // namespace
 
 at::ScalarType Decoder::vector_type() const {
   return dtype_ == at::kDouble ? at::kDouble : at::kFloat;
@@ -70,17 +58,13 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   kit::expects((args.flags & ~QUENCH_LOSS_AUTOCAST_BFLOAT16) == 0, "loss: unknown flags");
   const bool autocast = (args.flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0;
   kit::expects(!autocast || dtype_ == at::kFloat, "loss: autocast wants a model in float32");
-  const Batch batch(args.batch, info_.max_positions);
-  batch.check_ids(info_.vocabulary);
-  const std::span<const int32_t> targets = targets_of(args, batch);
-  const at::Tensor ids = at::from_blob(const_cast<int32_t*>(batch.ids().data()), {batch.tokens()},
-                                       at::TensorOptions(at::kInt))
-                             .to(device_, at::kLong);
-  at::AutoGradMode mode(gradient != nullptr);
+  const LossBatch given(args, info_.max_positions, info_.vocabulary, device_);
+  const at::AutoGradMode mode(gradient != nullptr);
   Recorder recorder(Form::kTraining, autocast);
-  at::Tensor h = at::index_select(embedding_, 0, ids);
+  at::Tensor h = at::index_select(embedding_, 0, given.ids);
   if (gradient == nullptr) {
-    return loss_and_gradient(recorded_forward(batch, h), targets, head_.weight(), 1.0, nullptr);
+    const at::Tensor x = recorded_forward(given.batch, h);
+    return loss_and_gradient(x, given.targets, head_.weight(), 1.0, nullptr);
   }
   const at::Tensor host = borrow_vector(*gradient, "gradient");
   const at::Tensor vector =
@@ -89,17 +73,17 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
     recorder.add_gradient(weights_.tensor(i), parameter_of(vector, i));
   }
   h.requires_grad_(true);
-  const at::Tensor x = recorded_forward(batch, h);
+  const at::Tensor x = recorded_forward(given.batch, h);
   at::Tensor dx;
   double loss = 0;
   {
     const at::NoGradGuard constant;
-    loss = loss_and_gradient(x.detach(), targets, head_.weight(), args.weight, &dx);
+    loss = loss_and_gradient(x.detach(), given.targets, head_.weight(), args.weight, &dx);
   }
   torch::autograd::backward({x}, {dx});
   const at::NoGradGuard constant;
   recorder.collect();
-  add_embedding_gradient(h.grad(), ids, recorder.gradient(embedding_));
+  add_embedding_gradient(h.grad(), given.ids, recorder.gradient(embedding_));
   if (!device_.is_cpu()) {
     at::Tensor total = host;
     total.add_(vector.cpu());

@@ -114,6 +114,7 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
       return TrainedLayerNorm::apply(x, operands);
     }
     case Form::kComposed:
+    case Form::kElementary:
       return composed(x, tracked(weight), tracked(bias), eps);
     default:
       return at::layer_norm(x, {x.size(1)}, weight, bias, eps);

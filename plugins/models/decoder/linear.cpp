@@ -106,7 +106,7 @@ at::Tensor Linear::recorded(const at::Tensor& x) const {
     kit::fail(QUENCH_UNSUPPORTED, "a linear with a replacement has no derivative");
   }
   Recorder& recorder = *Recorder::current();
-  if (recorder.form() == Form::kComposed) {
+  if (composing()) {
     const at::Tensor weight = recorder.leaf(weight_);
     return bias_.defined() ? at::addmm(recorder.leaf(bias_), x, weight.t()) : at::mm(x, weight.t());
   }

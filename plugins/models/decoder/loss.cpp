@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -117,10 +118,10 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
   const at::ScalarType wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor rows = scored_rows(targets, logits.size(1), logits.device());
   const at::Tensor scored = rows.size(0) == logits.size(0) ? logits : logits.index_select(0, rows);
-  return at::log_softmax(scored.to(wide), 1)
-      .gather(1, targets_of(targets, logits.device()))
-      .squeeze(1)
-      .neg();
+  // In steps whose backwards can be differentiated forwards too.
+  const at::Tensor values = scored.to(wide);
+  const at::Tensor chosen = values.gather(1, targets_of(targets, logits.device())).squeeze(1);
+  return at::logsumexp(values, {1}).sub(chosen);
 }
 
 }  // namespace quench::decoder

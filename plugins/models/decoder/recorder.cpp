@@ -1,5 +1,9 @@
 #include "models/decoder/recorder.hpp"
 
+#include <ATen/ops/amax.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/sum.h>
+
 #include <utility>
 
 #include "quench/kit/error.hpp"
@@ -62,6 +66,15 @@ const at::Tensor& Recorder::narrowed(const at::Tensor& weight) {
     kept = weight.to(at::kBFloat16);
   }
   return kept;
+}
+
+at::Tensor softmax(const at::Tensor& x, at::ScalarType type) {
+  if (current_form() != Form::kElementary) {
+    return at::softmax(x, -1, type);
+  }
+  const at::Tensor wide = x.to(type);
+  const at::Tensor powers = wide.sub(wide.detach().amax({-1}, /*keepdim=*/true)).exp();
+  return powers.div(powers.sum({-1}, /*keepdim=*/true));
 }
 
 at::Tensor tracked(const at::Tensor& weight) {

@@ -12,6 +12,9 @@ enum class Form {
   kPlain,     // no derivative: in place, into the host's tensors
   kTraining,  // one backward: fused; gradients of weights are added to where they belong
   kComposed,  // of ATen operations that can be differentiated any number of times
+  // The same, and backwards can be differentiated in forward mode, which libtorch's backwards of
+  // softmax and silu cannot.
+  kElementary,
 };
 
 // The form of the operations on this thread, and the derivatives of weights in it. An operation
@@ -26,7 +29,7 @@ class Recorder {
 
   // kTraining: `gradient`, of the shape of `weight`, receives the weight's derivative.
   void add_gradient(const at::Tensor& weight, at::Tensor gradient);
-  // kComposed: `leaf` takes the place of `weight`.
+  // kComposed, kElementary: `leaf` takes the place of `weight`.
   void add_leaf(const at::Tensor& weight, at::Tensor leaf);
 
   // The leaf in place of `weight`: that of add_leaf, or, in kTraining for an operation that has no
@@ -59,10 +62,16 @@ inline Form current_form() {
   const Recorder* recorder = Recorder::current();
   return recorder == nullptr ? Form::kPlain : recorder->form();
 }
+inline bool composing() {
+  return current_form() == Form::kComposed || current_form() == Form::kElementary;
+}
 inline bool recording() {
   return current_form() != Form::kPlain;
 }
 // What an operation in a recorded form computes with in place of `weight` (which may be undefined).
 at::Tensor tracked(const at::Tensor& weight);
+
+// softmax(x) along the last dimension, in the type `type`, as the form wants it.
+at::Tensor softmax(const at::Tensor& x, at::ScalarType type);
 
 }  // namespace quench::decoder

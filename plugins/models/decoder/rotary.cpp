@@ -2,16 +2,20 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/pow.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 #include <vector>
 
 #include "models/decoder/recorder.hpp"
+#include "quench/kit/host.hpp"
 
 namespace quench::decoder {
 
@@ -54,6 +58,11 @@ Angles Rotary::angles(const Batch& batch) {
 
 namespace {
 
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr uint64_t kTokens = 64;  // that a task turns
+
 // Each product is rounded on its own, as in the reference: no fused multiply-add.
 at::Tensor rotated_low(const at::Tensor& low, const at::Tensor& high, const Angles& angles) {
   return low.mul(angles.cos).sub(high.mul(angles.sin));
@@ -62,12 +71,76 @@ at::Tensor rotated_high(const at::Tensor& low, const at::Tensor& high, const Ang
   return high.mul(angles.cos).add(low.mul(angles.sin));
 }
 
+// y = x with the first 2*half elements of each head turned by the angles, or by their opposites. x
+// [B,T,H,D] with inner stride 1, y contiguous, cos and sin [B or 1, T, 1, half], contiguous.
+template <typename T>
+void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor& y) {
+  const auto* from = x.const_data_ptr<T>();
+  auto* to = y.mutable_data_ptr<T>();
+  const auto* cos = angles.cos.const_data_ptr<T>();
+  const auto* sin = angles.sin.const_data_ptr<T>();
+  const int64_t length = x.size(1);
+  const int64_t heads = x.size(2);
+  const int64_t width = x.size(3);
+  const int64_t half = angles.cos.size(3);
+  const bool shared = angles.cos.size(0) == 1;
+  const auto tokens = static_cast<uint64_t>(x.size(0) * length);
+  kit::parallel_for(tokens, kTokens, [&](uint64_t begin, uint64_t end) {
+    for (auto token = static_cast<int64_t>(begin); token < static_cast<int64_t>(end); ++token) {
+      const int64_t row = token / length;
+      const int64_t place = token % length;
+      const int64_t angle = (shared ? place : token) * half;
+      for (int64_t head = 0; head < heads; ++head) {
+        const T* in = from + row * x.stride(0) + place * x.stride(1) + head * x.stride(2);
+        T* out = to + (token * heads + head) * width;
+        for (int64_t i = 0; i < half; ++i) {
+          const T c = cos[angle + i];
+          const T s = back ? -sin[angle + i] : sin[angle + i];
+          const T low = in[i] * c - in[half + i] * s;
+          out[half + i] = in[half + i] * c + in[i] * s;
+          out[i] = low;
+        }
+        std::copy(in + 2 * half, in + width, out + 2 * half);
+      }
+    }
+  });
+}
+
+at::Tensor turned(const at::Tensor& x, const Angles& angles, bool back) {
+  const at::Tensor held = x.stride(3) == 1 ? x : x.contiguous();
+  at::Tensor y = at::empty(x.sizes(), x.options());
+  if (x.scalar_type() == at::kDouble) {
+    turn<double>(held, angles, back, y);
+  } else {
+    turn<float>(held, angles, back, y);
+  }
+  return y;
+}
+
+struct TrainedRotation : torch::autograd::Function<TrainedRotation> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const Angles& angles) {
+    context->saved_data["cos"] = angles.cos;
+    context->saved_data["sin"] = angles.sin;
+    return turned(x, angles, /*back=*/false);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const Angles angles = {context->saved_data["cos"].toTensor(),
+                           context->saved_data["sin"].toTensor()};
+    return {turned(gradients[0], angles, /*back=*/true), {}};
+  }
+};
+
 }  // namespace
 
 at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const int64_t half = angles.cos.size(3);
   const at::Tensor low = x.narrow(3, 0, half);
   const at::Tensor high = x.narrow(3, half, half);
+  const bool own = x.is_cpu() && angles.cos.scalar_type() == x.scalar_type() &&
+                   (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
+  if (current_form() == Form::kTraining && own) {
+    return TrainedRotation::apply(x, angles);
+  }
   if (recording()) {
     std::vector<at::Tensor> parts = {rotated_low(low, high, angles),
                                      rotated_high(low, high, angles)};

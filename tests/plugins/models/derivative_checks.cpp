@@ -1,6 +1,7 @@
 #include "tests/plugins/models/derivative_checks.hpp"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
 #include <catch2/catch.hpp>
@@ -40,6 +41,23 @@ int64_t elements_of(const quench_parameter_info& info) {
   return std::accumulate(info.shape, info.shape + info.dimensions, int64_t{1}, std::multiplies<>());
 }
 
+// A direction of unit length.
+at::Tensor direction_of(int64_t count, uint64_t seed) {
+  at::Tensor direction = zeros(count, at::kDouble);
+  for (double& value :
+       std::span(direction.mutable_data_ptr<double>(), static_cast<size_t>(count))) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    value = static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
+  }
+  return direction.div_(norm(direction));
+}
+
+// Fourth-order difference of f along a step.
+template <typename Function>
+at::Tensor slope_of(const Function& f, double step) {
+  return f(step).sub(f(-step)).mul(8.0).sub(f(2.0 * step).sub(f(-2.0 * step))).div(12.0 * step);
+}
+
 // Central differences of the stages' loss, fourth order, along a direction in one parameter.
 void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Tensor& gradient) {
   constexpr double kStep = 1e-4;
@@ -53,14 +71,10 @@ void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Te
   uint64_t seed = 1;
   for (const quench_parameter_info& info : driver.parameter_infos()) {
     CAPTURE(info.name);
-    direction.zero_();
     const int64_t count = elements_of(info);
-    at::Tensor part = direction.narrow(0, static_cast<int64_t>(info.offset), count);
-    for (double& value : std::span(part.mutable_data_ptr<double>(), static_cast<size_t>(count))) {
-      seed = seed * 6364136223846793005u + 1442695040888963407u;
-      value = static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
-    }
-    part.div_(norm(part));
+    direction.zero_();
+    direction.narrow(0, static_cast<int64_t>(info.offset), count)
+        .copy_(direction_of(count, ++seed));
     const double slope =
         (8.0 * (loss(kStep) - loss(-kStep)) - (loss(2.0 * kStep) - loss(-2.0 * kStep))) /
         (12.0 * kStep);
@@ -100,6 +114,56 @@ void differentiates(const std::string& config, const MemorySource& source, const
       CHECK(norm(narrow.sub(gradient)) < 0.1 * norm(gradient));  // 8 bits of significand
     }
   }
+}
+
+void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens) {
+  constexpr double kStep = 2e-4;
+  constexpr double kSame = 1e-11;        // two orders of the same operations
+  constexpr double kDifferences = 5e-7;  // kStep to the fourth and roundoff over kStep, with margin
+  constexpr double kWeight = 0.25;
+  ModelDriver driver(config, source, kit::kFloat64);
+  const std::vector<int32_t> targets = next_ids(tokens);
+  const at::Tensor at = driver.parameters();
+  const at::Tensor v = direction_of(at.numel(), 11);
+  const at::Tensor u = direction_of(at.numel(), 12);
+  at::Tensor gradient = zeros(at.numel(), at::kDouble);
+  double loss = 0;
+  const std::vector<at::Tensor> products = driver.products(
+      tokens, targets, QUENCH_CURVATURE_HESSIAN, {v, u, v}, &gradient, &loss, kWeight);
+  const at::Tensor& hv = products[0];
+  CHECK(identical(hv, products[2]));
+  CHECK(dot(u, hv) == Approx(dot(v, products[1])).epsilon(1e-9));
+  const auto gradient_at = [&](double step) {
+    driver.set_parameters(at.add(v, step));
+    const at::Tensor found = zeros(at.numel(), at::kDouble);
+    driver.gradient(tokens, targets, found, kWeight);
+    return found;
+  };
+  CHECK(loss == Approx(driver.gradient(tokens, targets, {})).epsilon(1e-12));
+  CHECK(norm(gradient.sub(gradient_at(0.0))) < kSame * norm(gradient));
+  CHECK(norm(hv.sub(slope_of(gradient_at, kStep))) < kDifferences * norm(hv));
+  const auto logits_at = [&](double step) {
+    driver.set_parameters(at.add(v, step));
+    return driver.logits(driver.forward(tokens));
+  };
+  const at::Tensor change = slope_of(logits_at, kStep);
+  driver.set_parameters(at);
+  const at::Tensor forwards =
+      driver.products(tokens, targets, QUENCH_CURVATURE_FORWARD, {v}, nullptr, nullptr, kWeight)[0];
+  CHECK(norm(forwards.sub(hv)) < kSame * norm(hv));
+  const at::Tensor gv = driver.products(tokens, targets, QUENCH_CURVATURE_GAUSS_NEWTON, {v},
+                                        nullptr, nullptr, kWeight)[0];
+  const at::Tensor likely = at::softmax(driver.logits(driver.forward(tokens)), 1);
+  double form = 0;
+  for (size_t n = 0; n < targets.size(); ++n) {
+    const auto row = static_cast<int64_t>(n);
+    if (targets[n] >= 0) {
+      const at::Tensor along = likely.select(0, row).mul(change.select(0, row));
+      form += dot(along, change.select(0, row)) - std::pow(total(doubles(along)), 2);
+    }
+  }
+  CHECK(form > 0);
+  CHECK(dot(v, gv) == Approx(kWeight * form).epsilon(1e-5));
 }
 
 void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens) {

@@ -11,6 +11,11 @@ namespace quench::test {
 // parameter's gradient that of central differences of the stages' loss; the weight is a factor;
 // what is there is added to.
 void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens);
+// quench.model.hvp/1 in float64: the Hessian by double backward is that of central differences of
+// the gradient, symmetric, and equal forwards over reverse; Gauss-Newton is the form of differences
+// of the stages' logits; loss and gradient are those of quench.model.grad/1.
+void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens);
+
 // The gradient has the same bits for 1 and 2 threads. Of rows as long as in use: libtorch's own
 // attention rounds an odd handful of tokens otherwise where a second thread takes a part.
 void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens);

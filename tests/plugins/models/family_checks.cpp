@@ -141,6 +141,7 @@ void differentiates(TinyLlama model) {
   differentiates(model.config().dump(), source, tokens);
   tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
   differentiates(model.config().dump(), source, tokens);
+  has_curvature(model.config().dump(), source, tokens);
 }
 
 void absorbs_scales(TinyLlama model, const std::vector<uint32_t>& sites) {

@@ -1,10 +1,12 @@
 #include "tests/plugins/models/model_driver.hpp"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/initialize.h"
@@ -206,29 +208,78 @@ std::vector<double> ModelDriver::next_id_nll(const Tokens& tokens) {
   return nll(forward(tokens), next_ids(tokens));
 }
 
+namespace {
+
+// A quench_loss_args and what it points to.
+struct LossView {
+  LossView(const Tokens& tokens, const std::vector<int32_t>& targets, double weight, uint32_t flags)
+      : batch(tokens),
+        shape{tokens.rows, tokens.length},
+        wanted{const_cast<int32_t*>(targets.data()),
+               {QUENCH_DEVICE_CPU, 0},
+               2,
+               kit::kInt32,
+               shape,
+               nullptr,
+               0},
+        args{sizeof args, flags, batch.get(), &wanted, weight, nullptr} {}
+  LossView(const LossView&) = delete;
+  LossView& operator=(const LossView&) = delete;
+
+  BatchView batch;
+  int64_t shape[2];
+  quench_tensor wanted;
+  quench_loss_args args;
+};
+
+}  // namespace
+
 double ModelDriver::gradient(const Tokens& tokens, const std::vector<int32_t>& targets,
                              const at::Tensor& into, double weight, uint32_t flags) {
   const auto* extension =
       static_cast<const quench_model_gradient*>(table_->extension(model_, QUENCH_MODEL_GRADIENT));
-  const BatchView batch(tokens);
-  const int64_t shape[] = {tokens.rows, tokens.length};
-  const quench_tensor wanted = {const_cast<int32_t*>(targets.data()),
-                                {QUENCH_DEVICE_CPU, 0},
-                                2,
-                                kit::kInt32,
-                                shape,
-                                nullptr,
-                                0};
-  const quench_loss_args args = {sizeof args, flags, batch.get(), &wanted, weight, nullptr};
+  const LossView loss(tokens, targets, weight, flags);
   quench_tensor view{};
   if (into.defined()) {
     view = kit::view_of(into);
   }
-  double loss = 0;
+  double value = 0;
   checked([&](quench_error* error) {
-    return extension->gradient(model_, &args, into.defined() ? &view : nullptr, &loss, error);
+    return extension->gradient(model_, &loss.args, into.defined() ? &view : nullptr, &value, error);
   });
-  return loss;
+  return value;
+}
+
+std::vector<at::Tensor> ModelDriver::products(const Tokens& tokens,
+                                              const std::vector<int32_t>& targets, int32_t kind,
+                                              const std::vector<at::Tensor>& vectors,
+                                              at::Tensor* gradient, double* loss, double weight) {
+  const auto* extension =
+      static_cast<const quench_model_curvature*>(table_->extension(model_, QUENCH_MODEL_CURVATURE));
+  const LossView args(tokens, targets, weight, 0);
+  quench_tensor view{};
+  if (gradient != nullptr) {
+    view = kit::view_of(*gradient);
+  }
+  double value = 0;
+  quench_curvature* opened = nullptr;
+  checked([&](quench_error* error) {
+    return extension->open(model_, &args.args, kind, gradient != nullptr ? &view : nullptr, &value,
+                           &opened, error);
+  });
+  const std::unique_ptr<quench_curvature, decltype(extension->close)> held(opened,
+                                                                           extension->close);
+  if (loss != nullptr) {
+    *loss = value;
+  }
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& vector : vectors) {
+    out.push_back(at::zeros_like(vector));
+    const quench_tensor from = kit::view_of(vector);
+    const quench_tensor to = kit::view_of(out.back());
+    checked([&](quench_error* error) { return extension->product(opened, &from, &to, error); });
+  }
+  return out;
 }
 
 std::vector<quench_parameter_info> ModelDriver::parameter_infos() const {

@@ -65,6 +65,12 @@ class ModelDriver {
   // Σ nll by quench.model.grad/1; adds weight * gradient to `into` where it is defined.
   double gradient(const Tokens& tokens, const std::vector<int32_t>& targets, const at::Tensor& into,
                   double weight = 1.0, uint32_t flags = 0);
+  // H v for each vector by quench.model.hvp/1 with that QUENCH_CURVATURE_*; the gradient and the
+  // loss where they are wanted.
+  std::vector<at::Tensor> products(const Tokens& tokens, const std::vector<int32_t>& targets,
+                                   int32_t kind, const std::vector<at::Tensor>& vectors,
+                                   at::Tensor* gradient = nullptr, double* loss = nullptr,
+                                   double weight = 1.0);
   // The flat parameter vector, float64.
   at::Tensor parameters();
   void set_parameters(const at::Tensor& vector);

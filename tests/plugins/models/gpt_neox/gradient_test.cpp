@@ -1,10 +1,18 @@
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros_like.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/checkpoint/abi_source.hpp"
+#include "core/checkpoint/checkpoint_folder.hpp"
+#include "quench/abi/extension/gradients.h"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/safetensors_reader.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -31,6 +39,7 @@ TEST_CASE("gpt_neox: gradients are those of central differences", "[models][gpt_
   tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
   tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
   differentiates(model.config(), source, tokens);
+  has_curvature(model.config(), source, tokens);
 }
 
 TEST_CASE("gpt_neox: the number of threads changes no bit of a gradient", "[models][gpt_neox]") {
@@ -86,6 +95,49 @@ TEST_CASE("gpt_neox: a gradient refuses what has none", "[models][gpt_neox]") {
   SECTION("weights that are no numbers") {
     driver.set_parameters(driver.parameters().mul(std::nan("")));
     CHECK_THROWS_WITH(driver.gradient(tokens, targets, vector), Catch::Contains("loss"));
+  }
+}
+
+// Gradient and product with the Hessian of the mean loss, made by the reference library in float64.
+TEST_CASE("gpt_neox: gradient and products are the reference's", "[models][gpt_neox]") {
+  constexpr double kTolerance = 1e-9;  // relative
+  const std::string name = GENERATE("micro", "gpt_neox-small");
+  CAPTURE(name);
+  const auto folder = fixture("hessian/" + name);
+  const auto weights = fixture(name == "micro" ? "hessian/micro" : "models/" + name);
+  if (!folder || !weights) {
+    return;
+  }
+  const CheckpointFolder checkpoint = open_checkpoint_folder(*weights);
+  const AbiSource source(checkpoint.source);
+  const SafetensorsFile reference(*folder / "reference.safetensors");
+  ModelDriver driver(checkpoint.config_json, source.get(), kit::kFloat64);
+  const std::vector<int64_t> shape = reference.shape("input_ids");
+  const Tokens tokens{shape[0], shape[1], reference.elements<int32_t>("input_ids")};
+  const auto vector_of = [&](const std::string& prefix) {
+    const at::Tensor whole = driver.parameters();
+    for (const quench_parameter_info& info : driver.parameter_infos()) {
+      std::vector<double> part = reference.elements<double>(prefix + info.name);
+      const auto count = static_cast<int64_t>(part.size());
+      whole.narrow(0, static_cast<int64_t>(info.offset), count)
+          .copy_(at::from_blob(part.data(), {count}, at::TensorOptions(at::kDouble)));
+    }
+    return whole;
+  };
+  const double weight = 1.0 / static_cast<double>(shape[0] * (shape[1] - 1));
+  const at::Tensor wanted = vector_of("Hv.");
+  const auto relative = [](const at::Tensor& found, const at::Tensor& expected) {
+    return found.sub(expected).norm().item<double>() / expected.norm().item<double>();
+  };
+  for (const int32_t kind : {QUENCH_CURVATURE_HESSIAN, QUENCH_CURVATURE_FORWARD}) {
+    at::Tensor gradient = at::zeros_like(wanted);
+    double loss = 0;
+    const at::Tensor product = driver.products(tokens, next_ids(tokens), kind, {vector_of("v.")},
+                                               &gradient, &loss, weight)[0];
+    CHECK(relative(product, wanted) < kTolerance);
+    CHECK(relative(gradient, vector_of("grad.")) < kTolerance);
+    const auto facts = nlohmann::json::parse(read_file(*folder / "reference.json"));
+    CHECK(loss * weight == Approx(facts.at("loss").get<double>()).epsilon(1e-12));
   }
 }
 
