@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/checkpoint/abi_source.hpp"
+#include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/json/json_number.hpp"
 #include "core/plugin/metric_handle.hpp"
@@ -98,6 +99,10 @@ class MetricTokenizer {
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer,
                                     const std::vector<MetricWeights>& weights) {
+  if (metric.dtype && !same_dtype(*metric.dtype, model.info().dtype)) {
+    fail(QUENCH_UNSUPPORTED, "metric {}: wants the model in {}", metric.plugin->id,
+         dtype_name(*metric.dtype));
+  }
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle handle(catalog, *metric.plugin, metric.parameters);

@@ -59,6 +59,8 @@ struct MetricCell {
   std::vector<std::pair<std::string, CorpusUse>> corpora;  // parameter name, corpus
   std::string where;                                       // as in QuantizerCell
   uint32_t needs = 0;                                      // QUENCH_METRIC_NEEDS_*
+  // What the model is opened in for this metric alone; none: as the experiment says.
+  std::optional<quench_dtype> dtype = std::nullopt;
 };
 
 // A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.

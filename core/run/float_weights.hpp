@@ -23,6 +23,8 @@ class FloatWeights {
   void keep(const std::string& name, const HostTensor& value);
   // The kept value, or nullptr.
   const HostTensor* find(const std::string& name) const;
+  // Whether linears are replaced, beside weights that changed.
+  bool has_ops() const { return !ops_.empty(); }
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
   // Sets one kept weight back, and goes on keeping it.
   void put_back(const std::string& name) const;

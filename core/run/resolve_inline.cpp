@@ -145,7 +145,8 @@ MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
           cell_label(*item.plugin, item.parameters),
           item.corpora,
           "",
-          metric_needs(catalog, *item.plugin, item.parameters)};
+          metric_needs(catalog, *item.plugin, item.parameters),
+          metric_dtype(*item.plugin, item.parameters)};
 }
 
 AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog) {

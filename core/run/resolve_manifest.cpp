@@ -226,8 +226,13 @@ class ManifestResolver {
       return;
     }
     for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& label) {
-      MetricCell cell{plugin, parameters,        label,
-                      {},     item.place.text(), metric_needs(catalog_, *plugin, parameters)};
+      MetricCell cell{plugin,
+                      parameters,
+                      label,
+                      {},
+                      item.place.text(),
+                      metric_needs(catalog_, *plugin, parameters),
+                      metric_dtype(*plugin, parameters)};
       for (const ParameterSchema& schema : plugin->parameters) {
         const auto name = parameters.find(schema.name);
         if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||

@@ -123,4 +123,18 @@ uint32_t metric_needs(Catalog& catalog, const PluginDescription& plugin,
   }
 }
 
+std::optional<quench_dtype> metric_dtype(const PluginDescription& plugin,
+                                         const nlohmann::json& parameters) {
+  for (const ParameterSchema& schema : plugin.parameters) {
+    if (schema.name == "dtype" && schema.type == QUENCH_PARAMETER_CHOICE) {
+      try {
+        return parse_dtype(parameters.at("dtype").get<std::string>());
+      } catch (const Error&) {
+        return std::nullopt;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace quench

@@ -66,4 +66,9 @@ class PluginResolver {
 uint32_t metric_needs(Catalog& catalog, const PluginDescription& plugin,
                       const nlohmann::json& parameters);
 
+// The dtype that a metric's choice named `dtype` asks for; none where it has no such parameter, or
+// the choice is no dtype ("model").
+std::optional<quench_dtype> metric_dtype(const PluginDescription& plugin,
+                                         const nlohmann::json& parameters);
+
 }  // namespace quench

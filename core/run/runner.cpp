@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/check_experiment.hpp"
@@ -382,6 +383,23 @@ class JobRunner {
     return out;
   }
 
+  // The weights as they are now in the dtype of one metric: those of the files where nothing
+  // changed them, without the rounding of this run's own dtype.
+  ModelHandle in_dtype(quench_dtype dtype, OpenWeights& open, const FloatWeights* kept) {
+    if (kept != nullptr && kept->has_ops()) {
+      fail(QUENCH_UNSUPPORTED,
+           "a metric in a dtype of its own, and the quantizer replaces linears");
+    }
+    const FloatWeights nothing(open.model);
+    std::shared_ptr<const TensorSource> source = open.folder.source;
+    if (kept != nullptr || state_.weights->averaging) {
+      source = std::make_shared<FloatSource>(open.model, nothing);
+    }
+    return open_model(catalog_, source, open.folder.config_json,
+                      (open.folder.path / "config.json").string(), checkpoint().family, dtype,
+                      experiment_.device);
+  }
+
   // Computes the metrics that have no records yet on the model as it is; `kept`: its float weights
   // where it is quantized.
   void measure(OpenWeights& open, const FloatWeights* kept, std::span<Cell> cells,
@@ -394,8 +412,12 @@ class JobRunner {
       try {
         const MetricCell& metric = experiment_.metrics[cells[m].metric];
         JournalOf journal(options_, cells[m].key);
+        std::optional<ModelHandle> own;
+        if (metric.dtype && !same_dtype(*metric.dtype, experiment_.dtype)) {
+          own.emplace(in_dtype(*metric.dtype, open, kept));
+        }
         std::vector<Record> values =
-            evaluate_metric(catalog_, corpora_, metric, open.model, *state_.tokenizer,
+            evaluate_metric(catalog_, corpora_, metric, own ? *own : open.model, *state_.tokenizer,
                             further_weights(metric.needs, open, kept));
         for (Record& value : values) {
           name(value, cells[m], parts[m], quantizer);
