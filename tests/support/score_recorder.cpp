@@ -45,23 +45,23 @@ quench_status take_items(void* context, const char* name, const double* values, 
   sink_of(context).items[name].assign(values, values + count);
   return QUENCH_OK;
 }
-quench_status take_json(void*, const char*, const char*, uint64_t, quench_error*) noexcept {
+quench_status take_json(void* context, const char* name, const char* text, uint64_t bytes,
+                        quench_error*) noexcept {
+  sink_of(context).json[name] = nlohmann::json::parse(text, text + bytes);
   return QUENCH_OK;
 }
 
-}  // namespace
-
-Measurement measure(const quench_item& item, const nlohmann::json& parameters,
-                    const TokenizedDocuments& documents, const ScoreRule& rule) {
+void measure_into(Measurement& result, const quench_item& item, const nlohmann::json& parameters,
+                  const TokenizedDocuments& documents, const quench_subject& subject,
+                  const std::vector<quench_weights>& weights) {
   const auto& table = table_of<quench_metric_table>(item);
   const std::string json = complete_parameters(item, parameters);
-  Measurement result;
   quench_error error{sizeof error, 0, {}};
   quench_metric* metric = nullptr;
   result.status = table.create(json.data(), json.size(), &metric, &error);
   if (result.status != QUENCH_OK) {
     result.message = error.message;
-    return result;
+    return;
   }
   std::vector<int32_t> ids;
   std::vector<uint64_t> offsets = {0};
@@ -77,16 +77,33 @@ Measurement measure(const quench_item& item, const nlohmann::json& parameters,
                         documents.bytes.empty() ? nullptr : documents.bytes.data()});
     }
   }
-  Context context{&result, &rule};
-  const quench_subject subject = {sizeof subject, nullptr, nullptr, &context, score};
   const quench_metric_sink sink = {sizeof sink, &result,    take_value,
                                    take_detail, take_items, take_json};
   const quench_evaluate_args args = {
-      sizeof args, 0, &subject, static_cast<uint32_t>(tokens.size()), tokens.data(), &sink,
-      nullptr,     0, nullptr};
+      sizeof args,   0,     &subject, static_cast<uint32_t>(tokens.size()),
+      tokens.data(), &sink, nullptr,  static_cast<uint32_t>(weights.size()),
+      weights.data()};
   result.status = table.evaluate(metric, &args, &error);
   result.message = result.status == QUENCH_OK ? "" : error.message;
   table.destroy(metric);
+}
+
+}  // namespace
+
+Measurement measure(const quench_item& item, const nlohmann::json& parameters,
+                    const TokenizedDocuments& documents, const ScoreRule& rule) {
+  Measurement result;
+  Context context{&result, &rule};
+  measure_into(result, item, parameters, documents,
+               {sizeof(quench_subject), nullptr, nullptr, &context, score}, {});
+  return result;
+}
+
+Measurement measure(const quench_item& item, const nlohmann::json& parameters,
+                    const TokenizedDocuments& documents, const quench_subject& subject,
+                    const std::vector<quench_weights>& weights) {
+  Measurement result;
+  measure_into(result, item, parameters, documents, subject, weights);
   return result;
 }
 

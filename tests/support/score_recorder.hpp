@@ -26,6 +26,7 @@ struct Measurement {
   std::vector<MeasuredValue> values;
   std::map<std::string, double> details;
   std::map<std::string, std::vector<double>> items;
+  std::map<std::string, nlohmann::json> json;
   int score_calls = 0;
   std::vector<std::vector<int32_t>> rows;  // that were scored, in order
 };
@@ -43,5 +44,10 @@ using ScoreRule = std::function<double(const std::vector<int32_t>& row, size_t p
 // model follows `rule`, and its most likely id is always 0.
 Measurement measure(const quench_item& item, const nlohmann::json& parameters,
                     const TokenizedDocuments& documents, const ScoreRule& rule);
+
+// The same of a model as the host would show it, with further weights where the metric needs them.
+Measurement measure(const quench_item& item, const nlohmann::json& parameters,
+                    const TokenizedDocuments& documents, const quench_subject& subject,
+                    const std::vector<quench_weights>& weights = {});
 
 }  // namespace quench::test

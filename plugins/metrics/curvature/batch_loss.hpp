@@ -1,0 +1,88 @@
+// The mean loss of some sequences as a function of a model's parameters.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "metrics/curvature/rows.hpp"
+#include "quench/abi/extension/gradients.h"
+#include "quench/abi/kind/metric.h"
+
+namespace quench::curvature {
+
+// Of the parameters: what the flat vector is made of. Valid as long as the model.
+std::span<const quench_parameter_info> parameters_of(const quench_subject& subject);
+uint64_t elements_of(const quench_parameter_info& parameter);
+uint64_t elements_of_all(const quench_subject& subject);  // of the flat vector
+
+// float64 for a model in float64, else float32: the type of vectors over its parameters.
+bool has_wide_vectors(const quench_subject& subject);
+
+// Where the curvature's products come from; those of QUENCH_CURVATURE_*, and central differences of
+// the gradient.
+enum class Kind { kHessian, kGaussNewton, kForward, kDifferences };
+// "hessian", "gauss_newton", "forward", "differences".
+Kind kind_of(const std::string& name);
+
+// Σ nll / scored positions over all rows, in eval mode. Rows of equal length go through the model
+// together, as many as fit 2048 tokens. T: double or float, as has_wide_vectors says. A product
+// keeps the graphs of all batches where they are `kept_tokens` tokens or fewer, and makes them anew
+// for each product otherwise. UNSUPPORTED when the family has no derivatives.
+template <typename T>
+class BatchLoss {
+ public:
+  BatchLoss(const quench_subject& subject, std::vector<Row> rows, Kind kind = Kind::kHessian,
+            uint64_t kept_tokens = 16384);
+  ~BatchLoss();
+  BatchLoss(const BatchLoss&) = delete;
+  BatchLoss& operator=(const BatchLoss&) = delete;
+
+  uint64_t size() const { return size_; }      // parameters
+  uint64_t tokens() const { return tokens_; }  // ids of all rows
+  uint64_t scored() const { return scored_; }
+  uint64_t rows() const { return rows_; }
+
+  // At the weights of the moment, in nats per token.
+  double value();
+  // The same, and its gradient.
+  double gradient(std::span<T> to);
+  // H v. The weights must not have changed since the first product; `release` allows it.
+  void product(std::span<const T> v, std::span<T> to);
+  void release();
+
+ private:
+  struct Batch;
+
+  template <typename Function>
+  double over_batches(Function&& call);
+  void difference(std::span<const T> v, std::span<T> to);
+
+  const quench_subject& subject_;
+  const quench_model_gradient* gradient_ = nullptr;
+  const quench_model_curvature* curvature_ = nullptr;
+  Kind kind_;
+  uint64_t size_ = 0;
+  uint64_t tokens_ = 0;
+  uint64_t scored_ = 0;
+  uint64_t rows_ = 0;
+  bool keeps_ = false;
+  std::vector<std::unique_ptr<Batch>> batches_;
+};
+
+// All parameters as one flat vector, and back. Setting converts to the model's dtype.
+template <typename T>
+void read_parameters(const quench_subject& subject, std::span<T> to);
+template <typename T>
+void write_parameters(const quench_subject& subject, std::span<const T> from);
+// One parameter, of its own elements.
+template <typename T>
+void read_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
+                    std::span<T> to);
+template <typename T>
+void write_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
+                     std::span<const T> from);
+
+}  // namespace quench::curvature

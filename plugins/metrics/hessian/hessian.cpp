@@ -1,0 +1,313 @@
+// hessian: the largest eigenvalues, the trace and the spectrum of the loss's second derivative.
+//
+// | parameter      | type   | default  | meaning |
+// |----------------|--------|----------|-----------------------------------------------------------|
+// | corpus         | corpus | required | the sequences whose mean loss is differentiated | | length
+// | int    | 0        | ids of a sequence; 0: each document is one                | | rows | int |
+// 0        | sequences that are used; 0: all                           | | sets           | int | 1
+// | disjoint sets that the sequences are parted into          | | top            | int    | 5 |
+// eigenvalues                                               | | method         | choice | lanczos
+// | lanczos or power                                          | | curvature      | choice | hessian
+// | hessian, gauss_newton, forward or differences             | | tolerance      | float  | 1e-6 |
+// lanczos: residual, power: change of an eigenvalue         | | steps          | int    | 300 |
+// most products: of lanczos, or of one eigenvalue by power  | | trace_samples  | int    | 100 |
+// random vectors of the trace; 0: no trace                  | | density_probes | int    | 0 |
+// starting vectors of the spectral density; 0: none         | | density_steps  | int    | 80 |
+// Lanczos steps of each                                     | | parts          | choice | none |
+// also the largest eigenvalue of each block, or each layer  | | seed           | int    | 0 | of
+// all random vectors                                     | | dtype          | choice | model    |
+// model, float32 or float64: what the model is opened in    |
+//
+//   - hessian: {corpus: refinedweb, length: 512, rows: 48, sets: 3, dtype: float64}
+//
+// The loss is the mean over the scored positions (all ids of a sequence but its first), in eval
+// mode, as a function of all parameters, tied ones once. Its value is λ₁, the algebraically largest
+// eigenvalue; of several sets the mean over sets with its standard error. Batches of few tokens
+// overestimate λ₁, so `sets` and an axis of `rows` show bias and spread; the details count the
+// tokens. Residuals |Hy − λy| come from a product of their own, not from the recurrence. `products`
+// counts all of them.
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/curvature/algebra.hpp"
+#include "metrics/curvature/batch_loss.hpp"
+#include "metrics/curvature/eigenvalues.hpp"
+#include "metrics/curvature/json_text.hpp"
+#include "metrics/curvature/parts.hpp"
+#include "metrics/hessian/trace.hpp"
+#include "quench/kit/metric.hpp"
+
+namespace quench::hessian {
+
+namespace {
+
+using curvature::Eigenvalues;
+using curvature::JsonObject;
+using curvature::Part;
+using curvature::Row;
+
+struct Settings {
+  kit::CorpusName corpus;
+  int64_t length = 0;
+  int64_t rows = 0;
+  int64_t sets = 1;
+  int64_t top = 5;
+  std::string method = "lanczos";
+  std::string curvature = "hessian";
+  double tolerance = 1e-6;
+  int64_t steps = 300;
+  int64_t trace_samples = 100;
+  int64_t density_probes = 0;
+  int64_t density_steps = 80;
+  std::string parts = "none";
+  int64_t seed = 0;
+  std::string dtype = "model";
+
+  static void describe(kit::Fields<Settings>& f) {
+    f.add("corpus", &Settings::corpus, "the sequences whose mean loss is differentiated")
+        .required();
+    f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
+    f.add("rows", &Settings::rows, "sequences that are used; 0: all").at_least(0);
+    f.add("sets", &Settings::sets, "disjoint sets that the sequences are parted into")
+        .range(1, 1000);
+    f.add("top", &Settings::top, "largest eigenvalues").range(1, 1000);
+    f.add("method", &Settings::method, "Lanczos with full reorthogonalization, or power iteration")
+        .choices("lanczos|power");
+    f.add("curvature", &Settings::curvature,
+          "the Hessian by double backward, Gauss-Newton, the Hessian by forward over reverse, or "
+          "central differences of the gradient")
+        .choices("hessian|gauss_newton|forward|differences");
+    f.add("tolerance", &Settings::tolerance,
+          "lanczos: residual over the largest eigenvalue; power: change of an eigenvalue over it")
+        .range(1e-14, 1);
+    f.add("steps", &Settings::steps, "most products: of lanczos, or of one eigenvalue by power")
+        .range(1, 100000);
+    f.add("trace_samples", &Settings::trace_samples, "random vectors of the trace; 0: no trace")
+        .range(0, 1e6);
+    f.add("density_probes", &Settings::density_probes,
+          "starting vectors of the spectral density; 0: none")
+        .range(0, 10000);
+    f.add("density_steps", &Settings::density_steps, "Lanczos steps of each").range(1, 10000);
+    f.add("parts", &Settings::parts,
+          "also traces and the largest eigenvalue of each block's, or each layer's, own part")
+        .choices("none|blocks|layers");
+    f.add("seed", &Settings::seed, "of all random vectors").at_least(0);
+    f.add("dtype", &Settings::dtype, "what the model is opened in")
+        .choices("model|float32|float64");
+  }
+};
+
+// What was found on one set of sequences.
+struct Found {
+  Eigenvalues eigen;
+  std::vector<Part> parts;
+  std::vector<Trace> traces;  // [0] the whole, then the parts; or empty
+  std::vector<Eigenvalues> part_eigen;
+  std::vector<curvature::Quadrature> density;
+  double loss = 0;
+  double gradient_norm = 0;
+  uint64_t products = 0;
+  uint64_t rows = 0;
+  uint64_t tokens = 0;
+  uint64_t scored = 0;
+};
+
+template <typename T>
+Found analyse(const Settings& settings, const quench_subject& subject,
+              const std::vector<Row>& rows) {
+  Found out;
+  curvature::BatchLoss<T> loss(subject, rows, curvature::kind_of(settings.curvature));
+  const curvature::Operator<T> product = [&](std::span<const T> v, std::span<T> to) {
+    loss.product(v, to);
+    ++out.products;
+    kit::report_progress("products", out.products, 0);
+  };
+  const std::string stream = "seed " + std::to_string(settings.seed) + "/";
+  const auto steps = static_cast<size_t>(settings.steps);
+  const auto top = static_cast<size_t>(settings.top);
+  out.rows = loss.rows();
+  out.tokens = loss.tokens();
+  out.scored = loss.scored();
+  {
+    std::vector<T> gradient(loss.size());
+    out.loss = loss.gradient(gradient);
+    out.gradient_norm = curvature::norm<T>(gradient);
+  }
+  out.eigen = settings.method == "power"
+                  ? curvature::power_iteration<T>(product, loss.size(), top, settings.tolerance,
+                                                  steps, stream + "start")
+                  : curvature::lanczos<T>(product, loss.size(), {0, loss.size()}, top,
+                                          settings.tolerance, steps, stream + "start");
+  const auto parameters = curvature::parameters_of(subject);
+  out.parts = settings.parts == "layers" ? curvature::layers_of(parameters)
+                                         : curvature::blocks_of(parameters);
+  if (settings.trace_samples > 0) {
+    out.traces = traces<T>(product, loss.size(), out.parts,
+                           static_cast<uint64_t>(settings.trace_samples), stream + "trace");
+  }
+  for (const Part& part : settings.parts == "none" ? std::vector<Part>{} : out.parts) {
+    out.part_eigen.push_back(curvature::lanczos<T>(product, loss.size(), {part.first, part.end}, 1,
+                                                   settings.tolerance, steps,
+                                                   stream + "start/" + part.name));
+  }
+  for (int64_t p = 0; p < settings.density_probes; ++p) {
+    out.density.push_back(curvature::quadrature<T>(product, loss.size(),
+                                                   static_cast<size_t>(settings.density_steps),
+                                                   stream + "density/" + std::to_string(p)));
+  }
+  return out;
+}
+
+std::string parts_text(const Found& found) {
+  JsonObject all;
+  for (size_t p = 0; p < found.parts.size(); ++p) {
+    const Part& part = found.parts[p];
+    JsonObject one;
+    one.add("parameters", static_cast<double>(part.end - part.first));
+    if (!found.traces.empty()) {
+      one.add("trace", found.traces[p + 1].mean);
+      one.add("trace_stderr", found.traces[p + 1].standard_error);
+    }
+    if (!found.part_eigen.empty()) {
+      one.add("eigenvalue", found.part_eigen[p].values.at(0));
+      one.add("residual", found.part_eigen[p].residuals.at(0));
+    }
+    all.add(part.name, one.text());
+  }
+  return all.text();
+}
+
+// Weights of the density's nodes are means over the starting vectors, so they sum to 1.
+std::string density_text(const Found& found) {
+  std::vector<std::pair<double, double>> nodes;
+  for (const curvature::Quadrature& one : found.density) {
+    for (size_t i = 0; i < one.nodes.size(); ++i) {
+      nodes.emplace_back(one.nodes[i], one.weights[i] / static_cast<double>(found.density.size()));
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  std::vector<double> values;
+  std::vector<double> weights;
+  for (const auto& [value, weight] : nodes) {
+    values.push_back(value);
+    weights.push_back(weight);
+  }
+  return JsonObject()
+      .add("values", curvature::json_list(values))
+      .add("weights", curvature::json_list(weights))
+      .text();
+}
+
+std::string set_text(const Found& found) {
+  JsonObject one;
+  one.add("rows", static_cast<double>(found.rows))
+      .add("tokens", static_cast<double>(found.tokens))
+      .add("loss", found.loss)
+      .add("gradient_norm", found.gradient_norm)
+      .add("eigenvalues", curvature::json_list(found.eigen.values))
+      .add("residuals", curvature::json_list(found.eigen.residuals))
+      .add("products", static_cast<double>(found.products));
+  if (!found.traces.empty()) {
+    one.add("trace", found.traces[0].mean).add("trace_stderr", found.traces[0].standard_error);
+  }
+  return one.text();
+}
+
+// Mean and standard error (NaN of a single value).
+Trace mean_over(const std::vector<Found>& sets, const std::function<double(const Found&)>& of) {
+  double sum = 0;
+  for (const Found& found : sets) {
+    sum += of(found);
+  }
+  const auto count = static_cast<double>(sets.size());
+  double squares = 0;
+  for (const Found& found : sets) {
+    squares += std::pow(of(found) - sum / count, 2);
+  }
+  return {sum / count, std::sqrt(squares / (count - 1.0) / count)};
+}
+
+class Hessian final : public kit::Metric {
+ public:
+  using Params = Settings;
+  explicit Hessian(const Params& params) : settings_(params) {}
+
+  void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
+    const std::vector<Row> rows =
+        curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
+                           static_cast<uint64_t>(settings_.rows));
+    std::vector<Found> sets;
+    for (const auto& set : curvature::disjoint_sets(rows, static_cast<uint64_t>(settings_.sets))) {
+      sets.push_back(curvature::has_wide_vectors(evaluation.subject())
+                         ? analyse<double>(settings_, evaluation.subject(), set)
+                         : analyse<float>(settings_, evaluation.subject(), set));
+    }
+    tell(sets, sink);
+  }
+
+ private:
+  void tell(const std::vector<Found>& sets, kit::MetricSink& sink) const {
+    const Found& first = sets.front();
+    const Trace largest = mean_over(sets, [](const Found& f) { return f.eigen.values.at(0); });
+    sink.value("hessian", largest.mean, "nats/token", QUENCH_NO_DIRECTION, largest.standard_error);
+    std::vector<double> values;
+    std::vector<double> residuals;
+    for (size_t i = 0; i < first.eigen.values.size(); ++i) {
+      values.push_back(mean_over(sets, [i](const Found& f) { return f.eigen.values.at(i); }).mean);
+      residuals.push_back(0);
+      for (const Found& found : sets) {
+        residuals.back() = std::max(residuals.back(), found.eigen.residuals.at(i));
+      }
+    }
+    sink.json("eigenvalues", curvature::json_list(values));
+    sink.json("residuals", curvature::json_list(residuals));
+    if (!first.traces.empty()) {
+      const Trace over = mean_over(sets, [](const Found& f) { return f.traces[0].mean; });
+      const double error = sets.size() == 1 ? first.traces[0].standard_error : over.standard_error;
+      sink.detail("trace", over.mean);
+      sink.json("trace_stderr", curvature::json_number(error));
+    }
+    double products = 0;
+    double tokens = 0;
+    bool converged = true;
+    std::vector<double> each;
+    std::string text;
+    for (const Found& found : sets) {
+      products += static_cast<double>(found.products);
+      tokens += static_cast<double>(found.tokens);
+      converged = converged && found.eigen.converged;
+      each.push_back(found.eigen.values.at(0));
+      text += (text.empty() ? "" : ",") + set_text(found);
+    }
+    sink.detail("products", products);
+    sink.detail("tokens", tokens);
+    sink.detail("rows", static_cast<double>(first.rows) * static_cast<double>(sets.size()));
+    sink.detail("loss", mean_over(sets, [](const Found& f) { return f.loss; }).mean);
+    sink.detail("gradient_norm",
+                mean_over(sets, [](const Found& f) { return f.gradient_norm; }).mean);
+    sink.json("converged", converged ? "true" : "false");
+    if (sets.size() > 1) {
+      sink.json("sets", "[" + text + "]");
+    }
+    if (!first.traces.empty() || !first.part_eigen.empty()) {
+      sink.json("parts", parts_text(first));
+    }
+    if (!first.density.empty()) {
+      sink.json("density", density_text(first));
+    }
+    sink.items("eigenvalue", each);
+  }
+
+  Settings settings_;
+};
+
+}  // namespace
+
+}  // namespace quench::hessian
+
+QUENCH_MODULE("quench.hessian", "0.1.0",
+              quench::kit::metric<quench::hessian::Hessian>(
+                  {.id = "hessian",
+                   .version = "0.1.0",
+                   .summary = "Largest eigenvalues, trace and spectrum of the loss's Hessian.",
+                   .reference = "Yao et al. 2020, arXiv 1912.07145; Lanczos 1950"}))

@@ -1,0 +1,254 @@
+// taylor: how much of a quantizer's loss is explained by slope and curvature at the float weights.
+//
+// | parameter | type   | default  | meaning                                                       |
+// |-----------|--------|----------|---------------------------------------------------------------|
+// | corpus    | corpus | required | the sequences whose mean loss is expanded                     |
+// | length    | int    | 0        | ids of a sequence; 0: each document is one                    |
+// | rows      | int    | 0        | sequences that are used; 0: all                               |
+// | parts     | choice | layers   | terms of each layer, each block, or of the whole alone        |
+// | curvature | choice | hessian  | hessian, gauss_newton, forward or differences                 |
+// | dtype     | choice | model    | model, float32 or float64: what the model is opened in        |
+//
+//   - taylor: {corpus: refinedweb, length: 512, rows: 16, dtype: float64}
+//
+// With θ the float weights, θ̂ those of the quantized model, δ = θ̂ − θ and L the mean loss:
+//
+//   L(θ̂) − L(θ) = gᵀδ + ½ δᵀHδ + remainder          g, H at θ; one product Hδ
+//
+// The value is ½ δᵀHδ in nats per token. Of each part p with δ_p, which is δ there and 0 elsewhere:
+// gᵀδ_p, ½ δ_pᵀHδ_p (a product each), the change of the loss by δ_p alone (a forward each), its
+// remainder, |δ_p|/|θ_p|. The terms gᵀδ_p add up to gᵀδ; the quadratic ones do so but for what lies
+// between parts, `between`.
+#include <cmath>
+
+#include "metrics/curvature/algebra.hpp"
+#include "metrics/curvature/batch_loss.hpp"
+#include "metrics/curvature/json_text.hpp"
+#include "metrics/curvature/parts.hpp"
+#include "quench/kit/metric.hpp"
+#include "quench/kit/source.hpp"
+
+namespace quench::taylor {
+
+namespace {
+
+struct Settings {
+  kit::CorpusName corpus;
+  int64_t length = 0;
+  int64_t rows = 0;
+  std::string parts = "layers";
+  std::string curvature = "hessian";
+  std::string dtype = "model";
+
+  static void describe(kit::Fields<Settings>& f) {
+    f.add("corpus", &Settings::corpus, "the sequences whose mean loss is expanded").required();
+    f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
+    f.add("rows", &Settings::rows, "sequences that are used; 0: all").at_least(0);
+    f.add("parts", &Settings::parts, "terms of each layer, each block, or of the whole alone")
+        .choices("none|blocks|layers");
+    f.add("curvature", &Settings::curvature,
+          "the Hessian by double backward, Gauss-Newton, the Hessian by forward over reverse, or "
+          "central differences of the gradient")
+        .choices("hessian|gauss_newton|forward|differences");
+    f.add("dtype", &Settings::dtype, "what the model is opened in")
+        .choices("model|float32|float64");
+  }
+};
+
+struct Terms {
+  double slope = 0;      // gᵀδ
+  double quadratic = 0;  // ½ δᵀHδ
+  double change = 0;     // L(θ + δ) − L(θ)
+  double distance = 0;   // |δ|
+  double length = 0;     // |θ|
+
+  std::string text() const {
+    return curvature::JsonObject()
+        .add("slope", slope)
+        .add("quadratic", quadratic)
+        .add("change", change)
+        .add("remainder", change - slope - quadratic)
+        .add("relative_distance", distance / length)
+        .text();
+  }
+};
+
+// Sets weights back when it ends.
+template <typename T>
+class Restored {
+ public:
+  explicit Restored(const quench_subject& subject, std::vector<T> weights)
+      : subject_(subject), weights_(std::move(weights)) {}
+  ~Restored() {
+    try {
+      curvature::write_parameters<T>(subject_, weights_);
+    } catch (const kit::Error& error) {
+      kit::log(QUENCH_LOG_ERROR, std::string("the weights were not set back: ") + error.what());
+    }
+  }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+  const std::vector<T>& weights() const { return weights_; }
+
+ private:
+  const quench_subject& subject_;
+  std::vector<T> weights_;
+};
+
+// A tensor of a source under a parameter's name or one of its aliases.
+template <typename T>
+void read_tensor(const kit::Source& source, const quench_parameter_info& parameter,
+                 std::span<T> to) {
+  std::optional<uint64_t> index = source.find(parameter.name);
+  for (uint32_t a = 0; a < parameter.alias_count && !index; ++a) {
+    index = source.find(parameter.aliases[a]);
+  }
+  if (!index) {
+    kit::fail(QUENCH_DATA_LOSS, "the float weights have no %s", parameter.name);
+  }
+  const quench_dtype dtype = source.info(*index).dtype;
+  if (kit::same(dtype, kit::kFloat64)) {
+    std::vector<double> values(to.size());
+    source.read(*index, 0, to.size(), values.data());
+    std::copy(values.begin(), values.end(), to.begin());
+  } else if (kit::same(dtype, kit::kFloat32)) {
+    std::vector<float> values(to.size());
+    source.read(*index, 0, to.size(), values.data());
+    std::copy(values.begin(), values.end(), to.begin());
+  } else {
+    kit::fail(QUENCH_UNSUPPORTED, "%s: float weights in %s", parameter.name,
+              kit::name_of(dtype).c_str());
+  }
+}
+
+class Taylor final : public kit::Metric {
+ public:
+  using Params = Settings;
+  explicit Taylor(const Params& params) : settings_(params) {}
+
+  uint32_t needs() const override { return QUENCH_METRIC_NEEDS_FLOAT; }
+
+  void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
+    if (evaluation.weights().empty()) {
+      kit::fail(QUENCH_FAILED_PRECONDITION, "the float weights of the model are not given");
+    }
+    if (curvature::has_wide_vectors(evaluation.subject())) {
+      measure<double>(evaluation, sink);
+    } else {
+      measure<float>(evaluation, sink);
+    }
+  }
+
+ private:
+  template <typename T>
+  void measure(const kit::Evaluation& evaluation, kit::MetricSink& sink) const {
+    const quench_subject& subject = evaluation.subject();
+    // Declared before the loss, whose graphs must be gone when weights are set back.
+    std::vector<T> there(curvature::elements_of_all(subject));
+    curvature::read_parameters<T>(subject, there);
+    const Restored<T> quantized(subject, there);
+    curvature::BatchLoss<T> loss(
+        subject,
+        curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
+                           static_cast<uint64_t>(settings_.rows)),
+        curvature::kind_of(settings_.curvature));
+    const double loss_there = loss.value();
+    std::vector<T> here(loss.size());
+    const kit::Source source(*evaluation.weights()[0].source);
+    for (const quench_parameter_info& parameter : curvature::parameters_of(subject)) {
+      read_tensor<T>(
+          source, parameter,
+          std::span<T>(here).subspan(parameter.offset, curvature::elements_of(parameter)));
+    }
+    curvature::write_parameters<T>(subject, here);
+    // What the model made of them, in its own dtype.
+    curvature::read_parameters<T>(subject, here);
+    std::vector<T> delta(there);
+    curvature::combine<T>(delta, 1.0, -1.0, here);
+    std::vector<T> gradient(loss.size());
+    const double loss_here = loss.gradient(gradient);
+    std::vector<T> product(loss.size());
+    const auto quadratic = [&](std::span<const T> d) {
+      loss.product(d, product);
+      return 0.5 * curvature::dot<T>(d, product);
+    };
+    Terms whole;
+    whole.slope = curvature::dot<T>(gradient, delta);
+    whole.quadratic = quadratic(delta);
+    whole.change = loss_there - loss_here;
+    whole.distance = curvature::norm<T>(delta);
+    whole.length = curvature::norm<T>(here);
+    std::vector<std::pair<curvature::Part, Terms>> found;
+    double inside = 0;
+    uint64_t products = 1;
+    for (const curvature::Part& part : parts(subject)) {
+      const auto within = [&](const std::vector<T>& vector) {
+        return std::span<const T>(vector).subspan(part.first, part.end - part.first);
+      };
+      Terms terms;
+      terms.distance = curvature::norm<T>(within(delta));
+      if (terms.distance == 0.0) {
+        continue;  // nothing was quantized there
+      }
+      kit::report_progress("products", products, 0);
+      std::vector<T> alone(loss.size(), T{0});
+      std::copy(within(delta).begin(), within(delta).end(),
+                alone.begin() + static_cast<int64_t>(part.first));
+      terms.slope = curvature::dot<T>(within(gradient), within(delta));
+      terms.quadratic = quadratic(alone);
+      terms.length = curvature::norm<T>(within(here));
+      ++products;
+      found.emplace_back(part, terms);
+      inside += terms.quadratic;
+    }
+    // The graphs behind the products end before a weight is set.
+    loss.release();
+    curvature::JsonObject text;
+    for (auto& [part, terms] : found) {
+      std::vector<T> moved(here);
+      std::copy(there.begin() + static_cast<int64_t>(part.first),
+                there.begin() + static_cast<int64_t>(part.end),
+                moved.begin() + static_cast<int64_t>(part.first));
+      curvature::write_parameters<T>(subject, moved);
+      terms.change = loss.value() - loss_here;
+      text.add(part.name, terms.text());
+    }
+    sink.value("taylor", whole.quadratic, "nats/token", QUENCH_NO_DIRECTION);
+    sink.detail("slope", whole.slope);
+    sink.detail("quadratic", whole.quadratic);
+    sink.detail("change", whole.change);
+    sink.detail("remainder", whole.change - whole.slope - whole.quadratic);
+    sink.detail("relative_distance", whole.distance / whole.length);
+    sink.detail("loss_float", loss_here);
+    sink.detail("loss_quantized", loss_there);
+    sink.detail("gradient_norm", curvature::norm<T>(gradient));
+    sink.detail("tokens", static_cast<double>(loss.tokens()));
+    sink.detail("products", static_cast<double>(products));
+    if (settings_.parts != "none") {
+      sink.detail("between", whole.quadratic - inside);
+      sink.json("parts", text.text());
+    }
+  }
+
+  std::vector<curvature::Part> parts(const quench_subject& subject) const {
+    const auto parameters = curvature::parameters_of(subject);
+    if (settings_.parts == "none") {
+      return {};
+    }
+    return settings_.parts == "blocks" ? curvature::blocks_of(parameters)
+                                       : curvature::layers_of(parameters);
+  }
+
+  Settings settings_;
+};
+
+}  // namespace
+
+}  // namespace quench::taylor
+
+QUENCH_MODULE("quench.taylor", "0.1.0",
+              quench::kit::metric<quench::taylor::Taylor>(
+                  {.id = "taylor",
+                   .version = "0.1.0",
+                   .summary = "Slope, curvature and remainder of the loss between float and "
+                              "quantized weights."}))

@@ -1,0 +1,219 @@
+#include "metrics/curvature/eigenvalues.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "metrics/curvature/parts.hpp"
+#include "metrics/curvature/random_vector.hpp"
+#include "metrics/curvature/rows.hpp"
+#include "metrics/curvature/tridiagonal.hpp"
+#include "quench/kit/error.hpp"
+#include "tests/support/test_host.hpp"
+
+namespace quench::test {
+
+namespace {
+
+const InstalledHost host;
+
+using curvature::Eigenvalues;
+using curvature::Operator;
+
+// Diagonal but for rotations of neighbours, so that its eigenvalues are the given ones.
+template <typename T>
+Operator<T> rotated(std::vector<double> values) {
+  return [values](std::span<const T> v, std::span<T> out) {
+    const size_t size = values.size();
+    const double c = std::cos(0.7);
+    const double s = std::sin(0.7);
+    std::vector<double> x(v.begin(), v.end());
+    for (size_t i = 0; i + 1 < size; ++i) {
+      const double low = c * x[i] - s * x[i + 1];
+      x[i + 1] = s * x[i] + c * x[i + 1];
+      x[i] = low;
+    }
+    for (size_t i = 0; i < size; ++i) {
+      x[i] *= values[i];
+    }
+    for (size_t i = size - 1; i-- > 0;) {
+      const double low = c * x[i] + s * x[i + 1];
+      x[i + 1] = -s * x[i] + c * x[i + 1];
+      x[i] = low;
+    }
+    std::copy(x.begin(), x.end(), out.begin());
+  };
+}
+
+// A few large eigenvalues over a bulk in [-1, 1], as Hessians have.
+std::vector<double> spectrum(size_t size) {
+  std::vector<double> values = {50.0, 31.0, 30.5, -40.0, 12.0};
+  for (size_t i = values.size(); i < size; ++i) {
+    values.push_back(std::sin(static_cast<double>(i)));
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("tridiagonal_eigen gives the eigenvalues of the second difference",
+          "[metrics][hessian]") {
+  const size_t size = GENERATE(1, 2, 3, 17);
+  const curvature::TridiagonalEigen found = curvature::tridiagonal_eigen(
+      std::vector<double>(size, 2.0), std::vector<double>(size - 1, -1.0));
+  REQUIRE(found.values.size() == size);
+  for (size_t k = 0; k < size; ++k) {
+    const double angle =
+        std::numbers::pi * static_cast<double>(size - k) / static_cast<double>(size + 1);
+    CHECK(found.values[k] == Approx(2.0 - 2.0 * std::cos(angle)).epsilon(1e-14));
+    const std::vector<double>& v = found.vectors[k];
+    for (size_t i = 0; i < size; ++i) {
+      const double image = 2.0 * v[i] - (i > 0 ? v[i - 1] : 0.0) - (i + 1 < size ? v[i + 1] : 0.0);
+      CHECK(image == Approx(found.values[k] * v[i]).margin(1e-14));
+    }
+    CHECK(std::inner_product(v.begin(), v.end(), v.begin(), 0.0) == Approx(1.0).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("tridiagonal_eigen refuses what is no number", "[metrics][hessian]") {
+  CHECK_THROWS_AS(curvature::tridiagonal_eigen({1.0, NAN}, {0.5}), kit::Error);
+}
+
+TEST_CASE("lanczos finds the largest eigenvalues, close ones too, and says its residuals",
+          "[metrics][hessian]") {
+  const std::vector<double> values = spectrum(400);
+  const Eigenvalues found =
+      curvature::lanczos<double>(rotated<double>(values), 400, {0, 400}, 4, 1e-9, 300, "start");
+  CHECK(found.converged);
+  const std::vector<double> wanted = {50.0, 31.0, 30.5, 12.0};
+  REQUIRE(found.values.size() == 4);
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(found.values[i] == Approx(wanted[i]).epsilon(1e-12));
+    CHECK(found.residuals[i] < 1e-7);
+    CHECK(found.residuals[i] > 0);
+  }
+  CHECK(found.products < 80);
+}
+
+TEST_CASE("lanczos in float32 is as good as its products", "[metrics][hessian]") {
+  const Eigenvalues found = curvature::lanczos<float>(rotated<float>(spectrum(300)), 300, {0, 300},
+                                                      3, 1e-5, 300, "start");
+  CHECK(found.converged);
+  CHECK(found.values[0] == Approx(50.0).epsilon(1e-5));
+  CHECK(found.values[2] == Approx(30.5).epsilon(1e-5));
+  CHECK(found.residuals[0] < 1e-2);
+}
+
+TEST_CASE("lanczos that ends too early says so, and its residuals are those of what it found",
+          "[metrics][hessian]") {
+  const Eigenvalues found = curvature::lanczos<double>(rotated<double>(spectrum(400)), 400,
+                                                       {0, 400}, 3, 1e-9, 6, "start");
+  CHECK_FALSE(found.converged);
+  CHECK(found.products == 6 + 3);
+  CHECK(found.residuals[2] > 1e-3);
+}
+
+TEST_CASE("lanczos of a small space ends with all of it", "[metrics][hessian]") {
+  const Eigenvalues found = curvature::lanczos<double>(rotated<double>({3.0, -1.0, 2.0}), 3, {0, 3},
+                                                       5, 1e-9, 300, "start");
+  CHECK(found.converged);
+  REQUIRE(found.values.size() == 3);
+  CHECK(found.values[0] == Approx(3.0).epsilon(1e-12));
+  CHECK(found.values[2] == Approx(-1.0).epsilon(1e-12));
+}
+
+TEST_CASE("lanczos in a range sees the operator's block there", "[metrics][hessian]") {
+  const Operator<double> matrix = [](std::span<const double> v, std::span<double> out) {
+    out[0] = 2 * v[0] + v[1] + 9 * v[2];
+    out[1] = v[0] + 2 * v[1];
+    out[2] = 9 * v[0] + 100 * v[2];
+  };
+  const Eigenvalues found = curvature::lanczos<double>(matrix, 3, {0, 2}, 1, 1e-12, 10, "start");
+  CHECK(found.values.at(0) == Approx(3.0).epsilon(1e-13));
+}
+
+TEST_CASE("power_iteration finds the largest in magnitude, then the next", "[metrics][hessian]") {
+  const Eigenvalues found = curvature::power_iteration<double>(rotated<double>(spectrum(100)), 100,
+                                                               2, 1e-12, 400, "start");
+  CHECK(found.values[0] == Approx(50.0).epsilon(1e-8));
+  CHECK(found.values[1] == Approx(-40.0).epsilon(1e-8));
+  CHECK(found.converged);
+  const Eigenvalues cut =
+      curvature::power_iteration<double>(rotated<double>(spectrum(100)), 100, 1, 1e-12, 3, "start");
+  CHECK_FALSE(cut.converged);
+  CHECK(cut.products == 3);
+  CHECK(cut.residuals[0] > 0.1);
+}
+
+TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[metrics][hessian]") {
+  const std::vector<double> values = {4.0, 3.0, 2.0, 1.0, 0.5};
+  const curvature::Quadrature found =
+      curvature::quadrature<double>(rotated<double>(values), 5, 3, "start");
+  REQUIRE(found.nodes.size() == 3);
+  std::vector<double> v(5);
+  curvature::draw_normal<double>("start", v);
+  const double length = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+  for (double& each : v) {
+    each /= length;
+  }
+  std::vector<double> power = v;
+  for (int degree = 0; degree < 6; ++degree) {  // exact up to twice the steps less one
+    double moment = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      moment += found.weights[i] * std::pow(found.nodes[i], degree);
+    }
+    CHECK(moment == Approx(std::inner_product(v.begin(), v.end(), power.begin(), 0.0)));
+    std::vector<double> next(5);
+    rotated<double>(values)(power, next);
+    power = next;
+  }
+}
+
+TEST_CASE("draw_signs are even, and the same for any length", "[metrics][hessian]") {
+  std::vector<double> signs(20001);
+  curvature::draw_signs<double>("s", signs);
+  const double sum = std::accumulate(signs.begin(), signs.end(), 0.0);
+  CHECK(std::abs(sum) < 5.0 * std::sqrt(20001.0));
+  std::vector<float> shorter(17000);
+  curvature::draw_signs<float>("s", shorter);
+  CHECK(std::equal(shorter.begin(), shorter.end(), signs.begin()));
+}
+
+TEST_CASE("rows_of takes documents as they are, or cuts what is joined", "[metrics][hessian]") {
+  const std::vector<int32_t> ids = {1, 2, 3, 4, 5, 6, 7};
+  const std::vector<uint64_t> offsets = {0, 3, 4, 7};
+  const quench_tokens tokens = {sizeof tokens, "corpus",       "text", 3,
+                                ids.data(),    offsets.data(), nullptr};
+  CHECK(curvature::rows_of(tokens, 0, 0).size() ==
+        2);  // the document of one id has nothing to score
+  CHECK(curvature::rows_of(tokens, 0, 1).size() == 1);
+  const auto cut = curvature::rows_of(tokens, 2, 0);
+  REQUIRE(cut.size() == 3);
+  CHECK(cut[2][0] == 5);
+  CHECK_THROWS_WITH(curvature::rows_of(tokens, 8, 0), Catch::Contains("no sequence of 8 ids"));
+  const auto sets = curvature::disjoint_sets(cut, 2);
+  REQUIRE(sets.size() == 2);
+  CHECK(sets[1].size() == 1);
+  CHECK(sets[1][0][0] == 3);
+  CHECK_THROWS_WITH(curvature::disjoint_sets(cut, 4), "3 sequences for 4 disjoint sets");
+}
+
+TEST_CASE("blocks_of joins the parameters of a block", "[metrics][hessian]") {
+  const int64_t shape[] = {3};
+  std::vector<quench_parameter_info> parameters;
+  for (const char* name : {"model.embed.weight", "model.layers.0.a", "model.layers.0.b.weight",
+                           "model.layers.1.a", "norm"}) {
+    parameters.push_back({sizeof(quench_parameter_info), QUENCH_ROLE_MATRIX, name, 1, shape,
+                          3 * parameters.size(), 0, nullptr});
+  }
+  const auto blocks = curvature::blocks_of(parameters);
+  REQUIRE(blocks.size() == 4);
+  CHECK(blocks[1].name == "model.layers.0");
+  CHECK(blocks[1].first == 3);
+  CHECK(blocks[1].end == 9);
+  CHECK(blocks[3].name == "norm");
+  CHECK(curvature::layers_of(parameters).size() == 5);
+}
+
+}  // namespace quench::test
