@@ -21,6 +21,7 @@ class MetricHandle {
   MetricHandle(const MetricHandle&) = delete;
 
   const std::string& id() const { return id_; }
+  quench_metric* get() const { return metric_; }
   void evaluate(const quench_evaluate_args& args);
   const void* extension(const char* id) const;
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*

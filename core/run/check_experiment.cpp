@@ -9,6 +9,7 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/run/grid.hpp"
+#include "core/run/metric_records.hpp"
 
 namespace quench {
 
@@ -86,7 +87,7 @@ void check_file(const char* what, const std::string& path) {
 
 }  // namespace
 
-void check_experiment(Catalog& catalog, const Experiment& experiment) {
+void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
   Checks checks;
   for (const CheckpointCell& cell : experiment.checkpoints) {
     if (cell.location.rfind("hf://", 0) != 0) {
@@ -103,8 +104,12 @@ void check_experiment(Catalog& catalog, const Experiment& experiment) {
     for (const auto& [parameter, use] : cell.corpora) {
       checks.attempt(cell.where, [&] { check_corpus(use); });
     }
-    checks.attempt(cell.where,
-                   [&] { const MetricHandle metric(catalog, *cell.plugin, cell.parameters); });
+    checks.attempt(cell.where, [&] {
+      MetricHandle metric(catalog, *cell.plugin, cell.parameters);
+      for (const CorpusUse& use : wanted_records(catalog, metric, hub).data_sets) {
+        check_corpus(use);
+      }
+    });
     checks.attempt(cell.where, [&] { check_metric_applies(experiment, cell); });
   }
   for (const QuantizerCell& cell : experiment.quantizers) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/hub/environment.hpp"
 #include "core/run/experiment.hpp"
 #include "core/run/quantize_model.hpp"
 #include "core/run/token_cache.hpp"
@@ -47,8 +48,8 @@ struct CalibrationDraw {
 class Corpora {
  public:
   // Without a cache every run tokenizes anew.
-  explicit Corpora(Catalog& catalog, TokenCache cache = TokenCache({}))
-      : catalog_(catalog), cache_(std::move(cache)) {}
+  explicit Corpora(Catalog& catalog, TokenCache cache = TokenCache({}), HubEnvironment hub = {})
+      : catalog_(catalog), cache_(std::move(cache)), hub_(std::move(hub)) {}
 
   // Reads up to `max_documents` documents (0: all) or until `max_ids` ids (0: no bound) are there.
   // Text that the cache has for this content of the files, this tokenizer and these bounds is not
@@ -60,6 +61,9 @@ class Corpora {
   CalibrationRows calibration_rows(const Calibration& calibration, TokenizerChoice& tokenizer,
                                    uint64_t longest, const CalibrationDraw& draw = {});
 
+  // Where data sets of the hub lie.
+  const HubEnvironment& hub() const { return hub_; }
+
   // Documents that were tokenized, and not taken from the cache or kept from before.
   uint64_t tokenized_documents() const { return tokenized_documents_; }
 
@@ -69,6 +73,7 @@ class Corpora {
 
   Catalog& catalog_;
   TokenCache cache_;
+  HubEnvironment hub_;
   uint64_t tokenized_documents_ = 0;
   std::map<std::string, std::shared_ptr<const TokenizedCorpus>> loaded_;
 };

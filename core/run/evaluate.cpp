@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/json/json_number.hpp"
 #include "core/plugin/metric_handle.hpp"
+#include "core/run/metric_records.hpp"
 #include "core/run/metric_sink.hpp"
 #include "core/run/score.hpp"
 #include "core/text/tokenizer.hpp"
@@ -106,6 +107,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle handle(catalog, *metric.plugin, metric.parameters);
+  give_records(catalog, handle, wanted_records(catalog, handle, corpora.hub()));
   const Subject subject(model);
   const OpenWeightsList further(weights);
   MetricSink sink;

@@ -15,6 +15,7 @@
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/metric_handle.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/run/average_identity.hpp"
 #include "core/run/corpora.hpp"
@@ -333,6 +334,26 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
   return corpora_[name] = fingerprint;
 }
 
+const WantedRecords& Identities::records(const MetricCell& metric) {
+  const auto& parameters = metric.plugin->parameters;
+  const bool reads = std::any_of(parameters.begin(), parameters.end(), [](const auto& schema) {
+    return schema.type == QUENCH_PARAMETER_PATH;
+  });
+  const std::lock_guard lock(mutex_);
+  const auto [entry, added] =
+      records_.try_emplace(metric.plugin->id + canonical_json(metric.parameters));
+  if (added && reads) {
+    try {
+      MetricHandle handle(catalog_, *metric.plugin, metric.parameters);
+      entry->second = wanted_records(catalog_, handle, hub_);
+    } catch (const Error&) {
+      records_.erase(entry);
+      throw;
+    }
+  }
+  return entry->second;
+}
+
 std::string Identities::tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
                                       const CheckpointIdentity& checkpoint) {
   for (const std::string& named : {cell.tokenizer, experiment.tokenizer}) {
@@ -508,7 +529,30 @@ class Parts {
       }
     }
     to["corpora"] = corpora;
-    return true;
+    return add_records(to, metric);
+  }
+
+  // The content of what a metric reads beside its corpora, in order.
+  bool add_records(nlohmann::json& to, const MetricCell& metric) {
+    try {
+      const WantedRecords& wanted = identities_.records(metric);
+      for (const CorpusUse& use : wanted.data_sets) {
+        nlohmann::json& entry = to["data"].emplace_back();
+        plugins_.push_back(use.plugin);
+        if (!add_corpus(entry, use)) {
+          return false;
+        }
+      }
+      for (const fs::path& file : wanted.files) {
+        to["files"].push_back(sha256_of(File(file)));
+      }
+      return true;
+    } catch (const Error& error) {
+      if (measure_) {
+        throw;
+      }
+      return lacks(fmt::format("data of metric {} ({})", metric.plugin->id, error.what()));
+    }
   }
 
   bool add_quantizer() {

@@ -14,6 +14,7 @@
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/run/experiment.hpp"
+#include "core/run/metric_records.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/fingerprints.hpp"
 
@@ -53,6 +54,9 @@ class Identities {
   // SHA-256 of a corpus's content; likewise.
   std::optional<std::string> remembered_corpus(const CorpusUse& use);
   std::string measured_corpus(const CorpusUse& use);
+  // What a metric reads beside its corpora; asked of its plugin once, and not at all where the
+  // schema has no path. Throws Error as wanted_records() does.
+  const WantedRecords& records(const MetricCell& metric);
   // The key of the tokenizer that the manifest names, or of the checkpoint's own.
   std::string tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
                             const CheckpointIdentity& checkpoint);
@@ -87,6 +91,7 @@ class Identities {
   std::map<std::string, std::string> families_by_config_;  // by hash
   std::map<std::string, std::string> corpora_;             // by plugin and parameters
   std::optional<const PluginDescription*> judge_;
+  std::map<std::string, WantedRecords> records_;  // by metric and parameters
 };
 
 // The parts of the key of one evaluation; `quantizer`, its draw and its jitter are for quantized

@@ -547,12 +547,12 @@ class JobRunner {
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
                                     const RunnerOptions& options) {
   for (const Experiment& experiment : experiments) {
-    check_experiment(catalog, experiment);
+    check_experiment(catalog, experiment, options.hub);
   }
   if (options.on_start) {
     options.on_start();
   }
-  Corpora corpora(catalog, TokenCache(options.home));
+  Corpora corpora(catalog, TokenCache(options.home), options.hub);
   std::vector<Record> records;
   uint64_t done = 0;
   const uint64_t total = cells_of(experiments).size();
