@@ -1,0 +1,11 @@
+# Writes OUT: the task files FILES as texts of the program. cmake -DFILES=a;b -DOUT=x.cpp -P embed.cmake
+set(text "// Made from tasks/*.yaml.\n#include \"metrics/tasks/catalogue.hpp\"\n\n")
+string(APPEND text "namespace quench::tasks {\n\nconst std::vector<BuiltinFile>& builtin_files() {\n")
+string(APPEND text "  static const std::vector<BuiltinFile> kFiles = {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name "${file}" NAME)
+  file(READ "${file}" content)
+  string(APPEND text "      {\"${name}\", R\"yaml(${content})yaml\"},\n")
+endforeach()
+string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace quench::tasks\n")
+file(WRITE "${OUT}" "${text}")

@@ -1,0 +1,97 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "metrics/tasks/pattern.hpp"
+
+#include <pcre2.h>
+
+#include "quench/kit/error.hpp"
+
+namespace quench::tasks {
+
+namespace {
+
+constexpr uint32_t kMatchLimit = 1u << 22;  // steps, a fraction of a second
+constexpr uint32_t kDepthLimit = 1u << 16;
+
+std::string message_of(int code) {
+  PCRE2_UCHAR text[200];
+  pcre2_get_error_message(code, text, sizeof text);
+  return reinterpret_cast<const char*>(text);
+}
+
+}  // namespace
+
+struct Pattern::Compiled {
+  std::string expression;
+  pcre2_code* code = nullptr;
+  pcre2_match_data* data = nullptr;
+  pcre2_match_context* context = nullptr;
+};
+
+Pattern::Pattern(const std::string& expression) : compiled_(std::make_unique<Compiled>()) {
+  int error = 0;
+  PCRE2_SIZE at = 0;
+  compiled_->expression = expression;
+  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()),
+                                  expression.size(), PCRE2_UTF, &error, &at, nullptr);
+  if (compiled_->code == nullptr) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "regular expression `%s`, at %zu: %s", expression.c_str(),
+              static_cast<size_t>(at), message_of(error).c_str());
+  }
+  compiled_->data = pcre2_match_data_create_from_pattern(compiled_->code, nullptr);
+  compiled_->context = pcre2_match_context_create(nullptr);
+  pcre2_set_match_limit(compiled_->context, kMatchLimit);
+  pcre2_set_depth_limit(compiled_->context, kDepthLimit);
+}
+
+Pattern::~Pattern() {
+  pcre2_match_context_free(compiled_->context);
+  pcre2_match_data_free(compiled_->data);
+  pcre2_code_free(compiled_->code);
+}
+
+std::vector<Pattern::Span> Pattern::matches(std::string_view text) const {
+  std::vector<Span> out;
+  size_t at = 0;
+  while (at <= text.size()) {
+    const int found = pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()),
+                                  text.size(), at, 0, compiled_->data, compiled_->context);
+    if (found == PCRE2_ERROR_NOMATCH) {
+      break;
+    }
+    if (found < 0) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "regular expression `%s`: %s",
+                compiled_->expression.c_str(), message_of(found).c_str());
+    }
+    const PCRE2_SIZE* span = pcre2_get_ovector_pointer(compiled_->data);
+    out.push_back({span[0], span[1]});
+    at = span[1];
+    if (span[0] == span[1]) {  // an empty match: go on after the next character
+      ++at;
+      while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
+        ++at;
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> Pattern::find_all(std::string_view text) const {
+  std::vector<std::string> out;
+  for (const Span& span : matches(text)) {
+    out.emplace_back(text.substr(span.first, span.end - span.first));
+  }
+  return out;
+}
+
+std::string Pattern::substitute(std::string_view text, std::string_view by) const {
+  std::string out;
+  size_t at = 0;
+  for (const Span& span : matches(text)) {
+    out += text.substr(at, span.first - at);
+    out += by;
+    at = span.end;
+  }
+  return out += text.substr(at);
+}
+
+}  // namespace quench::tasks

@@ -1,0 +1,30 @@
+// Text as Python's str has it: the prompts of published results were made with its methods.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quench::tasks {
+
+// Code points of a text in UTF-8; a byte that is not part of one counts as one.
+size_t length_of(std::string_view text);
+
+// Without the characters of `characters` at the ends; without white space where it is empty (what
+// str.isspace() says: the no-break space and the separators 0x1c to 0x1f included).
+std::string strip(std::string_view text, std::string_view characters = {});
+std::string strip_left(std::string_view text, std::string_view characters = {});
+std::string strip_right(std::string_view text, std::string_view characters = {});
+
+// Case by code point; characters whose other case has several code points stay as they are.
+std::string lower(std::string_view text);
+std::string upper(std::string_view text);
+// The first character in title case, all others lower.
+std::string capitalize(std::string_view text);
+
+std::string replace(std::string_view text, std::string_view what, std::string_view by);
+// From code point `first` on.
+std::string from(std::string_view text, size_t first);
+
+}  // namespace quench::tasks

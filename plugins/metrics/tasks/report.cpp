@@ -1,0 +1,250 @@
+#include "metrics/tasks/report.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <map>
+
+namespace quench::tasks {
+
+namespace {
+
+std::string json_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (code < 0x20 || code == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", code);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string json_number(double value) {
+  return std::isfinite(value) ? kit::detail::json_text(value) : "null";
+}
+
+// A mean with its standard error, of one task or of several.
+struct Score {
+  double mean = 0;
+  double error = std::numeric_limits<double>::quiet_NaN();
+};
+
+// What is known of one task, or of a group.
+struct Summary {
+  std::string name;
+  uint64_t count = 0;
+  Score acc, acc_norm;
+  bool has_norm = false;
+  double chance = 0;  // expected of who guesses
+
+  const Score& by(const std::string& rule) const {
+    return rule == "acc_norm" && has_norm ? acc_norm : acc;
+  }
+};
+
+// Sample standard deviation over √n, as lm-eval has it.
+Score score_of(const Exam& exam, double Item::*value) {
+  Score out;
+  const auto count = static_cast<double>(exam.items.size());
+  for (const Item& item : exam.items) {
+    out.mean += item.*value;
+  }
+  out.mean /= count;
+  double squares = 0;
+  for (const Item& item : exam.items) {
+    squares += (item.*value - out.mean) * (item.*value - out.mean);
+  }
+  if (exam.items.size() > 1) {
+    out.error = std::sqrt(squares / (count - 1) / count);
+  }
+  return out;
+}
+
+Summary summary_of(const Exam& exam) {
+  Summary out{exam.task.name,
+              exam.items.size(),
+              score_of(exam, &Item::acc),
+              score_of(exam, &Item::acc_norm),
+              exam.task.acc_norm,
+              0};
+  for (const Item& item : exam.items) {
+    out.chance +=
+        1.0 / static_cast<double>(item.requests.size()) / static_cast<double>(exam.items.size());
+  }
+  return out;
+}
+
+// Over the members of a group, each by its size; the error pooled as in lm-eval.
+Score pooled(const std::vector<const Summary*>& members, const Score& (*of)(const Summary&)) {
+  double count = 0;
+  double sum = 0;
+  double squares = 0;
+  for (const Summary* member : members) {
+    const auto size = static_cast<double>(member->count);
+    const Score& score = of(*member);
+    count += size;
+    sum += size * score.mean;
+    squares += (size - 1) * score.error * score.error * size;
+  }
+  return {sum / count, std::sqrt(squares / (count - static_cast<double>(members.size())) / count)};
+}
+
+Summary group_of(const std::string& name, const std::vector<const Summary*>& members) {
+  Summary out;
+  out.name = name;
+  out.has_norm = true;
+  for (const Summary* member : members) {
+    out.count += member->count;
+    out.has_norm = out.has_norm && member->has_norm;
+    out.chance += member->chance * static_cast<double>(member->count);
+  }
+  out.chance /= static_cast<double>(out.count);
+  out.acc = pooled(members, [](const Summary& s) -> const Score& { return s.acc; });
+  out.acc_norm = pooled(members, [](const Summary& s) -> const Score& { return s.acc_norm; });
+  return out;
+}
+
+std::string json_of(const Summary& summary) {
+  std::string out = "\"n\":" + std::to_string(summary.count) +
+                    ",\"acc\":" + json_number(summary.acc.mean) +
+                    ",\"acc_stderr\":" + json_number(summary.acc.error) +
+                    ",\"chance\":" + json_number(summary.chance) +
+                    ",\"above_chance\":" + json_number(summary.acc.mean - summary.chance);
+  if (summary.has_norm) {
+    out += ",\"acc_norm\":" + json_number(summary.acc_norm.mean) +
+           ",\"acc_norm_stderr\":" + json_number(summary.acc_norm.error);
+  }
+  return out;
+}
+
+std::string json_of(const Exam& exam, const Summary& summary) {
+  return "{" + json_of(summary) + ",\"version\":" + std::to_string(exam.task.version) +
+         ",\"split\":" + json_string(exam.split.name) + ",\"shot_split\":" +
+         (exam.shot_split.name.empty() ? "null" : json_string(exam.shot_split.name)) +
+         ",\"truncated\":" + std::to_string(exam.truncated) + "}";
+}
+
+}  // namespace
+
+void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t shots, uint64_t fed,
+            kit::MetricSink& sink) {
+  std::vector<Summary> tasks;
+  for (const Exam& exam : exams) {
+    tasks.push_back(summary_of(exam));
+  }
+  // A group counts once in the mean; it stands where its first member does.
+  std::vector<Summary> rows;
+  std::vector<size_t> row_of(exams.size());
+  std::map<std::string, size_t> groups;
+  for (size_t e = 0; e < exams.size(); ++e) {
+    const std::string& group = exams[e].task.group;
+    if (!group.empty() && groups.count(group) > 0) {
+      row_of[e] = groups[group];
+      continue;
+    }
+    row_of[e] = rows.size();
+    if (group.empty()) {
+      rows.push_back(tasks[e]);
+      continue;
+    }
+    std::vector<const Summary*> members;
+    for (size_t other = e; other < exams.size(); ++other) {
+      if (exams[other].task.group == group) {
+        members.push_back(&tasks[other]);
+      }
+    }
+    groups[group] = rows.size();
+    rows.push_back(group_of(group, members));
+  }
+  Score mean;
+  double squares = 0;
+  double above_chance = 0;
+  const auto count = static_cast<double>(rows.size());
+  for (const Summary& row : rows) {
+    mean.mean += row.by(rule).mean / count;
+    above_chance += (row.by(rule).mean - row.chance) / count;
+    squares += row.by(rule).error * row.by(rule).error;
+  }
+  mean.error = std::sqrt(squares) / count;
+  sink.value("tasks", mean.mean, "accuracy", QUENCH_HIGHER_IS_BETTER, mean.error);
+  for (const Summary& row : rows) {
+    sink.value((row.name + "/acc").c_str(), row.acc.mean, "accuracy", QUENCH_HIGHER_IS_BETTER,
+               row.acc.error);
+    if (row.has_norm) {
+      sink.value((row.name + "/acc_norm").c_str(), row.acc_norm.mean, "accuracy",
+                 QUENCH_HIGHER_IS_BETTER, row.acc_norm.error);
+    }
+  }
+  std::string details;
+  uint64_t requests = 0;
+  uint64_t truncated = 0;
+  uint64_t questions = 0;
+  for (size_t e = 0; e < exams.size(); ++e) {
+    details += (e > 0 ? "," : "") + json_string(tasks[e].name) + ":" + json_of(exams[e], tasks[e]);
+    truncated += exams[e].truncated;
+    questions += exams[e].items.size();
+    for (const Item& item : exams[e].items) {
+      requests += item.requests.size();
+    }
+  }
+  sink.json("tasks", "{" + details + "}");
+  details.clear();
+  for (const auto& [name, row] : groups) {
+    details += (details.empty() ? "" : ",") + json_string(name) + ":{" + json_of(rows[row]) + "}";
+  }
+  sink.json("groups", "{" + details + "}");
+  sink.detail("above_chance", above_chance);
+  sink.detail("questions", static_cast<double>(questions));
+  sink.detail("requests", static_cast<double>(requests));
+  sink.detail("truncated", static_cast<double>(truncated));
+  sink.detail("shots", static_cast<double>(shots));
+  sink.detail("distinct_tokens", static_cast<double>(fed));
+  // Scaled so that their mean is the value, whatever the sizes of the tasks.
+  std::vector<double> items;
+  for (size_t e = 0; e < exams.size(); ++e) {
+    const double weight =
+        static_cast<double>(questions) / count / static_cast<double>(rows[row_of[e]].count);
+    for (const Item& item : exams[e].items) {
+      const bool norm = rule == "acc_norm" && rows[row_of[e]].has_norm;
+      items.push_back((norm ? item.acc_norm : item.acc) * weight);
+    }
+  }
+  sink.items("accuracy", items);
+}
+
+void write_log(const std::vector<Exam>& exams, const std::string& file) {
+  static std::map<std::string, int> written;
+  const int number = ++written[file];
+  const std::string path = number == 1 ? file : file + "." + std::to_string(number);
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  for (const Exam& exam : exams) {
+    for (size_t i = 0; i < exam.items.size(); ++i) {
+      const Item& item = exam.items[i];
+      out << "{\"task\":" << json_string(exam.task.name) << ",\"doc_id\":" << i
+          << ",\"requests\":[";
+      for (size_t r = 0; r < item.requests.size(); ++r) {
+        out << (r > 0 ? "," : "") << "{\"context\":" << json_string(item.requests[r].context)
+            << ",\"continuation\":" << json_string(item.requests[r].continuation)
+            << ",\"ll\":" << json_number(item.requests[r].log_likelihood) << "}";
+      }
+      out << "],\"acc\":" << json_number(item.acc)
+          << ",\"acc_norm\":" << (exam.task.acc_norm ? json_number(item.acc_norm) : "null")
+          << "}\n";
+    }
+  }
+  out.flush();
+  if (!out) {
+    kit::fail(QUENCH_DATA_LOSS, "%s: the log cannot be written", path.c_str());
+  }
+}
+
+}  // namespace quench::tasks

@@ -1,0 +1,238 @@
+// tasks: accuracy on multiple-choice questions, with the prompts, shots and scores of lm-eval.
+//
+// | parameter  | type        | default | range     | meaning |
+// |------------|-------------|---------|-----------|-----------------------------------------------|
+// | tasks      | string list | required|           | names of tasks or groups; study: its twelve |
+// | data       | path        | ""      |           | folder of the data sets; "": the hub's cache |
+// | files      | path        | ""      |           | a task file of one's own, or a folder of them
+// | | shots      | int         | 0       | >= 0      | solved questions before each | | limit | int
+// | 0       | >= 0      | first questions of each task; 0: all          | | max_length | int | 0 |
+// >= 0      | ids that the model sees; 0: its positions     | | split      | string      | "" | |
+// split of the questions, in place of the task's| | shots_from | string      | ""      | | split of
+// the shots, where they are drawn      | | rule       | choice      | acc     | acc, acc_norm |
+// what the main value is the mean of        | | seed       | int         | 1234    | 0..2^32-1 | of
+// the draw of shots (fewshot_random_seed)    | | log        | path        | ""      |           |
+// file with a line for each question            |
+//
+//   - tasks: {tasks: [sciq, piqa], data: data/tasks, shots: 5}
+//
+// A task is a YAML file (docs/tasks.md); those of the study are built in. Of each question every
+// choice is a request: a context and its continuation, whose log-likelihood Σ log p is taken. The
+// answer is the choice with the largest one (acc), or with the largest one per character
+// (acc_norm). Requests that begin alike go through the model once.
+//
+// The value is the mean over tasks, a group (mmlu) counting once, of `rule`. Further values are the
+// accuracies of each task. Details: `tasks` {n, acc, acc_stderr, acc_norm, chance, above_chance,
+// split, shot_split, truncated, version}, `groups`, requests, truncated. The items `accuracy` are
+// those of single questions, scaled so that their mean is the value.
+//
+// Reference: Gao et al., A framework for few-shot language model evaluation (lm-eval 0.4).
+#include <algorithm>
+
+#include "metrics/tasks/catalogue.hpp"
+#include "metrics/tasks/exam.hpp"
+#include "metrics/tasks/report.hpp"
+#include "quench/kit/records.hpp"
+
+namespace quench::metrics {
+
+namespace {
+
+using namespace quench::tasks;
+
+constexpr const char* kPresets = R"({"study": {"shots": 5, "rule": "acc"}})";
+
+std::string json_text(const std::string& text) {
+  return kit::detail::json_text(text);
+}
+
+class Tasks final : public kit::RecordMetric {
+ public:
+  struct Params {
+    std::string preset = "none";
+    std::vector<std::string> tasks;
+    kit::Path data;
+    kit::Path files;
+    int64_t shots = 0;
+    int64_t limit = 0;
+    int64_t max_length = 0;
+    std::string split;
+    std::string shots_from;
+    std::string rule = "acc";
+    int64_t seed = 1234;
+    kit::Path log;
+    static void describe(kit::Fields<Params>& f) {
+      constexpr double kSeeds = 4294967295.0;
+      f.add("preset", &Params::preset, "the study's settings: 5 shots, acc").choices("none|study");
+      f.add("tasks", &Params::tasks, "names of tasks or of groups (mmlu); study: its twelve tasks")
+          .required();
+      f.add("data", &Params::data,
+            "folder of the data sets, under the paths that the task files name; empty: the hub's "
+            "cache");
+      f.add("files", &Params::files, "a task file of one's own, or a folder of them");
+      f.add("shots", &Params::shots, "solved questions before each question (num_fewshot)")
+          .at_least(0);
+      f.add("limit", &Params::limit, "questions of each task, from its first on; 0: all")
+          .at_least(0);
+      f.add("max_length", &Params::max_length,
+            "ids that the model sees at once, the last ones of a longer text; 0: its positions")
+          .at_least(0);
+      f.add("split", &Params::split, "split of the questions; empty: the task's");
+      f.add("shots_from", &Params::shots_from,
+            "split of the shots, for tasks that draw theirs; empty: the task's");
+      f.add("rule", &Params::rule,
+            "whose mean over tasks is the value: acc, or acc_norm where a task has it")
+          .choices("acc|acc_norm");
+      f.add("seed", &Params::seed, "of the draw of shots (fewshot_random_seed)").range(0, kSeeds);
+      f.add("log", &Params::log, "file with a line of JSON for each question; empty: none");
+    }
+  };
+
+  explicit Tasks(const Params& params) : params_(params) {
+    settings_.shots = static_cast<uint64_t>(params.shots);
+    settings_.limit = static_cast<uint64_t>(params.limit);
+    settings_.seed = static_cast<uint32_t>(params.seed);
+    if (params.tasks.empty()) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "tasks: wanted at least one");
+    }
+  }
+
+  uint32_t needs() const override { return QUENCH_METRIC_NEEDS_TOKENIZER; }
+
+  void wants(const kit::RecordHost& host) override {
+    for (Definition& task : chosen_tasks(params_.tasks, params_.files.path, host)) {
+      Exam& exam = exams_.emplace_back();
+      exam.task = std::move(task);
+      exam.split =
+          find_split(exam.task, names_or(params_.split, exam.task.splits), params_.data.path, host);
+      ask_for(exams_.size() - 1, exam.split, false, host);
+      if (settings_.shots == 0) {
+        continue;
+      }
+      const std::string forced = exam.task.fixed_shots ? "" : params_.shots_from;
+      exam.shot_split =
+          find_split(exam.task, names_or(forced, exam.task.shot_splits), params_.data.path, host);
+      if (exam.shot_split.name == exam.split.name) {
+        exam.shot_split.files.clear();  // the questions' own records
+      } else {
+        ask_for(exams_.size() - 1, exam.shot_split, true, host);
+      }
+    }
+  }
+
+  bool take(uint32_t data_set, std::string_view record) override {
+    const DataSet& set = data_sets_.at(data_set);
+    Exam& exam = exams_[set.exam];
+    add_record(exam, set.shots, record);
+    // Questions that nobody asks need not be read, unless shots are drawn from among them.
+    const bool pool = settings_.shots > 0 && exam.shot_split.files.empty();
+    return set.shots || pool || settings_.limit == 0 || exam.records.size() < settings_.limit;
+  }
+
+  void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
+    for (const OwnFile& file : own_files_) {
+      for (const std::string& record : json_records(file.path)) {
+        add_record(exams_[file.exam], file.shots, record);
+      }
+    }
+    own_files_.clear();
+    settings_.max_length = longest(evaluation);
+    uint64_t fed = 0;
+    uint64_t truncated = 0;
+    for (Exam& exam : exams_) {
+      if (exam.split.name != exam.task.splits.front() && params_.split.empty()) {
+        kit::log(QUENCH_LOG_WARNING, "task " + exam.task.name + ": split " +
+                                         exam.task.splits.front() + " is not there, " +
+                                         exam.split.name + " is measured");
+      }
+      exam.items.clear();
+      exam.truncated = 0;
+      make_items(exam, settings_);
+      if (exam.items.empty()) {
+        kit::fail(QUENCH_INVALID_ARGUMENT, "task %s: split %s has no records",
+                  exam.task.name.c_str(), exam.split.name.c_str());
+      }
+      mark(exam, log_likelihoods(evaluation, encode(exam, settings_, evaluation), &fed));
+      truncated += exam.truncated;
+    }
+    if (truncated > 0) {
+      kit::log(QUENCH_LOG_WARNING, std::to_string(truncated) +
+                                       " requests are longer than the model sees (" +
+                                       std::to_string(settings_.max_length) + " ids); " +
+                                       "the beginning of their context was left out");
+    }
+    report(exams_, params_.rule, settings_.shots, fed, sink);
+    if (!params_.log.path.empty()) {
+      write_log(exams_, params_.log.path);
+    }
+  }
+
+ private:
+  struct DataSet {
+    size_t exam;
+    bool shots;
+  };
+  struct OwnFile {
+    size_t exam;
+    bool shots;
+    std::string path;
+  };
+
+  static std::vector<std::string> names_or(const std::string& forced,
+                                           const std::vector<std::string>& usual) {
+    return forced.empty() ? usual : std::vector<std::string>{forced};
+  }
+
+  void ask_for(size_t exam, const Split& split, bool shots, const kit::RecordHost& host) {
+    for (const SplitFile& file : split.files) {
+      if (file.corpus.empty()) {
+        host.want_file(file.path);
+        own_files_.push_back({exam, shots, file.path});
+      } else {
+        host.want(exams_[exam].task.name + " " + split.name, file.corpus,
+                  "{\"path\":" + json_text(file.path) + ",\"records\":true}");
+        data_sets_.push_back({exam, shots});
+      }
+    }
+  }
+
+  static void add_record(Exam& exam, bool shots, std::string_view record) {
+    (shots ? exam.shot_records : exam.records)
+        .push_back(Value::of(kit::Json(record.data(), record.size())));
+  }
+
+  uint64_t longest(const kit::Evaluation& evaluation) const {
+    const quench_subject& subject = evaluation.subject();
+    quench_model_info info{};
+    info.struct_size = sizeof info;
+    quench_error error{sizeof error, 0, {}};
+    kit::check(subject.table->info(subject.model, &info, &error), error);
+    if (params_.max_length > info.max_positions) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "max_length = %lld, the model has %lld positions",
+                static_cast<long long>(params_.max_length),
+                static_cast<long long>(info.max_positions));
+    }
+    return static_cast<uint64_t>(params_.max_length > 0 ? params_.max_length : info.max_positions);
+  }
+
+  Params params_;
+  ExamSettings settings_;
+  std::vector<Exam> exams_;
+  std::vector<DataSet> data_sets_;
+  std::vector<OwnFile> own_files_;
+};
+
+}  // namespace
+
+}  // namespace quench::metrics
+
+QUENCH_MODULE("quench.tasks", "0.1.0",
+              quench::kit::metric<quench::metrics::Tasks>(
+                  {.id = "tasks",
+                   .version = "0.1.0",
+                   .summary = "Accuracy on multiple-choice questions, with the prompts, shots and "
+                              "scores of lm-eval.",
+                   .reference = "Gao et al., A framework for few-shot language model evaluation; "
+                                "arXiv 2405.14782",
+                   .example = "- tasks: {tasks: [sciq, piqa], data: data/tasks, shots: 5}",
+                   .presets_json = quench::metrics::kPresets}))

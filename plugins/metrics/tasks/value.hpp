@@ -1,0 +1,48 @@
+// What a field of a record, or an expression over fields, can be.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "quench/kit/host.hpp"
+
+namespace quench::tasks {
+
+class Value;
+using List = std::vector<Value>;
+using Object = std::vector<std::pair<std::string, Value>>;  // in the record's order
+
+class Value {
+ public:
+  Value() = default;  // null
+  Value(bool value) : data_(value) {}
+  Value(int64_t value) : data_(value) {}
+  Value(double value) : data_(value) {}
+  Value(std::string value) : data_(std::move(value)) {}
+  Value(List value) : data_(std::move(value)) {}
+  Value(Object value) : data_(std::move(value)) {}
+  // All of a JSON document below `at`.
+  static Value of(const kit::Json& json, const std::string& at = "");
+
+  template <typename T>
+  const T* as() const {
+    return std::get_if<T>(&data_);
+  }
+  bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
+  // "a string", "a list", ...
+  const char* kind() const;
+  // As a template prints it: text as it is, True and False, numbers.
+  std::string text() const;
+  // The member of an object, or nullptr.
+  const Value* find(const std::string& key) const;
+
+  bool operator==(const Value&) const = default;
+
+ private:
+  std::variant<std::monostate, bool, int64_t, double, std::string, List, Object> data_;
+};
+
+}  // namespace quench::tasks
