@@ -125,7 +125,7 @@ nlohmann::json compare(const LoadedRun& run, const Candidate& candidate, RunKnow
   const bool quantized = candidate.cell.variant.quantizer.has_value();
   std::vector<Record> same;
   for (const Record& record : now) {
-    if (record.metric != "quantization_error" && record.quantizer.is_object() == quantized) {
+    if (!is_derived(record.metric) && record.quantizer.is_object() == quantized) {
       same.push_back(record);
     }
   }

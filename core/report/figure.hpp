@@ -90,6 +90,10 @@ Figure curve_figure(const FigureSpec& spec, const std::vector<Observation>& obse
 // Float loss against quantized loss.
 Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                     Palette& palette);
+// What quantization costs in accuracy against what it costs in loss, a point per cell that has
+// both.
+Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
+                       Palette& palette);
 // One bar per method and branch.
 Figure bars_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                    Palette& palette);

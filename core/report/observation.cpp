@@ -148,6 +148,11 @@ bool is_loss(const Record& record) {
          record.metric.find('/') == std::string::npos;
 }
 
+bool is_accuracy(const Record& record) {
+  return record.unit == "accuracy" && record.direction > 0 &&
+         record.metric.find('/') == std::string::npos;
+}
+
 bool Observation::is_calibrated() const {
   return !record->draw.is_null() || !member(record->quantizer, "calibration").is_null();
 }
@@ -180,7 +185,7 @@ Observations observe(const std::vector<Record>& records, bool jobs_are_seeds) {
   std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;
   size_t repeated = 0;
   for (const Record& record : records) {
-    if (record.metric == "quantization_error") {
+    if (is_derived(record.metric)) {
       continue;  // derived here again, with what it derives from
     }
     if (!record.error.empty()) {

@@ -49,6 +49,8 @@ Figure draw_figure(const FigureSpec& spec, const Observations& observations, Pal
       return curve_figure(spec, some, palette);
     case FigureKind::kLossPlane:
       return plane_figure(spec, some, palette);
+    case FigureKind::kAccuracyVsLoss:
+      return accuracy_figure(spec, some, palette);
     case FigureKind::kBars:
       return bars_figure(spec, some, palette);
     case FigureKind::kContour:
@@ -114,8 +116,10 @@ Report make_report(RunDocuments documents, RunRecords run) {
       !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");
   for (const FigureSpec& spec : out.spec.figures) {
     Figure figure = make_figure(spec, out.observations, palette);
-    // Nobody asked for a landscape; where there is one, it is shown.
-    if (!is_default || spec.kind != FigureKind::kContour || !figure.panels.empty()) {
+    // Nobody asked for a landscape, or for accuracies; where there are any, they are shown.
+    const bool if_any =
+        spec.kind == FigureKind::kContour || spec.kind == FigureKind::kAccuracyVsLoss;
+    if (!is_default || !if_any || !figure.panels.empty()) {
       out.figures.push_back(std::move(figure));
     }
   }

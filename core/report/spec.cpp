@@ -10,7 +10,8 @@ namespace quench {
 namespace {
 
 const std::vector<std::string> kFigureKinds = {
-    "error_vs_tokens", "loss_vs_tokens", "loss_plane", "bars", "contour", "table"};
+    "error_vs_tokens", "loss_vs_tokens", "loss_plane", "accuracy_vs_loss", "bars",
+    "contour",         "table"};
 
 std::string advice(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
@@ -160,6 +161,9 @@ void read_options(MappingReader& reader, FigureSpec& figure, const std::string& 
   if (figure.kind == FigureKind::kLossPlane) {
     read_plane_axes(reader, where, problems);
     figure.range = choice(reader.get("range"), where + ": `range`", {"late", "all"}, problems);
+    return;
+  }
+  if (figure.kind == FigureKind::kAccuracyVsLoss) {
     return;
   }
   read_spread(reader, figure, where, problems);
@@ -337,7 +341,7 @@ ReportSpec default_report() {
   ReportSpec out;
   for (const FigureKind kind :
        {FigureKind::kErrorVsTokens, FigureKind::kLossVsTokens, FigureKind::kLossPlane,
-        FigureKind::kBars, FigureKind::kContour, FigureKind::kTable}) {
+        FigureKind::kAccuracyVsLoss, FigureKind::kBars, FigureKind::kContour, FigureKind::kTable}) {
     out.figures.push_back(figure_of(kind));
     if (kind == FigureKind::kErrorVsTokens || kind == FigureKind::kLossVsTokens) {
       out.figures.back().right = "lr";

@@ -13,7 +13,15 @@
 
 namespace quench {
 
-enum class FigureKind { kErrorVsTokens, kLossVsTokens, kLossPlane, kBars, kContour, kTable };
+enum class FigureKind {
+  kErrorVsTokens,
+  kLossVsTokens,
+  kLossPlane,
+  kAccuracyVsLoss,
+  kBars,
+  kContour,
+  kTable
+};
 const char* figure_kind_name(FigureKind kind);
 
 // A condition on a dimension (core/report/dimension.hpp): one of these values.

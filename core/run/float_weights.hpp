@@ -26,6 +26,8 @@ class FloatWeights {
   // Whether linears are replaced, beside weights that changed.
   bool has_ops() const { return !ops_.empty(); }
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
+  // Whether linears are replaced by operations, which no weight describes.
+  bool has_ops() const { return !ops_.empty(); }
   // Sets one kept weight back, and goes on keeping it.
   void put_back(const std::string& name) const;
   // Sets every kept weight back and forgets it.

@@ -26,6 +26,10 @@ bool is_loss(const Record& record) {
          record.index == 0;
 }
 
+bool is_accuracy(const Record& record) {
+  return record.unit == "accuracy" && record.direction == QUENCH_HIGHER_IS_BETTER;
+}
+
 // The journal of one evaluation, offered to plugins as long as this object lives.
 class JournalOf {
  public:
@@ -370,6 +374,10 @@ class JobRunner {
     std::vector<MetricWeights> out;
     const CheckpointCell& here = checkpoint();
     if ((needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && kept != nullptr) {
+      if (kept->has_ops()) {
+        fail(QUENCH_UNSUPPORTED,
+             "it compares weights, and the quantizer replaces linears by operations of its own");
+      }
       out.push_back({"float", here.branch, here.step, here.tokens,
                      std::make_shared<FloatSource>(open.model, *kept)});
     }
@@ -442,14 +450,16 @@ class JobRunner {
     describe({experiment_, cell, parts, quantizer, state_.files.commit, state_.family}, record);
   }
 
-  // ΔQL of a loss against the float loss of the same metric, or nothing.
+  // ΔQL of a loss against the float loss of the same metric, the relative drop of an accuracy, or
+  // nothing.
   std::optional<Record> error_of(const Record& quantized, const Cell& cell) const {
-    if (!cell.variant.quantizer || !is_loss(quantized) || state_.floating.empty() ||
-        state_.floating[cell.metric].empty()) {
+    if (!cell.variant.quantizer || !(is_loss(quantized) || is_accuracy(quantized)) ||
+        state_.floating.empty() || state_.floating[cell.metric].empty()) {
       return std::nullopt;
     }
     const Record& floating = state_.floating[cell.metric].front();
-    Record error = quantization_error(floating, quantized);
+    Record error = is_loss(quantized) ? quantization_error(floating, quantized)
+                                      : relative_accuracy_drop(floating, quantized);
     error.parts = nullptr;
     error.key.clear();
     if (!floating.key.empty() && !quantized.key.empty()) {
@@ -467,7 +477,7 @@ class JobRunner {
     if (records.empty() || memory_.finished == nullptr) {
       return;
     }
-    const bool has_error = records.back().metric == "quantization_error";
+    const bool has_error = is_derived(records.back().metric);
     std::optional<Record> error = has_error ? std::nullopt : error_of(records.front(), cell);
     if (!error) {
       return;

@@ -1,7 +1,10 @@
 #include "core/store/record.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
+
 #include <cmath>
+#include <optional>
 
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
@@ -70,51 +73,77 @@ void set_derived_key(Record& record, const std::string& name,
   }
 }
 
-Record quantization_error(const Record& floating, const Record& quantized) {
+namespace {
+
+// The standard error of the mean difference of paired items (the spread between items cancels), or
+// nothing.
+std::optional<double> paired_error(const Record& floating, const Record& quantized) {
+  const size_t n = floating.items.size();
+  if (n < 2 || quantized.items.size() != n) {
+    return std::nullopt;
+  }
+  double mean = 0;
+  for (size_t i = 0; i < n; ++i) {
+    mean += quantized.items[i] - floating.items[i];
+  }
+  mean /= static_cast<double>(n);
+  double squares = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double deviation = quantized.items[i] - floating.items[i] - mean;
+    squares += deviation * deviation;
+  }
+  return std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
+}
+
+// What a quantized value q says against the float model's f: difference(q, f) / scale(f), where
+// `impossible` says why scale is 0.
+Record compared(const std::string& name, const Record& floating, const Record& quantized,
+                double (*value)(double f, double q), double (*scale)(double f),
+                const char* impossible) {
   Record out = quantized;
-  out.metric = "quantization_error";
+  out.metric = name;
   set_derived_key(out, out.metric, {floating.key, quantized.key});
-  out.unit = "1";
+  out.unit.assign(1, '1');  // = "1" would wake a false warning of GCC 12
   out.direction = -1;
+  out.value = nullptr;
   out.standard_error = nullptr;
   out.details = nlohmann::json::object();
   out.items.clear();
   out.seconds = 0;
   if (!floating.error.empty() || !quantized.error.empty()) {
-    out.value = nullptr;
     out.error =
-        "quantization_error: " + (floating.error.empty() ? quantized.error : floating.error);
+        fmt::format("{}: {}", name, floating.error.empty() ? quantized.error : floating.error);
     return out;
   }
   const double f = floating.value.get<double>();
   const double q = quantized.value.get<double>();
-  if (f == 0) {
-    out.value = nullptr;
-    out.error = "quantization_error: the float loss is 0, so that no ratio to it exists";
+  if (scale(f) == 0) {
+    out.error = fmt::format("{}: {}", name, impossible);
     return out;
   }
-  out.value = q / f - 1;
+  out.value = value(f, q);
   out.details = {{"metric", quantized.metric}, {"float", f}, {"quantized", q}, {"delta", q - f}};
-  const size_t n = floating.items.size();
-  if (n > 1 && quantized.items.size() == n) {
-    // Paired: the same blocks under both models, so the spread between blocks cancels.
-    double mean = 0;
-    for (size_t i = 0; i < n; ++i) {
-      mean += quantized.items[i] - floating.items[i];
-    }
-    mean /= static_cast<double>(n);
-    double squares = 0;
-    for (size_t i = 0; i < n; ++i) {
-      const double deviation = quantized.items[i] - floating.items[i] - mean;
-      squares += deviation * deviation;
-    }
-    const double standard_error =
-        std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
-    out.details["delta_stderr"] = standard_error;
-    out.details["items"] = n;
-    out.standard_error = standard_error / f;  // the float loss taken as given
+  if (const std::optional<double> error = paired_error(floating, quantized)) {
+    out.details["delta_stderr"] = *error;
+    out.details["items"] = floating.items.size();
+    out.standard_error = *error / scale(f);  // the float value taken as given
   }
   return out;
+}
+
+}  // namespace
+
+Record quantization_error(const Record& floating, const Record& quantized) {
+  return compared(
+      "quantization_error", floating, quantized, [](double f, double q) { return q / f - 1; },
+      [](double f) { return f; }, "the float loss is 0, so that no ratio to it exists");
+}
+
+Record relative_accuracy_drop(const Record& floating, const Record& quantized) {
+  return compared(
+      "relative_accuracy_drop", floating, quantized,
+      [](double f, double q) { return (f - q) / (1 - f); }, [](double f) { return 1 - f; },
+      "the float model errs nowhere, so that no ratio to its errors exists");
 }
 
 }  // namespace quench

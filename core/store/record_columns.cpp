@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/store/json_members.hpp"
+#include "core/store/record.hpp"
 
 namespace quench {
 
@@ -107,7 +108,8 @@ void sort_records(const RunScan& scan, std::vector<size_t>& lines) {
     return std::tuple(!is_null(text), json_member(text, "label"));
   };
   const auto by_text = [](std::string_view text) {
-    return std::tuple(text == "\"quantization_error\"", text);
+    const bool quoted = text.size() > 2 && text.front() == '"';
+    return std::tuple(quoted && is_derived(text.substr(1, text.size() - 2)), text);
   };
   const Ranks checkpoint(scan, lines, field_index("checkpoint"), by_checkpoint);
   const Ranks averaging(scan, lines, field_index("averaging"), by_label);

@@ -306,3 +306,34 @@ TEST_CASE("figures: without a landscape the default report has no contours", "[r
     CHECK(figure.kind != FigureKind::kContour);
   }
 }
+
+TEST_CASE("figures: accuracy that is lost stands against loss that is gained", "[report]") {
+  const Record floating = float_loss("b", "step1", 1, {2.0, 3.0});
+  const Record quantized = quantized_loss(floating, "rtn", 3, {0.25, 0.75});
+  const auto answers = [](Record record, const std::vector<double>& items) {
+    record.metric = record.label = "questions";
+    record.unit = "accuracy";
+    record.direction = 1;
+    record.items = items;
+    record.value = (items[0] + items[1] + items[2] + items[3]) / 4;
+    return record;
+  };
+  const Figure figure = report_of({floating, answers(floating, {1, 1, 1, 0}), quantized,
+                                   answers(quantized, {1, 0, 1, 0})},
+                                  "figures: [accuracy_vs_loss]")
+                            .figures.at(0);
+  REQUIRE(figure.panels.size() == 1);
+  const Panel& panel = figure.panels[0];
+  REQUIRE(count(panel, Trace::Kind::kPoints) == 1);
+  for (const Trace& trace : panel.traces) {
+    REQUIRE(trace.x.size() == 1);
+    CHECK(trace.x[0] == Approx(0.5));   // ΔCE
+    CHECK(trace.y[0] == Approx(25.0));  // percentage points
+    if (trace.kind == Trace::Kind::kInterval) {
+      CHECK(trace.high[0] - trace.y[0] == Approx(25.0));  // one paired standard error
+    }
+  }
+  const Figure without = report_of({floating, quantized}, "figures: [accuracy_vs_loss]").figures[0];
+  CHECK(without.panels.empty());
+  CHECK(without.caption.find("nothing is drawn") != std::string::npos);
+}

@@ -109,7 +109,7 @@ TEST_CASE("report section: what is wrong is told with its place", "[report]") {
        "m.yaml:1:11: report: figures: got more than one key, wanted `kind: {options}`"},
       {"figures: [3, []]",
        "m.yaml:1:11: report: figures: unknown figure `3`; known are error_vs_tokens, "
-       "loss_vs_tokens, loss_plane, bars, contour, table\n"
+       "loss_vs_tokens, loss_plane, accuracy_vs_loss, bars, contour, table\n"
        "m.yaml:1:14: report: figures: got a list, wanted `kind: {options}`"},
       {"figures: [{bars: {colour: red}}]",
        "m.yaml:1:19: report: bars: unknown key `colour`; known are title, name, where, lines, "

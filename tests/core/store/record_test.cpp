@@ -89,3 +89,27 @@ TEST_CASE("quantization error: of a float loss of 0 is an error, not an infinity
   CHECK(error.value.is_null());
   CHECK(error.error == "quantization_error: the float loss is 0, so that no ratio to it exists");
 }
+
+TEST_CASE("relative accuracy drop: what is lost, relative to what the float model got wrong",
+          "[core][store]") {
+  const auto accuracy = [](double value, std::vector<double> items) {
+    Record out = loss(value, std::move(items));
+    out.metric = "questions";
+    out.unit = "accuracy";
+    out.direction = 1;
+    return out;
+  };
+  const Record drop =
+      quench::relative_accuracy_drop(accuracy(0.75, {1, 1, 1, 0}), accuracy(0.5, {1, 0, 1, 0}));
+  CHECK(drop.metric == "relative_accuracy_drop");
+  CHECK(quench::is_derived(drop.metric));
+  CHECK(drop.direction == -1);
+  CHECK(drop.value.get<double>() == Approx(1.0));  // 0.25 of 0.25
+  CHECK(drop.details.at("delta") == -0.25);
+  // Differences 0, -1, 0, 0: mean -1/4, squares 3/4, variance of the mean 3/4 / 3 / 4 = 1/16.
+  CHECK(drop.details.at("delta_stderr").get<double>() == Approx(0.25));
+  CHECK(drop.standard_error.get<double>() == Approx(1.0));
+  CHECK(quench::relative_accuracy_drop(accuracy(1, {}), accuracy(0.5, {})).error ==
+        "relative_accuracy_drop: the float model errs nowhere, so that no ratio to its errors "
+        "exists");
+}
