@@ -1,0 +1,62 @@
+// The forward of a few rows through the stages of a model, driven by a metric.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/metric.h"
+
+namespace quench::metrics {
+
+// Memory on the model's device.
+class Buffer {
+ public:
+  Buffer(const quench_subject& subject, const quench_model_info& info, quench_dtype dtype,
+         std::vector<int64_t> shape);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  quench_tensor view() const;
+  quench_dtype dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  // All elements as the host sees them.
+  std::vector<char> bytes() const;
+
+ private:
+  const quench_subject& subject_;
+  quench_device device_;
+  quench_dtype dtype_;
+  std::vector<int64_t> shape_, strides_;
+  uint64_t size_;
+  void* data_;
+};
+
+// `rows` rows of `length` ids, from their embedding on. Errors are those of the model.
+class ResidualStream {
+ public:
+  ResidualStream(const quench_subject& subject, std::span<const int32_t> ids, int64_t rows,
+                 int64_t length);
+  void embed();
+  void block(uint32_t block);  // all its stages
+  // The residual stream [rows * length, width].
+  const Buffer& residual() const { return *carried_.front().buffer; }
+
+ private:
+  struct Named {
+    std::string name;
+    std::shared_ptr<Buffer> buffer;
+  };
+  void stage(uint32_t block, uint32_t stage);
+  quench_tensor tokens() const;
+
+  const quench_subject& subject_;
+  quench_model_info info_{};
+  std::vector<int32_t> ids_;
+  std::vector<int64_t> shape_, strides_;
+  std::vector<Named> carried_;
+};
+
+}  // namespace quench::metrics

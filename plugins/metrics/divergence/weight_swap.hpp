@@ -1,0 +1,50 @@
+// The parameters of a quantized model that differ from the float ones, to be exchanged piece by
+// piece.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/metric.h"
+
+namespace quench::metrics {
+
+// Both values of a parameter, as the model takes them: float32, or float64 where it runs in that.
+class WeightSwap {
+ public:
+  // Looks at every parameter once. NOT_FOUND names one that `floating` does not have.
+  WeightSwap(const quench_subject& subject, const quench_weights& floating);
+  // Puts the quantized values back.
+  ~WeightSwap();
+  WeightSwap(const WeightSwap&) = delete;
+  WeightSwap& operator=(const WeightSwap&) = delete;
+
+  // Sets the parameters of a block, or with -1 those of no block, to their float or quantized
+  // values.
+  void set(int64_t block, bool floating);
+  size_t changed() const { return changed_.size(); }
+
+  // ‖ŵ − w‖/‖w‖ of each changed parameter, in the model's order.
+  struct Error {
+    std::string name;
+    double relative = 0;
+  };
+  std::vector<Error> errors() const;
+
+ private:
+  struct Changed {
+    const quench_parameter_info* parameter;
+    int64_t block;
+    std::vector<char> quantized;
+    std::vector<char> floating;
+    bool is_floating = false;
+  };
+  void put(Changed& changed, bool floating);
+
+  const quench_subject& subject_;
+  quench_dtype dtype_;
+  std::vector<Changed> changed_;
+};
+
+}  // namespace quench::metrics
