@@ -68,7 +68,9 @@ size_t FileRange::read(char* into, size_t bytes) {
   return wanted;
 }
 
-std::string sha256_of(const std::vector<std::string>& paths) {
+namespace {
+
+std::string digest_of(const std::vector<std::string>& paths, bool with_sizes) {
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
                                                                    EVP_MD_CTX_free);
   const auto expect = [](bool worked) {
@@ -80,6 +82,8 @@ std::string sha256_of(const std::vector<std::string>& paths) {
   std::vector<char> buffer(1 << 20);
   for (const std::string& path : paths) {
     const File file(path);
+    const uint64_t size = file.size();
+    expect(!with_sizes || EVP_DigestUpdate(context.get(), &size, sizeof size) == 1);
     uint64_t at = 0;
     while (const size_t got = file.read(at, buffer.data(), buffer.size())) {
       kit::check_cancelled();
@@ -95,6 +99,16 @@ std::string sha256_of(const std::vector<std::string>& paths) {
     hex += "0123456789abcdef"[byte & 15];
   }
   return hex;
+}
+
+}  // namespace
+
+std::string sha256_of(const std::vector<std::string>& paths) {
+  return digest_of(paths, false);
+}
+
+std::string sha256_of_each(const std::vector<std::string>& paths) {
+  return digest_of(paths, true);
 }
 
 }  // namespace quench::corpora

@@ -55,5 +55,7 @@ class FileRange final : public ByteStream {
 
 // SHA-256 over the bytes of the files, one after the other, as 64 hex digits.
 std::string sha256_of(const std::vector<std::string>& paths);
+// The same, with the size of each file in front of it, so that it tells where one ends.
+std::string sha256_of_each(const std::vector<std::string>& paths);
 
 }  // namespace quench::corpora

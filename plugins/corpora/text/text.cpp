@@ -1,17 +1,27 @@
 // text: plain UTF-8 text, one document a file, a line, or a paragraph.
 //
-// | parameter | type   | default  | range                            | meaning |
-// |-----------|--------|----------|----------------------------------|-------------------------------|
-// | path      | path   | required |                                  | the text file | | split |
-// choice | document | document, line, blank_line       | what ends a document          | | from |
-// int    | 0        | >= 0, at a character's first byte| first byte that is read       | | to | int
-// | null     | >= from, likewise                | first byte that is not; null: all |
+// | parameter | type        | default  | range                            | meaning |
+// |-----------|-------------|----------|----------------------------------|---------------------------|
+// | path      | path        | required |                                  | the text file, or a
+// folder| | files     | string list | ["*"]    | patterns with * and ?            | of a folder:
+// whose names  | | invalid   | choice      | refuse   | refuse, skip                     |
+// documents that are no     | |           |             |          | | UTF-8                     |
+// | split     | choice      | document | document, line, blank_line       | what ends a document |
+// | from      | int         | 0        | >= 0, at a character's first byte| first byte that is read
+// | | to        | int         | null     | >= from, likewise                | first byte that is
+// not;   | |           |             |          |                                  | null: all |
 //
 //   shakespeare: {text: {path: tinyshakespeare.txt, from: 1003854}}
+//   headers: {text: {path: /usr/include/boost, files: ["*.hpp"], invalid: skip}}
 //
 // Bytes are handed on as they are: nothing is stripped, and line breaks are not translated inside
-// a document. Memory: one document; with split: document that is the whole range, which token ids
-// need several times over anyway.
+// a document. Of a folder the files below it are read in the order of their paths, each as if it
+// were alone; empty ones and links are left out. Memory: one document; with split: document that is
+// the whole range, which token ids need several times over anyway.
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,55 +37,23 @@ namespace {
 
 constexpr uint64_t kLineLimit = uint64_t{64} << 20;  // bytes; a longer line is no line of a text
 
-class Text final : public kit::Corpus {
+// One file, or a range of it.
+class TextFile {
  public:
-  struct Params {
-    kit::Path path;
-    std::string split = "document";
-    int64_t from = 0;
-    std::optional<int64_t> to;
-    static void describe(kit::Fields<Params>& f) {
-      f.add("path", &Params::path, "the text file, UTF-8").required();
-      f.add("split", &Params::split,
-            "what ends a document: the end of the file, of a line, or a blank line; blank lines "
-            "belong to no document")
-          .choices("document|line|blank_line");
-      f.add("from", &Params::from, "first byte of the file that is read").at_least(0);
-      f.add("to", &Params::to, "first byte of the file that is not read; null: the whole file")
-          .at_least(0);
-    }
-  };
-
-  explicit Text(const Params& params)
-      : file_(params.path.path),
-        split_(params.split),
-        from_(static_cast<uint64_t>(params.from)),
-        to_(params.to ? static_cast<uint64_t>(*params.to) : file_.size()) {
+  TextFile(const std::string& path, const std::string& split, uint64_t from,
+           std::optional<uint64_t> to)
+      : file_(path), split_(split), from_(from), to_(to.value_or(file_.size())) {
     check_range();
     lines_ =
         std::make_unique<LineReader>(std::make_unique<FileRange>(file_, from_, to_), kLineLimit);
   }
 
-  bool next(quench_document& document) override {
-    uint64_t offset = 0;  // of the document's first byte in the file
-    const bool found = split_ == "document" ? whole_range(offset)
-                       : split_ == "line"   ? line(offset)
-                                            : paragraph(offset);
-    if (!found) {
-      if (index_ == 0) {
-        kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: got blank lines only",
-                  file_.path().c_str());
-      }
-      return false;
-    }
-    check_utf8(offset);
-    document.text = text_.data();
-    document.text_bytes = text_.size();
-    document.index = index_++;
-    return true;
+  // The next document; false at the end. `offset`: of its first byte in the file.
+  bool next(std::string& text, uint64_t& offset) {
+    return split_ == "document" ? whole_range(text, offset)
+           : split_ == "line"   ? line(text, offset)
+                                : paragraph(text, offset);
   }
-
-  std::string fingerprint() override { return sha256_of({file_.path()}); }
 
  private:
   void check_range() const {
@@ -103,13 +81,14 @@ class Text final : public kit::Corpus {
     }
   }
 
-  bool whole_range(uint64_t& offset) {
-    if (index_ > 0) {
+  bool whole_range(std::string& text, uint64_t& offset) {
+    if (done_) {
       return false;
     }
+    done_ = true;
     offset = from_;
-    text_.resize(to_ - from_);
-    file_.read_exactly(from_, text_.data(), text_.size());
+    text.resize(to_ - from_);
+    file_.read_exactly(from_, text.data(), text.size());
     return true;
   }
 
@@ -124,11 +103,11 @@ class Text final : public kit::Corpus {
     return outcome == LineReader::Outcome::kLine;
   }
 
-  bool line(uint64_t& offset) {
+  bool line(std::string& text, uint64_t& offset) {
     while (read_line()) {
       if (!line_.empty()) {
         offset = from_ + lines_->offset();
-        text_.swap(line_);
+        text.swap(line_);
         return true;
       }
     }
@@ -136,37 +115,148 @@ class Text final : public kit::Corpus {
   }
 
   // Lines up to the next blank one, joined by "\n".
-  bool paragraph(uint64_t& offset) {
-    text_.clear();
-    while (read_line() && !(line_.empty() && !text_.empty())) {
+  bool paragraph(std::string& text, uint64_t& offset) {
+    text.clear();
+    while (read_line() && !(line_.empty() && !text.empty())) {
       if (line_.empty()) {
         continue;
       }
-      if (text_.empty()) {
+      if (text.empty()) {
         offset = from_ + lines_->offset();
       } else {
-        text_ += '\n';
+        text += '\n';
       }
-      text_ += line_;
+      text += line_;
     }
-    return !text_.empty();
-  }
-
-  void check_utf8(uint64_t offset) const {
-    const size_t wrong = first_invalid_utf8(text_);
-    if (wrong != std::string::npos) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: byte %llu is not UTF-8 (0x%02x)",
-                file_.path().c_str(), static_cast<unsigned long long>(offset + wrong),
-                static_cast<unsigned>(static_cast<unsigned char>(text_[wrong])));
-    }
+    return !text.empty();
   }
 
   File file_;
   std::string split_;
   uint64_t from_;
   uint64_t to_;
+  bool done_ = false;
   std::unique_ptr<LineReader> lines_;
   std::string line_;
+};
+
+// The files below a folder whose names fit one of the patterns, in the order of their paths.
+std::vector<std::string> files_below(const std::string& folder,
+                                     const std::vector<std::string>& patterns) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const auto fits = [&](const std::string& pattern) {
+      return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    };
+    std::error_code gone;
+    if (fs::is_regular_file(at->symlink_status(gone)) && at->file_size(gone) > 0 &&
+        std::any_of(patterns.begin(), patterns.end(), fits)) {
+      out.push_back(at->path().string());
+    }
+  }
+  if (error) {
+    kit::fail(QUENCH_FAILED_PRECONDITION, "%s: cannot be listed: %s", folder.c_str(),
+              error.message().c_str());
+  }
+  if (out.empty()) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no file below it has a name that `files` asks for",
+              folder.c_str());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+class Text final : public kit::Corpus {
+ public:
+  struct Params {
+    kit::Path path;
+    std::vector<std::string> files = {"*"};
+    std::string invalid = "refuse";
+    std::string split = "document";
+    int64_t from = 0;
+    std::optional<int64_t> to;
+    static void describe(kit::Fields<Params>& f) {
+      f.add("path", &Params::path, "the text file, UTF-8, or a folder of them").required();
+      f.add("files", &Params::files, "of a folder: patterns of names, with * and ?");
+      f.add("invalid", &Params::invalid, "documents that are no UTF-8: refuse them, or go on")
+          .choices("refuse|skip");
+      f.add("split", &Params::split,
+            "what ends a document: the end of the file, of a line, or a blank line; blank lines "
+            "belong to no document")
+          .choices("document|line|blank_line");
+      f.add("from", &Params::from, "first byte of the file that is read").at_least(0);
+      f.add("to", &Params::to, "first byte of the file that is not read; null: the whole file")
+          .at_least(0);
+    }
+  };
+
+  explicit Text(const Params& params)
+      : params_(params), folder_(std::filesystem::is_directory(params.path.path)) {
+    paths_ = folder_ ? files_below(params.path.path, params.files)
+                     : std::vector<std::string>{params.path.path};
+    kit::expects(!folder_ || (params.from == 0 && !params.to),
+                 "from, to: a range goes with a file, and `path` is a folder");
+    open(0);  // so that what is wrong with it is told now
+  }
+
+  bool next(quench_document& document) override {
+    uint64_t offset = 0;
+    while (true) {
+      if (!file_->next(text_, offset)) {
+        if (at_ + 1 < paths_.size()) {
+          open(at_ + 1);
+          continue;
+        }
+        if (index_ == 0) {
+          kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: got blank lines only",
+                    params_.path.path.c_str());
+        }
+        return false;
+      }
+      if (is_sound(offset)) {
+        break;
+      }
+    }
+    document.text = text_.data();
+    document.text_bytes = text_.size();
+    document.index = index_++;
+    return true;
+  }
+
+  std::string fingerprint() override {
+    return folder_ ? sha256_of_each(paths_) : sha256_of(paths_);
+  }
+
+ private:
+  void open(size_t index) {
+    at_ = index;
+    file_ = std::make_unique<TextFile>(
+        paths_[index], params_.split, static_cast<uint64_t>(params_.from),
+        params_.to ? std::optional(static_cast<uint64_t>(*params_.to)) : std::nullopt);
+  }
+
+  bool is_sound(uint64_t offset) const {
+    const size_t wrong = first_invalid_utf8(text_);
+    if (wrong == std::string::npos) {
+      return true;
+    }
+    if (params_.invalid == "refuse") {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: byte %llu is not UTF-8 (0x%02x)", paths_[at_].c_str(),
+                static_cast<unsigned long long>(offset + wrong),
+                static_cast<unsigned>(static_cast<unsigned char>(text_[wrong])));
+    }
+    return false;
+  }
+
+  Params params_;
+  bool folder_;
+  std::vector<std::string> paths_;
+  size_t at_ = 0;  // of paths_
+  std::unique_ptr<TextFile> file_;
   std::string text_;
   uint64_t index_ = 0;
 };

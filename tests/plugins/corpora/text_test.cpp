@@ -46,6 +46,29 @@ TEST_CASE("text: a byte range is cut out of the file in every split", "[corpora]
   CHECK(read({{"path", path}, {"to", 11}}).texts() == Texts{"one\ntwo\nthr"});
 }
 
+TEST_CASE("text: of a folder, files whose names fit are documents, in the order of paths",
+          "[corpora][text]") {
+  const TemporaryDir dir;
+  std::filesystem::create_directories(dir / "b/c");
+  dir.write("b/c/one.hpp", "one");
+  dir.write("b/two.h", "two");
+  dir.write("a.hpp", "three");
+  dir.write("b/no.txt", "no");
+  dir.write("empty.h", "");
+  dir.write("latin.h", "caf\xe9");
+  const json parameters = {{"path", dir.path()}, {"files", {"*.h", "*.hpp"}}, {"invalid", "skip"}};
+  const ReadCorpus corpus = read(parameters);
+  CHECK(corpus.message == "");
+  CHECK(corpus.texts() == Texts{"three", "one", "two"});
+  CHECK(corpus.documents.back().index == 2);
+  json strict = parameters;
+  strict["invalid"] = "refuse";
+  CHECK(read(strict).message.find("latin.h: byte 3 is not UTF-8 (0xe9)") != std::string::npos);
+  strict["files"] = {"*.py"};
+  CHECK(read(strict).message.find("no file below it has a name that `files` asks for") !=
+        std::string::npos);
+}
+
 TEST_CASE("text: a bad file or range is an error that names it", "[corpora][text]") {
   const TemporaryDir dir;
   const std::string good = dir.write("good.txt", "one\u00e9two").string();
