@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "core/cli/duration.hpp"
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/estimate.hpp"
+#include "core/run/training_cost.hpp"
 
 namespace quench {
 
@@ -74,7 +76,67 @@ nlohmann::json checkpoints_json(const LoadedRun& run) {
   return out;
 }
 
+// What each point is to train; points that train the same count once.
+std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates) {
+  std::vector<TrainingCost> out;
+  std::set<std::string> seen;
+  for (const Experiment& experiment : run.experiments) {
+    if (experiment.training == nullptr) {
+      continue;
+    }
+    out.push_back(training_cost(context.catalog(), *experiment.training, context.cache_dir, rates,
+                                HostServices::instance().threads()));
+    if (!seen.insert(experiment.checkpoints.back().location).second) {
+      out.pop_back();
+    }
+  }
+  return out;
+}
+
+nlohmann::json training_json(const std::vector<TrainingCost>& training) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const TrainingCost& cost : training) {
+    nlohmann::json legs = nlohmann::json::array();
+    for (const LegCost& leg : cost.legs) {
+      legs.push_back({{"branch", leg.branch},
+                      {"from", leg.from},
+                      {"to", leg.to},
+                      {"tokens", leg.tokens},
+                      {"flops", leg.flops},
+                      {"seconds", leg.seconds}});
+    }
+    out.push_back({{"legs", legs},
+                   {"parameters", cost.parameters},
+                   {"tokens", cost.tokens},
+                   {"flops", cost.flops},
+                   {"seconds", cost.seconds},
+                   {"memory_bytes", cost.memory},
+                   {"basis", basis_text(cost.basis)}});
+  }
+  return out;
+}
+
+void print_training(const std::vector<TrainingCost>& training) {
+  std::vector<std::vector<std::string>> rows = {{"training", "steps", "tokens", "time"}};
+  for (const TrainingCost& cost : training) {
+    for (const LegCost& leg : cost.legs) {
+      rows.push_back(
+          {leg.branch.empty() ? "the run" : leg.branch, fmt::format("{}..{}", leg.from, leg.to),
+           fmt::format("{:.3g}", static_cast<double>(leg.tokens)), duration_text(leg.seconds)});
+    }
+  }
+  if (rows.size() == 1) {
+    return;
+  }
+  fmt::print("{}", aligned_table(rows));
+  const TrainingCost& first = training.front();
+  fmt::print("training: {:.3g} parameters, at least {} of memory, {}\n\n",
+             static_cast<double>(first.parameters), bytes_text(first.memory),
+             basis_text(first.basis));
+}
+
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                const std::vector<TrainingCost>& training,
                 const std::map<std::string, size_t>& counts) {
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -93,6 +155,7 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
   fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name},
                                     {"folder", run.folder.string()},
                                     {"checkpoints", checkpoints_json(run)},
+                                    {"training", training_json(training)},
                                     {"counts", counts},
                                     {"total", cost_json(cost.total)},
                                     {"cells", list}}
@@ -145,14 +208,17 @@ int plan(const PlanOptions& options, Context& context) {
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
                                  HostServices::instance().threads());
+  const std::vector<TrainingCost> training =
+      as_usage([&] { return training_of(run, context, rates); });
   std::map<std::string, size_t> counts;
   for (const Cell& cell : cells) {
     ++counts[state_text(cell.state)];
   }
   if (options.manifest.json) {
-    print_json(run, cells, cost, counts);
+    print_json(run, cells, cost, training, counts);
     return kExitOk;
   }
+  print_training(training);
   print_cells(run, cells, cost, options.all);
   std::vector<std::string> states;
   for (const auto& [state, count] : counts) {

@@ -38,6 +38,8 @@ void Progress::step(const std::string& what, uint64_t done, uint64_t total) {
   work_.clear();
   if (cells_total_ == 0) {
     first_cell_ = done;
+  }
+  if (done == first_cell_) {  // what comes before the first cell says nothing of how long they take
     start_ = Clock::now();
   }
   cells_done_ = done;

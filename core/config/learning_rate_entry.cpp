@@ -44,33 +44,40 @@ void read_shape(MappingReader& reader, const std::string& where, LearningRateSch
   add_not_one_of(*node, where, "schedule", names, problems);
 }
 
-void read_decay(MappingReader& reader, const std::string& where, LearningRateSchedule& out,
-                Problems& problems) {
+}  // namespace
+
+bool read_decay(MappingReader& reader, const std::string& where, Problems& problems) {
   const std::string decay = reader.text("decay", "linear");
   if (decay != "linear" && decay != "1-sqrt") {
     add_not_one_of(*reader.get("decay"), where, "decay", {"linear", "1-sqrt"}, problems);
   }
-  out.decays_with_square_root = decay == "1-sqrt";
+  return decay == "1-sqrt";
 }
 
+namespace {
+
+// `steps`: of the run, where something else tells it.
 LearningRateSchedule read_schedule(MappingReader& reader, const Place& place,
-                                   const std::string& where, Problems& problems) {
+                                   const std::string& where, std::optional<int64_t> steps,
+                                   Problems& problems) {
   LearningRateSchedule out;
   read_shape(reader, where, out, problems);
   const size_t before = problems.size();
   reader.require("peak");
   out.peak = reader.number("peak", 0, 0);
   out.warmup = reader.amount("warmup").value_or(0);
-  out.steps = reader.amount("steps");
+  out.steps = steps ? steps : reader.amount("steps");
   const bool decays = out.shape != Shape::kConstant;
   if (decays) {
-    reader.require("steps");
+    if (!steps) {
+      reader.require("steps");
+    }
     out.final = reader.number("final", 0, 0);
   }
   if (out.shape == Shape::kWsd) {
     reader.require("decay_steps");
     out.decay_steps = reader.amount("decay_steps").value_or(0);
-    read_decay(reader, where, out, problems);
+    out.decays_with_square_root = read_decay(reader, where, problems);
   }
   if (problems.size() == before && out.steps &&
       (out.warmup > *out.steps || out.decay_steps > *out.steps - out.warmup)) {
@@ -110,9 +117,25 @@ ManifestLearningRate read_learning_rate(const YamlNode& node, const std::string&
     out.place = reader.get("points")->place;
   } else {
     out.kind = ManifestLearningRate::Kind::kSchedule;
-    out.schedule = read_schedule(reader, node.place, here, problems);
+    out.schedule = read_schedule(reader, node.place, here, std::nullopt, problems);
   }
   reader.finish();
+  return out;
+}
+
+LearningRateSchedule read_training_schedule(const YamlNode& node, const std::string& where,
+                                            int64_t steps, Problems& problems) {
+  LearningRateSchedule out;
+  MappingReader reader(node, where, problems);
+  if (reader.require("schedule") != nullptr) {
+    const size_t before = problems.size();
+    out = read_schedule(reader, node.place, where, steps, problems);
+    if (problems.size() == before && out.peak == 0) {
+      problems.add(node.place, where + ": peak = 0, expected more");
+    }
+  }
+  out.steps = steps;
+  reader.finish({{"steps", "under `train`"}});
   return out;
 }
 

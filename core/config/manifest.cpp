@@ -16,7 +16,7 @@ constexpr long long kMaxSeed = 1LL << 62;
 
 // Sections of the full manifest that this version does not run. They are refused by name, because a
 // section that is silently not acted on is worse than none.
-const std::vector<std::string> kLaterSections = {"train", "storage", "cluster"};
+const std::vector<std::string> kLaterSections = {"storage", "cluster"};
 
 // Keys that people put at the top, and where they belong.
 const std::vector<std::pair<std::string, std::string>> kHomes = {
@@ -30,6 +30,9 @@ const std::vector<std::pair<std::string, std::string>> kHomes = {
     {"figures", "under `report`"},
     {"replicates", "beside the id of a quantizer"},
     {"corpus", "under a name in `calibration`, or in a metric's parameters"},
+    {"optimizer", "under `train`"},
+    {"forks", "under `train`"},
+    {"steps", "under `train`"},
     {"documents", "under a name in `calibration`"},
     {"sequences", "under a name in `calibration`"},
     {"length", "under a name in `calibration`"},
@@ -63,6 +66,22 @@ void read_metrics(MappingReader& reader, Manifest& out) {
   }
 }
 
+// The section `train` and `model: train` go together.
+void read_train(MappingReader& reader, const YamlNode& root, Manifest& out) {
+  const YamlNode* train = reader.get("train");
+  if (train != nullptr) {
+    out.training = read_training(*train, out.problems);
+  }
+  const bool wanted = out.checkpoints.is_trained();
+  if (wanted && train == nullptr) {
+    out.problems.add(out.checkpoints.place,
+                     "checkpoints: `model: train` without a section `train`, which says what");
+  } else if (!wanted && train != nullptr && root.find("checkpoints") != nullptr) {
+    out.problems.add(train->place,
+                     "manifest: section `train`, but `checkpoints` does not say `model: train`");
+  }
+}
+
 void refuse_later_sections(MappingReader& reader, Problems& problems) {
   for (const std::string& section : kLaterSections) {
     if (const YamlNode* found = reader.get(section)) {
@@ -90,6 +109,7 @@ void read_document(const YamlNode& root, Manifest& out) {
   if (const YamlNode* checkpoints = reader.require("checkpoints")) {
     out.checkpoints = read_checkpoints(*checkpoints, problems);
   }
+  read_train(reader, root, out);
   out.averagings = read_items(reader.get("averaging"), ItemKind::kAveraging, problems);
   out.quantizers = read_items(reader.get("quantizers"), ItemKind::kQuantizer, problems);
   read_metrics(reader, out);

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/config/manifest_checkpoints.hpp"
+#include "core/config/manifest_train.hpp"
 #include "core/config/problems.hpp"
 #include "core/config/sweep.hpp"
 #include "core/config/yaml.hpp"
@@ -54,6 +56,9 @@ struct ManifestCorpus {
   Place place;
   std::string id;  // of the corpus plugin
   YamlNode parameters;
+  // A part of its documents: a share of them is held out, the rest is for training.
+  std::string part;     // "training", "held_out", or empty: all
+  double held_out = 0;  // the share
 };
 
 // What must be there for the manifest to mean what its author meant.
@@ -76,6 +81,7 @@ struct Manifest {
   Place device_place;
   std::vector<ManifestRequirement> requirements;
   ManifestCheckpoints checkpoints;
+  std::optional<ManifestTraining> training;  // with `checkpoints: {model: train}`
   std::vector<ManifestItem> averagings;
   std::vector<ManifestItem> quantizers;
   std::vector<ManifestItem> metrics;

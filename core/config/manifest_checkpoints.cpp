@@ -104,9 +104,6 @@ void read_shared(MappingReader& reader, const std::string& where, ManifestBranch
     if (model->is_scalar() && out.model.text.empty()) {
       problems.add(model->place, where + ": `model` is empty");
     }
-    if (out.model.text == "train") {
-      problems.add(model->place, where + ": `model: train` is not supported by this version");
-    }
   }
   read_config(reader, out);
   if (const YamlNode* family = reader.get("family")) {
@@ -165,8 +162,27 @@ ManifestBranch read_branch(const YamlNode::Member& member, const ManifestBranch&
       shared.model.place.file == "") {
     problems.add(member.key_place, where + ": `model` is missing, here and under `checkpoints`");
   }
+  if (shared.model.text != "train" && out.model.text == "train") {
+    problems.add(out.model.place,
+                 where + ": `model: train` stands under `checkpoints`, without `branches`");
+  }
   reader.finish();
   return out;
+}
+
+// The branches of a training come from its schedule and its forks.
+void refuse_beside_train(const YamlNode& node, Problems& problems) {
+  for (const YamlNode::Member& member : node.members) {
+    if (member.key == "branches" || member.key == "tokenizer" || member.key == "revisions" ||
+        member.key == "match" || member.key == "thin" || member.key == "config" ||
+        member.key == "tokens_per_step" || member.key == "lr" || member.key == "phases" ||
+        member.key == "mark") {
+      problems.add(member.key_place,
+                   fmt::format("checkpoints: `{}` does not go with `model: train`; the section "
+                               "`train` says it",
+                               member.key));
+    }
+  }
 }
 
 void read_branches(const YamlNode& node, const ManifestBranch& shared, ManifestCheckpoints& out,
@@ -197,6 +213,9 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
   read_shared(reader, "checkpoints", shared, problems);
   if (const YamlNode* tokenizer = reader.get("tokenizer")) {
     out.tokenizer = {reader.text("tokenizer", ""), tokenizer->place};
+  }
+  if (shared.model.text == "train") {
+    refuse_beside_train(node, problems);
   }
   if (branches == nullptr) {
     read_own(reader, "checkpoints", shared, problems);

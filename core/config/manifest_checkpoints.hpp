@@ -77,6 +77,8 @@ struct ManifestCheckpoints {
   Place place;
   std::vector<ManifestBranch> branches;  // one, called "", without `branches`
   PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
+  // Whether its checkpoints come out of the section `train`.
+  bool is_trained() const { return branches.size() == 1 && branches[0].model.text == "train"; }
 };
 
 // How figures can draw a checkpoint (`mark`).

@@ -39,24 +39,60 @@ ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& p
   return out;
 }
 
+// Which part of its documents a corpus stands for.
+void read_part(const YamlNode& node, const std::string& where, ManifestCorpus& out,
+               Problems& problems) {
+  MappingReader reader(node, where, problems);
+  for (const YamlNode::Member& member : node.members) {
+    if (member.key != "part" && member.key != "held_out") {
+      reader.get(member.key);  // the plugin's
+    }
+  }
+  out.part = reader.text("part", "");
+  out.held_out = reader.number("held_out", 0, 0);
+  const YamlNode* part = reader.get("part");
+  const YamlNode* share = reader.get("held_out");
+  if (part != nullptr && out.part != "training" && out.part != "held_out") {
+    problems.add(part->place, fmt::format("{}: part = \"{}\", expected training or held_out", where,
+                                          printable(out.part)));
+  }
+  if ((part == nullptr) != (share == nullptr)) {
+    problems.add((part != nullptr ? part : share)->place,
+                 fmt::format("{}: `part` and `held_out` go together: which part, and the share "
+                             "that is held out",
+                             where));
+  } else if (share != nullptr && (out.held_out <= 0 || out.held_out >= 1)) {
+    problems.add(share->place, fmt::format("{}: held_out = {}, expected a share between 0 and 1",
+                                           where, share->scalar));
+  }
+}
+
 ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
   ManifestCorpus out;
   out.name = member.key;
   out.place = member.key_place;
-  if (!member.value.is_mapping() || member.value.members.size() != 1) {
+  const YamlNode::Member* inner = nullptr;
+  size_t ids = 0;
+  for (const YamlNode::Member& entry : member.value.members) {
+    if (entry.key != "part" && entry.key != "held_out") {
+      inner = &entry;
+      ++ids;
+    }
+  }
+  if (!member.value.is_mapping() || ids != 1) {
     problems.add(member.value.place, fmt::format("corpora: {}: got {}, wanted `{{kind: "
                                                  "{{parameters}}}}`",
                                                  member.key, member.value.described()));
     return out;
   }
-  const YamlNode::Member& inner = member.value.members.front();
-  out.id = inner.key;
-  out.place = inner.key_place;
-  out.parameters = inner.value;
-  if (!inner.value.is_mapping() && !inner.value.is_null()) {
-    problems.add(inner.value.place,
+  read_part(member.value, "corpora: " + member.key, out, problems);
+  out.id = inner->key;
+  out.place = inner->key_place;
+  out.parameters = inner->value;
+  if (!inner->value.is_mapping() && !inner->value.is_null()) {
+    problems.add(inner->value.place,
                  fmt::format("corpora: {}: {}: got {}, wanted a mapping of parameters", member.key,
-                             inner.key, inner.value.described()));
+                             inner->key, inner->value.described()));
     out.parameters = {};
   }
   return out;

@@ -90,7 +90,7 @@ void check_file(const char* what, const std::string& path) {
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
   Checks checks;
   for (const CheckpointCell& cell : experiment.checkpoints) {
-    if (cell.location.rfind("hf://", 0) != 0) {
+    if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0) {
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }
   }

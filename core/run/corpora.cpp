@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
-#include "core/plugin/corpus_handle.hpp"
+#include "core/plugin/corpus_part.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/philox.hpp"
 #include "core/run/identity.hpp"
@@ -100,8 +100,8 @@ class Reader {
 std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
                                                      TokenizerChoice& tokenizer,
                                                      uint64_t max_documents, uint64_t max_ids) {
-  const std::string key = fmt::format("{}|{}|{}|{}|{}", use.plugin->id, use.parameters.dump(),
-                                      tokenizer.key(), max_documents, max_ids);
+  const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", use.plugin->id, use.parameters.dump(),
+                                      use.part.key(), tokenizer.key(), max_documents, max_ids);
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     return found->second;
   }
@@ -115,23 +115,28 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
                                                uint64_t max_documents, uint64_t max_ids) {
   CorpusHandle handle(catalog_, *use.plugin, use.parameters);
   const std::string fingerprint = handle.fingerprint();
-  const std::string key = TokenCache::key_of({{"files", fingerprint},
-                                              {"plugin", use.plugin->sha256},
-                                              {"corpus", use.plugin->id},
-                                              {"parameters", use.parameters},
-                                              {"tokenizer", tokenizer.key()},
-                                              {"host", kHostNumerics},
-                                              {"documents", max_documents},
-                                              {"ids", max_ids}});
+  nlohmann::json parts = {{"files", fingerprint},
+                          {"plugin", use.plugin->sha256},
+                          {"corpus", use.plugin->id},
+                          {"parameters", use.parameters},
+                          {"tokenizer", tokenizer.key()},
+                          {"host", kHostNumerics},
+                          {"documents", max_documents},
+                          {"ids", max_ids}};
+  if (use.part.kind != PartKind::kAll) {
+    parts["part"] = use.part.key();
+  }
+  const std::string key = TokenCache::key_of(parts);
   if (auto kept = cache_.find(key)) {
     return std::make_shared<TokenizedCorpus>(std::move(*kept));
   }
   auto corpus = std::make_shared<TokenizedCorpus>();
   corpus->name = use.name;
   Reader reader(*corpus, tokenizer);
+  PartReader documents(handle, use.part);
   quench_document document{};
   HostServices& services = HostServices::instance();
-  while ((max_documents == 0 || reader.documents() < max_documents) && handle.next(document)) {
+  while ((max_documents == 0 || reader.documents() < max_documents) && documents.next(document)) {
     if (services.cancel_flag()) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }

@@ -30,6 +30,9 @@ nlohmann::json describe_averaging(const Experiment& experiment, const WeightsCel
     members.push_back(
         printable(checkpoint.revision.empty() ? checkpoint.model : checkpoint.revision, kMaxName));
   }
+  for (const std::string& member : weights.live_members) {
+    members.push_back(member);
+  }
   return {{"id", cell.plugin->id},           {"params", cell.parameters},     {"label", cell.label},
           {"version", cell.plugin->version}, {"sha256", cell.plugin->sha256}, {"members", members}};
 }

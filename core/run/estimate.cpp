@@ -203,7 +203,7 @@ class Estimator {
  private:
   // Parameters and bytes of one checkpoint; of one not read yet, those of the last one known.
   void size_of(const Experiment& experiment, const WeightsCell& weights) {
-    if (const auto known = identities_.remembered(experiment.checkpoints[weights.checkpoint])) {
+    if (const auto known = identities_.remembered(files_cell(experiment, weights))) {
       parameters_ = known->parameters;
       bytes_ = known->bytes;
     }

@@ -26,6 +26,10 @@ const std::vector<std::string>& dtype_names() {
   return kNames;
 }
 
+const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell& weights) {
+  return weights.live ? *weights.live : experiment.checkpoints[weights.checkpoint];
+}
+
 quench_dtype parse_dtype(const std::string& text) {
   for (const auto& [name, dtype] : kDtypes) {
     if (name == text) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/corpus_part.hpp"
+#include "core/train/recipe.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {
@@ -20,6 +23,7 @@ struct CorpusUse {
   std::string name;  // in the manifest, or the file of an anonymous one
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
+  CorpusPart part = {};
 };
 
 enum class Packing { kNone, kConcat };
@@ -100,6 +104,10 @@ struct WeightsCell {
   size_t checkpoint = 0;            // whose place on the axes it has: an average's last member
   std::optional<size_t> averaging;  // index; empty: the checkpoint itself
   std::vector<size_t> members;      // checkpoints, ascending within a branch; empty without
+  // An average that was made while its members passed by in training: where it lies, and what
+  // entered. It has no members then.
+  std::optional<CheckpointCell> live = std::nullopt;
+  std::vector<std::string> live_members = {};
 };
 
 struct Experiment {
@@ -107,7 +115,8 @@ struct Experiment {
   uint64_t seed = 0;
   quench_dtype dtype{};
   quench_device device{};
-  std::string tokenizer;  // path, "bytes", or empty: the checkpoint's own
+  std::string tokenizer;                     // path, "bytes", or empty: the checkpoint's own
+  std::shared_ptr<const Training> training;  // that makes the checkpoints, or nullptr
   std::vector<Branch> branches;
   std::vector<CheckpointCell> checkpoints;  // branch by branch, each in its order
   std::vector<AveragingCell> averagings;
@@ -118,6 +127,9 @@ struct Experiment {
   size_t job = 0;
   nlohmann::json point;
 };
+
+// Whose files these weights are: the checkpoint's, an average's last member's, or a live average's.
+const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell& weights);
 
 // "float32" (or fp32, ...) and "cpu", "cuda:0". Throw Error(INVALID_ARGUMENT).
 quench_dtype parse_dtype(const std::string& text);

@@ -218,10 +218,16 @@ class Surveyor {
 
  private:
   void block_if_absent(const Experiment& experiment, const WeightsCell& weights, Cell& cell) const {
-    std::vector<size_t> files = weights.members;
-    files.push_back(weights.checkpoint);
-    for (const size_t file : files) {
-      const std::string absence = identities_.absence(experiment.checkpoints[file]);
+    std::vector<const CheckpointCell*> files = {&files_cell(experiment, weights)};
+    for (const size_t member : weights.members) {
+      files.push_back(&experiment.checkpoints[member]);
+    }
+    for (const CheckpointCell* file : files) {
+      const std::string absence = identities_.absence(*file);
+      if (!absence.empty() && experiment.training != nullptr) {
+        cell.reason = "not trained yet";
+        return;
+      }
       if (!absence.empty()) {
         cell.state = CellState::kBlocked;
         cell.reason = absence;

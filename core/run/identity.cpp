@@ -151,6 +151,12 @@ uint64_t bytes_of(const std::vector<fs::path>& files) {
   return bytes;
 }
 
+// The content of a corpus, or of the part of it.
+std::string of_part(std::string fingerprint, const CorpusUse& use) {
+  const std::string part = use.part.key();
+  return part.empty() ? fingerprint : sha256_hex(fingerprint + " " + part);
+}
+
 std::string corpus_name(const CorpusUse& use) {
   return use.plugin->id + canonical_json(use.parameters);
 }
@@ -420,8 +426,7 @@ class Parts {
     return false;
   }
 
-  std::optional<CheckpointIdentity> identity(size_t checkpoint) {
-    const CheckpointCell& cell = experiment_.checkpoints[checkpoint];
+  std::optional<CheckpointIdentity> identity(const CheckpointCell& cell) {
     if (measure_) {
       return identities_.measured(cell);
     }
@@ -443,14 +448,15 @@ class Parts {
 
   bool add_weights() {
     const WeightsCell& weights = *what_.weights;
-    const auto main = identity(weights.checkpoint);
+    const auto main = identity(files_cell(experiment_, weights));
     if (!main) {
       return false;
     }
-    if (weights.averaging ? !add_average(weights) : false) {
+    const bool is_average = weights.averaging && !weights.live;
+    if (is_average && !add_average(weights)) {
       return false;
     }
-    if (!weights.averaging) {
+    if (!is_average) {
       out_["weights"] = main->content;
     }
     const PluginDescription& family = identities_.family(main->family);
@@ -465,7 +471,7 @@ class Parts {
     const AveragingCell& averaging = experiment_.averagings[*weights.averaging];
     std::vector<std::string> hashes;
     for (const size_t member : weights.members) {
-      const auto one = identity(member);
+      const auto one = identity(experiment_.checkpoints[member]);
       if (!one) {
         return false;
       }
@@ -486,11 +492,11 @@ class Parts {
 
   bool add_corpus(nlohmann::json& to, const CorpusUse& use) {
     if (measure_) {
-      to = identities_.measured_corpus(use);
+      to = of_part(identities_.measured_corpus(use), use);
       return true;
     }
     const auto known = identities_.remembered_corpus(use);
-    to = known.value_or("");
+    to = known ? of_part(*known, use) : "";
     return known.has_value() || lacks("corpus " + use.name);
   }
 
@@ -502,7 +508,7 @@ class Parts {
   // What a metric is told of the whole branch.
   bool add_trajectory() {
     for (const size_t place : branch_until(experiment_, what_.weights->checkpoint)) {
-      const auto one = identity(place);
+      const auto one = identity(experiment_.checkpoints[place]);
       if (!one) {
         return false;
       }

@@ -39,13 +39,13 @@ std::vector<AverageMember> members_of(const Experiment& experiment, const Weight
 
 OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
                          const HubEnvironment& hub, const ModelScore& score) {
-  const CheckpointCell& cell = experiment.checkpoints[weights.checkpoint];
+  const CheckpointCell& cell = files_cell(experiment, weights);
   CheckpointFolder folder = open_files(cell, hub);
   const auto open = [&](const std::shared_ptr<const TensorSource>& source) {
     return open_model(catalog, source, folder.config_json, (folder.path / "config.json").string(),
                       cell.family, experiment.dtype, experiment.device);
   };
-  if (!weights.averaging) {
+  if (!weights.averaging || weights.live) {
     ModelHandle model = open(folder.source);
     return {std::move(folder), std::move(model), {}};
   }

@@ -37,7 +37,11 @@ void NamedData::add_corpus(const ManifestCorpus& entry) {
   const nlohmann::json given =
       entry.parameters.is_null() ? nlohmann::json::object() : yaml_to_json(entry.parameters);
   if (auto parameters = plugins_.complete(*plugin, given, entry.parameters, entry.place)) {
-    corpora_[entry.name] = {entry.name, plugin, std::move(*parameters)};
+    CorpusPart part;
+    if (!entry.part.empty()) {
+      part = {entry.part == "held_out" ? PartKind::kHeldOut : PartKind::kTraining, entry.held_out};
+    }
+    corpora_[entry.name] = {entry.name, plugin, std::move(*parameters), part};
   }
 }
 

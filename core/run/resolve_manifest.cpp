@@ -12,6 +12,7 @@
 #include "core/run/resolve_data.hpp"
 #include "core/run/resolve_items.hpp"
 #include "core/run/resolve_plugin.hpp"
+#include "core/run/resolve_training.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {
@@ -46,11 +47,12 @@ size_t count_cells(const Experiment& experiment) {
 class ManifestResolver {
  public:
   ManifestResolver(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub,
-                   RevisionNames& names, Problems& problems)
+                   RevisionNames& names, CorpusFingerprints& fingerprints, Problems& problems)
       : manifest_(manifest),
         catalog_(catalog),
         hub_(hub),
         names_(names),
+        fingerprints_(fingerprints),
         folder_(fs::absolute(manifest.file).parent_path()),
         problems_(problems),
         plugins_(catalog, hub_, folder_, problems) {}
@@ -62,9 +64,12 @@ class ManifestResolver {
     plugins_.attempt(manifest_.dtype_place, [&] { out_.dtype = parse_dtype(manifest_.dtype); });
     plugins_.attempt(manifest_.device_place, [&] { out_.device = parse_device(manifest_.device); });
     out_.tokenizer = tokenizer_path(manifest_.checkpoints.tokenizer, "checkpoints");
-    resolve_checkpoints();
-    resolve_weights();
     NamedData data(manifest_, plugins_, problems_);
+    resolve_checkpoints(data);
+    resolve_weights();
+    if (training_) {
+      out_.training = training_->take();
+    }
     for (const ManifestItem& item : manifest_.quantizers) {
       resolve_quantizer(item, data);
     }
@@ -100,7 +105,17 @@ class ManifestResolver {
     return path.lexically_normal().string();
   }
 
-  void resolve_checkpoints() {
+  void resolve_checkpoints(NamedData& data) {
+    if (manifest_.checkpoints.is_trained()) {
+      if (manifest_.training) {
+        training_.emplace(manifest_, catalog_, plugins_, data, fingerprints_, problems_);
+        trajectory_ =
+            training_->resolve(tokenizer_path(manifest_.training->tokenizer, "train"), out_.device);
+        out_.branches = trajectory_.branches;
+        out_.checkpoints = trajectory_.checkpoints;
+      }
+      return;
+    }
     trajectory_ = find_trajectory(manifest_.checkpoints, folder_, names_, problems_);
     for (const ManifestBranch& branch : manifest_.checkpoints.branches) {
       const std::string where = "branch " + printable(branch.name);
@@ -165,9 +180,12 @@ class ManifestResolver {
       if (out_.checkpoints.empty() || !all_found) {
         return;  // that has its own problem
       }
+      const bool live = training_ && manifest_.training->snapshots > 0 && of.empty();
       for (WeightsCell& weights :
-           averaged_weights(catalog_, out_.averagings.back(), out_.averagings.size() - 1,
-                            out_.checkpoints, of)) {
+           live ? training_->averages(out_.averagings.back(), out_.averagings.size() - 1,
+                                      trajectory_)
+                : averaged_weights(catalog_, out_.averagings.back(), out_.averagings.size() - 1,
+                                   out_.checkpoints, of)) {
         averages.push_back(std::move(weights));
       }
     });
@@ -256,10 +274,12 @@ class ManifestResolver {
   Catalog& catalog_;
   const HubEnvironment& hub_;
   RevisionNames& names_;
+  CorpusFingerprints& fingerprints_;
   fs::path folder_;
   Problems& problems_;
   PluginResolver plugins_;
   Trajectory trajectory_;
+  std::optional<TrainingResolver> training_;
   Experiment out_;
 };
 
@@ -274,7 +294,7 @@ nlohmann::json point_json(const std::vector<Sweep::Setting>& settings) {
 // The points of a sweep, one after the other, until there are too many cells or problems.
 std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog,
                                       const HubEnvironment& hub, RevisionNames& names,
-                                      Problems& problems) {
+                                      CorpusFingerprints& fingerprints, Problems& problems) {
   constexpr size_t kEnoughProblems = 100;
   std::vector<Experiment> out;
   std::map<std::string, size_t> seen;  // points by their settings
@@ -290,7 +310,8 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
     }
     const Manifest at = manifest_at(manifest, job);
     Problems found = at.problems;
-    Experiment experiment = ManifestResolver(at, catalog, hub, names, found).resolve();
+    Experiment experiment =
+        ManifestResolver(at, catalog, hub, names, fingerprints, found).resolve();
     problems.add(found);
     experiment.job = job;
     experiment.point = point;
@@ -311,13 +332,15 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
                                          const HubEnvironment& hub) {
   RevisionNames names(hub);
+  CorpusFingerprints fingerprints;
   Problems problems = manifest.problems;
   read_report(manifest.report, problems);  // what is wrong with it is told before any work
   std::vector<Experiment> out;
   if (manifest.sweep.empty()) {
-    out.push_back(ManifestResolver(manifest, catalog, hub, names, problems).resolve());
+    out.push_back(
+        ManifestResolver(manifest, catalog, hub, names, fingerprints, problems).resolve());
   } else {
-    out = resolve_sweep(manifest, catalog, hub, names, problems);
+    out = resolve_sweep(manifest, catalog, hub, names, fingerprints, problems);
   }
   problems.throw_if_any();
   return out;

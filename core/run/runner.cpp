@@ -15,6 +15,7 @@
 #include "core/run/open_weights.hpp"
 #include "core/run/quantize_cell.hpp"
 #include "core/run/read_ahead.hpp"
+#include "core/run/train_job.hpp"
 
 namespace quench {
 
@@ -75,6 +76,7 @@ class JobRunner {
   }
 
   std::vector<Record> run() {
+    train_first();
     HostServices::instance().set_seed(experiment_.seed);
     std::optional<ReadAhead> ahead;
     if (memory_.identities != nullptr) {
@@ -90,13 +92,40 @@ class JobRunner {
   }
 
  private:
+  // Makes the checkpoints that are not there.
+  void train_first() {
+    if (experiment_.training == nullptr) {
+      return;
+    }
+    untrained_ = train_job(catalog_, experiment_, {options_.home, memory_.folder},
+                           [this](const std::string& what) { say(what); });
+    if (options_.fail_fast && !untrained_.empty()) {
+      throw untrained_.begin()->second;
+    }
+  }
+
+  // Why weights are not there that should have been trained; nullptr where they are.
+  const Error* untrained(const WeightsCell& weights) const {
+    const CheckpointCell& cell = files_cell(experiment_, weights);
+    const auto found = untrained_.find(cell.branch);
+    if (found == untrained_.end()) {
+      return nullptr;
+    }
+    for (const CheckpointCell* file : files_of(weights)) {
+      if (!std::filesystem::exists(file->location)) {
+        return &found->second;
+      }
+    }
+    return nullptr;
+  }
+
   std::vector<const CheckpointCell*> files_of(const WeightsCell& weights) const {
     std::vector<const CheckpointCell*> out;
     for (const size_t member : weights.members) {
       out.push_back(&experiment_.checkpoints[member]);
     }
     if (out.empty()) {
-      out.push_back(&experiment_.checkpoints[weights.checkpoint]);
+      out.push_back(&files_cell(experiment_, weights));
     }
     return out;
   }
@@ -205,7 +234,12 @@ class JobRunner {
     } catch (const Error&) {
       state_.files = {};  // every cell will say so
     }
+    const Error* reason = untrained(weights);
     for (size_t i = 0; i < cells.size(); ++i) {
+      if (reason != nullptr) {
+        state_.faults[i] = *reason;
+        continue;
+      }
       try {
         identify(cells[i], state_.parts[i]);
         to_do = to_do || cells[i].state == CellState::kToDo;
@@ -248,7 +282,7 @@ class JobRunner {
       done_ += same.size();
     }
     quantization_.expect({});
-    if (weights.averaging && experiment_.averagings[*weights.averaging].keep &&
+    if (weights.averaging && !weights.live && experiment_.averagings[*weights.averaging].keep &&
         !options_.averages.empty()) {
       keep_row(catalog_, experiment_, weights, open ? open->found : std::vector<double>(),
                {options_.averages, options_.manifest, options_.hub});
@@ -285,9 +319,7 @@ class JobRunner {
             variant.jitter, experiment_.seed};
   }
 
-  const CheckpointCell& checkpoint() const {
-    return experiment_.checkpoints[state_.weights->checkpoint];
-  }
+  const CheckpointCell& checkpoint() const { return files_cell(experiment_, *state_.weights); }
 
   // How a searching scheme judges a candidate: by the manifest's first metric.
   double score(ModelHandle& model, const CheckpointFolder& folder) {
@@ -546,7 +578,8 @@ class JobRunner {
   QuantizeCell quantization_;
   uint64_t& done_;
   uint64_t total_;
-  bool losing_records_ = false;  // on_records threw
+  std::map<std::string, Error> untrained_;  // by branch: why it is not complete
+  bool losing_records_ = false;             // on_records threw
   State state_;
   std::map<size_t, std::vector<Cell>> by_weights_;
   std::vector<Record> records_;

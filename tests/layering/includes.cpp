@@ -77,6 +77,10 @@ std::string core_objection(const std::string& file, const Include& include) {
   if (include.target.starts_with("core/run/") && !above && !folder.starts_with("core/run")) {
     return "core/run stands above this folder";
   }
+  if (include.target.starts_with("core/train/") && !above && !folder.starts_with("core/run") &&
+      !folder.starts_with("core/train")) {
+    return "core/train stands above this folder";
+  }
   return "";
 }
 

@@ -11,6 +11,7 @@
 #include "models/decoder/head.hpp"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
+#include "quench/abi/extension/product_rate.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -155,6 +156,15 @@ constexpr quench_model_gradient kGradient = {
       return kit::guard(error, [&] { *loss = self(model).gradient(*args, gradient); });
     }};
 
+constexpr quench_model_product_rate kProductRate = {
+    sizeof(quench_model_product_rate),
+    [](quench_model* model, uint32_t flags, double* rate,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] {
+        *rate = self(model).product_rate((flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0);
+      });
+    }};
+
 constexpr quench_model_curvature kCurvature = {
     sizeof(quench_model_curvature),
     [](quench_model* model, const quench_loss_args* args, int32_t kind,
@@ -180,6 +190,9 @@ constexpr quench_model_curvature kCurvature = {
 
 const void* Decoder::extension(const char* id) const {
   const std::string_view wanted = id;
+  if (wanted == QUENCH_MODEL_PRODUCT_RATE) {
+    return &kProductRate;
+  }
   if (wanted == QUENCH_MODEL_HEAD_ROWS) {
     return &kHeadRows;
   }

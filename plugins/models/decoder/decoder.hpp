@@ -73,7 +73,9 @@ class Decoder : public kit::Model {
   // The loss of a batch around the weights of the moment (quench.model.hvp/1); `kind` is a
   // QUENCH_CURVATURE_*.
   std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind);
-  // quench.model.head_rows/1, quench.model.grad/1, quench.model.hvp/1.
+  // quench.model.product_rate/1.
+  double product_rate(bool bfloat16) const;
+  // quench.model.head_rows/1, grad/1, hvp/1, product_rate/1.
   const void* extension(const char* id) const override;
 
  protected:

@@ -1,0 +1,97 @@
+#include "core/plugin/corpus_part.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/io/sha256.hpp"
+
+namespace quench {
+
+namespace {
+
+// Where the piece of `text` from `begin` on ends: behind the last line break that fits, else in
+// front of a character that does not.
+uint64_t end_of_piece(std::string_view text, uint64_t begin) {
+  if (text.size() - begin <= kPieceBytes) {
+    return text.size();
+  }
+  const size_t line = text.rfind('\n', begin + kPieceBytes - 1);
+  if (line != std::string_view::npos && line >= begin) {
+    return line + 1;
+  }
+  uint64_t end = begin + kPieceBytes;
+  while (end > begin + 1 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return end;
+}
+
+}  // namespace
+
+std::string CorpusPart::key() const {
+  return kind == PartKind::kAll
+             ? ""
+             : fmt::format("{} of {}", kind == PartKind::kTraining ? "training" : "held_out",
+                           held_out);
+}
+
+uint64_t document_hash(const quench_document& document) {
+  const std::string digest = sha256_hex(
+      document.ids != nullptr
+          ? std::string_view(reinterpret_cast<const char*>(document.ids),
+                             document.id_count * sizeof(int32_t))
+          : std::string_view(document.text, document.text != nullptr ? document.text_bytes : 0));
+  uint64_t out = 0;
+  std::from_chars(digest.data(), digest.data() + 16, out, 16);
+  return out;
+}
+
+bool PartReader::belongs(const quench_document& document) const {
+  const bool held = std::ldexp(static_cast<double>(document_hash(document)), -64) < part_.held_out;
+  return held == (part_.kind == PartKind::kHeldOut);
+}
+
+bool PartReader::refill() {
+  if (!corpus_.next(whole_)) {
+    return false;
+  }
+  if (whole_.record != nullptr) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "corpus {}: yields records, which have no parts; wanted text or ids", corpus_.id());
+  }
+  at_ = 0;
+  size_ = whole_.ids != nullptr ? whole_.id_count : whole_.text_bytes;
+  return true;
+}
+
+bool PartReader::next(quench_document& document) {
+  if (part_.kind == PartKind::kAll) {
+    return corpus_.next(document);
+  }
+  while (true) {
+    while (at_ >= size_) {
+      if (!refill()) {
+        return false;
+      }
+    }
+    document = whole_;
+    if (whole_.ids != nullptr) {
+      document.ids = whole_.ids + at_;
+      document.id_count = std::min(size_ - at_, kPieceIds);
+      at_ += document.id_count;
+    } else {
+      document.text = whole_.text + at_;
+      document.text_bytes = end_of_piece({whole_.text, size_}, at_) - at_;
+      at_ += document.text_bytes;
+    }
+    if (belongs(document)) {
+      document.index = index_++;
+      return true;
+    }
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,12 @@
+// The length of a gradient.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace quench {
+
+// √Σ g², summed in float64 over fixed chunks, whatever the number of threads.
+double gradient_norm(std::span<const float> gradient, uint32_t threads);
+
+}  // namespace quench

@@ -1,0 +1,26 @@
+/* How fast this machine multiplies matrices, as the model does it. */
+#ifndef QUENCH_ABI_EXTENSION_PRODUCT_RATE_H
+#define QUENCH_ABI_EXTENSION_PRODUCT_RATE_H
+
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_MODEL_PRODUCT_RATE "quench.model.product_rate/1"
+
+typedef struct quench_model_product_rate {
+  uint32_t struct_size;
+  /* Floating-point operations a second of a product of two large matrices on the model's device,
+   * with the run's threads: the best of a few, about a quarter of a second in all. `flags` are
+   * QUENCH_LOSS_* (extension/gradients.h): the element type that a training multiplies in.
+   * [instance-serial] */
+  quench_status (*measure)(quench_model* model, uint32_t flags, double* operations_per_second,
+                           quench_error* error) QUENCH_NOEXCEPT;
+} quench_model_product_rate;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
