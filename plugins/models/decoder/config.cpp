@@ -10,7 +10,7 @@ namespace {
 
 // Keys that no decoder's forward depends on: text generation, training, classification heads, files
 // and bookkeeping of the Transformers library. Dropout and initialization act in training only.
-constexpr std::array<std::string_view, 66> kHarmless = {
+constexpr std::array<std::string_view, 69> kHarmless = {
     "add_cross_attention",
     "architectures",
     "attention_dropout",
@@ -39,11 +39,13 @@ constexpr std::array<std::string_view, 66> kHarmless = {
     "initializer_range",
     "is_decoder",
     "is_encoder_decoder",
+    "is_llama_config",
     "label2id",
     "length_penalty",
     "max_length",
     "min_length",
     "model_type",
+    "neftune_noise_alpha",
     "no_repeat_ngram_size",
     "num_beam_groups",
     "num_beams",
@@ -55,7 +57,6 @@ constexpr std::array<std::string_view, 66> kHarmless = {
     "prefix",
     "pretraining_tp",
     "problem_type",
-    "pruned_heads",
     "remove_invalid_values",
     "repetition_penalty",
     "resid_pdrop",
@@ -67,11 +68,13 @@ constexpr std::array<std::string_view, 66> kHarmless = {
     "temperature",
     "tf_legacy_loss",
     "tie_encoder_decoder",
+    "tie_last_hidden_states",
     "tokenizer_class",
     "top_k",
     "top_p",
     "torch_dtype",
     "torchscript",
+    "transformers.js_config",
     "transformers_version",
     "typical_p",
     "unk_token_id",
@@ -79,7 +82,10 @@ constexpr std::array<std::string_view, 66> kHarmless = {
     "use_cache",
 };
 
-bool harmless(std::string_view key) {
+bool harmless(const kit::Json& config, std::string_view key) {
+  if (key == "pruned_heads") {  // full configs always have the key
+    return config.size("/pruned_heads") == 0;
+  }
   // A leading underscore marks the library's own notes: _name_or_path, _commit_hash.
   return key.starts_with('_') ||
          std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end();
@@ -142,7 +148,7 @@ std::vector<std::string> unknown_keys(const kit::Json& config, const std::string
   std::vector<std::string> unknown;
   for (const std::string& key : config.keys(at)) {
     const bool known = std::find(understood.begin(), understood.end(), key) != understood.end() ||
-                       (at.empty() && harmless(key)) || !config.has(pointer(at, key));
+                       (at.empty() && harmless(config, key)) || !config.has(pointer(at, key));
     if (!known) {
       unknown.push_back(printable(key));
     }

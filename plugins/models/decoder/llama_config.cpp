@@ -11,12 +11,18 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kUnderstood = {
-    "attention_bias",      "head_dim",          "hidden_act",
-    "hidden_size",         "intermediate_size", "max_position_embeddings",
-    "num_attention_heads", "num_hidden_layers", "num_key_value_heads",
-    "rope_parameters",     "rope_scaling",      "rope_theta",
-    "tie_word_embeddings", "vocab_size"};
+constexpr std::array<std::string_view, 15> kUnderstood = {
+    "attention_bias",      "head_dim",
+    "hidden_act",          "hidden_size",
+    "intermediate_size",   "max_position_embeddings",
+    "num_attention_heads", "num_hidden_layers",
+    "num_key_value_heads", "rope_interleaved",
+    "rope_parameters",     "rope_scaling",
+    "rope_theta",          "tie_word_embeddings",
+    "vocab_size"};
+
+constexpr std::array<std::string_view, 4> kWindows = {"layer_types", "max_window_layers",
+                                                      "sliding_window", "use_sliding_window"};
 
 constexpr std::array<std::string_view, 7> kRequired = {
     "hidden_size",         "intermediate_size", "max_position_embeddings",
@@ -32,7 +38,22 @@ std::vector<std::string_view> understood_keys(const LlamaDialect& dialect) {
   if (dialect.has_mlp_bias) {
     understood.emplace_back("mlp_bias");
   }
+  if (dialect.has_windows) {
+    understood.insert(understood.end(), kWindows.begin(), kWindows.end());
+  }
   return understood;
+}
+
+// A window that is not used may have a size.
+void refuse_windows(const kit::Json& config) {
+  require_boolean(config, "use_sliding_window", false);
+  for (uint64_t i = 0; i < config.size("/layer_types"); ++i) {
+    const std::string type = config.string("/layer_types/" + std::to_string(i));
+    if (type != "full_attention") {
+      kit::fail(QUENCH_UNSUPPORTED, "config: layer_types: %.60s, wanted full_attention",
+                type.c_str());
+    }
+  }
 }
 
 void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
@@ -48,6 +69,10 @@ void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
   if (act != activation) {
     kit::fail(QUENCH_UNSUPPORTED, "config: hidden_act %.60s, wanted %s", act.c_str(),
               activation.c_str());
+  }
+  require_boolean(config, "rope_interleaved", false);  // that is: the halves of a head rotate
+  if (dialect.has_windows) {
+    refuse_windows(config);
   }
 }
 

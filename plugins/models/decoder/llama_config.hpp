@@ -19,6 +19,7 @@ struct LlamaDialect {
   bool usually_tied = false;                         // where tie_word_embeddings is missing
   bool has_rms_eps = true;                           // rms_norm_eps is there
   bool has_mlp_bias = false;                         // mlp_bias is understood
+  bool has_windows = false;                          // so are settings of sliding windows: all off
   std::span<const std::string_view> more = {};       // keys that the family itself reads
 };
 

@@ -35,14 +35,26 @@ void check_rope(const kit::Json& json) {
   }
 }
 
+// The number under `key` or in rope_parameters, or the `usual` one. `echo` is another key that the
+// library writes beside `key` and never reads, so alone it must not decide.
+double rotary_number(const kit::Json& json, const std::string& key, const std::string& echo,
+                     double usual) {
+  const std::string old_place = "/" + key;
+  const std::string new_place = "/rope_parameters/" + echo;
+  const std::array<const char*, 2> places = {old_place.c_str(), new_place.c_str()};
+  const double number = decoder::agreed_number(json, places).value_or(usual);
+  if (json.number_or("/" + echo, number) != number) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: %s = %g contradicts %s = %g%s", echo.c_str(),
+              json.number("/" + echo), key.c_str(), number,
+              json.has(old_place) || json.has(new_place) ? "" : " (not there)");
+  }
+  return number;
+}
+
 void read_rotary(const kit::Json& json, Config& config) {
   check_rope(json);
-  constexpr std::array<const char*, 3> parts = {"/rotary_pct", "/partial_rotary_factor",
-                                                "/rope_parameters/partial_rotary_factor"};
-  constexpr std::array<const char*, 3> bases = {"/rotary_emb_base", "/rope_theta",
-                                                "/rope_parameters/rope_theta"};
-  const double part = decoder::agreed_number(json, parts).value_or(0.25);
-  config.rotary_theta = decoder::agreed_number(json, bases).value_or(10000.0);
+  const double part = rotary_number(json, "rotary_pct", "partial_rotary_factor", 0.25);
+  config.rotary_theta = rotary_number(json, "rotary_emb_base", "rope_theta", 10000.0);
   if (!(part > 0.0 && part <= 1.0)) {
     kit::fail(QUENCH_INVALID_ARGUMENT, "config: rotary_pct = %g, wanted a part in (0, 1]", part);
   }

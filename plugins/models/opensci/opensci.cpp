@@ -20,6 +20,7 @@ class Opensci final : public decoder::LlamaFamily<Opensci> {
     decoder::LlamaDialect dialect{"opensci"};
     dialect.usually_tied = true;
     dialect.has_mlp_bias = true;
+    dialect.has_windows = true;
     dialect.more = kOwnKeys;
     return dialect;
   }

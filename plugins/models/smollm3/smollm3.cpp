@@ -13,21 +13,7 @@ namespace quench::smollm3 {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kOwnKeys = {
-    "layer_types",    "max_window_layers", "no_rope_layer_interval",
-    "no_rope_layers", "sliding_window",    "use_sliding_window"};
-
-// A window that is not used may have a size.
-void refuse_windows(const kit::Json& config) {
-  decoder::require_boolean(config, "use_sliding_window", false);
-  for (uint64_t i = 0; i < config.size("/layer_types"); ++i) {
-    const std::string type = config.string("/layer_types/" + std::to_string(i));
-    if (type != "full_attention") {
-      kit::fail(QUENCH_UNSUPPORTED, "config: layer_types: %.60s, wanted full_attention",
-                type.c_str());
-    }
-  }
-}
+constexpr std::array<std::string_view, 2> kOwnKeys = {"no_rope_layer_interval", "no_rope_layers"};
 
 // no_rope_layers says of each block 1 (rotary positions) or 0 (none), despite its name. Without it,
 // every no_rope_layer_interval-th block has none.
@@ -64,12 +50,12 @@ class SmolLm3 final : public decoder::LlamaFamily<SmolLm3> {
     decoder::LlamaDialect dialect{"smollm3"};  // rope_theta differs between stages of training
     dialect.usually_tied = true;
     dialect.has_mlp_bias = true;
+    dialect.has_windows = true;
     dialect.more = kOwnKeys;
     return dialect;
   }
   static decoder::LlamaModel read(const kit::Json& config) {
     decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
-    refuse_windows(config);
     model.unrotated = unrotated_blocks(config, model.blocks);
     return model;
   }

@@ -144,6 +144,34 @@ void differentiates(TinyLlama model) {
   has_curvature(model.config().dump(), source, tokens);
 }
 
+void reads_its_epsilon(TinyLlama model) {
+  constexpr double kTolerance = 1e-5;
+  model.embedding_spread = 1.0 / 64.0;
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  const Tokens tokens = model.some_tokens(2, 7);
+  ModelDriver driver(model.config().dump(), source, kit::kFloat64);
+  const std::vector<double> logits = doubles(driver.logits(driver.forward(tokens)));
+  CHECK(distance(logits, model.logits(tokens)) < kTolerance);
+  model.eps *= 2.0;
+  CHECK(distance(logits, model.logits(tokens)) > 10.0 * kTolerance);
+}
+
+void reads_saved_configs(TinyLlama model) {
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  const std::vector<double> wanted = logits_of(model, model.config(), source);
+  const auto saved =
+      nlohmann::json::parse(read_file(source_dir() / "tests/data/saved_configs.json"));
+  REQUIRE(saved.size() == 3);
+  for (const auto& [version, configs] : saved.items()) {
+    CAPTURE(version);
+    CHECK(logits_of(model, configs.at(model.model_type), source) == wanted);
+  }
+}
+
 void absorbs_scales(TinyLlama model, const std::vector<uint32_t>& sites) {
   model.draw();
   MemorySource source;
@@ -201,6 +229,9 @@ void ties_its_head(TinyLlama model) {
   std::vector<double> copy = model.weights.at(embedding);
   source.add("lm_head.weight", model.shapes.at(embedding), copy, kit::kFloat32);
   CHECK_NOTHROW(ModelDriver(config, source, kit::kFloat32));
+  source.remove(embedding);  // under the head's name alone
+  CHECK_NOTHROW(ModelDriver(config, source, kit::kFloat32));
+  source.add(embedding, model.shapes.at(embedding), copy, kit::kFloat32);
   source.remove("lm_head.weight");
   copy[100] += 1.0;
   source.add("lm_head.weight", model.shapes.at(embedding), copy, kit::kFloat32);

@@ -26,11 +26,19 @@ void matches_plain_loops(TinyLlama model);
 // The drawn model's derivatives (derivative_checks.hpp), of plain rows and of packed documents.
 void differentiates(TinyLlama model);
 
+// The same with so small an embedding that the norms' epsilon, the model's, matters: another one
+// moves the logits by more than the test allows.
+void reads_its_epsilon(TinyLlama model);
+
+// Each version's config in tests/data/saved_configs.json, of this model, gives its logits.
+void reads_saved_configs(TinyLlama model);
+
 // The groups of a block have these many sites, and a scale that they absorb leaves the logits as
 // they were to 1e-10.
 void absorbs_scales(TinyLlama model, const std::vector<uint32_t>& sites);
 
-// The tied embedding is one parameter, which both names change, and may be stored twice if equal.
+// The tied embedding is one parameter, which both names change; it may be stored under either name,
+// and under both if equal.
 void ties_its_head(TinyLlama model);
 
 // Opening with config[key] = value fails with a message that contains `message`.

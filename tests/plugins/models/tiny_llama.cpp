@@ -32,6 +32,10 @@ void TinyLlama::draw_mlp(const std::string& at) {
   if (xielu) {
     draw_tensor(at + "act_fn.alpha_p", {1}, 0.2, 0.5);
     draw_tensor(at + "act_fn.alpha_n", {1}, -1.0, 0.5);
+    if (xielu_beta != 0.5) {
+      draw_tensor(at + "act_fn.beta", {}, xielu_beta, 0.0);
+      draw_tensor(at + "act_fn.eps", {}, xielu_eps, 0.0);
+    }
   } else {
     draw_linear(at + "gate_proj", inner, width, mlp_bias);
   }
@@ -42,7 +46,7 @@ void TinyLlama::draw_mlp(const std::string& at) {
 TinyLlama& TinyLlama::draw() {
   weights.clear();
   shapes.clear();
-  draw_tensor("model.embed_tokens.weight", {vocabulary, width}, 0.0, 1.0);
+  draw_tensor("model.embed_tokens.weight", {vocabulary, width}, 0.0, embedding_spread);
   for (int64_t i = 0; i < blocks; ++i) {
     const std::string block = "model.layers." + std::to_string(i) + ".";
     const std::string attention = block + "self_attn.";

@@ -26,6 +26,7 @@ struct TinyLlama {
   int64_t positions = 64;
   double theta = 10000.0;
   double eps = 1e-5;
+  double embedding_spread = 1.0;
   bool attention_bias = false;
   bool mlp_bias = false;
   bool tied = false;
@@ -34,10 +35,12 @@ struct TinyLlama {
   int64_t head_norm = 0;    // elements of q and of k that are normalized together: 0, head, or all
   double clip = 0.0;        // of q, k, v, behind the norm; 0: none
   bool xielu = false;       // and no gate
-  int64_t experts = 0;      // gated MLPs that a router chooses from; 0: one MLP
-  int64_t picks = 0;        // of them for each token
-  bool sum_to_one = false;  // the shares of the chosen
-  bool llama3 = false;      // rotary scaling with factor 8, low 1, high 4, of 16 positions
+  double xielu_beta = 0.5;  // its constants, stored where they are not these
+  double xielu_eps = -1e-6;
+  int64_t experts = 0;            // gated MLPs that a router chooses from; 0: one MLP
+  int64_t picks = 0;              // of them for each token
+  bool sum_to_one = false;        // the shares of the chosen
+  bool llama3 = false;            // rotary scaling with factor 8, low 1, high 4, of 16 positions
   std::vector<int> rotated = {};  // of each block; empty: all
   std::string attention_norm = "input_layernorm";
   std::string mlp_norm = "post_attention_layernorm";

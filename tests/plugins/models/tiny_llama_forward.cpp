@@ -236,12 +236,12 @@ class Forward {
     return sum;
   }
   double xielu(double x, const std::string& at) const {
-    const double beta = 0.5;
+    const double beta = m_.xielu_beta;
     if (x > 0.0) {
       return softplus(weight(at + "act_fn.alpha_p")[0]) * x * x + beta * x;
     }
     const double alpha = beta + softplus(weight(at + "act_fn.alpha_n")[0]);
-    return alpha * (std::expm1(std::min(x, -1e-6)) - x) + beta * x;
+    return alpha * (std::expm1(std::min(x, m_.xielu_eps)) - x) + beta * x;
   }
 
   const TinyLlama& m_;

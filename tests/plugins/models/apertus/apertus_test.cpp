@@ -44,11 +44,39 @@ TEST_CASE("apertus: the forward is that of plain float64 loops", "[models][apert
   SECTION("with an MLP as wide as the stream") {
     model.inner = 24;
   }
+  SECTION("with constants of xIELU of its own") {
+    model.xielu_beta = 0.75;
+    model.xielu_eps = -0.25;
+  }
+  matches_plain_loops(model);
+}
+
+TEST_CASE("apertus: the epsilon of the norms is the config's", "[models][apertus]") {
+  reads_its_epsilon(apertus());
+}
+
+TEST_CASE("apertus: configs that the library saved are understood", "[models][apertus]") {
+  TinyLlama model = apertus();
+  model.blocks = 4;
+  reads_saved_configs(model);
+}
+
+TEST_CASE("apertus: a config without rotary scaling has none", "[models][apertus]") {
+  TinyLlama model = apertus();
+  model.llama3 = false;  // rope_scaling null; the library's 5.x would put its default there
+  model.theta = 500.0;
   matches_plain_loops(model);
 }
 
 TEST_CASE("apertus: shared key heads and xIELU absorb no scale", "[models][apertus]") {
-  absorbs_scales(apertus(), {1, 0, 1, 0});
+  TinyLlama model = apertus();
+  SECTION("as published") {
+    absorbs_scales(model, {1, 0, 1, 0});
+  }
+  SECTION("with a key head for each query head") {
+    model.kv_heads = 4;
+    absorbs_scales(model, {1, 1, 1, 0});
+  }
 }
 
 TEST_CASE("apertus: a tied head is the embedding", "[models][apertus]") {

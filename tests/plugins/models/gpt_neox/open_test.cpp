@@ -5,6 +5,8 @@
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -56,12 +58,6 @@ TEST_CASE("gpt_neox: every spelling of the rotary settings means the same", "[mo
   model.store(source, kit::kFloat32);
   json config = json::parse(model.config());
   const std::vector<double> wanted = logits_of(model, config.dump(), source);
-  SECTION("partial_rotary_factor and rope_theta") {
-    config.erase("rotary_pct");
-    config["partial_rotary_factor"] = 0.5;
-    config["rope_theta"] = 10000;
-    config["rope_scaling"] = nullptr;
-  }
   SECTION("rope_parameters") {
     config.erase("rotary_pct");
     config["rope_parameters"] = {
@@ -71,14 +67,65 @@ TEST_CASE("gpt_neox: every spelling of the rotary settings means the same", "[mo
     config["partial_rotary_factor"] = 0.5;
     config["rotary_emb_base"] = 10000;
     config["rope_theta"] = 10000.0;
+    config["rope_scaling"] = nullptr;
     config["torch_dtype"] = "float16";
   }
   CHECK(logits_of(model, config.dump(), source) == wanted);
-  config["rotary_emb_base"] = 500;
   config.erase("rope_theta");
   config.erase("rope_parameters");
-  config["partial_rotary_factor"] = 0.5;
+  config.erase("partial_rotary_factor");
+  config["rotary_pct"] = 0.5;
+  config["rotary_emb_base"] = 500;
   CHECK(logits_of(model, config.dump(), source) != wanted);
+}
+
+TEST_CASE("gpt_neox: configs that the library saved are understood", "[models][gpt_neox]") {
+  TinyModel model;
+  model.theta = 500.0;
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  const std::vector<double> wanted = logits_of(model, model.config(), source);
+  const json saved = json::parse(read_file(source_dir() / "tests/data/saved_configs.json"));
+  REQUIRE(saved.size() == 3);
+  for (const auto& [version, configs] : saved.items()) {
+    CAPTURE(version);
+    CHECK(logits_of(model, configs.at("gpt_neox").dump(), source) == wanted);
+  }
+}
+
+TEST_CASE("gpt_neox: what a config leaves out is as in the library", "[models][gpt_neox]") {
+  TinyModel model;
+  model.rotary_part = 0.25;
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  json config = json::parse(model.config());
+  const std::vector<double> wanted = logits_of(model, config.dump(), source);
+  for (const char* key :
+       {"rotary_pct", "use_parallel_residual", "attention_bias", "tie_word_embeddings"}) {
+    config.erase(key);
+  }
+  CHECK(logits_of(model, config.dump(), source) == wanted);
+}
+
+TEST_CASE("gpt_neox: keys that the library writes and does not read decide nothing",
+          "[models][gpt_neox]") {
+  const TinyModel model = drawn();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  json config = json::parse(model.config());
+  SECTION("a base") {
+    config["rope_theta"] = 500;
+    CHECK_THROWS_WITH(
+        ModelDriver(config.dump(), source, kit::kFloat32),
+        Catch::Contains("rope_theta = 500 contradicts rotary_emb_base = 10000 (not there)"));
+  }
+  SECTION("a part of the head") {
+    config["partial_rotary_factor"] = 1.0;
+    CHECK_THROWS_WITH(ModelDriver(config.dump(), source, kit::kFloat32),
+                      Catch::Contains("partial_rotary_factor = 1 contradicts rotary_pct = 0.5"));
+  }
 }
 
 TEST_CASE("gpt_neox: a config that cannot be is refused by key", "[models][gpt_neox]") {
@@ -91,6 +138,8 @@ TEST_CASE("gpt_neox: a config that cannot be is refused by key", "[models][gpt_n
       {"hidden_act", "gelu_new", "hidden_act gelu_new, wanted gelu"},
       {"rope_scaling", {{"type", "linear"}, {"factor", 2.0}}, "rope_scaling"},
       {"rope_parameters", {{"rope_type", "yarn"}}, "rope_type yarn"},
+      {"pruned_heads", {{"0", {1}}}, "pruned_heads: not understood"},
+      {"head_dim", 16, "head_dim: not understood"},
       {"rope_parameters", {{"beta_fast", 32}}, "rope_parameters: beta_fast"},
       {"rope_parameters",
        {{"partial_rotary_factor", 0.25}},
@@ -127,6 +176,7 @@ TEST_CASE("gpt_neox: keys that say nothing about the forward are let through",
   json config = json::parse(model.config());
   config["_name_or_path"] = "somewhere";
   config["hidden_dropout"] = 0.1;
+  config["pruned_heads"] = json::object();
   config["bos_token_id"] = 0;
   config["sliding_window"] = nullptr;
   CHECK_NOTHROW(ModelDriver(config.dump(), source, kit::kFloat32));

@@ -10,7 +10,8 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-Rows layer_norm(const Rows& x, const std::vector<double>& weight, const std::vector<double>& bias) {
+Rows layer_norm(const Rows& x, const std::vector<double>& weight, const std::vector<double>& bias,
+                double eps) {
   Rows out = x;
   for (auto& row : out) {
     double mean = 0.0;
@@ -22,7 +23,7 @@ Rows layer_norm(const Rows& x, const std::vector<double>& weight, const std::vec
       variance += (value - mean) * (value - mean) / static_cast<double>(row.size());
     }
     for (size_t c = 0; c < row.size(); ++c) {
-      row[c] = (row[c] - mean) / std::sqrt(variance + 1e-5) * weight[c] + bias[c];
+      row[c] = (row[c] - mean) / std::sqrt(variance + eps) * weight[c] + bias[c];
     }
   }
   return out;
@@ -55,13 +56,13 @@ Rows add(const Rows& a, const Rows& b) {
   return sum;
 }
 
-// Rotates pairs (i, i + dims/2) of one head by position * 10000^(-2i/dims), angles in float; dims/2
+// Rotates pairs (i, i + dims/2) of one head by position * theta^(-2i/dims), angles in float; dims/2
 // is rounded up.
-void rotate(double* head, size_t dims, size_t position) {
+void rotate(double* head, size_t dims, size_t position, double theta) {
   const size_t half = (dims + 1) / 2;
   for (size_t i = 0; i < half; ++i) {
-    const float frequency =
-        1.0f / std::pow(10000.0f, static_cast<float>(2 * i) / static_cast<float>(dims));
+    const float frequency = 1.0f / std::pow(static_cast<float>(theta),
+                                            static_cast<float>(2 * i) / static_cast<float>(dims));
     const float angle = static_cast<float>(position) * frequency;
     const double cosine = std::cos(angle);
     const double sine = std::sin(angle);
@@ -73,7 +74,7 @@ void rotate(double* head, size_t dims, size_t position) {
 }
 
 // Rows of one sequence, each [head][q|k|v][d] -> [head][d].
-Rows attention(Rows fused, size_t heads, size_t rotary) {
+Rows attention(Rows fused, size_t heads, size_t rotary, double theta) {
   const size_t head = fused[0].size() / heads / 3;
   Rows out(fused.size(), std::vector<double>(heads * head, 0.0));
   for (size_t h = 0; h < heads; ++h) {
@@ -81,8 +82,8 @@ Rows attention(Rows fused, size_t heads, size_t rotary) {
     const size_t k = q + head;
     const size_t v = k + head;
     for (size_t t = 0; t < fused.size(); ++t) {
-      rotate(&fused[t][q], rotary, t);
-      rotate(&fused[t][k], rotary, t);
+      rotate(&fused[t][q], rotary, t, theta);
+      rotate(&fused[t][k], rotary, t, theta);
     }
     for (size_t t = 0; t < fused.size(); ++t) {
       std::vector<double> weights;
@@ -123,7 +124,7 @@ TinyModel& TinyModel::draw() {
     weights[name] = values;
     shapes[name] = std::move(shape);
   };
-  tensor("embed_in.weight", {vocabulary, width}, 0.0, 1.0);
+  tensor("embed_in.weight", {vocabulary, width}, 0.0, embedding_spread);
   for (int64_t i = 0; i < blocks; ++i) {
     const std::string at = "layers." + std::to_string(i) + ".";
     for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) {
@@ -150,18 +151,24 @@ TinyModel& TinyModel::draw() {
 }
 
 std::string TinyModel::config() const {
-  return nlohmann::json{{"model_type", "gpt_neox"},
-                        {"num_hidden_layers", blocks},
-                        {"hidden_size", width},
-                        {"num_attention_heads", heads},
-                        {"intermediate_size", inner},
-                        {"vocab_size", vocabulary},
-                        {"max_position_embeddings", positions},
-                        {"rotary_pct", rotary_part},
-                        {"use_parallel_residual", parallel},
-                        {"attention_bias", attention_bias},
-                        {"tie_word_embeddings", tied}}
-      .dump();
+  nlohmann::json config = {{"model_type", "gpt_neox"},
+                           {"num_hidden_layers", blocks},
+                           {"hidden_size", width},
+                           {"num_attention_heads", heads},
+                           {"intermediate_size", inner},
+                           {"vocab_size", vocabulary},
+                           {"max_position_embeddings", positions},
+                           {"rotary_pct", rotary_part},
+                           {"use_parallel_residual", parallel},
+                           {"attention_bias", attention_bias},
+                           {"tie_word_embeddings", tied}};
+  if (theta != 10000.0) {
+    config["rotary_emb_base"] = theta;
+  }
+  if (eps != 1e-5) {
+    config["layer_norm_eps"] = eps;
+  }
+  return config.dump();
 }
 
 void TinyModel::store(MemorySource& source, quench_dtype dtype) const {
@@ -190,14 +197,14 @@ std::vector<double> TinyModel::logits(const Tokens& tokens) const {
     for (int64_t i = 0; i < blocks; ++i) {
       const std::string at = "layers." + std::to_string(i) + ".";
       const auto norm = [&](const Rows& x, const std::string& name) {
-        return layer_norm(x, weight(at + name + ".weight"), weight(at + name + ".bias"));
+        return layer_norm(x, weight(at + name + ".weight"), weight(at + name + ".bias"), eps);
       };
       const auto apply = [&](const Rows& x, const std::string& name) {
         return linear(x, weight(at + name + ".weight"), weight(at + name + ".bias"));
       };
       const Rows attended =
           apply(attention(apply(norm(h, "input_layernorm"), "attention.query_key_value"),
-                          static_cast<size_t>(heads), dims),
+                          static_cast<size_t>(heads), dims, theta),
                 "attention.dense");
       const Rows after = add(h, attended);
       Rows inside =
@@ -209,9 +216,9 @@ std::vector<double> TinyModel::logits(const Tokens& tokens) const {
       }
       h = add(after, apply(inside, "mlp.dense_4h_to_h"));
     }
-    const Rows made =
-        linear(layer_norm(h, weight("final_layer_norm.weight"), weight("final_layer_norm.bias")),
-               head, {});
+    const Rows made = linear(
+        layer_norm(h, weight("final_layer_norm.weight"), weight("final_layer_norm.bias"), eps),
+        head, {});
     for (const auto& values : made) {
       all.insert(all.end(), values.begin(), values.end());
     }

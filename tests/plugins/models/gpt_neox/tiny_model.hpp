@@ -19,6 +19,9 @@ struct TinyModel {
   int64_t vocabulary = 37;
   int64_t positions = 64;
   double rotary_part = 0.5;
+  double theta = 10000.0;
+  double eps = 1e-5;
+  double embedding_spread = 1.0;
   bool parallel = true;
   bool attention_bias = true;
   bool tied = false;

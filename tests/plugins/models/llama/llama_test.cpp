@@ -54,6 +54,18 @@ TEST_CASE("llama: the forward is that of plain float64 loops", "[models][llama]"
   matches_plain_loops(model);
 }
 
+TEST_CASE("llama: the epsilon of the norms is the config's", "[models][llama]") {
+  reads_its_epsilon({});
+}
+
+TEST_CASE("llama: configs that the library saved are understood", "[models][llama]") {
+  TinyLlama model;
+  model.blocks = 4;
+  model.theta = 100.0;
+  model.llama3 = true;
+  reads_saved_configs(model);
+}
+
 TEST_CASE("llama: scales that its sites absorb change nothing", "[models][llama]") {
   TinyLlama model;
   SECTION("all groups have sites") {
@@ -103,6 +115,14 @@ TEST_CASE("llama: a config that cannot be is refused by key", "[models][llama]")
   refuses(model, "rope_scaling", {{"type", "linear"}}, "factor is missing");
   refuses(model, "rope_scaling", llama3, "high_freq_factor is missing");
   refuses(model, "rope_parameters", {{"rope_theta", 500.0}}, "contradicts rope_theta = 10000");
+  refuses(model, "rope_interleaved", true, "rope_interleaved true");
+  refuses(model, "pruned_heads", {{"0", {1}}}, "pruned_heads: not understood");
+  refuses(model, "partial_rotary_factor", 0.5, "partial_rotary_factor: not understood");
+  refuses(model, "is_causal", false, "is_causal: not understood");
+  refuses(model, "rope_parameters", {{"rope_theta", 10000.0}, {"partial_rotary_factor", 0.5}},
+          "rope_parameters: partial_rotary_factor: not understood");
+  refuses(model, "rope_parameters", {{"full_attention", {{"rope_theta", 10000.0}}}},
+          "rope_parameters: full_attention: not understood");
   requires_key(model, "rms_norm_eps");
   requires_key(model, "num_hidden_layers");
 }
@@ -127,6 +147,12 @@ TEST_CASE("llama: every spelling of a setting means the same", "[models][llama]"
     rope.erase("rope_type");
     rope["type"] = "llama3";
     config["rope_scaling"] = rope;
+  }
+  SECTION("with the notes of a converter") {
+    config["is_llama_config"] = true;
+    config["rope_interleaved"] = false;
+    config["pretraining_tp"] = 2;
+    config["pruned_heads"] = json::object();
   }
   SECTION("head_dim written out, key heads and biases left out") {
     config["head_dim"] = 6;

@@ -38,6 +38,18 @@ TEST_CASE("olmo: the forward is that of plain float64 loops", "[models][olmo]") 
   matches_plain_loops(model);
 }
 
+TEST_CASE("olmo: the epsilon of the norms is 1e-5, whatever the model", "[models][olmo]") {
+  reads_its_epsilon(olmo());
+}
+
+TEST_CASE("olmo: configs that the library saved are understood", "[models][olmo]") {
+  TinyLlama model = olmo();
+  model.blocks = 4;
+  model.theta = 500.0;
+  model.clip = 0.75;
+  reads_saved_configs(model);
+}
+
 TEST_CASE("olmo: a norm without weights and a clamp absorb no scale", "[models][olmo]") {
   TinyLlama model = olmo();
   SECTION("without clamp") {

@@ -35,8 +35,27 @@ TEST_CASE("olmo2: the forward is that of plain float64 loops", "[models][olmo2]"
   matches_plain_loops(model);
 }
 
+TEST_CASE("olmo2: the epsilon of the norms is the config's", "[models][olmo2]") {
+  reads_its_epsilon(olmo2());
+}
+
+TEST_CASE("olmo2: configs that the library saved are understood", "[models][olmo2]") {
+  TinyLlama model = olmo2();
+  model.blocks = 4;
+  model.theta = 500.0;
+  model.eps = 1e-5;
+  reads_saved_configs(model);
+}
+
 TEST_CASE("olmo2: groups that read the residual stream absorb no scale", "[models][olmo2]") {
-  absorbs_scales(olmo2(), {0, 1, 0, 1});
+  TinyLlama model = olmo2();
+  SECTION("with a key head for each query head") {
+    absorbs_scales(model, {0, 1, 0, 1});
+  }
+  SECTION("with shared key heads") {
+    model.kv_heads = 2;
+    absorbs_scales(model, {0, 0, 0, 1});
+  }
 }
 
 TEST_CASE("olmo2: the inputs of q, k, v and of gate, up are the residual stream",

@@ -40,6 +40,15 @@ TEST_CASE("olmoe: the forward is that of plain float64 loops", "[models][olmoe]"
   matches_plain_loops(model);
 }
 
+TEST_CASE("olmoe: configs that the library saved are understood", "[models][olmoe]") {
+  TinyLlama model = olmoe();
+  model.blocks = 4;
+  model.inner = 40;
+  model.experts = 4;
+  model.theta = 500.0;
+  reads_saved_configs(model);
+}
+
 TEST_CASE("olmoe: a norm that experts and router read absorbs no scale", "[models][olmoe]") {
   TinyLlama model = olmoe();
   model.experts = 2;

@@ -39,6 +39,31 @@ TEST_CASE("opensci: the forward is that of plain float64 loops", "[models][opens
   matches_plain_loops(model);
 }
 
+TEST_CASE("opensci: the epsilon of the norms is the config's", "[models][opensci]") {
+  reads_its_epsilon(opensci());
+}
+
+TEST_CASE("opensci: configs of the converters are understood", "[models][opensci]") {
+  TinyLlama model = opensci();
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  nlohmann::json config = model.config();
+  const std::vector<double> wanted = logits_of(model, config, source);
+  config["auto_map"] = {{"AutoModelForCausalLM", "modeling_opensci.OpensciForCausalLM"}};
+  config["head_dim"] = 6;
+  config["mlp_bias"] = true;
+  config["pretraining_tp"] = 1;
+  SECTION("of the first") {}
+  SECTION("of one with the keys of Qwen3, whose windows are off") {
+    config["use_sliding_window"] = false;
+    config["sliding_window"] = 4096;
+    config["max_window_layers"] = 28;
+    config["layer_types"] = {"full_attention", "full_attention"};
+  }
+  CHECK(logits_of(model, config, source) == wanted);
+}
+
 TEST_CASE("opensci: scales that weights and biases absorb change nothing", "[models][opensci]") {
   absorbs_scales(opensci(), {1, 2, 1, 2});
 }
@@ -67,6 +92,11 @@ TEST_CASE("opensci: a config that cannot be is refused by key", "[models][opensc
   refuses(opensci(), "qk_layernorm", "yes", "qk_layernorm");
   refuses(opensci(), "qk_layernorm", false, "unexpected model.layers.0.self_attn.k_norm.weight");
   refuses(opensci(), "clip_qkv", 8.0, "clip_qkv: not understood");
+  refuses(opensci(), "mlp_bias", false, "unexpected model.layers.0.mlp.down_proj.bias");
+  refuses(opensci(), "attention_bias", false, "self_attn.o_proj.bias");
+  refuses(opensci(), "use_sliding_window", true, "use_sliding_window true");
+  refuses(opensci(), "layer_types", {"full_attention", "sliding_attention"},
+          "layer_types: sliding_attention");
   requires_key(opensci(), "rope_theta");
 }
 

@@ -41,6 +41,17 @@ TEST_CASE("smollm3: the forward is that of plain float64 loops", "[models][smoll
   matches_plain_loops(model);
 }
 
+TEST_CASE("smollm3: the epsilon of the norms is the config's", "[models][smollm3]") {
+  reads_its_epsilon(smollm3());
+}
+
+TEST_CASE("smollm3: configs that the library saved are understood", "[models][smollm3]") {
+  TinyLlama model = smollm3();
+  model.theta = 500.0;
+  model.rotated = {1, 1, 1, 0};
+  reads_saved_configs(model);
+}
+
 TEST_CASE("smollm3: shared key heads absorb no scale", "[models][smollm3]") {
   absorbs_scales(smollm3(), {1, 0, 1, 1});
 }
@@ -58,6 +69,8 @@ TEST_CASE("smollm3: every fourth block is without rotary positions unless listed
   model.store(source);
   json config = model.config();
   const std::vector<double> wanted = logits_of(model, config, source);
+  config["no_rope_layer_interval"] = 2;  // the list counts
+  CHECK(logits_of(model, config, source) == wanted);
   config.erase("no_rope_layers");
   config["no_rope_layer_interval"] = 4;
   CHECK(logits_of(model, config, source) == wanted);
@@ -76,6 +89,20 @@ TEST_CASE("smollm3: a config that cannot be is refused by key", "[models][smollm
   refuses(model, "no_rope_layers", {1, 0, 1, 2}, "no_rope_layers: 2, wanted 0 or 1");
   refuses(model, "no_rope_layers", nullptr, "no_rope_layer_interval is missing");
   requires_key(model, "rope_theta");
+}
+
+TEST_CASE("smollm3: each stage of training has its own rope_theta", "[models][smollm3]") {
+  TinyLlama model = smollm3();
+  model.theta = GENERATE(10000.0, 1.5e6, 5e6);
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  const Tokens tokens = model.some_tokens(1, 11);
+  ModelDriver driver(model.config().dump(), source, kit::kFloat64);
+  const std::vector<double> logits = doubles(driver.logits(driver.forward(tokens)));
+  CHECK(distance(logits, model.logits(tokens)) < 1e-5);
+  model.theta = 2e6;  // the library's default
+  CHECK(distance(logits, model.logits(tokens)) > 1e-4);
 }
 
 TEST_CASE("smollm3: the size of a window that is not used says nothing", "[models][smollm3]") {
