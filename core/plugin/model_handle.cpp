@@ -160,14 +160,17 @@ struct Refusals {
   std::string said;     // by those whose own type it is, or that failed
   std::string nearest;  // the family that came nearest of those that say how near they are
   std::string differs;  // and in what it differs
+  int32_t score = 0;    // how near; kByName: the family knows that architecture
 };
+constexpr int32_t kByName = -99;
 
 [[noreturn]] void refuse_family(const std::string& type, const Refusals& refusals,
                                 const std::string& where) {
   if (refusals.families.empty()) {
     fail(QUENCH_UNSUPPORTED, "{}: no model family is installed", where);
   }
-  std::string near = nearest(type, refusals.families);
+  // A name that resembles a family's is a slip of the pen, unless a family knows whose it is.
+  std::string near = refusals.score > kByName ? nearest(type, refusals.families) : std::string();
   if (!near.empty()) {
     near = fmt::format("the nearest is {}; ", near);
   } else if (!refusals.nearest.empty()) {
@@ -195,7 +198,6 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
   const PluginDescription* best = nullptr;
   int32_t best_score = 0;
   Refusals refusals;
-  int32_t nearest_score = 0;
   for (const PluginDescription* family : catalog.of_kind(QUENCH_KIND_MODEL)) {
     refusals.families.push_back(family->id);
     quench_error error{sizeof(quench_error), 0, {}};
@@ -211,8 +213,8 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
     const std::string message = printable(error.message, sizeof error.message);
     if (score == 0 && !message.empty()) {
       refusals.said += fmt::format("; {}: {}", family->id, message);
-    } else if (score < nearest_score) {  // the first in order of id on ties
-      nearest_score = score;
+    } else if (score < refusals.score) {  // the first in order of id on ties
+      refusals.score = score;
       refusals.nearest = family->id;
       refusals.differs = message;
     }

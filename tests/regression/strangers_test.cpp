@@ -71,6 +71,12 @@ TEST_CASE("strangers: known ones are refused with what their config does not tel
                                     "differs: plainLM's own class"));
 }
 
+TEST_CASE("strangers: a known name is no misspelling of a family's", "[regression]") {
+  const std::string olmo3 = refusal(with({{"model_type", "olmo3"}, {"sliding_window", 4096}}));
+  CHECK_THAT(olmo3, Catch::Contains("model_type \"olmo3\"; the nearest is olmo2, which differs: "
+                                    "attention within a sliding window in three of four"));
+}
+
 TEST_CASE("strangers: any other is compared by the keys of its config", "[regression]") {
   const std::string other = refusal(with({{"model_type", "hobbyist"},
                                           {"intermediate_size", 128},

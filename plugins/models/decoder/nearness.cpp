@@ -11,33 +11,46 @@ namespace quench::decoder {
 
 namespace {
 
-// Architectures that users bring: the family that is nearest, and what a config does not say.
+// Architectures that users bring: the family that is nearest, and what differs, also where the
+// config does not say it. Of the mixtures, deepseek_v2, deepseek_v3 and dots1 scale their shares
+// besides.
 struct Known {
   std::string_view model_type;
   std::string_view nearest;
   const char* differs;
 };
 constexpr std::array<Known, 14> kKnown = {{
-    {"deepseek_v2", "olmoe", "compressed keys and values, shared experts, dense first blocks"},
-    {"deepseek_v3", "olmoe", "compressed keys and values, sigmoid routing, shared experts"},
+    {"deepseek_v2", "olmoe",
+     "compressed keys and values, rotation of a part of each head, experts for every token, dense "
+     "first blocks"},
+    {"deepseek_v3", "olmoe",
+     "compressed keys and values, rotation of a part of each head, sigmoid routing within groups, "
+     "experts for every token, dense first blocks"},
     {"dots1", "olmoe",
      "experts for every token beside the routed ones, sigmoid routing, dense first blocks, norms "
-     "on "
-     "each head of q and k"},
-    {"falcon_mamba", "llama", "a state-space recurrence in place of attention"},
-    {"gpt2", "gpt_neox", "learned positions, transposed weights, no rotary embedding"},
-    {"mamba", "llama", "a state-space recurrence in place of attention"},
-    {"mamba2", "llama", "a state-space recurrence in place of attention"},
-    {"mistral", "llama", "attention within a sliding window, in most models"},
-    {"mixtral", "olmoe", "no norm of q and k, shares that always sum to one, other names"},
-    {"olmo3", "olmo2", "attention within a sliding window in three of four blocks"},
-    {"qwen2", "llama", "biases on q, k and v alone"},
-    {"qwen3", "llama", "norms on each head of q and k"},
-    {"qwen3_moe", "olmoe", "norms on each head of q and k, an MLP width of the experts' own"},
+     "on each head of q and k"},
+    {"falcon_mamba", "llama", "a state-space recurrence in place of attention and MLP"},
+    {"gpt2", "gpt_neox",
+     "learned positions and no rotary embedding, transposed weights, GELU by tanh"},
+    {"mamba", "llama", "a state-space recurrence in place of attention and MLP"},
+    {"mamba2", "llama", "a state-space recurrence in place of attention and MLP"},
+    {"mistral", "llama", "attention within a window where sliding_window is a number, else none"},
+    {"mixtral", "olmoe",
+     "no norm of q and k, shares that always sum to one, other names, attention within a window "
+     "where sliding_window is a number"},
+    {"olmo3", "olmo2",
+     "attention within a sliding window in three of four blocks, whose rotary positions are never "
+     "scaled"},
+    {"qwen2", "llama",
+     "biases on q, k and v alone, attention within a window where use_sliding_window says so"},
+    {"qwen3", "opensci",
+     "norms on each head of q and k without a key that says so, attention within a window where "
+     "use_sliding_window says so"},
+    {"qwen3_moe", "olmoe",
+     "norms on each head of q and k, an MLP width of the experts' own, dense blocks between"},
     {"transformer", "llama",
-     "plainLM's own class: fused q, k, v and fused gate and up under names of its own, and a "
-     "config "
-     "that does not say all of its forward"},
+     "plainLM's own class: fused q, k, v and fused gate and up under names of its own, rotation of "
+     "adjacent elements, and a config that does not say all of its forward"},
 }};
 
 std::string listed(const std::vector<std::string>& names) {
