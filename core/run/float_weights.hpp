@@ -23,8 +23,6 @@ class FloatWeights {
   void keep(const std::string& name, const HostTensor& value);
   // The kept value, or nullptr.
   const HostTensor* find(const std::string& name) const;
-  // Whether linears are replaced, beside weights that changed.
-  bool has_ops() const { return !ops_.empty(); }
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
   // Whether linears are replaced by operations, which no weight describes.
   bool has_ops() const { return !ops_.empty(); }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "metrics/divergence/row_divergence.hpp"
+#include "quench/abi/kind/metric.h"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/test_host.hpp"

@@ -24,7 +24,8 @@ struct Hub {
                               quench_error* error) noexcept {
     const auto& self = *static_cast<Hub*>(context);
     if (self.folder.empty() || std::string(location) != "hf://datasets/o/n") {
-      return quench::kit::report(error, QUENCH_NOT_FOUND, std::string(location) + " is not here");
+      return quench::kit::report(error, QUENCH_NOT_FOUND,
+                                 (std::string(location) + " is not here").c_str());
     }
     *path = self.folder.c_str();
     return QUENCH_OK;

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Makes the seeds beside it: the smallest files that reach most of each reader.
+
+  python3 tests/fuzz/seeds/make_seeds.py      # torch 2.11.0, safetensors
+"""
+import collections, json, pathlib, zipfile
+import torch
+from safetensors.torch import save
+
+HERE = pathlib.Path(__file__).parent
+
+
+def put(name, data):
+    (HERE / name).write_bytes(data)
+
+
+put("json/values.json", json.dumps({"a": [1, -2.5e-3, True, None, "\u00e9\n\U0001F600"], "": {}, "b": [[], {"c": 2**53}]}).encode())
+
+one = torch.arange(6, dtype=torch.float32).view(2, 3)
+half = torch.ones(2, dtype=torch.bfloat16)
+torch.save({"epoch": 3, "state_dict": collections.OrderedDict(a=one, b=one.t(), c=half, d=torch.nn.Parameter(half)),
+            "optimizer": {"lr": 1e-3, "state": [(1, None), "x"]}}, HERE / "torch_zip/state.pt")
+with zipfile.ZipFile(HERE / "torch_zip/state.pt") as archive:
+    put("pickle/state.pkl", archive.read("state/data.pkl"))
+put("pickle/system.pkl", b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R.")
+put("safetensors/two.safetensors", save({"a": one, "b": half}, {"format": "pt"}))
+
+bpe = {"type": "BPE", "vocab": {"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4}, "merges": ["a b", "\u0120 ab"]}
+put("tokenizer/byte_level.json", json.dumps({
+    "added_tokens": [{"id": 5, "content": "<s>", "special": True, "lstrip": False, "rstrip": True, "single_word": False, "normalized": False}],
+    "normalizer": {"type": "NFC"},
+    "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": "\\s?\\p{L}+|\\p{N}{1,3}"}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]},
+    "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                       "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [5], "tokens": ["<s>"]}}},
+    "decoder": None, "model": bpe}).encode() + b"\xffab ab<s> ab")
+put("tokenizer/sentence_piece.json", json.dumps({
+    "added_tokens": [],
+    "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+    "pre_tokenizer": None, "post_processor": None, "decoder": None,
+    "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": False,
+              "vocab": {"<unk>": 0, "\u2581": 1, "a": 2, "b": 3, "ab": 4, "\u2581ab": 5}, "merges": [["a", "b"], ["\u2581", "ab"]]}}).encode() + b"\xffab ac")

@@ -1,0 +1,105 @@
+// Every fuzz target over its seeds and over what one cut or one changed byte makes of them: so that
+// targets compile, and seeds reach what they are for, without a fuzzer. A target that finds its
+// promise broken aborts.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/pickle.hpp"
+#include "core/checkpoint/safetensors.hpp"
+#include "core/checkpoint/torch_archive.hpp"
+#include "core/checkpoint/torch_state.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/text/tokenizer.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
+#include "tests/support/throws.hpp"
+
+extern "C" {
+int fuzz_json(const uint8_t* data, size_t size);
+int fuzz_packed(const uint8_t* data, size_t size);
+int fuzz_pickle(const uint8_t* data, size_t size);
+int fuzz_safetensors(const uint8_t* data, size_t size);
+int fuzz_sentencepiece(const uint8_t* data, size_t size);
+int fuzz_tokenizer(const uint8_t* data, size_t size);
+int fuzz_torch_zip(const uint8_t* data, size_t size);
+}
+
+namespace quench::test {
+
+namespace {
+
+using Target = int (*)(const uint8_t*, size_t);
+
+std::filesystem::path seeds() {
+  return source_dir() / "tests/fuzz/seeds";
+}
+
+std::string seed(const std::string& name) {
+  return read_file(seeds() / name);
+}
+
+// The target over `bytes`, over up to `kCuts` beginnings of it, and over as many copies with one
+// byte changed.
+void run_damaged(Target target, const std::string& bytes) {
+  constexpr size_t kCuts = 400;
+  const auto run = [target](std::string input) {
+    REQUIRE(target(reinterpret_cast<const uint8_t*>(input.data()), input.size()) == 0);
+  };
+  run(bytes);
+  const size_t step = std::max<size_t>(1, bytes.size() / kCuts);
+  for (size_t at = 0; at < bytes.size(); at += step) {
+    run(bytes.substr(0, at));
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ (1 << (at / step % 8)));
+    run(changed);
+    changed[at] = '\xFF';
+    run(changed);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]") {
+  const auto [folder, target] =
+      GENERATE(table<std::string, Target>({{"tests/fuzz/seeds/json", fuzz_json},
+                                           {"tests/fuzz/seeds/safetensors", fuzz_packed},
+                                           {"tests/fuzz/seeds/pickle", fuzz_pickle},
+                                           {"tests/fuzz/seeds/safetensors", fuzz_safetensors},
+                                           {"tests/data/sentencepiece", fuzz_sentencepiece},
+                                           {"tests/fuzz/seeds/tokenizer", fuzz_tokenizer},
+                                           {"tests/fuzz/seeds/torch_zip", fuzz_torch_zip}}));
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() / folder)) {
+    const auto type = entry.path().extension();
+    if (type != ".jsonl" && type != ".py") {
+      CAPTURE(entry.path().string());
+      run_damaged(target, read_file(entry.path()));
+      ++count;
+    }
+  }
+  CHECK(count > 0);
+}
+
+TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
+  CHECK(parse_json(seed("json/values.json"), "seed").size() == 3);
+  const PickleGraph graph = read_pickle(seed("pickle/state.pkl"), "seed");
+  CHECK(find_state(graph, "seed").size() == 4);
+  CHECK_THAT(message_of([] { read_pickle(seed("pickle/system.pkl"), "seed"); }),
+             Catch::Contains("'os.system', refused"));
+  CHECK(SafetensorsSource(seeds() / "safetensors/two.safetensors").count() == 2);
+  CHECK(TorchArchive(seeds() / "torch_zip/state.pt").count() == 4);
+  const auto ids = [](const std::string& name) {
+    const std::string all = seed(name);
+    const size_t cut = all.find('\xFF');
+    return text::Tokenizer::from_json(all.substr(0, cut), "seed").encode(all.substr(cut + 1), true);
+  };
+  CHECK(ids("tokenizer/byte_level.json") == std::vector<int32_t>{5, 3, 4, 5, 3});
+  CHECK(ids("tokenizer/sentence_piece.json") == std::vector<int32_t>{5, 1, 2, 0});
+}
+
+}  // namespace quench::test
