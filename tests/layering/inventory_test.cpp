@@ -79,6 +79,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
   const std::map<std::string, std::string> ordinary = {
       {"text", "the inline form text=FILE of a corpus is part of the command line"},
       {"linear", "the shape of a learning rate's schedule"},
+      {"weights", "what checkpoints hold, and a member of records"},
       {"tokens", "a count in checkpoints and records, and the inline form tokens=FILE"},
   };
   for (const auto& plugin : plugin_folders()) {
