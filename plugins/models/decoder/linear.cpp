@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "models/decoder/product.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
@@ -42,7 +43,15 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
       at::Tensor y = at::mm(from, weight.t()).to(x.scalar_type());
       return bias.defined() ? y.add_(bias) : y;
     }
-    return bias.defined() ? at::addmm(bias, from, weight.t()) : at::mm(from, weight.t());
+    if (!bias.defined()) {
+      return product(from, weight.t());
+    }
+    if (!has_kernel_for(from, weight.t())) {
+      return at::addmm(bias, from, weight.t());
+    }
+    at::Tensor y = bias.expand({from.size(0), weight.size(0)}).contiguous();
+    add_product_to(y, from, weight.t());
+    return y;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -57,7 +66,7 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
     }
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
-      dx = at::mm(narrow, weight).to(type);
+      dx = product(narrow, weight).to(type);
     }
     return {dx, {}};
   }
@@ -71,7 +80,7 @@ void add_product(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& to
   }
   at::Tensor held = to;
   if (to.scalar_type() == dy.scalar_type()) {
-    held.addmm_(dy.t(), x);
+    add_product_to(held, dy.t(), x);
   } else {
     held.add_(at::mm(dy.t(), x));
   }

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "models/decoder/linear.hpp"
+#include "models/decoder/product.hpp"
 #include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 
@@ -92,7 +93,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     const at::Tensor ids = chosen.narrow(0, first, count);
     const at::Tensor from =
         (all ? x.narrow(0, first, count) : x.index_select(0, places)).to(weight.scalar_type());
-    at::Tensor values = at::log_softmax(at::mm(from, weight.t()).to(wide), 1);
+    at::Tensor values = at::log_softmax(product(from, weight.t()).to(wide), 1);
     loss -= sum_of(values.gather(1, ids));
     if (dx == nullptr) {
       continue;
@@ -103,7 +104,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     if (const at::Tensor gradient = recorder.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);
     }
-    const at::Tensor made = at::mm(back, weight).to(x.scalar_type());
+    const at::Tensor made = product(back, weight).to(x.scalar_type());
     if (all) {
       dx->narrow(0, first, count).copy_(made);
     } else {

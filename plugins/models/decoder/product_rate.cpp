@@ -2,13 +2,13 @@
 #include "quench/abi/extension/product_rate.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "models/decoder/decoder.hpp"
+#include "models/decoder/product.hpp"
 
 namespace quench::decoder {
 
@@ -18,15 +18,15 @@ double Decoder::product_rate(bool bfloat16) const {
   constexpr double kOperations = 2.0 * kSize * kSize * kSize;
   constexpr double kSeconds = 0.2;  // to spend
   const at::NoGradGuard no_gradients;
-  const at::Tensor a = at::ones({kSize, kSize}, at::TensorOptions(bfloat16 ? at::kBFloat16 : dtype_)
-                                                    .device(device_));
-  at::mm(a, a);  // buffers and kernels are made by the first one
+  const at::Tensor a = at::ones(
+      {kSize, kSize}, at::TensorOptions(bfloat16 ? at::kBFloat16 : dtype_).device(device_));
+  product(a, a);  // buffers and kernels are made by the first one
   double best = 0;
   double spent = 0;
   while (spent < kSeconds) {
     const Clock::time_point start = Clock::now();
-    const at::Tensor product = at::mm(a, a);
-    product.select(0, 0).select(0, 0).item<float>();  // waits for a device
+    const at::Tensor made = product(a, a);
+    made.select(0, 0).select(0, 0).item<float>();  // waits for a device
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     best = std::max(best, kOperations / seconds);
     spent += seconds;
