@@ -161,6 +161,17 @@ std::string corpus_name(const CorpusUse& use) {
   return use.plugin->id + canonical_json(use.parameters);
 }
 
+// The parameters but for paths: a field, a range.
+nlohmann::json reading_of(const CorpusUse& use) {
+  nlohmann::json out = use.parameters;
+  for (const ParameterSchema& schema : use.plugin->parameters) {
+    if (schema.type == QUENCH_PARAMETER_PATH) {
+      out.erase(schema.name);
+    }
+  }
+  return out;
+}
+
 nlohmann::json corpus_question(const CorpusUse& use) {
   return {{"corpus", use.plugin->sha256}, {"params", use.parameters}};
 }
@@ -490,14 +501,15 @@ class Parts {
     return true;
   }
 
+  // The bytes of its files and what the plugin takes of them; not where the files lie.
   bool add_corpus(nlohmann::json& to, const CorpusUse& use) {
-    if (measure_) {
-      to = of_part(identities_.measured_corpus(use), use);
-      return true;
+    const auto files = measure_ ? std::optional(identities_.measured_corpus(use))
+                                : identities_.remembered_corpus(use);
+    if (!files) {
+      return lacks("corpus " + use.name);
     }
-    const auto known = identities_.remembered_corpus(use);
-    to = known ? of_part(*known, use) : "";
-    return known.has_value() || lacks("corpus " + use.name);
+    to = {{"files", of_part(*files, use)}, {"id", use.plugin->id}, {"params", reading_of(use)}};
+    return true;
   }
 
   bool add_metric() {

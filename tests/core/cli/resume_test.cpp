@@ -107,6 +107,19 @@ TEST_CASE("run: another run takes its records from the store", "[cli]") {
   }
 }
 
+TEST_CASE("run: another part of the same text is measured anew", "[cli]") {
+  const Runs runs;
+  const json whole = runs.run();
+  const json half = runs.run({"--out", "half", "--set", "corpora.v.text.to=500"});
+  for (const json& record : half) {
+    if (record.at("metric") != "quantization_error") {
+      CHECK_FALSE(record.contains("cached"));
+      CHECK(record.at("key") != whole.at(0).at("key"));
+    }
+  }
+  CHECK(half.at(0).at("value") != whole.at(0).at("value"));
+}
+
 TEST_CASE("run: changed weights under the same name are measured anew", "[cli]") {
   const Runs runs;
   const json first = runs.run();
