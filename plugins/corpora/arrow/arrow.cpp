@@ -1,19 +1,22 @@
 // arrow: rows of Arrow or Parquet data sets.
 //
-// | parameter | type    | default  | meaning |
-// |-----------|---------|----------|----------------------------------------------------------------|
-// | path      | path    | required | an .arrow stream or file, a .parquet file, or a folder that |
-// |           |         |          | Hugging Face's save_to_disk wrote | | field     | string  |
-// text     | string column that is the document                             | | records   | boolean
-// | false    | yield each row as a JSON object of all its columns instead     |
+// | parameter | type    | default  | meaning                                                     |
+// |-----------|---------|----------|-------------------------------------------------------------|
+// | path      | path    | required | an .arrow stream or file, a .parquet file, a folder of |
+// |           |         |          | these, or one that save_to_disk of `datasets` wrote         |
+// | field     | string  | text     | string column that is the document                          |
+// | from      | integer | 0        | first row that is read, counted through all files           |
+// | to        | integer | null     | first row that is not; null: all                            |
+// | records   | boolean | false    | yield each row as a JSON object of all its columns instead  |
 //
-//   fineweb: {arrow: {path: fineweb-edu/000_00000.parquet, field: text}}
+//   fineweb: {arrow: {path: fineweb-edu/000_00000.parquet, field: text, to: 1000}}
 //
 // Every batch is validated in full before a value of it is read. Memory: one batch (Parquet: one
 // row group's pages).
 #include <arrow/array.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,12 +36,17 @@ class ArrowCorpus final : public kit::Corpus {
   struct Params {
     kit::Path path;
     std::string field = "text";
+    int64_t from = 0;
+    std::optional<int64_t> to;
     bool records = false;
     static void describe(kit::Fields<Params>& f) {
       f.add("path", &Params::path,
-            "an Arrow stream or file, a Parquet file, or a folder that save_to_disk wrote")
+            "an Arrow stream or file, a Parquet file, a folder that save_to_disk wrote, or one of "
+            "Parquet files")
           .required();
       f.add("field", &Params::field, "string column that is the document");
+      f.add("from", &Params::from, "first row that is read, counted through all files").at_least(0);
+      f.add("to", &Params::to, "first row that is not read; null: all").at_least(1);
       f.add("records", &Params::records, "yield each row as a JSON object of all its columns");
     }
   };
@@ -48,10 +56,19 @@ class ArrowCorpus final : public kit::Corpus {
     for (const std::string& file : files_) {
       const File present(file);  // all files must be there before the first row is read
     }
+    if (params_.to && *params_.to <= params_.from) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: from = %lld, to = %lld: no row lies between them",
+                params_.path.path.c_str(), static_cast<long long>(params_.from),
+                static_cast<long long>(*params_.to));
+    }
+    to_skip_ = params_.from;
     open(0);
   }
 
   bool next(quench_document& document) override {
+    if (params_.to && params_.from + static_cast<int64_t>(index_) == *params_.to) {
+      return false;
+    }
     while (batch_ == nullptr || row_ == batch_->num_rows()) {
       if (!advance()) {
         return false;
@@ -115,17 +132,34 @@ class ArrowCorpus final : public kit::Corpus {
     row_ = 0;
     batch_ = batches_->next();
     if (batch_ != nullptr) {
+      row_ = std::min(to_skip_, batch_->num_rows());
+      to_skip_ -= row_;
       return true;
     }
     if (file_ + 1 < files_.size()) {
       open(file_ + 1);
       return true;
     }
-    if (index_ == 0) {
+    check_end();
+    return false;
+  }
+
+  // The last row has come: before the range, within it, or where it was allowed to.
+  void check_end() const {
+    const int64_t rows = params_.from - to_skip_ + static_cast<int64_t>(index_);
+    if (rows == 0) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: the data set has no rows",
                 params_.path.path.c_str());
     }
-    return false;
+    if (index_ == 0 || params_.to) {
+      kit::fail(QUENCH_INVALID_ARGUMENT,
+                "%s: the range ends behind the data set (from = %lld, %s%s, "
+                "data set: %lld rows)",
+                params_.path.path.c_str(), static_cast<long long>(params_.from),
+                params_.to ? "to = " : "no to",
+                params_.to ? std::to_string(*params_.to).c_str() : "",
+                static_cast<long long>(rows));
+    }
   }
 
   void read_text() {
@@ -167,6 +201,7 @@ class ArrowCorpus final : public kit::Corpus {
   std::shared_ptr<arrow::RecordBatch> batch_;
   int64_t first_row_ = 0;  // of batch_, in its file
   int64_t row_ = 0;        // in batch_
+  int64_t to_skip_ = 0;    // rows before `from`, from here on
   std::string text_;
   uint64_t index_ = 0;
 };

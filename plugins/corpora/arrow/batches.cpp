@@ -6,7 +6,9 @@
 #include <parquet/exception.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "corpora/shared/file.hpp"
@@ -177,6 +179,18 @@ std::string read_small_file(const std::string& path) {
   throw kit::Error(QUENCH_INVALID_ARGUMENT, path + ": " + what);
 }
 
+// In the order of their names, which is that of shards.
+std::vector<std::string> parquet_files_in(const std::string& path) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() == ".parquet") {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 std::vector<std::string> data_files_of(const std::string& path) {
@@ -185,9 +199,16 @@ std::vector<std::string> data_files_of(const std::string& path) {
   }
   const std::string state_path = path + "/state.json";
   if (!exists(state_path)) {
-    bad_state(path, exists(path + "/dataset_dict.json")
-                        ? "the folder holds several splits, wanted one of its subfolders"
-                        : "the folder has no state.json, wanted one that save_to_disk wrote");
+    if (exists(path + "/dataset_dict.json")) {
+      bad_state(path, "the folder holds several splits, wanted one of its subfolders");
+    }
+    std::vector<std::string> shards = parquet_files_in(path);
+    if (shards.empty()) {
+      bad_state(path,
+                "the folder has neither Parquet files nor the state.json of one that save_to_disk "
+                "wrote");
+    }
+    return shards;
   }
   const std::string text = read_small_file(state_path);
   std::unique_ptr<kit::Json> state;

@@ -11,8 +11,9 @@
 
 namespace quench::corpora {
 
-// The files that documents come from: `path` itself, or, for a folder that `save_to_disk` wrote,
-// the files that its state.json lists. INVALID_ARGUMENT for any other folder.
+// The files that documents come from: `path` itself; for a folder that `save_to_disk` wrote, the
+// files that its state.json lists; else the folder's Parquet files, by name. INVALID_ARGUMENT for
+// any other folder.
 std::vector<std::string> data_files_of(const std::string& path);
 
 // One file, read batch by batch.

@@ -120,6 +120,22 @@ TEST_CASE("arrow: a column of another name or of large strings serves as well",
   }
 }
 
+TEST_CASE("arrow: a range of rows goes through batches and files", "[corpora][arrow]") {
+  const TemporaryDir dir;
+  const auto table = texts({"0", "1", "2", "3", "4"});
+  for (const Format format : {Format::kStream, Format::kFile, Format::kParquet}) {
+    const auto path = dir.write("data", bytes_of(*table, format));
+    CHECK(read({{"path", path}, {"from", 1}, {"to", 4}}).texts() == Texts{"1", "2", "3"});
+    CHECK(read({{"path", path}, {"from", 3}}).texts() == Texts{"3", "4"});
+    CHECK(read({{"path", path}, {"to", 5}}).texts() == Texts{"0", "1", "2", "3", "4"});
+    const std::string behind = path.string() + ": the range ends behind the data set (from = ";
+    CHECK(read({{"path", path}, {"from", 5}}).message == behind + "5, no to, data set: 5 rows)");
+    CHECK(read({{"path", path}, {"to", 6}}).message == behind + "0, to = 6, data set: 5 rows)");
+    CHECK(read({{"path", path}, {"from", 2}, {"to", 2}}).message ==
+          path.string() + ": from = 2, to = 2: no row lies between them");
+  }
+}
+
 TEST_CASE("arrow: records hold every column as JSON", "[corpora][arrow]") {
   const TemporaryDir dir;
   for (const Format format : {Format::kStream, Format::kFile, Format::kParquet}) {
@@ -229,11 +245,23 @@ TEST_CASE("arrow: what is wrong is named with file, row and column", "[corpora][
                                               std::to_string(whole.size() - 8) + ", no end mark");
 }
 
+TEST_CASE("arrow: a folder of Parquet files is read in the order of their names",
+          "[corpora][arrow]") {
+  const TemporaryDir dir;
+  dir.write("b.parquet", bytes_of(*texts({"3", "4"}), Format::kParquet));
+  dir.write("a.parquet", bytes_of(*texts({"0", "1", "2"}), Format::kParquet));
+  dir.write("readme.txt", "no data");
+  CHECK(read({{"path", dir.path().string()}}).texts() == Texts{"0", "1", "2", "3", "4"});
+  CHECK(read({{"path", dir.path().string()}, {"from", 2}, {"to", 4}}).texts() == Texts{"2", "3"});
+}
+
 TEST_CASE("arrow: a folder that is no saved data set is refused", "[corpora][arrow]") {
   const TemporaryDir dir;
   const std::string path = dir.path().string();
   CHECK(read({{"path", path}}).message ==
-        path + ": the folder has no state.json, wanted one that save_to_disk wrote");
+        path +
+            ": the folder has neither Parquet files nor the state.json of one that save_to_disk "
+            "wrote");
   dir.write("dataset_dict.json", "{\"splits\": [\"train\"]}");
   CHECK(read({{"path", path}}).message ==
         path + ": the folder holds several splits, wanted one of its subfolders");
