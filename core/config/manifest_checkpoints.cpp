@@ -127,6 +127,14 @@ void read_own(MappingReader& reader, const std::string& where, ManifestBranch& o
   if (const YamlNode* revisions = reader.get("revisions")) {
     read_revisions(*revisions, where, out, problems);
   }
+  if (const YamlNode* pattern = reader.get("pattern")) {
+    if (out.revisions.empty()) {
+      problems.add(pattern->place,
+                   where + ": `pattern` reads the names of a list in `revisions`; there is none");
+    } else {
+      out.pattern = reader.text("pattern", "");
+    }
+  }
   read_thin(reader, out);
   if (const YamlNode* match = reader.get("match")) {
     out.match = read_ranges(*match, where + ": match", false, problems);
@@ -226,7 +234,7 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
   }
   read_branches(*branches, shared, out, problems);
   std::vector<std::pair<std::string, std::string>> homes;
-  for (const char* key : {"revisions", "thin", "match", "mark", "parent", "offset"}) {
+  for (const char* key : {"revisions", "pattern", "thin", "match", "mark", "parent", "offset"}) {
     homes.emplace_back(key, "under a name in `branches`");
   }
   reader.finish(homes);

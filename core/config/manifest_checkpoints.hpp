@@ -51,8 +51,9 @@ struct ManifestBranch {
   std::string name;  // "" without `branches`; may hold captures of its pattern ("ing{i}")
   Place place;
   PlacedText model;  // folder, relative to the manifest, or hf://org/name
-  // Either a pattern with captures ("step{step}"), or the names in `revisions`; neither: the model
-  // itself is the only checkpoint.
+  // A pattern with captures ("step{step}") and no names: all that match it. Names in `revisions`:
+  // these, and the pattern, if any, tells their captures. Neither: the model itself is the only
+  // checkpoint.
   std::string pattern;
   std::vector<PlacedText> revisions;
   Place revisions_place;

@@ -93,7 +93,8 @@ class BranchFinder {
     }
     read_config();
     try {
-      std::vector<Found> found = spec_.pattern.empty() ? listed() : matching();
+      const bool all_that_match = !spec_.pattern.empty() && spec_.revisions.empty();
+      std::vector<Found> found = all_that_match ? matching() : listed();
       keep_matching(found);
       return grouped(std::move(found));
     } catch (const Error& error) {
@@ -153,16 +154,45 @@ class BranchFinder {
     return out;
   }
 
-  // The checkpoints of a list, or the model itself.
+  // The checkpoint of that name, with the captures of the pattern.
+  Found captured(const std::string& revision, const Place& place, RevisionPattern::Match captures) {
+    Found out{cell_of(revision), place, std::move(captures)};
+    const auto value_of = [&](const char* capture) {
+      const auto value = out.captures.find(capture);
+      return value == out.captures.end() ? std::nullopt : std::optional(value->second.value);
+    };
+    out.cell.step = value_of("step");
+    out.cell.tokens = value_of("tokens");
+    return out;
+  }
+
+  // Reads a name of a list.
+  void take(const PlacedText& name, std::vector<Found>& out) {
+    if (spec_.pattern.empty()) {
+      out.push_back(named(name.text, name.place));
+    } else if (auto captures = RevisionPattern(spec_.pattern).match(name.text)) {
+      out.push_back(captured(name.text, name.place, std::move(*captures)));
+    } else {
+      add(name.place, fmt::format("revision \"{}\" does not match the pattern \"{}\"",
+                                  printable(name.text), printable(spec_.pattern)));
+    }
+  }
+
+  // The checkpoints of a list, or the model itself. A hub model may have more revisions than lie in
+  // the cache: those are taken at their word, and their cells wait until they are there.
   std::vector<Found> listed() {
     if (spec_.revisions.empty()) {
       return {named("", spec_.model.place)};
     }
+    if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
+      return {};
+    }
     std::vector<Found> out;
     const std::vector<std::string>& names = names_.of(spec_.model.text, folder_);
     for (const PlacedText& wanted : spec_.revisions) {
-      if (std::find(names.begin(), names.end(), wanted.text) != names.end()) {
-        out.push_back(named(wanted.text, wanted.place));
+      if (is_hub_model(spec_.model.text) ||
+          std::find(names.begin(), names.end(), wanted.text) != names.end()) {
+        take(wanted, out);
         continue;
       }
       const std::string near = nearest(wanted.text, names);
@@ -185,14 +215,7 @@ class BranchFinder {
       if (!match) {
         continue;
       }
-      Found found{cell_of(name), spec_.revisions_place, std::move(*match)};
-      const auto captured = [&](const char* capture) {
-        const auto value = found.captures.find(capture);
-        return value == found.captures.end() ? std::nullopt : std::optional(value->second.value);
-      };
-      found.cell.step = captured("step");
-      found.cell.tokens = captured("tokens");
-      out.push_back(std::move(found));
+      out.push_back(captured(name, spec_.revisions_place, std::move(*match)));
     }
     if (out.empty()) {
       constexpr size_t kShown = 5;

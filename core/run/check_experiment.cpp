@@ -94,10 +94,17 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }
   }
-  if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes") {
+  for (const auto& [spec, reason] : experiment.absent) {
+    checks.attempt("", [&] { fail(QUENCH_NOT_FOUND, "{}", reason); });
+  }
+  if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes" &&
+      !experiment.absent.contains(experiment.tokenizer)) {
     checks.attempt("", [&] { check_file("tokenizer", experiment.tokenizer); });
   }
   const auto check_corpus = [&](const CorpusUse& use) {
+    if (!absence_of(experiment, use).empty()) {
+      return;  // has its own message
+    }
     const CorpusHandle corpus(catalog, *use.plugin, use.parameters);
   };
   for (const MetricCell& cell : experiment.metrics) {

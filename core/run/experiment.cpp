@@ -30,6 +30,18 @@ const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell
   return weights.live ? *weights.live : experiment.checkpoints[weights.checkpoint];
 }
 
+std::string absence_of(const Experiment& experiment, const CorpusUse& use) {
+  for (const nlohmann::json& value : use.parameters) {
+    const auto found = value.is_string()
+                           ? experiment.absent.find(value.get_ref<const std::string&>())
+                           : experiment.absent.end();
+    if (found != experiment.absent.end()) {
+      return found->second;
+    }
+  }
+  return "";
+}
+
 quench_dtype parse_dtype(const std::string& text) {
   for (const auto& [name, dtype] : kDtypes) {
     if (name == text) {

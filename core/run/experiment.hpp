@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -123,6 +124,10 @@ struct Experiment {
   std::vector<WeightsCell> weights;  // the rows of the grid, in the order in which they run
   std::vector<QuantizerCell> quantizers;
   std::vector<MetricCell> metrics;
+  // hf:// specs of tokenizers and corpora that are not in the cache, with the reason; they stand in
+  // `tokenizer` and in paths of corpora as they are. Also paths of a training's corpora that are
+  // not there.
+  std::map<std::string, std::string> absent;
   // Of a sweep: which point this is, and what it sets ({"dotted.path": value}); else 0 and null.
   size_t job = 0;
   nlohmann::json point;
@@ -130,6 +135,8 @@ struct Experiment {
 
 // Whose files these weights are: the checkpoint's, an average's last member's, or a live average's.
 const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell& weights);
+// Why the corpus cannot be read, where its files are in `absent`; else empty.
+std::string absence_of(const Experiment& experiment, const CorpusUse& use);
 
 // "float32" (or fp32, ...) and "cpu", "cuda:0". Throw Error(INVALID_ARGUMENT).
 quench_dtype parse_dtype(const std::string& text);

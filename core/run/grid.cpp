@@ -186,12 +186,42 @@ CellState state_of(const Finished& finished, const std::string& key, const std::
 
 namespace {
 
+// Why the cell has no tokens, where its tokenizer or a corpus is not in the hub's cache; else
+// empty.
+std::string absence_of(const Experiment& experiment, const Cell& cell) {
+  if (experiment.training != nullptr && !experiment.absent.empty()) {
+    return experiment.absent.begin()->second;  // it cannot be trained
+  }
+  const CheckpointCell& checkpoint =
+      experiment.checkpoints[experiment.weights[cell.weights].checkpoint];
+  const std::string& tokenizer =
+      checkpoint.tokenizer.empty() ? experiment.tokenizer : checkpoint.tokenizer;
+  if (const auto found = experiment.absent.find(tokenizer); found != experiment.absent.end()) {
+    return found->second;
+  }
+  for (const auto& [parameter, use] : experiment.metrics[cell.metric].corpora) {
+    if (std::string reason = absence_of(experiment, use); !reason.empty()) {
+      return reason;
+    }
+  }
+  const QuantizerCell* quantizer =
+      cell.variant.quantizer ? &experiment.quantizers[*cell.variant.quantizer] : nullptr;
+  return quantizer != nullptr && quantizer->calibration
+             ? absence_of(experiment, quantizer->calibration->corpus)
+             : "";
+}
+
 class Surveyor {
  public:
   Surveyor(Identities& identities, const Finished& finished, const SurveyOptions& options)
       : identities_(identities), finished_(finished), options_(options) {}
 
   void judge(const Experiment& experiment, Cell& cell) {
+    if (const std::string absence = absence_of(experiment, cell); !absence.empty()) {
+      cell.state = CellState::kBlocked;
+      cell.reason = absence;
+      return;
+    }
     std::string missing;
     const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
     if (!parts) {

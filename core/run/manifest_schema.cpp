@@ -105,6 +105,7 @@ json branch_keys() {
         {"anyOf",
          {{{"type", json::array({"string", "number"})}},
           {{"type", "array"}, {"items", single}, {"minItems", 1}}}}}},
+      {"pattern", described(name, "How the names of a list tell step, tokens and other captures")},
       {"thin", described({{"type", "integer"}, {"minimum", 1}},
                          "Keep every n-th checkpoint, the first and the last always")},
       {"match", described(reference("ranges"), "Keep what has these captures in these ranges")},

@@ -55,7 +55,7 @@ class ManifestResolver {
         fingerprints_(fingerprints),
         folder_(fs::absolute(manifest.file).parent_path()),
         problems_(problems),
-        plugins_(catalog, hub_, folder_, problems) {}
+        plugins_(catalog, hub_, folder_, out_.absent, problems) {}
 
   Experiment resolve() {
     out_.name = manifest_.name;
@@ -87,22 +87,29 @@ class ManifestResolver {
   }
 
  private:
-  // The tokenizer file that `entry` names, "bytes", or "".
+  // The tokenizer file that `entry` names, "bytes", "", or hf://... that is not in the cache.
   std::string tokenizer_path(const PlacedText& entry, const std::string& where) {
     if (entry.text.empty() || entry.text == "bytes") {
       return entry.text;
     }
     fs::path path;
     plugins_.attempt(entry.place, [&] {
-      path = is_hub_model(entry.text) ? quench::resolve(entry.text, hub_).folder
-                                      : folder_ / entry.text;
+      if (is_hub_model(entry.text)) {
+        const auto found = find_in_cache(entry.text, hub_, out_.absent);
+        path = found ? found->folder : fs::path();
+      } else {
+        path = folder_ / entry.text;
+      }
+      if (path.empty()) {
+        return;
+      }
       path = text::tokenizer_file(path);
       if (!fs::exists(path)) {
         fail(QUENCH_NOT_FOUND, "{}: tokenizer {} is not there", where,
              path.lexically_normal().string());
       }
     });
-    return path.lexically_normal().string();
+    return out_.absent.contains(entry.text) ? entry.text : path.lexically_normal().string();
   }
 
   void resolve_checkpoints(NamedData& data) {
@@ -277,10 +284,10 @@ class ManifestResolver {
   CorpusFingerprints& fingerprints_;
   fs::path folder_;
   Problems& problems_;
+  Experiment out_;
   PluginResolver plugins_;
   Trajectory trajectory_;
   std::optional<TrainingResolver> training_;
-  Experiment out_;
 };
 
 nlohmann::json point_json(const std::vector<Sweep::Setting>& settings) {

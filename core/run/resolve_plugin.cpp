@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/hub/resolve.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/run/parameter_grid.hpp"
@@ -19,9 +18,11 @@ namespace {
 constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform",
                                      "of",    "raw",         "keep"};
 
-// Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache.
+// Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache,
+// and where it is not there, stays as it is and goes to `absent` with the reason.
 void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
-                   const fs::path& relative_to, const HubEnvironment& hub) {
+                   const fs::path& relative_to, const HubEnvironment& hub,
+                   std::map<std::string, std::string>& absent) {
   for (const ParameterSchema& schema : plugin.parameters) {
     auto value = parameters.find(schema.name);
     if (schema.type != QUENCH_PARAMETER_PATH || value == parameters.end() || !value->is_string() ||
@@ -30,8 +31,9 @@ void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
     }
     const std::string text = value->get<std::string>();
     if (text.rfind("hf://", 0) == 0) {
-      const ResolvedModel found = resolve(text, hub);
-      *value = (found.file.empty() ? found.folder : found.folder / found.file).string();
+      if (const auto found = find_in_cache(text, hub, absent)) {
+        *value = (found->file.empty() ? found->folder : found->folder / found->file).string();
+      }
     } else {
       *value = fs::absolute(relative_to / text).lexically_normal().string();
     }
@@ -54,6 +56,19 @@ Place place_of_value(const YamlNode& parameters, const std::string& name,
 }
 
 }  // namespace
+
+std::optional<ResolvedModel> find_in_cache(const std::string& spec, const HubEnvironment& hub,
+                                           std::map<std::string, std::string>& absent) {
+  try {
+    return resolve(spec, hub);
+  } catch (const Error& error) {
+    if (error.code() != QUENCH_NOT_FOUND) {
+      throw;
+    }
+    absent[spec] = error.what();
+    return std::nullopt;
+  }
+}
 
 const PluginDescription* PluginResolver::find(const std::string& kind, const std::string& id,
                                               const Place& place) {
@@ -88,8 +103,26 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
   if (!found.empty()) {
     return std::nullopt;
   }
-  attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_); });
+  attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_, absent_); });
   return out;
+}
+
+bool PluginResolver::await_files(const CorpusUse& use) {
+  bool any = false;
+  for (const ParameterSchema& schema : use.plugin->parameters) {
+    const auto value = use.parameters.find(schema.name);
+    if (schema.type != QUENCH_PARAMETER_PATH || value == use.parameters.end() ||
+        !value->is_string() || value->get_ref<const std::string&>().empty()) {
+      continue;
+    }
+    const auto path = value->get<std::string>();
+    std::error_code error;
+    if (!absent_.contains(path) && !fs::exists(path, error)) {
+      absent_[path] = fmt::format("corpus {}: {} is not there", printable(use.name), path);
+    }
+    any = any || absent_.contains(path);
+  }
+  return any;
 }
 
 std::string PluginResolver::label_of(const ManifestItem& item, const PluginDescription& plugin,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -12,16 +13,23 @@
 #include "core/config/manifest.hpp"
 #include "core/error.hpp"
 #include "core/hub/environment.hpp"
+#include "core/hub/resolve.hpp"
 #include "core/plugin/catalog.hpp"
+#include "core/run/experiment.hpp"
 
 namespace quench {
 
+// Where hf://... lies in the cache, or nothing, after telling `absent` why not. Throws Error for a
+// wrong spec or a damaged cache.
+std::optional<ResolvedModel> find_in_cache(const std::string& spec, const HubEnvironment& hub,
+                                           std::map<std::string, std::string>& absent);
+
 class PluginResolver {
  public:
-  // `folder`: of the manifest. All arguments must outlive the resolver.
+  // `folder`: of the manifest. `absent`: see Experiment. All arguments must outlive the resolver.
   PluginResolver(Catalog& catalog, const HubEnvironment& hub, const std::filesystem::path& folder,
-                 Problems& problems)
-      : catalog_(catalog), hub_(hub), folder_(folder), problems_(problems) {}
+                 std::map<std::string, std::string>& absent, Problems& problems)
+      : catalog_(catalog), hub_(hub), folder_(folder), absent_(absent), problems_(problems) {}
 
   // Runs `body`; an Error becomes a problem at `place`.
   template <typename Body>
@@ -41,6 +49,10 @@ class PluginResolver {
                                          const nlohmann::json& given, const YamlNode& parameters,
                                          const Place& place);
 
+  // Notes files of the corpus that are not there, hub or not; whether there are any.
+  bool await_files(const CorpusUse& use);
+  bool is_absent(const std::string& spec) const { return absent_.contains(spec); }
+
   // The user's label, with what tells the points of a grid apart, or one from the parameters.
   static std::string label_of(const ManifestItem& item, const PluginDescription& plugin,
                               const nlohmann::json& parameters);
@@ -57,6 +69,7 @@ class PluginResolver {
   Catalog& catalog_;
   const HubEnvironment& hub_;
   const std::filesystem::path& folder_;
+  std::map<std::string, std::string>& absent_;
   Problems& problems_;
   std::set<std::string> labels_;  // of the cells so far
 };

@@ -21,6 +21,9 @@ namespace {
 constexpr size_t kMaxConfigBytes = 16u << 20;
 constexpr int64_t kMaxCheckpoints = 100'000;  // of a branch
 
+// Stands for the content of files that are not there: such a training is planned, never run.
+const std::string kNotThere = "not there";
+
 std::string revision_of(int64_t step) {
   return fmt::format("step{}", step);
 }
@@ -57,6 +60,10 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
     return false;
   }
   out = {use->name, use->plugin, use->parameters, use->part, ""};
+  if (plugins_.await_files(*use)) {
+    out.fingerprint = kNotThere;
+    return true;
+  }
   plugins_.attempt(entry.place, [&] {
     std::string& known = fingerprints_[use->plugin->sha256 + use->parameters.dump()];
     if (known.empty()) {
@@ -107,8 +114,10 @@ bool TrainingResolver::resolve_recipe(const std::string& tokenizer, quench_devic
     training_->validation = std::move(validation);
   }
   recipe.tokenizer = tokenizer;
-  plugins_.attempt(spec_.tokenizer.place,
-                   [&] { recipe.tokenizer_key = TokenizerChoice(tokenizer, "").key(); });
+  plugins_.attempt(spec_.tokenizer.place, [&] {
+    recipe.tokenizer_key =
+        plugins_.is_absent(tokenizer) ? kNotThere : TokenizerChoice(tokenizer, "").key();
+  });
   if (spec_.document_end) {
     recipe.document_end = static_cast<int32_t>(*spec_.document_end);
   }

@@ -186,6 +186,28 @@ TEST_CASE("branches: a hub model's revisions are those of the cache", "[core][ru
         "none in the cache; download it first");
 }
 
+TEST_CASE("branches: a list of a hub model's revisions needs nothing in the cache", "[core][run]") {
+  const ManifestFolder here;
+  CHECK(listed(here, "{model: hf://org/none, revisions: [step20, step3]}") ==
+        Names{"/step3 3 -", "/step20 20 -"});
+}
+
+TEST_CASE("branches: a pattern reads the names of a list", "[core][run]") {
+  const ManifestFolder here;
+  here.add_revisions("run", {"iter_0010", "iter_0009", "iter_0100", "main"});
+  CHECK(listed(here, "{model: run, revisions: [iter_0100, iter_0009], pattern: \"iter_{step}\"}") ==
+        Names{"/iter_0009 9 -", "/iter_0100 100 -"});
+  CHECK(listed(here,
+               "{model: hf://org/none, branches: {\"s{i}\": {revisions: [s2-1B, s1-2B, s1-1B], "
+               "pattern: \"s{i}-{tokens}B\"}}}") ==
+        Names{"s1/s1-1B - 1000000000", "s1/s1-2B - 2000000000", "s2/s2-1B - 1000000000"});
+  CHECK(wrong(here, "{model: run, revisions: [main, iter_0009], pattern: \"iter_{step}\"}") ==
+        "m.yaml:1:39: checkpoints: revision \"main\" does not match the pattern \"iter_{step}\"");
+  CHECK(wrong(here, "{model: run, pattern: \"iter_{step}\"}") ==
+        "m.yaml:1:36: checkpoints: `pattern` reads the names of a list in `revisions`; there is "
+        "none");
+}
+
 TEST_CASE("checkpoint: one on the command line knows its step from its name", "[core][run]") {
   const auto folder = quench::single_checkpoint("runs/a/step40/");
   CHECK(folder.location == "runs/a/step40/");
