@@ -18,11 +18,12 @@ struct Outcome {
   std::string output;  // of both streams
 };
 
-Outcome quench_program(const std::string& arguments) {
+Outcome quench_program(const std::string& arguments, const std::string& environment = "") {
   const quench::test::TemporaryDir temporary;
   const std::string log = temporary / "log";
   const int status = std::system(
-      (std::string(QUENCH_PROGRAM) + " " + arguments + " < /dev/null > " + log + " 2>&1").c_str());
+      (environment + " " + QUENCH_PROGRAM + " " + arguments + " < /dev/null > " + log + " 2>&1")
+          .c_str());
   return {status, quench::test::read_file(log)};
 }
 
@@ -47,8 +48,36 @@ TEST_CASE("configs: every file's first line is the command that runs it", "[laye
   for (const std::string& file : quench::test::files_below("configs", {".yaml"})) {
     if (!file.starts_with("configs/presets/")) {
       CAPTURE(file);
-      CHECK(quench::test::source(file).starts_with("# ./dev run " + file));
+      const bool experiment = file.starts_with("configs/experiments/");
+      CHECK(quench::test::source(file).starts_with((experiment ? "# quench run " : "# ./dev run ") +
+                                                   file));
     }
+  }
+}
+
+TEST_CASE("configs: every experiment says what it downloads and how long it takes",
+          "[layering][configs]") {
+  for (const std::string& file : quench::test::files_below("configs/experiments", {".yaml"})) {
+    CAPTURE(file);
+    const std::string text = quench::test::source(file);
+    CHECK(text.find("\n# Downloads: ") != std::string::npos);
+    CHECK(text.find("\n# Time: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("configs: experiments on published models are planned with an empty cache, all blocked",
+          "[layering][configs]") {
+  const quench::test::TemporaryDir temporary;
+  for (const std::string& file : quench::test::files_below("configs/experiments", {".yaml"})) {
+    if (quench::test::source(file).find("model: hf://") == std::string::npos) {
+      continue;
+    }
+    const Outcome plan = quench_program("plan " + (quench::test::source_dir() / file).string(),
+                                        "HF_HUB_CACHE=" + temporary.path().string());
+    CAPTURE(file, plan.output);
+    CHECK(plan.status == 0);
+    CHECK(plan.output.find(" blocked\n") != std::string::npos);
+    CHECK(plan.output.find("to do") == std::string::npos);
   }
 }
 
