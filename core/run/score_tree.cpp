@@ -12,33 +12,38 @@ namespace quench {
 
 namespace {
 
-// Row `row` of `matrix` [N, width], C order, as a matrix of one row.
-struct RowView {
-  RowView(const quench_tensor& matrix, uint64_t row) : shape{1, matrix.shape[1]} {
+// Rows first .. first+count-1 of `matrix` [N, width], C order.
+struct RowsView {
+  RowsView(const quench_tensor& matrix, uint64_t first, uint64_t count)
+      : shape{static_cast<int64_t>(count), matrix.shape[1]} {
     view = matrix;
     view.shape = shape;
     view.data = static_cast<char*>(matrix.data) +
-                row * static_cast<uint64_t>(matrix.shape[1]) * (matrix.dtype.bits / 8u);
+                first * static_cast<uint64_t>(matrix.shape[1]) * (matrix.dtype.bits / 8u);
   }
-  RowView(const RowView&) = delete;
-  RowView& operator=(const RowView&) = delete;
+  RowsView(const RowsView&) = delete;
+  RowsView& operator=(const RowsView&) = delete;
   int64_t shape[2];
   quench_tensor view;
 };
 
-// Rows of h [N, width] in the order of `scored`, one for each.
+// Rows of h [N, width] in the order of `scored`, one for each; neighbours are copied together.
 DeviceTensor gather(ModelHandle& model, const quench_tensor& h,
                     const std::vector<ScoredPlace>& scored) {
   DeviceTensor out(model, h.dtype, {static_cast<int64_t>(scored.size()), h.shape[1]});
   const quench_tensor all = out.view();
-  const uint64_t bytes = static_cast<uint64_t>(h.shape[1]) * (h.dtype.bits / 8u);
-  for (size_t i = 0; i < scored.size(); ++i) {
-    const RowView from(h, scored[i].place);
-    const RowView to(all, i);
-    if (model.has_own_memory()) {
-      model.copy(from.view, to.view);
+  const uint64_t row_bytes = static_cast<uint64_t>(h.shape[1]) * (h.dtype.bits / 8u);
+  for (size_t first = 0, end = 0; first < scored.size(); first = end) {
+    end = first + 1;
+    while (end < scored.size() && scored[end].place == scored[end - 1].place + 1) {
+      ++end;
+    }
+    const RowsView from(h, scored[first].place, end - first);
+    const RowsView to(all, first, end - first);
+    if (h.device.type == QUENCH_DEVICE_CPU) {
+      std::memcpy(to.view.data, from.view.data, (end - first) * row_bytes);
     } else {
-      std::memcpy(to.view.data, from.view.data, bytes);
+      model.copy(from.view, to.view);
     }
   }
   return out;

@@ -96,6 +96,6 @@ TEST_CASE("task template: what is wrong is named", "[metrics][tasks]") {
 TEST_CASE("task template: an expression that backtracks without end is an error",
           "[metrics][tasks]") {
   const std::string text(5000, 'a');
-  CHECK_THAT(refusal("{{a.sub('(a+)+(a+)+$x', '')}}", "{\"a\": \"" + text + "\"}"),
+  CHECK_THAT(refusal("{{a.sub('(a+)+[bc]', '')}}", "{\"a\": \"" + text + "\"}"),
              Catch::Contains("match limit exceeded"));
 }
