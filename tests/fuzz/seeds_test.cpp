@@ -5,10 +5,13 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/checkpoint/packed/dequantized_source.hpp"
 #include "core/checkpoint/pickle.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/torch_archive.hpp"
@@ -67,7 +70,7 @@ void run_damaged(Target target, const std::string& bytes) {
 TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]") {
   const auto [folder, target] =
       GENERATE(table<std::string, Target>({{"tests/fuzz/seeds/json", fuzz_json},
-                                           {"tests/fuzz/seeds/safetensors", fuzz_packed},
+                                           {"tests/fuzz/seeds/packed", fuzz_packed},
                                            {"tests/fuzz/seeds/pickle", fuzz_pickle},
                                            {"tests/fuzz/seeds/safetensors", fuzz_safetensors},
                                            {"tests/data/sentencepiece", fuzz_sentencepiece},
@@ -92,6 +95,19 @@ TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
   CHECK_THAT(message_of([] { read_pickle(seed("pickle/system.pkl"), "seed"); }),
              Catch::Contains("'os.system', refused"));
   CHECK(SafetensorsSource(seeds() / "safetensors/two.safetensors").count() == 2);
+  for (const auto& [name, format] : {std::pair{"packed/gptq.bin", PackedFormat::kGptq},
+                                     {"packed/awq.bin", PackedFormat::kAwqGemm}}) {
+    CAPTURE(name);
+    const TemporaryDir folder;
+    QuantizationConfig config;
+    config.format = format;
+    config.bits = 4;
+    config.group_size = 4;
+    const DequantizedSource source(
+        std::make_shared<SafetensorsSource>(folder.write("seed", seed(name).substr(1))), config);
+    REQUIRE(source.count() == 1);
+    CHECK(source.info(0).shape == std::vector<int64_t>{8, 8});
+  }
   CHECK(TorchArchive(seeds() / "torch_zip/state.pt").count() == 4);
   const auto ids = [](const std::string& name) {
     const std::string all = seed(name);
