@@ -401,14 +401,17 @@ class JobRunner {
   }
 
   // What else a metric asked for.
-  std::vector<MetricWeights> further_weights(uint32_t needs, OpenWeights& open,
+  std::vector<MetricWeights> further_weights(const MetricCell& metric, OpenWeights& open,
                                              const FloatWeights* kept) const {
+    const uint32_t needs = metric.needs;
     std::vector<MetricWeights> out;
     const CheckpointCell& here = checkpoint();
     if ((needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && kept != nullptr) {
       if (kept->has_ops()) {
         fail(QUENCH_UNSUPPORTED,
-             "it compares weights, and the quantizer replaces linears by operations of its own");
+             "metric {}: compares weights, and the quantizer replaces linears by operations of its "
+             "own",
+             metric.plugin->id);
       }
       out.push_back({"float", here.branch, here.step, here.tokens,
                      std::make_shared<FloatSource>(open.model, *kept)});
@@ -458,7 +461,7 @@ class JobRunner {
         }
         std::vector<Record> values =
             evaluate_metric(catalog_, corpora_, metric, own ? *own : open.model, *state_.tokenizer,
-                            further_weights(metric.needs, open, kept));
+                            further_weights(metric, open, kept));
         for (Record& value : values) {
           name(value, cells[m], parts[m], quantizer);
         }

@@ -15,9 +15,9 @@
 //
 // with float64 sums. `divergence/top1_agreement` is the part of positions at which both find the
 // same id most likely. Standard errors are those of the mean over blocks. Details: blocks, scored,
-// `largest` (the largest KL of a position), `layers`: after each block of the model the error of
-// the residual stream, ‖ĥ − h‖/‖h‖ over all positions, and `weights`: ‖ŵ − w‖/‖w‖ of each parameter
-// that quantization changed. The items `kl` are the blocks' means.
+// `largest` (the largest KL of a position), `residual_errors`: after each block of the model the
+// error of the residual stream, ‖ĥ − h‖/‖h‖ over all positions, and `weight_errors`: ‖ŵ − w‖/‖w‖ of
+// each parameter that quantization changed. The items `kl` are the blocks' means.
 //
 // Both models run side by side, layer by layer, as one model whose weights are exchanged; rows go
 // through in batches of 2048 ids, as many at a time as fit 256 MB of residual stream.
@@ -271,13 +271,13 @@ class Divergence final : public kit::Metric {
       text += (layer > 0 ? "," : "") +
               kit::detail::json_text(std::sqrt(totals.difference[layer] / totals.size[layer]));
     }
-    sink.json("layers", "[" + text + "]");
+    sink.json("residual_errors", "[" + text + "]");
     text.clear();
     for (const WeightSwap::Error& error : swap.errors()) {
       text += (text.empty() ? "" : ",") + kit::detail::json_text(error.name) + ":" +
               kit::detail::json_text(error.relative);
     }
-    sink.json("weights", "{" + text + "}");
+    sink.json("weight_errors", "{" + text + "}");
     sink.items("kl", totals.kl);
   }
 

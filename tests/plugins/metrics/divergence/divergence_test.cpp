@@ -231,8 +231,8 @@ TEST_CASE("divergence tells the error of each layer and of each weight", "[metri
   REQUIRE(found.message == "");
   // Rows 0.6 and 0.9 are off by 0.1 each.
   const double relative = std::sqrt(0.02 / (0.36 + 0.81));
-  CHECK(std::stod(found.details.at("layers").substr(1)) == Approx(relative).epsilon(1e-5));
-  CHECK_THAT(found.details.at("weights"), Catch::StartsWith("{\"layers.0.w\":0.2"));
+  CHECK(std::stod(found.details.at("residual_errors").substr(1)) == Approx(relative).epsilon(1e-5));
+  CHECK_THAT(found.details.at("weight_errors"), Catch::StartsWith("{\"layers.0.w\":0.2"));
   CHECK(found.values.at("top1_agreement").first == 1);
 }
 
