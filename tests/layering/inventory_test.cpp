@@ -80,6 +80,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
       {"text", "the inline form text=FILE of a corpus is part of the command line"},
       {"linear", "the shape of a learning rate's schedule"},
       {"weights", "what checkpoints hold, and a member of records"},
+      {"validation_loss", "what the log of a training run calls the loss on held-out text"},
       {"tokens", "a count in checkpoints and records, and the inline form tokens=FILE"},
   };
   for (const auto& plugin : plugin_folders()) {

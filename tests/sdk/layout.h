@@ -11,6 +11,8 @@
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/journal.h"
+#include "quench/abi/extension/product_rate.h"
+#include "quench/abi/extension/records.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
@@ -120,6 +122,9 @@ BEGINS_WITH_ITS_SIZE(quench_model_curvature);
 BEGINS_WITH_ITS_SIZE(quench_tokenizer);
 BEGINS_WITH_ITS_SIZE(quench_weights);
 BEGINS_WITH_ITS_SIZE(quench_journal);
+BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
+BEGINS_WITH_ITS_SIZE(quench_record_host);
+BEGINS_WITH_ITS_SIZE(quench_metric_records);
 BEGINS_WITH_ITS_SIZE(quench_group_weights_args);
 BEGINS_WITH_ITS_SIZE(quench_quantizer_group_weights);
 

@@ -106,7 +106,7 @@ TEST_CASE("manifest: all problems come at once, in the order of the file", "[con
         "m.yaml:1:7: manifest: `seed`: got the text \"x\", wanted a whole number\n"
         "m.yaml:2:14: checkpoints: `model: train` without a section `train`, which says what\n"
         "m.yaml:2:29: checkpoints: unknown key `wibble`; known are branches, model, config, "
-        "family, tokens_per_step, lr, phases, tokenizer, revisions, thin, match, mark\n"
+        "family, tokens_per_step, lr, phases, tokenizer, revisions, pattern, thin, match, mark\n"
         "m.yaml:3:1: manifest: unknown key `metric`; did you mean `metrics`?\n"
         "m.yaml:4:17: quantizers: got a list, wanted `- id: {parameters}`");
 }

@@ -65,7 +65,7 @@ TEST_CASE("report section: without figures it has the usual ones", "[report]") {
   for (const char* text : {"{}", "contrasts: []", "null"}) {
     CAPTURE(text);
     const ReportSpec got = read(text);
-    REQUIRE(got.figures.size() == 6);
+    REQUIRE(got.figures.size() == 7);
     CHECK(got.figures[0].name == "error_vs_tokens");
     CHECK(got.figures[0].lines == std::vector<std::string>{"branch"});
     CHECK(got.figures[0].right == "lr");
@@ -90,7 +90,7 @@ TEST_CASE("report section: the one in the documentation is right", "[report]") {
   const quench::YamlNode root = quench::parse_yaml(block, "docs/report.md");
   const ReportSpec got = read_report(*root.find("report"), problems);
   problems.throw_if_any();
-  CHECK(got.figures.size() == 6);
+  CHECK(got.figures.size() == 7);
   CHECK(got.contrasts.size() == 3);
 }
 
