@@ -8,6 +8,7 @@ find_package(TBB REQUIRED)                       # libtbb-dev
 find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL and Boost.Math, headers only
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
 find_package(ZLIB REQUIRED)                      # zlib1g-dev: .json.gz
+find_package(CURL REQUIRED)                      # libcurl4-openssl-dev: export to a server; its headers alone are used
 find_package(SQLite3 REQUIRED)                   # libsqlite3-dev: results --sqlite
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)   # libpcre2-dev

@@ -106,6 +106,7 @@ int run(int argc, char** argv) {
   quench::add_eval(app, context, action);
   quench::add_average(app, context, action);
   quench::add_layer(app, context, action);
+  quench::add_quantize(app, context, action);
   quench::add_tokenize(app, context, action);
   quench::add_plugins(app, context, action);
   quench::add_results(app, context, action);
@@ -118,6 +119,7 @@ int run(int argc, char** argv) {
   quench::add_schema(app, context, action);
   quench::add_doctor(app, context, action);
   quench::add_report(app, action);
+  quench::add_export(app, action);
   if (const std::string message = unknown_command_message(app, argc, argv); !message.empty()) {
     throw quench::UsageError(QUENCH_INVALID_ARGUMENT, message);
   }

@@ -70,10 +70,11 @@ fs::path find_weights(const fs::path& folder) {
 }
 
 // From config.json, or from the file that older writers keep beside it.
-std::optional<QuantizationConfig> quantization_of(const CheckpointFolder& folder) {
+std::optional<QuantizationConfig> quantization_of(const fs::path& folder,
+                                                  const std::string& config_json) {
   std::optional<QuantizationConfig> config =
-      read_quantization_config(folder.config_json, (folder.path / "config.json").string());
-  const fs::path beside = folder.path / "quantize_config.json";
+      read_quantization_config(config_json, (folder / "config.json").string());
+  const fs::path beside = folder / "quantize_config.json";
   std::error_code error;
   if (!config && fs::exists(beside, error)) {
     const std::string where = beside.string();
@@ -116,7 +117,7 @@ CheckpointFolder open_checkpoint_folder(const fs::path& path) {
   if (fs::exists(out.path / "config.json", error)) {
     out.config_json = read_file(out.path / "config.json", kMaxConfigBytes);
   }
-  out.quantization = quantization_of(out);
+  out.quantization = quantization_of(out.path, out.config_json);
   if (out.quantization) {
     out.source = std::make_shared<DequantizedSource>(out.source, *out.quantization);
     out.config_json = without_quantization(out.config_json);
@@ -127,6 +128,14 @@ CheckpointFolder open_checkpoint_folder(const fs::path& path) {
     }
   }
   return out;
+}
+
+std::optional<QuantizationConfig> stored_quantization(const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  const fs::path config = folder / "config.json";
+  return quantization_of(folder,
+                         fs::exists(config, error) ? read_file(config, kMaxConfigBytes) : "");
 }
 
 }  // namespace quench

@@ -30,4 +30,8 @@ struct CheckpointFolder {
 // looked for and what is there, and what the readers throw.
 CheckpointFolder open_checkpoint_folder(const std::filesystem::path& path);
 
+// How a folder's weights are stored as codes, from its config alone; nothing for float weights.
+// Throws as open_checkpoint_folder does of configs.
+std::optional<QuantizationConfig> stored_quantization(const std::filesystem::path& path);
+
 }  // namespace quench

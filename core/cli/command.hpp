@@ -79,6 +79,7 @@ void add_average(CLI::App& app, Context& context, Action& action);
 void add_layer(CLI::App& app, Context& context, Action& action);
 void add_tokenize(CLI::App& app, Context& context, Action& action);
 void add_plugins(CLI::App& app, Context& context, Action& action);
+void add_quantize(CLI::App& app, Context& context, Action& action);
 void add_results(CLI::App& app, Context& context, Action& action);
 void add_verify(CLI::App& app, Context& context, Action& action);
 void add_forget(CLI::App& app, Context& context, Action& action);
@@ -89,6 +90,7 @@ void add_schema(CLI::App& app, Context& context, Action& action);
 void add_init(CLI::App& app, Context& context, Action& action);
 void add_doctor(CLI::App& app, Context& context, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 
 // Options that several subcommands have.
 void add_plugin_options(CLI::App& command, Context& context);

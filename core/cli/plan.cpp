@@ -135,6 +135,19 @@ void print_training(const std::vector<TrainingCost>& training) {
              basis_text(first.basis));
 }
 
+// Exports that their format cannot hold: their quantizers are measured all the same.
+std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun& run) {
+  std::map<std::string, std::string> out;
+  for (const Experiment& experiment : run.experiments) {
+    for (const QuantizerCell& cell : experiment.quantizers) {
+      if (!cell.export_refused.empty()) {
+        out[cell.label] = cell.export_refused;
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                 const std::vector<TrainingCost>& training,
                 const std::map<std::string, size_t>& counts) {
@@ -152,7 +165,12 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
     }
     list.push_back(std::move(line));
   }
+  nlohmann::json refused = nlohmann::json::array();
+  for (const auto& [label, why] : refused_exports(run)) {
+    refused.push_back({{"quantizer", label}, {"reason", why}});
+  }
   fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name},
+                                    {"exports_refused", refused},
                                     {"folder", run.folder.string()},
                                     {"checkpoints", checkpoints_json(run)},
                                     {"training", training_json(training)},
@@ -220,6 +238,9 @@ int plan(const PlanOptions& options, Context& context) {
   }
   print_training(training);
   print_cells(run, cells, cost, options.all);
+  for (const auto& [label, why] : refused_exports(run)) {
+    fmt::print("not exported, only measured: {}: {}\n", label, why);
+  }
   std::vector<std::string> states;
   for (const auto& [state, count] : counts) {
     states.push_back(fmt::format("{} {}", count, state));

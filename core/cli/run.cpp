@@ -88,6 +88,7 @@ class Attempt {
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};
     runner.averages = run_.folder / "averages";
+    runner.exports = run_.folder / "exports";
     runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
     runner.fresh = options_.fresh;
     runner.retry_failed = options_.retry == "failed";

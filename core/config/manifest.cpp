@@ -29,6 +29,7 @@ const std::vector<std::pair<std::string, std::string>> kHomes = {
     {"contrasts", "under `report`"},
     {"figures", "under `report`"},
     {"replicates", "beside the id of a quantizer"},
+    {"export", "beside the id of a quantizer"},
     {"corpus", "under a name in `calibration`, or in a metric's parameters"},
     {"optimizer", "under `train`"},
     {"forks", "under `train`"},

@@ -34,6 +34,8 @@ struct ManifestItem {
   std::string calibration;  // name in `calibration:`, or empty
   Place calibration_place;
   std::optional<ManifestReplicates> replicates;
+  std::string export_as;  // name of a file format, or empty
+  Place export_place;
   // Of an averaging.
   std::vector<PlacedText> of;  // an explicit set of checkpoints; empty: windows of each branch
   bool raw = true;             // the unaveraged checkpoints stay in the grid

@@ -17,7 +17,8 @@ struct Section {
 
 const Section& section_of(ItemKind kind) {
   static const Section kAveragings = {"averaging", {"label", "of", "raw", "keep"}};
-  static const Section kQuantizers = {"quantizers", {"label", "calibration", "replicates"}};
+  static const Section kQuantizers = {"quantizers",
+                                      {"label", "calibration", "replicates", "export"}};
   static const Section kMetrics = {"metrics", {"label"}};
   return kind == ItemKind::kAveraging   ? kAveragings
          : kind == ItemKind::kQuantizer ? kQuantizers
@@ -164,6 +165,9 @@ class ItemReader {
       item.calibration_place = member.value.place;
     } else if (member.key == "replicates") {
       item.replicates = replicates_of(member.value);
+    } else if (member.key == "export") {
+      item.export_as = name_of(member);
+      item.export_place = member.value.place;
     } else if (member.key == "of") {
       item.of = names_of(member.value, "of", "a list of checkpoints, branch@revision");
     } else if (member.key == "raw") {

@@ -66,13 +66,17 @@ nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& v
     return nullptr;
   }
   const QuantizerCell& cell = experiment.quantizers[*variant.quantizer];
-  return {{"id", cell.plugin->id},
-          {"params", cell.parameters},
-          {"label", cell.label},
-          {"version", cell.plugin->version},
-          {"sha256", cell.plugin->sha256},
-          {"calibration",
-           cell.calibration ? nlohmann::json(cell.calibration->name) : nlohmann::json(nullptr)}};
+  nlohmann::json out = {{"id", cell.plugin->id},
+                        {"params", cell.parameters},
+                        {"label", cell.label},
+                        {"version", cell.plugin->version},
+                        {"sha256", cell.plugin->sha256},
+                        {"calibration", cell.calibration ? nlohmann::json(cell.calibration->name)
+                                                         : nlohmann::json(nullptr)}};
+  if (cell.store_as) {
+    out["stored"] = format_name(*cell.store_as);
+  }
+  return out;
 }
 
 void describe(const CellDescription& description, Record& record) {
@@ -84,6 +88,9 @@ void describe(const CellDescription& description, Record& record) {
   record.label = experiment.metrics[cell.metric].label;
   record.checkpoint = describe_checkpoint(experiment, experiment.checkpoints[weights.checkpoint],
                                           description.commit);
+  if (!description.stored.is_null()) {
+    record.checkpoint["stored"] = description.stored;
+  }
   record.averaging = describe_averaging(experiment, weights);
   record.quantizer = description.quantizer;
   record.draw = nullptr;

@@ -21,6 +21,7 @@ struct CellDescription {
   const nlohmann::json& quantizer;  // as describe_quantizer, with bits_per_weight
   const std::string& commit;
   const std::string& family;
+  const nlohmann::json& stored;  // how the checkpoint's files hold codes; null where they do not
 };
 void describe(const CellDescription& description, Record& record);
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "core/train/recipe.hpp"
@@ -55,6 +56,10 @@ struct QuantizerCell {
   std::optional<Calibration> calibration;
   std::string where;  // "file:line:column" in a manifest, else empty; for messages
   Replicates replicates;
+  // The format in which the quantized weights are also written: then they are measured as they are
+  // stored. Empty where none is asked for, or where it cannot hold them, for `export_refused`.
+  std::optional<PackedFormat> store_as = std::nullopt;
+  std::string export_refused = {};
 };
 
 struct MetricCell {

@@ -575,6 +575,9 @@ class Parts {
 
   bool add_quantizer() {
     out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters);
+    if (what_.quantizer->store_as) {  // measured as the file holds it
+      out_["quantizer"]["stored"] = format_name(*what_.quantizer->store_as);
+    }
     if (!what_.quantizer->calibration) {
       return true;
     }

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/checkpoint/safetensors_writer.hpp"
+#include "core/checkpoint/sharded_writer.hpp"
+#include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
@@ -23,108 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxSideFile = uint64_t{1} << 30;
-constexpr const char* kTokenizerFiles[] = {
-    "tokenizer.json", "tokenizer.model",    "tokenizer_config.json", "special_tokens_map.json",
-    "vocab.json",     "merges.txt",         "added_tokens.json",     "vocab.txt",
-    "spiece.model",   "chat_template.jinja"};
 // Keys that say nothing about what the weights compute.
 const std::set<std::string> kIdleKeys = {"_name_or_path", "transformers_version", "torch_dtype",
                                          "dtype", "use_cache"};
-
-// Weights in one file or in shards of at most `shard_bytes` each, written tensor by tensor.
-class ShardedWriter {
- public:
-  ShardedWriter(const fs::path& folder, const TensorSource& tensors, uint64_t shard_bytes)
-      : folder_(folder), tensors_(tensors), shard_of_(tensors.count()) {
-    uint64_t filled = 0;
-    for (const uint64_t index : name_order(tensors)) {
-      const TensorInfo& tensor = tensors.info(index);
-      const uint64_t bytes = *element_count(tensor.shape) * dtype_size(tensor.dtype);
-      if (shards_.empty() || (filled > 0 && bytes > shard_bytes - std::min(shard_bytes, filled))) {
-        shards_.emplace_back();
-        filled = 0;
-      }
-      shards_.back().push_back(index);
-      shard_of_[index] = shards_.size() - 1;
-      filled += bytes;
-      total_ += bytes;
-    }
-  }
-
-  uint64_t total_bytes() const { return total_; }
-
-  void write(uint64_t index, const void* data, uint64_t bytes) {
-    if (!writer_ || shard_of_[index] != open_) {
-      finish_shard();
-      open_shard();
-    }
-    writer_->write(data, bytes);
-  }
-
-  void finish() {
-    finish_shard();
-    while (opened_ < shards_.size()) {  // of empty tensors alone
-      open_shard();
-      finish_shard();
-    }
-    if (shards_.size() > 1) {
-      write_index();
-    }
-  }
-
- private:
-  std::string file_name(size_t shard) const {
-    return shards_.size() <= 1
-               ? "model.safetensors"
-               : fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, shards_.size());
-  }
-
-  void open_shard() {
-    open_ = opened_++;
-    writer_.emplace(folder_ / file_name(open_),
-                    std::map<std::string, std::string>{{"format", "pt"}});
-    for (const uint64_t index : shards_[open_]) {
-      writer_->declare(tensors_.info(index));
-    }
-  }
-
-  void finish_shard() {
-    if (writer_) {
-      writer_->finish();
-      writer_.reset();
-    }
-  }
-
-  void write_index() const {
-    nlohmann::json map = nlohmann::json::object();
-    for (size_t shard = 0; shard < shards_.size(); ++shard) {
-      for (const uint64_t index : shards_[shard]) {
-        map[tensors_.info(index).name] = file_name(shard);
-      }
-    }
-    const nlohmann::json document = {{"metadata", {{"total_size", total_}}}, {"weight_map", map}};
-    write_file_atomically(folder_ / "model.safetensors.index.json", document.dump(2) + "\n");
-  }
-
-  fs::path folder_;
-  const TensorSource& tensors_;
-  std::vector<std::vector<uint64_t>> shards_;  // indices of tensors
-  std::vector<size_t> shard_of_;               // [tensor]
-  std::optional<SafetensorsWriter> writer_;
-  size_t open_ = 0;
-  size_t opened_ = 0;
-  uint64_t total_ = 0;
-};
-
-void check_space(const fs::path& folder, uint64_t needed) {
-  std::error_code unknown;
-  const fs::space_info space = fs::space(folder, unknown);
-  if (!unknown && space.available < needed) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {} bytes needed, {} available", folder.string(), needed,
-         space.available);
-  }
-}
 
 void warn_where_configs_differ(const std::vector<KeptMember>& members) {
   const KeptMember& last = members.back();
@@ -171,28 +73,6 @@ void write_config(const KeptMember& last, quench_dtype dtype, const fs::path& fo
   write_file_atomically(folder / "config.json", config.dump(2) + "\n");
 }
 
-void copy_beside(const fs::path& from, const fs::path& folder) {
-  write_file_atomically(folder / from.filename(), read_file(from, kMaxSideFile));
-}
-
-void copy_side_files(const KeptMember& last, const fs::path& tokenizer, const fs::path& folder) {
-  std::error_code ignored;
-  const fs::path generation = last.folder.path / "generation_config.json";
-  if (fs::is_regular_file(generation, ignored)) {
-    copy_beside(generation, folder);
-  }
-  if (!tokenizer.empty() && !fs::is_directory(tokenizer)) {
-    copy_beside(tokenizer, folder);
-    return;
-  }
-  for (const char* name : kTokenizerFiles) {
-    const fs::path file = (tokenizer.empty() ? last.folder.path : tokenizer) / name;
-    if (fs::is_regular_file(file, ignored)) {
-      copy_beside(file, folder);
-    }
-  }
-}
-
 std::string card_text(const AveragingCell& averaging, const std::vector<KeptMember>& members,
                       const fs::path& folder, const KeepOptions& options, const KeptAverage& kept) {
   AverageCard card;
@@ -225,7 +105,8 @@ KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
   const AverageSource average(catalog, averaging, sources,
                               {options.dtype, options.weights, options.threads});
   warn_where_configs_differ(members);
-  ShardedWriter writer(target.temporary(), average, options.shard_bytes);
+  const std::vector<uint64_t> order = name_order(average);
+  ShardedWriter writer(target.temporary(), average, order, options.shard_bytes);
   check_space(target.temporary(), writer.total_bytes());
 
   AveragePass pass;
@@ -244,7 +125,7 @@ KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
   kept.identity =
       average_identity(averaging, sources, kept.member_hashes, options.dtype, options.weights);
   write_config(members.back(), options.dtype, target.temporary());
-  copy_side_files(members.back(), options.tokenizer, target.temporary());
+  copy_side_files(members.back().folder.path, options.tokenizer, target.temporary());
   write_file_atomically(target.temporary() / "README.md",
                         card_text(averaging, members, target.path(), options, kept));
   target.commit();

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/config/manifest_checkpoints.hpp"
 #include "core/run/experiment.hpp"
 
@@ -192,7 +193,9 @@ json quantizers_schema(const Catalog& catalog) {
       catalog, "quantizer",
       {{"label", label_key()},
        {"calibration", described(reference("name"), "A name in `calibration`")},
-       {"replicates", described(replicates, "Repetitions that show the spread")}});
+       {"replicates", described(replicates, "Repetitions that show the spread")},
+       {"export", described({{"enum", format_names()}},
+                            "Also write the quantized weights, in a format of other tools")}});
 }
 
 json calibration_schema() {

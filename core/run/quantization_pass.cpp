@@ -5,6 +5,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/pass_memory.hpp"
+#include "core/run/store_layer.hpp"
 #include "quench/abi/extension/head.h"
 
 namespace quench {
@@ -353,6 +354,9 @@ LayerResult QuantizationPass::quantize_for(PassSetting& setting, uint32_t block,
   layer.block = block;
   layer.out_features = info.out_features;
   layer.in_features = info.in_features;
+  if (options_.store_as) {
+    layer.stored = store_layer(*options_.store_as, info, sink, dequantized);
+  }
   if (std::optional<quench_linear_op> op = sink.take_op()) {
     if (rows_from_ == RowsFrom::kFloat) {
       op->release(op->context);

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "core/json/json_number.hpp"
+#include "core/run/export_weights.hpp"
 #include "core/run/judge.hpp"
 
 namespace quench {
@@ -60,6 +61,26 @@ bool same(const CalibrationDraw& a, const CalibrationDraw& b) {
   return a.draw == b.draw && a.of == b.of && a.jitter == b.jitter && a.seed == b.seed;
 }
 
+// What of the linears goes into files.
+std::vector<StoredLinear> take_stored(QuantizationResult& result, nlohmann::json& details) {
+  std::vector<StoredLinear> stored;
+  for (LayerResult& layer : result.layers) {
+    if (layer.stored) {
+      stored.push_back(std::move(*layer.stored));
+    }
+  }
+  if (!stored.empty()) {
+    details["stored"] = describe(stored);
+  }
+  return stored;
+}
+
+QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& cell) {
+  QuantizedModel out{result.bits_per_weight, details_of(result, cell), {}};
+  out.stored = take_stored(result, out.details);
+  return out;
+}
+
 // The same rows, whatever the quantizer.
 bool same_rows(const Quantization& a, const Quantization& b) {
   const std::optional<Calibration>& left = a.cell->calibration;
@@ -93,13 +114,13 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
   if (found == waiting_.end()) {
     return apply_alone(cell, draw, model, tokenizer, kept);
   }
-  const QuantizedSetting setting = std::move(found->setting);
+  QuantizedSetting setting = std::move(found->setting);
   waiting_.erase(found);
   if (setting.error) {
     throw *setting.error;
   }
   set_weights(model, setting, kept);
-  return {setting.result.bits_per_weight, details_of(setting.result, cell)};
+  return quantized_model(setting.result, cell);
 }
 
 void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
@@ -122,7 +143,7 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   add(first);
   for (const Quantization& other : expected_) {
     if (!together.empty() && other.cell != first.cell && other.cell->plugin == first.cell->plugin &&
-        same_rows(first, other)) {
+        other.cell->store_as == first.cell->store_as && same_rows(first, other)) {
       add(other);
     }
   }
@@ -133,6 +154,7 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   QuantizeOptions options;
   options.calibration = &calibration;
   options.judge = judge();
+  options.store_as = first.cell->store_as;
   std::vector<QuantizedSetting> settings = quantize_settings(model, quantizers, options);
   for (size_t i = 0; i < together.size(); ++i) {
     waiting_.push_back({together[i], std::move(settings[i])});
@@ -144,14 +166,15 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
                                          FloatWeights& kept) {
   QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
   QuantizeOptions options;
+  options.store_as = cell.store_as;
   CalibrationRows calibration;
   if (cell.calibration) {
     calibration = rows(cell, draw, model, tokenizer);
     options.calibration = &calibration;
     options.judge = judge();
   }
-  const QuantizationResult result = quantize_model(model, quantizer, options, kept);
-  return {result.bits_per_weight, details_of(result, cell)};
+  QuantizationResult result = quantize_model(model, quantizer, options, kept);
+  return quantized_model(result, cell);
 }
 
 CalibrationRows QuantizeCell::rows(const QuantizerCell& cell, const CalibrationDraw& draw,

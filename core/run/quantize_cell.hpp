@@ -14,7 +14,8 @@ namespace quench {
 
 struct QuantizedModel {
   double bits_per_weight = 0;
-  nlohmann::json details;  // layers, calibration, and what the pass cost
+  nlohmann::json details;            // layers, calibration, and what the pass cost
+  std::vector<StoredLinear> stored;  // with QuantizerCell::store_as
 };
 
 // A quantizer on a calibration draw.

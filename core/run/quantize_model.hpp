@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/checkpoint/packed/store_linear.hpp"
 #include "core/error.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
@@ -30,6 +31,7 @@ struct LayerResult {
   std::map<std::string, double> numbers;      // what the quantizer reported: damp, loss, ...
   std::map<std::string, std::string> texts;   // fallback, ...
   std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only when asked to keep them
+  std::optional<StoredLinear> stored;         // with QuantizeOptions::store_as, without its weight
 };
 
 struct QuantizationResult {
@@ -69,6 +71,10 @@ struct QuantizeOptions {
   // A quantizer that offers the Gram extension, to measure the error of one that does not; or null.
   QuantizerHandle* judge = nullptr;
   bool keep_tensors = false;
+  // The codes are packed for this format, and the model carries the weights that reading them back
+  // gives: what is measured is what is written, and later linears see it. Codes are not chosen anew
+  // for the format's rounded scales. Linears that stay in float are left out.
+  std::optional<PackedFormat> store_as;
   // Rows that go through each block as soon as it is quantized, so that their score is there when
   // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
   std::span<const ScoreRequest> rides;

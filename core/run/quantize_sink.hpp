@@ -21,6 +21,7 @@ class QuantizeSink {
   std::map<std::string, HostTensor> tensors;
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> texts;
+  bool has_op() const { return op_.has_value(); }
   // The op, if the quantizer made one; ownership goes to the caller.
   std::optional<quench_linear_op> take_op();
 

@@ -8,6 +8,7 @@
 #include "core/run/averaging_windows.hpp"
 #include "core/run/branches.hpp"
 #include "core/run/check_requirements.hpp"
+#include "core/run/export_weights.hpp"
 #include "core/run/parameter_grid.hpp"
 #include "core/run/resolve_data.hpp"
 #include "core/run/resolve_items.hpp"
@@ -231,17 +232,40 @@ class ManifestResolver {
     return out;
   }
 
+  std::optional<PackedFormat> export_of(const ManifestItem& item) {
+    if (item.export_as.empty()) {
+      return std::nullopt;
+    }
+    try {
+      return parse_format(item.export_as);
+    } catch (const Error& error) {
+      problems_.add(item.export_place,
+                    fmt::format("quantizer {}: export: {}", printable(item.id), error.what()));
+      return std::nullopt;
+    }
+  }
+
   void resolve_quantizer(const ManifestItem& item, NamedData& data) {
     const PluginDescription* plugin = plugins_.find("quantizer", item.id, item.place);
     const std::optional<Calibration> calibration = data.calibration(item);
     const Replicates replicates = replicates_of(item);
+    const std::optional<PackedFormat> format = export_of(item);
     if (plugin == nullptr) {
       return;
     }
     for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& label) {
       plugins_.claim_label(label, item.place);
-      out_.quantizers.push_back(
-          {plugin, std::move(parameters), label, calibration, item.place.text(), replicates});
+      QuantizerCell cell{plugin,      std::move(parameters), label,
+                         calibration, item.place.text(),     replicates};
+      if (format) {
+        cell.export_refused = export_fault(*format, cell.parameters);
+        if (cell.export_refused.empty()) {
+          cell.store_as = format;
+        } else {
+          cell.export_refused = fmt::format("{}: {}", item.export_as, cell.export_refused);
+        }
+      }
+      out_.quantizers.push_back(std::move(cell));
     });
   }
 

@@ -16,7 +16,7 @@ namespace {
 
 // Keys of an entry that are the host's and stand beside the plugin's id.
 constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform",
-                                     "of",    "raw",         "keep"};
+                                     "of",    "raw",         "keep",       "export"};
 
 // Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache,
 // and where it is not there, stays as it is and goes to `absent` with the reason.

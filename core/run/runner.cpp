@@ -9,6 +9,7 @@
 #include "core/run/check_experiment.hpp"
 #include "core/run/describe_cell.hpp"
 #include "core/run/evaluate.hpp"
+#include "core/run/export_row.hpp"
 #include "core/run/float_source.hpp"
 #include "core/run/journal.hpp"
 #include "core/run/keep_row.hpp"
@@ -231,6 +232,9 @@ class JobRunner {
     bool to_do = false;
     try {
       state_.files = locate_checkpoint(checkpoint(), options_.hub);
+      if (const auto stored = stored_quantization(state_.files.path)) {
+        state_.stored = quench::describe(*stored);
+      }
     } catch (const Error&) {
       state_.files = {};  // every cell will say so
     }
@@ -242,7 +246,7 @@ class JobRunner {
       }
       try {
         identify(cells[i], state_.parts[i]);
-        to_do = to_do || cells[i].state == CellState::kToDo;
+        to_do = to_do || cells[i].state == CellState::kToDo || !owed(cells[i].variant).empty();
       } catch (const Error& error) {
         throw_if_final(error);
         state_.faults[i] = error;
@@ -306,12 +310,18 @@ class JobRunner {
       const bool to_do = std::any_of(same.begin(), same.end(), [](const Cell& cell) {
         return cell.state == CellState::kToDo;
       });
-      if (const Variant& variant = same[0].variant; to_do && variant.quantizer) {
+      if (const Variant& variant = same[0].variant;
+          (to_do || !owed(variant).empty()) && variant.quantizer) {
         out.push_back({&experiment_.quantizers[*variant.quantizer], draw_of(variant)});
       }
       first += same.size();
     }
     return out;
+  }
+
+  // Where the variant's weights are still to be written.
+  std::filesystem::path owed(const Variant& variant) const {
+    return owed_export(experiment_, *state_.weights, variant, options_.exports);
   }
 
   CalibrationDraw draw_of(const Variant& variant) const {
@@ -367,10 +377,11 @@ class JobRunner {
       add_missing_error(out[m], cells[m]);
       to_do = to_do || out[m].empty();
     }
-    if (!to_do) {
+    const Variant& variant = cells[0].variant;
+    const std::filesystem::path folder = open ? owed(variant) : std::filesystem::path();
+    if (!to_do && folder.empty()) {
       return out;
     }
-    const Variant& variant = cells[0].variant;
     nlohmann::json description = describe_quantizer(experiment_, variant);
     nlohmann::json extra;
     if (variant.quantizer) {
@@ -378,10 +389,13 @@ class JobRunner {
       say(name + ", " + quantizer.label);
       FloatWeights kept(open->model);
       try {
-        const QuantizedModel result =
+        QuantizedModel result =
             quantization_.apply(quantizer, draw_of(variant), open->model, *state_.tokenizer, kept);
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
+        if (!folder.empty()) {
+          export_row(*open, std::move(result.stored), folder, experiment_.tokenizer);
+        }
         measure(*open, &kept, cells, parts, description, &extra, out);
       } catch (const Error& error) {
         kept.restore();
@@ -482,7 +496,9 @@ class JobRunner {
   // Says of a value what it is the value of.
   void name(Record& record, const Cell& cell, const nlohmann::json& parts,
             const nlohmann::json& quantizer) const {
-    describe({experiment_, cell, parts, quantizer, state_.files.commit, state_.family}, record);
+    describe(
+        {experiment_, cell, parts, quantizer, state_.files.commit, state_.family, state_.stored},
+        record);
   }
 
   // ΔQL of a loss against the float loss of the same metric, the relative drop of an accuracy, or
@@ -566,6 +582,7 @@ class JobRunner {
   struct State {
     const WeightsCell* weights = nullptr;
     LocatedCheckpoint files;
+    nlohmann::json stored;  // how the files hold codes, or null
     std::string family;
     std::optional<TokenizerChoice> tokenizer;
     std::vector<nlohmann::json> parts;          // of the cells of these weights

@@ -34,6 +34,8 @@ struct RunnerOptions {
   RunMemory memory;
   // Folder for averages whose entry says `keep: true`, one folder each; empty: they are not kept.
   std::filesystem::path averages;
+  // Folder for quantized weights whose entry says `export`; empty: they are not written.
+  std::filesystem::path exports;
   std::string manifest;       // its text, for the model cards of kept averages
   bool fresh = false;         // nothing counts as done
   bool retry_failed = false;  // failed cells are tried again

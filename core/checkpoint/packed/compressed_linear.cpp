@@ -65,7 +65,7 @@ class CompressedLinear final : public GroupedLinear {
     scale_ = parts_.floating(".weight_scale", {out_features(), groups_});
     if (parts_.find(".weight_g_idx")) {
       group_by_index(".weight_g_idx");
-    } else if (config.ordered) {
+    } else if (config.ordered && groups_ > 1) {  // one group has one order
       parts_.require(".weight_g_idx");
     } else {
       group_by_size(config.group_size, ".weight_scale");

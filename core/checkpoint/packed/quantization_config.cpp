@@ -260,15 +260,25 @@ const char* format_name(PackedFormat format) {
   return found->name;
 }
 
+const std::vector<std::string>& format_names() {
+  static const std::vector<std::string> kNames([] {
+    std::vector<std::string> names;
+    for (const Named& named : kFormats) {
+      names.emplace_back(named.name);
+    }
+    return names;
+  }());
+  return kNames;
+}
+
 PackedFormat parse_format(std::string_view name) {
-  std::vector<std::string> names;
   for (const Named& named : kFormats) {
     if (name == named.name) {
       return named.format;
     }
-    names.emplace_back(named.name);
   }
-  fail(QUENCH_INVALID_ARGUMENT, "format {}: there are {}", printable(name), fmt::join(names, ", "));
+  fail(QUENCH_INVALID_ARGUMENT, "format {}: there are {}", printable(name),
+       fmt::join(format_names(), ", "));
 }
 
 QuantizationConfig parse_quantization_config(const json& config, const std::string& where) {

@@ -15,6 +15,7 @@ enum class PackedFormat { kGptq, kGptqV2, kAwqGemm, kBitsandbytesInt8, kCompress
 
 // "gptq", "gptq_v2", "awq", "bnb_int8", "compressed-tensors": as the command line names them.
 const char* format_name(PackedFormat format);
+const std::vector<std::string>& format_names();
 // Throws Error(INVALID_ARGUMENT) with the names there are.
 PackedFormat parse_format(std::string_view name);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 
 #include "core/checkpoint/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"

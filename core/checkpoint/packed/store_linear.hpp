@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/checkpoint/packed/quantization_config.hpp"
+#include "quench/abi/tensor.h"
 
 namespace quench {
 

@@ -54,6 +54,12 @@ TEST_CASE("packed weights: a linear of hand-made words has the values worked out
   CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 2.0F));
 }
 
+TEST_CASE("packed weights: families see a config of float weights", "[core][checkpoint][packed]") {
+  const BuiltFolder folder(gptq_tensors(), gptq_config());
+  CHECK(open_checkpoint_folder(folder.path()).config_json == "{}");
+  CHECK(stored_quantization(folder.path())->bits == 4);
+}
+
 TEST_CASE("packed weights: a zero point of 0 in GPTQ v1 is read where its writer borrowed",
           "[core][checkpoint][packed]") {
   // Zeros 0, 8, 8, ... less 0x11111111: the lowest field borrows from its neighbour.

@@ -1,0 +1,221 @@
+// quench quantize MODEL: one checkpoint quantized and written as a folder that other tools load.
+#include <fmt/format.h>
+
+#include "core/cli/command.hpp"
+#include "core/cli/progress.hpp"
+#include "core/json/json_number.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/run/evaluate.hpp"
+#include "core/run/export_weights.hpp"
+#include "core/run/open_checkpoint.hpp"
+#include "core/run/open_weights.hpp"
+#include "core/run/quantize_cell.hpp"
+#include "core/run/resolve_items.hpp"
+#include "core/text/tokenizer.hpp"
+
+namespace quench {
+
+namespace {
+
+struct QuantizeArguments {
+  std::string model;
+  std::string quantizer;
+  std::string calibration;
+  std::string format;
+  std::string out;
+  std::vector<std::string> metrics;
+  std::string tokenizer;
+  std::string dtype = "float32";
+  std::string device = "cpu";
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+struct Job {
+  Experiment experiment;  // one checkpoint, one quantizer, the metrics
+  PackedFormat format = PackedFormat::kGptq;
+};
+
+Job make_job(const QuantizeArguments& options, Context& context) {
+  if (std::filesystem::exists(std::filesystem::symlink_status(options.out))) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already, and nothing is overwritten",
+         printable(options.out, 4096));
+  }
+  Job job;
+  job.format = parse_format(options.format);
+  Experiment& out = job.experiment;
+  out.seed = options.seed;
+  out.dtype = parse_dtype(options.dtype);
+  out.device = parse_device(options.device);
+  out.tokenizer = options.tokenizer;
+  if (std::filesystem::is_directory(out.tokenizer)) {
+    out.tokenizer = text::tokenizer_file(out.tokenizer).string();
+  }
+  out.checkpoints.push_back(single_checkpoint(options.model));
+  out.weights = weights_as_they_are(out.checkpoints);
+  out.quantizers.push_back(resolve_quantizer(options.quantizer, context.catalog()));
+  QuantizerCell& quantizer = out.quantizers.front();
+  if (!options.calibration.empty()) {
+    quantizer.calibration = resolve_calibration(options.calibration, context.catalog());
+  }
+  if (const std::string fault = export_fault(job.format, quantizer.parameters); !fault.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {}", quantizer.label, fault);
+  }
+  quantizer.store_as = job.format;
+  for (const std::string& text : options.metrics) {
+    out.metrics.push_back(resolve_metric(text, context.catalog()));
+  }
+  return job;
+}
+
+OpenCheckpoint open(const Job& job, Context& context) {
+  const Experiment& experiment = job.experiment;
+  OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
+                                          context.hub, experiment.dtype, experiment.device);
+  if (opened.folder.quantization) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: holds weights that are quantized already, as {}",
+         opened.folder.path.string(), format_name(opened.folder.quantization->format));
+  }
+  const std::string fault = export_fault(job.format, experiment.quantizers.front().parameters,
+                                         opened.model, *opened.folder.source);
+  if (!fault.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
+  }
+  return opened;
+}
+
+// Values of all metrics on the model as it is.
+std::vector<Record> measure(const Experiment& experiment, Corpora& corpora, ModelHandle& model,
+                            TokenizerChoice& tokenizer, Context& context) {
+  std::vector<Record> out;
+  for (const MetricCell& metric : experiment.metrics) {
+    std::vector<Record> values =
+        evaluate_metric(context.catalog(), corpora, metric, model, tokenizer);
+    out.insert(out.end(), values.begin(), values.end());
+  }
+  return out;
+}
+
+struct Outcome {
+  std::vector<Record> floating;
+  std::vector<Record> quantized;
+  double bits_per_weight = 0;
+  nlohmann::json details;
+  ExportedFolder written;
+};
+
+Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress,
+            Context& context) {
+  const Experiment& experiment = job.experiment;
+  HostServices::instance().set_seed(experiment.seed);
+  OpenCheckpoint opened = as_usage([&] { return open(job, context); });
+  TokenizerChoice tokenizer =
+      choose_tokenizer(experiment, experiment.checkpoints.front(), opened.folder);
+  Corpora corpora(context.catalog());
+  QuantizeCell quantize(context.catalog(), corpora);
+  const QuantizerCell& cell = experiment.quantizers.front();
+  const CalibrationDraw draw{0, 1, 0, experiment.seed};
+  if (cell.calibration) {  // that it is there is known before anything is measured
+    quantize.rows(cell, draw, opened.model, tokenizer);
+  }
+  Outcome out;
+  progress.step("float model");
+  out.floating = measure(experiment, corpora, opened.model, tokenizer, context);
+  progress.step(cell.label);
+  FloatWeights kept(opened.model);
+  QuantizedModel quantized = quantize.apply(cell, draw, opened.model, tokenizer, kept);
+  out.bits_per_weight = quantized.bits_per_weight;
+  out.details = std::move(quantized.details);
+  progress.step("quantized model");
+  out.quantized = measure(experiment, corpora, opened.model, tokenizer, context);
+  progress.step("writing");
+  out.written = export_weights(opened.folder, opened.model, std::move(quantized.stored),
+                               options.out, options.tokenizer == "bytes" ? "" : options.tokenizer);
+  return out;
+}
+
+void print_result(const Outcome& result, const QuantizeArguments& options, const Job& job) {
+  const nlohmann::json& stored = result.details.at("stored");
+  if (!options.json) {
+    for (size_t i = 0; i < result.quantized.size(); ++i) {
+      fmt::print("{:<32} float {}  quantized {}\n", result.quantized[i].metric,
+                 result.floating[i].value.dump(), result.quantized[i].value.dump());
+    }
+    fmt::print("{}: {}, {} bits a weight, {:.1f} MB; {} of {} scales rounded, by at most {:.2g}\n",
+               options.out, format_name(job.format), result.bits_per_weight,
+               static_cast<double>(result.written.bytes) * 1e-6,
+               stored.at("rounded_scales").get<uint64_t>(), stored.at("scales").get<uint64_t>(),
+               stored.at("largest_scale_change").get<double>());
+    return;
+  }
+  nlohmann::json metrics = nlohmann::json::array();
+  for (size_t i = 0; i < result.quantized.size(); ++i) {
+    metrics.push_back({{"metric", result.quantized[i].metric},
+                       {"float", result.floating[i].value},
+                       {"quantized", result.quantized[i].value},
+                       {"unit", result.quantized[i].unit}});
+  }
+  const QuantizerCell& cell = job.experiment.quantizers.front();
+  const nlohmann::json document = {
+      {"model", options.model},
+      {"folder", printable(options.out, 4096)},
+      {"quantizer", {{"id", cell.plugin->id}, {"params", cell.parameters}}},
+      {"scheme", describe(result.written.scheme)},
+      {"bits_per_weight", json_number(result.bits_per_weight)},
+      {"bytes", result.written.bytes},
+      {"metrics", metrics},
+      {"details", result.details}};
+  fmt::print("{}\n", document.dump(1));
+}
+
+int quantize(const QuantizeArguments& options, Context& context) {
+  context.apply_threads();
+  const Job job = as_usage([&] { return make_job(options, context); });
+  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText);
+  const Outcome result = run(job, options, progress, context);
+  progress.clear();
+  print_result(result, options, job);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<QuantizeArguments>();
+  CLI::App* command =
+      app.add_subcommand("quantize", "Quantize one checkpoint and write it for other tools");
+  command->add_option("model", options->model, "Folder, file, or hf://org/name[@revision]")
+      ->required();
+  command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
+      ->type_name("SPEC")
+      ->required();
+  command
+      ->add_option("--calibration", options->calibration,
+                   "text=FILE,sequences=N,length=T or tokens=FILE")
+      ->type_name("SPEC");
+  command
+      ->add_option("--format", options->format,
+                   "gptq, gptq_v2, awq, bnb_int8 or compressed-tensors")
+      ->required();
+  command->add_option("-o,--out", options->out, "Folder to make; it must not be there")
+      ->type_name("DIR")
+      ->required();
+  command
+      ->add_option("--metric", options->metrics,
+                   "id[:key=value,...], measured before and after; several times")
+      ->type_name("SPEC");
+  command->add_option("--tokenizer", options->tokenizer,
+                      "tokenizer.json, tokenizer.model, a folder that has one, or bytes (default: "
+                      "the checkpoint's own)");
+  command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
+  command->add_option("--device", options->device, "cpu or cuda:N");
+  command->add_option("--seed", options->seed, "Seed of everything random");
+  command->add_flag("--json", options->json, "Print what was made as JSON");
+  add_plugin_options(*command, context);
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return quantize(*options, context); };
+  });
+}
+
+}  // namespace quench
