@@ -2,7 +2,7 @@
 // gradient and state in, weight and state out), beside what a plain sum of arrays of the same
 // threads moves.
 //
-//   bench_optimizer_bandwidth [MILLIONS = 64] [THREADS = 2] [ROUNDS = 7]
+//   bench_optimizer_bandwidth [MILLIONS = 64] [THREADS = 2] [ROUNDS = 15]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ double best_seconds(int rounds, const auto& body) {
 int main(int argc, char** argv) {
   const auto count = static_cast<int64_t>(argc > 1 ? std::atoi(argv[1]) : 64) * 1'000'000;
   const auto threads = static_cast<uint32_t>(argc > 2 ? std::atoi(argv[2]) : 2);
-  const int rounds = argc > 3 ? std::atoi(argv[3]) : 7;
+  const int rounds = argc > 3 ? std::atoi(argv[3]) : 15;
   HostServices::instance().set_threads(threads);
   CatalogOptions options;
   options.search_path = {std::string(QUENCH_BINARY_DIR) + "/lib/quench"};

@@ -31,12 +31,15 @@ class PluginResolver {
                  std::map<std::string, std::string>& absent, Problems& problems)
       : catalog_(catalog), hub_(hub), folder_(folder), absent_(absent), problems_(problems) {}
 
-  // Runs `body`; an Error becomes a problem at `place`.
+  // Runs `body`; an Error becomes a problem at `place`, unless it is that a stop was requested.
   template <typename Body>
   void attempt(const Place& place, Body body) {
     try {
       body();
     } catch (const Error& error) {
+      if (error.code() == QUENCH_CANCELLED) {
+        throw;
+      }
       problems_.add(place, error.what());
     }
   }

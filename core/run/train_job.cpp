@@ -88,8 +88,10 @@ std::map<std::string, Error> train_job(Catalog& catalog, const Experiment& exper
   TrainOutcome outcome;
   try {
     outcome = train(catalog, training, options);
-  } catch (const Error&) {
-    describe();
+  } catch (const Error& error) {
+    if (error.code() == QUENCH_CANCELLED) {
+      describe();
+    }
     throw;
   }
   describe();

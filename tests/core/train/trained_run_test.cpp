@@ -212,10 +212,15 @@ TEST_CASE("training: a full disk is told by path, and what was written stays", "
 
 TEST_CASE("training: a stop on request is resumable and changes nothing", "[train]") {
   SceneSettings settings;
-  settings.rest = "steps: 3000, every: 3000";
+  settings.rest = "steps: 20k, every: 20k";
   const TrainingScene scene(settings);
   const pid_t child = start(scene);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  // The text is packed just before the first step.
+  const fs::path tokens = scene.path() / "home/tokens";
+  for (int i = 0; i < 1200 && !(fs::exists(tokens) && files_with(tokens, ".packed") > 0); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   ::kill(child, SIGTERM);
   int status = 0;
   ::waitpid(child, &status, 0);
