@@ -26,6 +26,7 @@ constexpr int64_t kTileRows =
 constexpr int64_t kTileColumns = 32;
 constexpr int64_t kDepth = 256;  // of a panel: a tile's columns of b are 32 KiB
 constexpr int64_t kTaskRows = 8 * kTileRows;
+constexpr int64_t kManyColumns = 512;     // of b: a copy of a pays
 constexpr int64_t kPackedB = 1 << 20;     // elements of b that are copied at a time
 constexpr int64_t kWorthwhile = 1 << 15;  // products of fewer multiplications stay with libtorch
 
@@ -65,7 +66,10 @@ __attribute__((target("avx512f"))) __mmask16 first_lanes(int64_t count) {
   return count >= 16 ? 0xFFFF : static_cast<__mmask16>((1U << std::max<int64_t>(0, count)) - 1);
 }
 
-__attribute__((target("avx512f"))) void multiply(const float* __restrict a,
+// The tile's rows of a begin at `a`. kDeep: they lie `stride` apart, each with its depth in a row;
+// else the rows of one k are neighbours, and k's lie `stride` apart.
+template <bool kDeep>
+__attribute__((target("avx512f"))) void multiply(const float* __restrict a, int64_t stride,
                                                  const float* __restrict b, int64_t depth,
                                                  const Tile& tile) {
   __m512 sums[kTileRows][2];
@@ -74,14 +78,24 @@ __attribute__((target("avx512f"))) void multiply(const float* __restrict a,
     sum[0] = _mm512_setzero_ps();
     sum[1] = _mm512_setzero_ps();
   }
-  for (int64_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
+  // Every third row: with the strides 1 and 2 that addresses can hold, few registers reach all.
+  const float* third[] = {a, a + 3 * stride, a + 6 * stride, a + 9 * stride, a + 12 * stride};
+  for (int64_t k = 0; k < depth; ++k, b += kTileColumns) {
     const __m512 left = _mm512_loadu_ps(b);
     const __m512 right = _mm512_loadu_ps(b + 16);
 #pragma GCC unroll 14
     for (int64_t i = 0; i < kTileRows; ++i) {
-      const __m512 x = _mm512_set1_ps(a[i]);
+      const __m512 x = _mm512_set1_ps(kDeep ? third[i / 3][i % 3 * stride] : a[i]);
       sums[i][0] = _mm512_fmadd_ps(x, left, sums[i][0]);
       sums[i][1] = _mm512_fmadd_ps(x, right, sums[i][1]);
+    }
+    if constexpr (kDeep) {
+#pragma GCC unroll 5
+      for (const float*& row : third) {
+        ++row;
+      }
+    } else {
+      a += stride;
     }
   }
   const __mmask16 lanes[] = {first_lanes(tile.columns), first_lanes(tile.columns - 16)};
@@ -106,22 +120,45 @@ struct Sizes {
   int64_t depth;
 };
 
+// A tile of rows of a, where it lies or copied.
+struct Panel {
+  const float* data;
+  int64_t stride;
+  bool deep;
+};
+
+void multiply(const Panel& a, const float* b, int64_t depth, const Tile& tile) {
+  if (a.deep) {
+    multiply<true>(a.data, a.stride, b, depth, tile);
+  } else {
+    multiply<false>(a.data, a.stride, b, depth, tile);
+  }
+}
+
 // Rows first..first+count of the result, against columns of b that are packed in panels of all of
-// the depth, one run of kDepth after the other.
+// the depth, one run of kDepth after the other. Rows of a are read where they lie; where many
+// columns use them, and where a tile is not full, from a copy.
 void multiply_rows(const Operand& a, const std::vector<float>& packed_b, const Sizes& sizes,
                    int64_t first, int64_t count, float* to, int64_t stride, bool add) {
   const int64_t panels = (sizes.columns + kTileColumns - 1) / kTileColumns;
-  std::vector<float> packed_a(
-      static_cast<size_t>((count + kTileRows - 1) / kTileRows * kTileRows * kDepth));
+  const bool copies = sizes.columns >= kManyColumns;
+  const int64_t copied_from = copies ? 0 : count / kTileRows * kTileRows;
+  std::vector<float> copied(
+      static_cast<size_t>((count - copied_from + kTileRows - 1) / kTileRows * kTileRows * kDepth));
   for (int64_t k = 0; k < sizes.depth; k += kDepth) {
     const int64_t depth = std::min(kDepth, sizes.depth - k);
-    pack({a.data + first * a.along + k * a.deep, a.along, a.deep}, count, depth, kTileRows,
-         packed_a.data());
+    const Operand here = {a.data + first * a.along + k * a.deep, a.along, a.deep};
+    pack({here.data + copied_from * a.along, a.along, a.deep}, count - copied_from, depth,
+         kTileRows, copied.data());
     const float* b = packed_b.data() + panels * kTileColumns * k;
     for (int64_t j = 0; j < panels; ++j) {
       for (int64_t i = 0; i < count; i += kTileRows) {
+        const Panel panel = i >= copied_from
+                                ? Panel{copied.data() + (i - copied_from) * depth, kTileRows, false}
+                            : a.deep == 1 ? Panel{here.data + i * a.along, a.along, true}
+                                          : Panel{here.data + i * a.along, a.deep, false};
         multiply(
-            packed_a.data() + i * depth, b + j * kTileColumns * depth, depth,
+            panel, b + j * kTileColumns * depth, depth,
             {to + (first + i) * stride + j * kTileColumns, stride, std::min(kTileRows, count - i),
              std::min(kTileColumns, sizes.columns - j * kTileColumns), add || k > 0});
       }
