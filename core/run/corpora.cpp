@@ -115,14 +115,10 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
                                                uint64_t max_documents, uint64_t max_ids) {
   CorpusHandle handle(catalog_, *use.plugin, use.parameters);
   const std::string fingerprint = handle.fingerprint();
-  nlohmann::json parts = {{"files", fingerprint},
-                          {"plugin", use.plugin->sha256},
-                          {"corpus", use.plugin->id},
-                          {"parameters", use.parameters},
-                          {"tokenizer", tokenizer.key()},
-                          {"host", kHostNumerics},
-                          {"documents", max_documents},
-                          {"ids", max_ids}};
+  nlohmann::json parts = {{"files", fingerprint},         {"plugin", use.plugin->sha256},
+                          {"corpus", use.plugin->id},     {"parameters", use.parameters},
+                          {"tokenizer", tokenizer.key()}, {"host", kHostNumerics},
+                          {"documents", max_documents},   {"ids", max_ids}};
   if (use.part.kind != PartKind::kAll) {
     parts["part"] = use.part.key();
   }

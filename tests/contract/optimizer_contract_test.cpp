@@ -28,8 +28,8 @@ class Stepper {
     auto gradient = tensor<float>({4, 6}, numbers<float>(100 + number, 24));
     const quench_tensor weight = weight_.view();
     const quench_tensor gradient_view = gradient.view();
-    const quench_step_args args = {sizeof args, 0, 0,       number,         lr,
-                                   lr,          1, &weight, &gradient_view, nullptr, 1};
+    const quench_step_args args = {sizeof args,    0,       0, number, lr, lr, 1, &weight,
+                                   &gradient_view, nullptr, 1};
     INFO(error_.message);
     REQUIRE(table_.step(optimizer_, &args, &error_) == QUENCH_OK);
   }

@@ -101,7 +101,7 @@ TEST_CASE("template_optimizer follows its equation for two steps", "[sdk][templa
   gradient.values() = {1.0};
   const quench_tensor weight_view = weight.view();
   const quench_tensor gradient_view = gradient.view();
-  quench_step_args args = {sizeof args,    0,      0, 1, 0.1, 0.1, 1, &weight_view,
+  quench_step_args args = {sizeof args,    0,       0, 1, 0.1, 0.1, 1, &weight_view,
                            &gradient_view, nullptr, 1};
   REQUIRE(table.step(optimizer, &args, &error) == QUENCH_OK);
   CHECK(weight.values()[0] == Approx(2.0 - 0.1 * 1.0 - 0.1 * 0.1 * 2.0).epsilon(1e-15));
