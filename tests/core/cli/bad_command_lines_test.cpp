@@ -41,8 +41,8 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {{}, "quench: A subcommand is required; see `quench --help`"},
       {{"frobnicate"},
        "quench: no subcommand is called frobnicate; there are run, plan, adopt, why, eval, "
-       "average, layer, tokenize, plugins, results, status, diff, verify, forget, clean, "
-       "init, schema, doctor, report"},
+       "average, layer, quantize, tokenize, plugins, results, status, diff, verify, forget, "
+       "clean, init, schema, doctor, report, export"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
       {{"eval", "tiny"}, "quench eval: --metric is required; see `quench eval --help`"},
