@@ -27,6 +27,6 @@ function(add_test_suite name)
   set(labels "${folder}" "${name}" ${arg_LABELS})
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(WRITE "${properties}" "foreach(test IN LISTS ${name}_TESTS)\n"
-       "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 300)\nendforeach()\n")
+       "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 900)\nendforeach()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
 endfunction()
