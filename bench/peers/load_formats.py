@@ -15,6 +15,8 @@ TensorBoard event files and read by TensorBoard's own reader.
 import argparse, importlib.util, json, os, subprocess, sys, tempfile
 import numpy as np
 
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # a compiled dequantization takes minutes to build and no less to trust
+
 SETTINGS = {
     "gptq": ["gptq:bits=4,group_size=128", "gptq:bits=3,group_size=128", "gptq:bits=4,group_size=128,desc_act=true"],
     "gptq_v2": ["rtn:bits=4,group_size=128,sym=false", "gptq:bits=8,group_size=128"],
@@ -80,7 +82,7 @@ def by_gptqmodel(folder):
     os.environ.setdefault("GPTQMODEL_CPU_WORKERS", "2")
     from gptqmodel import BACKEND, GPTQModel
     backend = BACKEND.TORCH_AWQ if "awq" in os.path.basename(folder) and hasattr(BACKEND, "TORCH_AWQ") else BACKEND.TORCH
-    model = GPTQModel.load(folder, device="cpu", backend=backend, dtype=torch.float32)
+    model = GPTQModel.load(folder, device="cpu", backend=backend, dtype=torch.float16)  # its kernels take halves alone
     for name, module in model.model.named_modules():
         if not hasattr(module, "qweight"):
             continue

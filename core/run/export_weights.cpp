@@ -174,6 +174,7 @@ ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
   NewFolder target(folder);
   ExportedFolder out;
   out.scheme = common_scheme(linears);
+  drop_unused(out.scheme, linears);
   std::set<std::string> stored;
   for (const StoredLinear& linear : linears) {
     if (!from.source->find(linear.name + std::string(kWeight))) {

@@ -157,8 +157,8 @@ TEST_CASE(
   REQUIRE(written.size() == 1);
   CHECK(written[0].filename().string().find("bits=4") != std::string::npos);
   nlohmann::json stored;
-  for (const nlohmann::json& record :
-       quench_json({"results", scene.run().string()}, scene.home()).at("records")) {
+  const nlohmann::json results = quench_json({"results", scene.run().string()}, scene.home());
+  for (const nlohmann::json& record : results.at("records")) {
     if (record.at("metric") == "validation_loss" && !record.at("quantizer").is_null() &&
         record.at("quantizer").contains("stored")) {
       CHECK(stored.is_null());

@@ -145,6 +145,17 @@ QuantizationConfig common_scheme(const std::vector<StoredLinear>& linears) {
   return out;
 }
 
+void drop_unused(const QuantizationConfig& scheme, std::vector<StoredLinear>& linears) {
+  if (scheme.format != PackedFormat::kCompressedTensors || scheme.ordered) {
+    return;
+  }
+  for (StoredLinear& linear : linears) {
+    std::erase_if(linear.tensors, [](const PackedTensor& tensor) {
+      return tensor.name.ends_with(".weight_g_idx");
+    });
+  }
+}
+
 json quantization_config_of(const QuantizationConfig& scheme,
                             const std::vector<std::string>& left_float, bool quantized_head) {
   switch (scheme.format) {

@@ -189,10 +189,8 @@ class Store {
     add("weight_packed", kInt32, {out_, across}, words);
     add("weight_scale", kFloat16, {out_, groups_}, halves_);
     add("weight_shape", kInt64, {2}, std::vector<int64_t>{linear_.out, linear_.in});
-    if (made_.scheme.ordered) {
-      add("weight_g_idx", kInt32, {in_},
-          std::vector<int32_t>(linear_.g_idx.begin(), linear_.g_idx.end()));
-    }
+    add("weight_g_idx", kInt32, {in_},
+        std::vector<int32_t>(linear_.g_idx.begin(), linear_.g_idx.end()));
     if (!made_.scheme.symmetric) {
       const uint64_t down = words_for(out_, linear_.bits, CodeOrder::kPadded);
       const std::vector<uint8_t> zeros = by_group<uint8_t>(linear_.zeros);

@@ -69,4 +69,8 @@ nlohmann::json quantization_config_of(const QuantizationConfig& scheme,
 // The scheme that all linears have in common. Throws Error(UNSUPPORTED), naming two that differ.
 QuantizationConfig common_scheme(const std::vector<StoredLinear>& linears);
 
+// Drops the tensors that files of this scheme do not have: compressed-tensors stores the groups of
+// columns for all linears or for none, which is known when the last one is quantized.
+void drop_unused(const QuantizationConfig& scheme, std::vector<StoredLinear>& linears);
+
 }  // namespace quench

@@ -52,16 +52,19 @@ struct MadeLinear {
 };
 
 // A folder of this one linear, as it would be written.
-void write(const StoredLinear& linear, const TemporaryDir& folder) {
+void write(StoredLinear linear, const TemporaryDir& folder) {
+  std::vector<StoredLinear> linears = {std::move(linear)};
+  const QuantizationConfig scheme = common_scheme(linears);
+  drop_unused(scheme, linears);
   SafetensorsWriter writer(folder / "model.safetensors");
-  for (const PackedTensor& tensor : linear.tensors) {
+  for (const PackedTensor& tensor : linears[0].tensors) {
     writer.declare({tensor.name, tensor.dtype, tensor.shape, 0});
   }
-  for (const PackedTensor& tensor : linear.tensors) {
+  for (const PackedTensor& tensor : linears[0].tensors) {
     writer.write(tensor.bytes.data(), tensor.bytes.size());
   }
   writer.finish();
-  const nlohmann::json config = quantization_config_of(common_scheme({linear}), {}, false);
+  const nlohmann::json config = quantization_config_of(scheme, {}, false);
   folder.write("config.json", nlohmann::json{{"quantization_config", config}}.dump());
 }
 
@@ -130,6 +133,22 @@ TEST_CASE("stored linears: an order of quantization comes back", "[core][checkpo
   const CheckpointFolder checkpoint = open_checkpoint_folder(folder.path());
   CHECK(checkpoint.quantization->ordered);
   CHECK(read_float32(*checkpoint.source, 0) == stored.weight);
+}
+
+TEST_CASE("stored linears: beside one with an order, one with a single group has its groups too",
+          "[core][checkpoint][packed]") {
+  MadeLinear ordered(64, 96, 32, 4, true);
+  std::swap(ordered.g_idx.front(), ordered.g_idx.back());
+  const MadeLinear single(64, 32, -1, 4, true);
+  std::vector<StoredLinear> linears = {
+      store_linear(PackedFormat::kCompressedTensors, ordered.coded()),
+      store_linear(PackedFormat::kCompressedTensors, single.coded())};
+  const size_t with = linears[1].tensors.size();
+  drop_unused(common_scheme(linears), linears);
+  CHECK(linears[1].tensors.size() == with);
+  linears.erase(linears.begin());
+  drop_unused(common_scheme(linears), linears);
+  CHECK(linears[0].tensors.size() == with - 1);
 }
 
 TEST_CASE("stored linears: what a format cannot hold is refused by what it is",
