@@ -81,14 +81,13 @@ std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, co
   std::vector<TrainingCost> out;
   std::set<std::string> seen;
   for (const Experiment& experiment : run.experiments) {
-    if (experiment.training == nullptr) {
+    // One whose data are not there is not costed either: to know a model's size, it is drawn.
+    if (experiment.training == nullptr || !experiment.absent.empty() ||
+        !seen.insert(experiment.checkpoints.back().location).second) {
       continue;
     }
     out.push_back(training_cost(context.catalog(), *experiment.training, context.cache_dir, rates,
                                 HostServices::instance().threads()));
-    if (!seen.insert(experiment.checkpoints.back().location).second) {
-      out.pop_back();
-    }
   }
   return out;
 }
