@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 
 namespace quench {
@@ -12,7 +13,7 @@ inline std::string duration_text(double seconds) {
   if (seconds < 9.95) {
     return fmt::format("{:.1f} s", seconds);
   }
-  const auto whole = static_cast<long long>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   if (whole < 60) {
     return fmt::format("{} s", whole);
   }

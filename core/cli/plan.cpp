@@ -241,6 +241,7 @@ int plan(const PlanOptions& options, Context& context) {
     fmt::print("not exported, only measured: {}: {}\n", label, why);
   }
   std::vector<std::string> states;
+  states.reserve(counts.size());
   for (const auto& [state, count] : counts) {
     states.push_back(fmt::format("{} {}", count, state));
   }
