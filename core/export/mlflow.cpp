@@ -96,18 +96,23 @@ class Server {
   const HttpPost& post_;
 };
 
+// The experiment of this name; made where there is none. Asking for a name is a GET, and filters
+// have no way to write a quote, so that all names are looked at.
 std::string experiment_id(const Server& server, const std::string& name) {
-  // Asking by name is a GET; a search does the same.
-  std::string quoted = name;
-  for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 2) {
-    quoted.replace(at, 1, "\\'");
-  }
-  const json found = server.require("experiments/search",
-                                    {{"filter", "name = '" + quoted + "'"}, {"max_results", 1}});
-  if (found.contains("experiments") && found["experiments"].is_array() &&
-      !found["experiments"].empty()) {
-    return server.text(found, json::json_pointer("/experiments/0/experiment_id"));
-  }
+  std::string page;
+  do {
+    json ask = {{"max_results", 1000}};
+    if (!page.empty()) {
+      ask["page_token"] = page;
+    }
+    const json found = server.require("experiments/search", ask);
+    for (const json& experiment : found.value("experiments", json::array())) {
+      if (experiment.value("name", "") == name) {
+        return server.text(experiment, json::json_pointer("/experiment_id"));
+      }
+    }
+    page = found.value("next_page_token", "");
+  } while (!page.empty());
   return server.text(server.require("experiments/create", {{"name", name}}),
                      json::json_pointer("/experiment_id"));
 }

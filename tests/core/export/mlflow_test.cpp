@@ -30,7 +30,8 @@ class FakeServer {
     calls.push_back(path);
     const json ask = json::parse(body);
     if (path == "experiments/search") {
-      return ok(experiment ? json{{"experiments", {{{"experiment_id", "7"}}}}} : json::object());
+      return ok(experiment ? json{{"experiments", {{{"experiment_id", "7"}, {"name", "run"}}}}}
+                           : json::object());
     }
     if (path == "experiments/create") {
       experiment = true;
