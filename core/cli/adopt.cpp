@@ -36,11 +36,9 @@ struct Builds {
 };
 
 // Part names that hold plugins, and the kinds they are of.
-const std::vector<std::pair<std::string, std::string>> kKinds = {{"family", "model"},
-                                                                 {"averaging", "averaging"},
-                                                                 {"quantizer", "quantizer"},
-                                                                 {"calibration.judge", "quantizer"},
-                                                                 {"metric", "metric"}};
+const std::vector<std::pair<std::string, std::string>> kKinds = {
+    {"family", "model"},        {"averaging", "averaging"},         {"quantizer", "quantizer"},
+    {"transform", "transform"}, {"calibration.judge", "quantizer"}, {"metric", "metric"}};
 
 // The builds when nothing but the binary of plugin `id` differs, else nothing.
 std::optional<Builds> only_rebuilt(const std::string& id, const nlohmann::json& was,

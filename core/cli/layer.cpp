@@ -84,6 +84,11 @@ int quantize(const LayerOptions& options, Context& context) {
     if (!options.against.empty()) {
       cells.push_back(resolve_quantizer(options.against, catalog));
     }
+    for (const QuantizerCell& cell : cells) {
+      if (cell.transform) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: a transform wants a whole model", cell.label);
+      }
+    }
   });
   const SafetensorsSource source(options.file);
   const std::optional<HostTensor> weight = read_matrix(source, "weight", options.file);

@@ -36,6 +36,9 @@ struct ManifestItem {
   std::optional<ManifestReplicates> replicates;
   std::string export_as;  // name of a file format, or empty
   Place export_place;
+  std::string transform;  // id, or empty
+  Place transform_place;
+  YamlNode transform_parameters;  // a mapping, or null
   // Of an averaging.
   std::vector<PlacedText> of;  // an explicit set of checkpoints; empty: windows of each branch
   bool raw = true;             // the unaveraged checkpoints stay in the grid

@@ -18,7 +18,7 @@ struct Section {
 const Section& section_of(ItemKind kind) {
   static const Section kAveragings = {"averaging", {"label", "of", "raw", "keep"}};
   static const Section kQuantizers = {"quantizers",
-                                      {"label", "calibration", "replicates", "export"}};
+                                      {"label", "calibration", "replicates", "export", "transform"}};
   static const Section kMetrics = {"metrics", {"label"}};
   return kind == ItemKind::kAveraging   ? kAveragings
          : kind == ItemKind::kQuantizer ? kQuantizers
@@ -70,11 +70,8 @@ class ItemReader {
     return fmt::format("keys beside an id are {}", fmt::join(section_.host_keys, ", "));
   }
 
-  // Why a key that is the host's elsewhere, or will be one day, is none here; "" for an id.
+  // Why a key that is the host's elsewhere is none here; "" for an id.
   std::string no_key_here(const std::string& key) const {
-    if (key == "transform") {
-      return "`transform` is not supported by this version";
-    }
     for (const ItemKind other : {ItemKind::kAveraging, ItemKind::kQuantizer, ItemKind::kMetric}) {
       if (contains(section_of(other).host_keys, key)) {
         return fmt::format("`{}` goes with {}, not here; {}", key, section_of(other).name,
@@ -157,6 +154,29 @@ class ItemReader {
     return out;
   }
 
+  // `rotation`, or `{smoothquant: {alpha: 0.5}}`.
+  void read_transform(const YamlNode& node, ManifestItem& item) {
+    item.transform_place = node.place;
+    if (node.is_scalar()) {
+      item.transform = node.scalar;
+      return;
+    }
+    if (!node.is_mapping() || node.members.size() != 1) {
+      add(node.place, fmt::format("`transform`: got {}, wanted an id or {{id: {{parameters}}}}",
+                                  node.described()));
+      return;
+    }
+    const YamlNode::Member& member = node.members.front();
+    item.transform = member.key;
+    item.transform_place = member.key_place;
+    item.transform_parameters = member.value;
+    if (!member.value.is_mapping() && !member.value.is_null()) {
+      add(member.value.place, fmt::format("{}: got {}, wanted a mapping of parameters",
+                                          printable(member.key), member.value.described()));
+      item.transform_parameters = {};
+    }
+  }
+
   void read_host_key(const YamlNode::Member& member, ManifestItem& item) {
     if (member.key == "label") {
       item.label = name_of(member);
@@ -168,6 +188,8 @@ class ItemReader {
     } else if (member.key == "export") {
       item.export_as = name_of(member);
       item.export_place = member.value.place;
+    } else if (member.key == "transform") {
+      read_transform(member.value, item);
     } else if (member.key == "of") {
       item.of = names_of(member.value, "of", "a list of checkpoints, branch@revision");
     } else if (member.key == "raw") {

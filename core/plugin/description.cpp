@@ -59,7 +59,7 @@ ParameterSchema parameter_from_json(const json& in) {
 }  // namespace
 
 const std::vector<std::string>& plugin_kinds() {
-  static const std::vector<std::string> kinds = {"model",  "quantizer", "averaging",
+  static const std::vector<std::string> kinds = {"model",  "quantizer", "transform", "averaging",
                                                  "metric", "corpus",    "optimizer"};
   return kinds;
 }

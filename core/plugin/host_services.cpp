@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/io/tensor_memory.hpp"
+#include "core/plugin/block_service.hpp"
 #include "core/plugin/service_tables.hpp"
 #include "quench/abi/extension/journal.h"
 
@@ -95,7 +96,8 @@ const void* service(const quench_host*, const char* id) noexcept {
       {QUENCH_SERVICE_LOG, &kLog},           {QUENCH_SERVICE_PROGRESS, &kProgress},
       {QUENCH_SERVICE_CANCEL, &kCancel},     {QUENCH_SERVICE_MEMORY, &kMemory},
       {QUENCH_SERVICE_RANDOM, &kRandom},     {QUENCH_SERVICE_TASKS, &kTasks},
-      {QUENCH_SERVICE_JSON, json_service()}, {QUENCH_SERVICE_JOURNAL, &kJournal}};
+      {QUENCH_SERVICE_JSON, json_service()}, {QUENCH_SERVICE_JOURNAL, &kJournal},
+      {QUENCH_SERVICE_BLOCK, block_service()}};
   for (const auto& [name, table] : services) {
     if (id != nullptr && std::strcmp(id, name) == 0) {
       return table;

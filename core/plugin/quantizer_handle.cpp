@@ -48,6 +48,11 @@ const void* QuantizerHandle::extension(const char* id) const {
   return table_->extension == nullptr ? nullptr : table_->extension(quantizer_, id);
 }
 
+void QuantizerHandle::apply_plan(const quench_quantizer_plan& plan,
+                                 const quench_model_editor& editor) {
+  table_call(label_, "plan", plan.apply, quantizer_, &editor);
+}
+
 bool QuantizerHandle::wants_group_weights() const {
   return extension(QUENCH_QUANTIZER_GROUP_WEIGHTS) != nullptr;
 }

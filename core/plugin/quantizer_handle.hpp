@@ -9,6 +9,7 @@
 
 #include "core/plugin/catalog.hpp"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/transform.h"
 
 namespace quench {
 
@@ -71,6 +72,8 @@ class QuantizerHandle {
   Group begin(const quench_group_args& args);
 
   const void* extension(const char* id) const;
+  // Extension quench.quantizer.plan/1, which is this quantizer's.
+  void apply_plan(const quench_quantizer_plan& plan, const quench_model_editor& editor);
   // Extension quench.quantizer.group_weights/1.
   bool wants_group_weights() const;
 

@@ -10,6 +10,7 @@
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/transform.h"
 
 namespace quench {
 
@@ -58,6 +59,10 @@ constexpr Slot kOptimizer[] = {
     QUENCH_SLOT(quench_optimizer_table, create), QUENCH_SLOT(quench_optimizer_table, destroy),
     QUENCH_SLOT(quench_optimizer_table, begin), QUENCH_SLOT(quench_optimizer_table, step),
     QUENCH_SLOT(quench_optimizer_table, state)};
+constexpr Slot kTransform[] = {
+    QUENCH_SLOT(quench_transform_table, create), QUENCH_SLOT(quench_transform_table, destroy),
+    QUENCH_SLOT(quench_transform_table, needs), QUENCH_SLOT(quench_transform_table, observe),
+    QUENCH_SLOT(quench_transform_table, apply)};
 #undef QUENCH_SLOT
 
 struct TableLayout {
@@ -71,7 +76,8 @@ constexpr TableLayout kLayouts[] = {
     {QUENCH_KIND_AVERAGING, sizeof(quench_averaging_table), kAveraging},
     {QUENCH_KIND_METRIC, offsetof(quench_metric_table, needs), kMetric},
     {QUENCH_KIND_CORPUS, sizeof(quench_corpus_table), kCorpus},
-    {QUENCH_KIND_OPTIMIZER, sizeof(quench_optimizer_table), kOptimizer}};
+    {QUENCH_KIND_OPTIMIZER, sizeof(quench_optimizer_table), kOptimizer},
+    {QUENCH_KIND_TRANSFORM, sizeof(quench_transform_table), kTransform}};
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/transform.h"
 
 namespace quench {
 
@@ -73,6 +74,9 @@ std::string try_item(const PluginDescription& description, const quench_item& it
   }
   if (description.kind == QUENCH_KIND_OPTIMIZER) {
     return create(static_cast<const quench_optimizer_table*>(item.table));
+  }
+  if (description.kind == QUENCH_KIND_TRANSFORM) {
+    return create(static_cast<const quench_transform_table*>(item.table));
   }
   const auto* table = static_cast<const quench_corpus_table*>(item.table);
   return try_create(label, parameters, table->open, table->close);

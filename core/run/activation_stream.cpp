@@ -164,18 +164,22 @@ void ActivationStream::embed(size_t batch) {
 }
 
 void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
-  State& state = states_[batch];
+  run_stage(batch, states_[batch].carried, block, stage);
+}
+
+void ActivationStream::run_stage(size_t batch, Carried& carried, uint32_t block,
+                                 uint32_t stage) const {
+  const State& state = states_[batch];
   const int64_t count = state.shape[0] * state.shape[1];
   std::vector<Named> next;
   for (const quench_carry_info& wanted : model_.carry(block, stage + 1)) {
     const std::vector<int64_t> shape{count * wanted.rows_per_token, wanted.width};
-    const auto same =
-        std::find_if(state.carried.begin(), state.carried.end(), [&](const Named& in) {
-          const quench_tensor view = in.tensor.view();
-          return in.name == wanted.name && same_dtype(view.dtype, wanted.dtype) &&
-                 view.shape[0] == shape[0] && view.shape[1] == shape[1];
-        });
-    if (same != state.carried.end()) {  // in place: the residual stream exists once
+    const auto same = std::find_if(carried.begin(), carried.end(), [&](const Named& in) {
+      const quench_tensor view = in.tensor.view();
+      return in.name == wanted.name && same_dtype(view.dtype, wanted.dtype) &&
+             view.shape[0] == shape[0] && view.shape[1] == shape[1];
+    });
+    if (same != carried.end()) {  // in place: the residual stream exists once
       next.push_back({wanted.name, same->tensor});
     } else {
       next.push_back({wanted.name, DeviceTensor(model_, wanted.dtype, shape)});
@@ -188,13 +192,13 @@ void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
     }
     return out;
   };
-  const std::vector<quench_tensor> in = views(state.carried);
+  const std::vector<quench_tensor> in = views(carried);
   const std::vector<quench_tensor> out = views(next);
   const BatchView ids(state);
   model_.stage({sizeof(quench_stage_args), 0, block, stage, &ids.batch,
                 static_cast<uint32_t>(in.size()), static_cast<uint32_t>(out.size()), in.data(),
                 out.data(), nullptr});
-  state.carried = std::move(next);
+  carried = std::move(next);
 }
 
 void ActivationStream::forward(size_t batch) {
@@ -206,21 +210,35 @@ void ActivationStream::forward(size_t batch) {
   }
 }
 
+ActivationStream::Carried ActivationStream::copy(const Carried& from) const {
+  Carried copies;
+  for (const Named& named : from) {
+    const quench_tensor view = named.tensor.view();
+    DeviceTensor copy(model_, view.dtype, {view.shape, view.shape + view.dimensions});
+    if (model_.has_own_memory()) {
+      model_.copy(view, copy.view());
+    } else {
+      std::memcpy(copy.memory()->data(), view.data, named.tensor.memory()->bytes());
+    }
+    copies.push_back({named.name, std::move(copy)});
+  }
+  return copies;
+}
+
 void ActivationStream::keep() {
   kept_.clear();
   for (const State& state : states_) {
-    std::vector<Named>& copies = kept_.emplace_back();
-    for (const Named& named : state.carried) {
-      const quench_tensor from = named.tensor.view();
-      DeviceTensor copy(model_, from.dtype, {from.shape, from.shape + from.dimensions});
-      if (model_.has_own_memory()) {
-        model_.copy(from, copy.view());
-      } else {
-        std::memcpy(copy.memory()->data(), from.data, named.tensor.memory()->bytes());
-      }
-      copies.push_back({named.name, std::move(copy)});
-    }
+    kept_.push_back(copy(state.carried));
   }
+}
+
+ActivationStream::Carried ActivationStream::replay(size_t batch, uint32_t block, uint32_t first,
+                                                   uint32_t last, bool kept) const {
+  Carried carried = copy(kept ? kept_.at(batch) : states_[batch].carried);
+  for (uint32_t stage = first; stage < last; ++stage) {
+    run_stage(batch, carried, block, stage);
+  }
+  return carried;
 }
 
 void ActivationStream::rewind() {

@@ -66,6 +66,12 @@ std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts);
 
 class ActivationStream {
  public:
+  struct Named {
+    std::string name;
+    DeviceTensor tensor;
+  };
+  using Carried = std::vector<Named>;
+
   // Row r is ids[starts[r] .. starts[r+1]). The ids are copied.
   ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
                    std::span<const uint64_t> starts);
@@ -84,6 +90,9 @@ class ActivationStream {
   // and the copies are gone.
   void keep();
   void rewind();
+  // What stages first .. last-1 make of a copy of what the micro-batch carries; or, with `kept`, of
+  // what it carried when it was kept.
+  Carried replay(size_t batch, uint32_t block, uint32_t first, uint32_t last, bool kept) const;
   // What the micro-batch carries now, in the order of carry(block, stage).
   std::vector<quench_tensor> carried(size_t batch) const;
   // Drops what the micro-batch carries.
@@ -92,10 +101,6 @@ class ActivationStream {
   quench_tensor tokens(size_t batch) const;
 
  private:
-  struct Named {
-    std::string name;
-    DeviceTensor tensor;
-  };
   struct State;
   // The views of a batch, as the ABI has them; not to be moved.
   struct BatchView {
@@ -111,13 +116,17 @@ class ActivationStream {
     std::vector<int32_t> segments;   // like tokens, or empty: every row is one text
     std::vector<int64_t> shape;      // [rows, length]
     std::vector<int64_t> strides;
-    std::vector<Named> carried;
+    Carried carried;
   };
+
+  Carried copy(const Carried& from) const;
+  // Moves what is carried into `stage` through it.
+  void run_stage(size_t batch, Carried& carried, uint32_t block, uint32_t stage) const;
 
   ModelHandle& model_;
   std::vector<MicroBatch> batches_;
   std::vector<State> states_;
-  std::vector<std::vector<Named>> kept_;  // [batch]
+  std::vector<Carried> kept_;  // [batch]
 };
 
 }  // namespace quench

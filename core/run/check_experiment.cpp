@@ -8,6 +8,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/transform_handle.hpp"
 #include "core/run/grid.hpp"
 #include "core/run/metric_records.hpp"
 
@@ -53,6 +54,13 @@ void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
   if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
     fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
          cell.plugin->id);
+  }
+  if (cell.transform) {
+    const TransformHandle transform(catalog, *cell.transform->plugin, cell.transform->parameters);
+    if ((transform.needs() & QUENCH_TRANSFORM_NEEDS_ROWS) != 0 && !cell.calibration) {
+      fail(QUENCH_INVALID_ARGUMENT, "transform {}: needs calibration data and got none",
+           transform.id());
+    }
   }
   const bool repeated = cell.replicates.draws > 1 || cell.replicates.jitter > 0;
   if ((quantizer.needs() & QUENCH_NEEDS_ROWS) == 0 && repeated) {

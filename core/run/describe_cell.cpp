@@ -76,6 +76,12 @@ nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& v
   if (cell.store_as) {
     out["stored"] = format_name(*cell.store_as);
   }
+  if (cell.transform) {
+    out["transform"] = {{"id", cell.transform->plugin->id},
+                        {"params", cell.transform->parameters},
+                        {"version", cell.transform->plugin->version},
+                        {"sha256", cell.transform->plugin->sha256}};
+  }
   return out;
 }
 

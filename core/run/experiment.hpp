@@ -49,6 +49,12 @@ struct Replicates {
   std::vector<size_t> at;
 };
 
+// What is applied to the float model before a quantizer.
+struct TransformUse {
+  const PluginDescription* plugin = nullptr;
+  nlohmann::json parameters;
+};
+
 struct QuantizerCell {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
@@ -60,6 +66,7 @@ struct QuantizerCell {
   // stored. Empty where none is asked for, or where it cannot hold them, for `export_refused`.
   std::optional<PackedFormat> store_as = std::nullopt;
   std::string export_refused = {};
+  std::optional<TransformUse> transform = std::nullopt;
 };
 
 struct MetricCell {

@@ -3,7 +3,7 @@
 namespace quench {
 
 void FloatWeights::keep(const std::string& name, const HostTensor& value) {
-  values_.try_emplace(name, value);
+  layers_.back().try_emplace(name, value);
 }
 
 const HostTensor* FloatWeights::find(const std::string& name) const {
@@ -16,18 +16,34 @@ void FloatWeights::keep_op(uint32_t block, uint32_t group, uint32_t linear) {
 }
 
 void FloatWeights::put_back(const std::string& name) const {
-  model_.weight_set(name, values_.at(name).view());
+  model_.weight_set(name, layers_.back().at(name).view());
 }
 
 void FloatWeights::restore() {
   for (const Op& op : ops_) {
     model_.set_linear_op(op.block, op.group, op.linear, nullptr);
   }
-  for (const auto& [name, value] : values_) {
-    model_.weight_set(name, value.view());
+  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+    for (const auto& [name, value] : *layer) {
+      model_.weight_set(name, value.view());
+    }
   }
   ops_.clear();
-  values_.clear();
+  layers_.assign(1, {});
+}
+
+void FloatWeights::take_over(FloatWeights& other) {
+  layers_.back().merge(other.layers_.back());
+  other.layers_.assign(1, {});
+}
+
+void FloatWeights::exchange() {
+  for (auto& [name, value] : layers_.back()) {
+    HostTensor now(value.dtype(), value.shape());
+    model_.weight_get(name, now.view());
+    model_.weight_set(name, value.view());
+    value = std::move(now);
+  }
 }
 
 }  // namespace quench

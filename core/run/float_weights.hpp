@@ -30,13 +30,20 @@ class FloatWeights {
   void put_back(const std::string& name) const;
   // Sets every kept weight back and forgets it.
   void restore();
+  // What is kept from here on lies above what was kept before: put_back gives the weights of now,
+  // and restore goes through both.
+  void open_layer() { layers_.emplace_back(); }
+  // Takes what `other` keeps into the layer of now, where nothing is kept under the same name.
+  void take_over(FloatWeights& other);
+  // Exchanges the weights of the layer of now with those in the model; twice is not at all.
+  void exchange();
 
  private:
   struct Op {
     uint32_t block, group, linear;
   };
   ModelHandle& model_;
-  std::map<std::string, HostTensor> values_;
+  std::vector<std::map<std::string, HostTensor>> layers_{1};
   std::vector<Op> ops_;
 };
 

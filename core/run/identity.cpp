@@ -578,6 +578,9 @@ class Parts {
     if (what_.quantizer->store_as) {  // measured as the file holds it
       out_["quantizer"]["stored"] = format_name(*what_.quantizer->store_as);
     }
+    if (const std::optional<TransformUse>& transform = what_.quantizer->transform) {
+      out_["transform"] = plugin(*transform->plugin, transform->parameters);
+    }
     if (!what_.quantizer->calibration) {
       return true;
     }

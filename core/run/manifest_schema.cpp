@@ -189,9 +189,21 @@ json quantizers_schema(const Catalog& catalog) {
               {"jitter", described({{"type", "integer"}, {"minimum", 0}, {"maximum", 10000}},
                                    "Permutations of the order of the same data")},
               {"at", described(at, "first, last, forks, or branch@revision")}});
+  json with_parameters = json::object();
+  json ids = json::array();
+  for (const PluginDescription* plugin : catalog.of_kind("transform")) {
+    with_parameters[plugin->id] = parameters_schema(*plugin);
+    ids.push_back(plugin->id);
+  }
+  json one = closed(with_parameters);
+  one["minProperties"] = 1;
+  one["maxProperties"] = 1;
+  const json transform =
+      ids.empty() ? json(false) : json{{"anyOf", json::array({{{"enum", ids}}, one})}};
   return entries_schema(
       catalog, "quantizer",
       {{"label", label_key()},
+       {"transform", described(transform, "A change of the float model before it is quantized")},
        {"calibration", described(reference("name"), "A name in `calibration`")},
        {"replicates", described(replicates, "Repetitions that show the spread")},
        {"export", described({{"enum", format_names()}},

@@ -5,17 +5,19 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/run/channel_scale.hpp"
 
 namespace quench {
 
 ObservedGroup::ObservedGroup(const quench_group_info& info, uint32_t block, uint32_t group,
                              quench_device device, QuantizerHandle& quantizer,
-                             QuantizerHandle* judge)
+                             QuantizerHandle* judge, const std::vector<double>* input_scale)
     : info_(&info),
       args_{sizeof(quench_group_args), 0, block, group, &info, info.linears[0].in_features, device},
       owner_(&quantizer),
       group_(quantizer.begin(args_)),
-      observes_((quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0) {
+      observes_((quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0),
+      input_scale_(input_scale) {
   if (judge != nullptr && !group_.has_gram()) {
     judge_.emplace(judge->begin(args_));
   }
@@ -81,8 +83,22 @@ void ObservedGroup::observe_rows(const quench_tensor& x) {
   observe_args({sizeof(quench_observe_args), 0, &x, nullptr, nullptr, nullptr, nullptr});
 }
 
-void ObservedGroup::observe_args(const quench_observe_args& args) {
+void ObservedGroup::observe_args(const quench_observe_args& given) {
   reached_ = true;
+  quench_observe_args args = given;
+  HostTensor x;
+  HostTensor float_x;
+  quench_tensor views[2];
+  if (input_scale_ != nullptr) {
+    x = divided(*given.x, *input_scale_);
+    views[0] = x.view();
+    args.x = &views[0];
+    if (given.float_x != nullptr) {
+      float_x = divided(*given.float_x, *input_scale_);
+      views[1] = float_x.view();
+      args.float_x = &views[1];
+    }
+  }
   if (observes_) {
     group_.observe(args);
   }

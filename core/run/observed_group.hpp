@@ -15,9 +15,14 @@ namespace quench {
 
 class ObservedGroup {
  public:
-  // `info` is borrowed. `judge` may be null; it is asked only where there will be rows.
+  // `info` and `input_scale` are borrowed. `judge` may be null; it is asked only where there will
+  // be rows.
   ObservedGroup(const quench_group_info& info, uint32_t block, uint32_t group, quench_device device,
-                QuantizerHandle& quantizer, QuantizerHandle* judge);
+                QuantizerHandle& quantizer, QuantizerHandle* judge,
+                const std::vector<double>* input_scale = nullptr);
+
+  // By which rows are divided before anyone sees them, and weights are to be multiplied; or null.
+  const std::vector<double>* input_scale() const { return input_scale_; }
 
   const quench_group_info& info() const { return *info_; }
   uint32_t index() const { return args_.group; }
@@ -59,6 +64,7 @@ class ObservedGroup {
   QuantizerHandle::Group group_;
   std::optional<QuantizerHandle::Group> judge_;
   bool observes_;
+  const std::vector<double>* input_scale_;
   bool reached_ = false;     // by any row
   int64_t routed_rows_ = 0;  // where rows are routed: that came to this expert
   bool assumed_white_ = false;

@@ -5,6 +5,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/pass_memory.hpp"
+#include "core/run/pass_replay.hpp"
 #include "core/run/store_layer.hpp"
 #include "quench/abi/extension/head.h"
 
@@ -186,7 +187,7 @@ void QuantizationPass::run_stage(uint32_t block, uint32_t stage) {
   if (stage + 1 < model_.block(block).stage_count) {
     advance_float(block, stage + 1);
   }
-  quantize_groups(block, groups);
+  quantize_groups(block, stage, groups);
 }
 
 void QuantizationPass::run_float_block(uint32_t block) {
@@ -201,7 +202,7 @@ void QuantizationPass::run_float_block(uint32_t block) {
     advance(block, stage, fed);
     std::move(fed.begin(), fed.end(), std::back_inserter(groups));
   }
-  quantize_groups(block, groups);
+  quantize_groups(block, stages - 1, groups);
   if (stream_) {
     stream_->rewind();
     std::vector<ObservedGroup> none;
@@ -217,8 +218,13 @@ std::vector<ObservedGroup> QuantizationPass::begin_groups(uint32_t block, uint32
   groups.reserve(info.group_count);
   for (uint32_t g = 0; g < info.group_count; ++g) {
     if (info.groups[g].stage == stage) {
+      const std::vector<double>* scale = nullptr;
+      if (options_.input_scales != nullptr) {
+        const auto found = options_.input_scales->find({block, g});
+        scale = found != options_.input_scales->end() ? &found->second : nullptr;
+      }
       groups.emplace_back(info.groups[g], block, g, model_.info().device, *settings_[0].quantizer,
-                          stream_ ? options_.judge : nullptr);
+                          stream_ ? options_.judge : nullptr, scale);
     }
   }
   return groups;
@@ -266,7 +272,14 @@ void QuantizationPass::advance_float(uint32_t block, uint32_t stage) {
   }
 }
 
-void QuantizationPass::quantize_groups(uint32_t block, std::vector<ObservedGroup>& groups) {
+void QuantizationPass::quantize_groups(uint32_t block, uint32_t stage,
+                                       std::vector<ObservedGroup>& groups) {
+  std::optional<PassReplay> replay;
+  std::optional<OfferedReplay> offered;
+  if (stream_ && (needs() & QUENCH_NEEDS_BLOCK_REPLAY) != 0) {
+    replay.emplace(model_, *stream_, block, stage + 1, rows_from_ == RowsFrom::kFloatBlock);
+    offered.emplace(*replay);
+  }
   for (ObservedGroup& group : groups) {
     prepare_group(group);
     for (uint32_t linear = 0; linear < group.info().linear_count; ++linear) {
@@ -304,6 +317,14 @@ HostTensor QuantizationPass::float_weight(const quench_linear_info& linear) cons
   return weight;
 }
 
+HostTensor QuantizationPass::scaled(const HostTensor& weight, const ObservedGroup& group) {
+  HostTensor out = weight;
+  if (group.input_scale() != nullptr) {
+    multiply_columns(out, *group.input_scale());
+  }
+  return out;
+}
+
 // Where some setting decides for the group as a whole.
 void QuantizationPass::prepare_group(ObservedGroup& group) {
   std::vector<HostTensor> weights;
@@ -313,7 +334,7 @@ void QuantizationPass::prepare_group(ObservedGroup& group) {
       return;
     }
     for (uint32_t l = static_cast<uint32_t>(views.size()); l < group.info().linear_count; ++l) {
-      weights.push_back(float_weight(group.info().linears[l]));
+      weights.push_back(scaled(float_weight(group.info().linears[l]), group));
       views.push_back(weights.back().view());
     }
     try {
@@ -326,8 +347,9 @@ void QuantizationPass::prepare_group(ObservedGroup& group) {
 
 void QuantizationPass::quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear) {
   const quench_linear_info& info = group.info().linears[linear];
-  const HostTensor weight = float_weight(info);
-  kept_.keep(info.weight, weight);
+  const HostTensor found = float_weight(info);
+  kept_.keep(info.weight, found);
+  const HostTensor weight = scaled(found, group);
   for_each_setting([&](PassSetting& setting) {
     setting.out.result.layers.push_back(quantize_for(setting, block, group, linear, weight));
   });
@@ -363,6 +385,9 @@ LayerResult QuantizationPass::quantize_for(PassSetting& setting, uint32_t block,
       fail(QUENCH_UNSUPPORTED, "quantizer {}: {}: an op cannot wait for the end of a float pass",
            setting.quantizer->id(), info.name);
     }
+    if (group.input_scale() != nullptr) {
+      op = divided_inputs(*op, *group.input_scale());
+    }
     model_.set_linear_op(block, group.index(), linear, &*op);
     kept_.keep_op(block, group.index(), linear);
   } else {
@@ -373,6 +398,9 @@ LayerResult QuantizationPass::quantize_for(PassSetting& setting, uint32_t block,
     if (stream_) {
       timed("error",
             [&] { layer.relative_error = group.relative_error(weight_view, dequantized_view); });
+    }
+    if (group.input_scale() != nullptr) {
+      divide_columns(dequantized, *group.input_scale());
     }
     take_weight(setting, info.weight, dequantized);
   }

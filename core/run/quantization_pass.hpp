@@ -55,9 +55,12 @@ class QuantizationPass {
   // All calibration batches through the stage, their rows straight into the groups that it feeds.
   void advance(uint32_t block, uint32_t stage, std::vector<ObservedGroup>& groups);
   void advance_float(uint32_t block, uint32_t stage);
-  void quantize_groups(uint32_t block, std::vector<ObservedGroup>& groups);
+  // `stage`: that feeds the groups.
+  void quantize_groups(uint32_t block, uint32_t stage, std::vector<ObservedGroup>& groups);
   // The weight of a linear as quantizers get it; NUMERICAL by name where it is not finite.
   HostTensor float_weight(const quench_linear_info& linear) const;
+  // The same times the group's input scale, where it has one.
+  static HostTensor scaled(const HostTensor& weight, const ObservedGroup& group);
   void prepare_group(ObservedGroup& group);
   void quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear);
   // Runs `body` for each setting that has not failed; the failure of the only one is thrown.

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "core/json/json_number.hpp"
+#include "core/run/apply_transform.hpp"
 #include "core/run/export_weights.hpp"
 #include "core/run/judge.hpp"
 
@@ -115,17 +116,22 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
     return apply_alone(cell, draw, model, tokenizer, kept);
   }
   QuantizedSetting setting = std::move(found->setting);
+  const nlohmann::json plan = std::move(found->plan);
   waiting_.erase(found);
   if (setting.error) {
     throw *setting.error;
   }
   set_weights(model, setting, kept);
-  return quantized_model(setting.result, cell);
+  QuantizedModel out = quantized_model(setting.result, cell);
+  if (!plan.is_null()) {
+    out.details["plan"] = plan;
+  }
+  return out;
 }
 
 void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
                                 TokenizerChoice& tokenizer) {
-  if (!first.cell->calibration) {
+  if (!first.cell->calibration || first.cell->transform) {
     return;
   }
   std::deque<QuantizerHandle> handles;
@@ -142,8 +148,9 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   };
   add(first);
   for (const Quantization& other : expected_) {
-    if (!together.empty() && other.cell != first.cell && other.cell->plugin == first.cell->plugin &&
-        other.cell->store_as == first.cell->store_as && same_rows(first, other)) {
+    if (!together.empty() && !other.cell->transform && other.cell != first.cell &&
+        other.cell->plugin == first.cell->plugin && other.cell->store_as == first.cell->store_as &&
+        same_rows(first, other)) {
       add(other);
     }
   }
@@ -157,7 +164,15 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   options.store_as = first.cell->store_as;
   std::vector<QuantizedSetting> settings = quantize_settings(model, quantizers, options);
   for (size_t i = 0; i < together.size(); ++i) {
-    waiting_.push_back({together[i], std::move(settings[i])});
+    Waiting& waiting = waiting_.emplace_back(Waiting{together[i], std::move(settings[i]), {}});
+    if (!waiting.setting.error) {
+      try {
+        waiting.plan = check_plan(*quantizers[i], model, &calibration);
+      } catch (const Error& error) {
+        waiting.setting.error = error;
+        waiting.setting.weights.clear();
+      }
+    }
   }
 }
 
@@ -173,8 +188,48 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
     options.calibration = &calibration;
     options.judge = judge();
   }
+  nlohmann::json transformed;
+  ModelEdits edits;
+  if (cell.transform) {
+    if (cell.store_as) {
+      fail(QUENCH_UNSUPPORTED,
+           "transform {}: also changes weights that stay in float, which the file takes from the "
+           "checkpoint",
+           cell.transform->plugin->id);
+    }
+    TransformHandle transform(catalog_, *cell.transform->plugin, cell.transform->parameters);
+    edits = apply_transform(model, transform, options.calibration, kept);
+    transformed = describe_edits(edits);
+    options.input_scales = &edits.scales;
+    kept.open_layer();
+  }
   QuantizationResult result = quantize_model(model, quantizer, options, kept);
-  return quantized_model(result, cell);
+  QuantizedModel out = quantized_model(result, cell);
+  if (quantizer.extension(QUENCH_QUANTIZER_PLAN) != nullptr) {
+    kept.exchange();
+    out.details["plan"] = check_plan(quantizer, model, options.calibration);
+    kept.exchange();
+  }
+  if (!transformed.is_null()) {
+    out.details["transform"] = transformed;
+  }
+  return out;
+}
+
+nlohmann::json QuantizeCell::check_plan(QuantizerHandle& quantizer, ModelHandle& model,
+                                        const CalibrationRows* calibration) {
+  const auto* plan =
+      static_cast<const quench_quantizer_plan*>(quantizer.extension(QUENCH_QUANTIZER_PLAN));
+  if (plan == nullptr) {
+    return nullptr;
+  }
+  FloatWeights replaced(model);
+  const ModelEdits edits = edit_model(
+      model, "quantizer " + quantizer.id(),
+      [&](const quench_model_editor& editor) { quantizer.apply_plan(*plan, editor); }, calibration,
+      replaced);
+  replaced.restore();
+  return describe_edits(edits);
 }
 
 CalibrationRows QuantizeCell::rows(const QuantizerCell& cell, const CalibrationDraw& draw,

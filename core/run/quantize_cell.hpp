@@ -42,9 +42,14 @@ class QuantizeCell {
   struct Waiting {
     Quantization of;
     QuantizedSetting setting;
+    nlohmann::json plan;  // what check_plan said
   };
   QuantizedModel apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
                              ModelHandle& model, TokenizerChoice& tokenizer, FloatWeights& kept);
+  // Checks that what the quantizer says of its channel scales leaves the float model as it is,
+  // which is in `model`; a word for the record, null where it says nothing.
+  static nlohmann::json check_plan(QuantizerHandle& quantizer, ModelHandle& model,
+                                   const CalibrationRows* calibration);
   // Runs one pass for the quantization and all expected ones that can share it; they wait
   // afterwards. Nothing happens where there are none.
   void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer);

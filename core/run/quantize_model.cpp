@@ -16,9 +16,8 @@ void check_needs(const QuantizerHandle& quantizer, bool calibrated) {
     fail(QUENCH_FAILED_PRECONDITION, "quantizer {}: needs calibration data and got none",
          quantizer.id());
   }
-  if ((needs & (QUENCH_NEEDS_GRADIENTS | QUENCH_NEEDS_BLOCK_REPLAY)) != 0) {
-    fail(QUENCH_UNSUPPORTED,
-         "quantizer {}: needs gradients or block replay, which this host does not offer",
+  if ((needs & QUENCH_NEEDS_GRADIENTS) != 0) {
+    fail(QUENCH_UNSUPPORTED, "quantizer {}: needs gradients, which this host does not offer",
          quantizer.id());
   }
 }

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
+#include "core/run/channel_scale.hpp"
 #include "core/run/float_weights.hpp"
 #include "core/run/host_tensor.hpp"
 #include "core/run/score.hpp"
@@ -75,6 +76,7 @@ struct QuantizeOptions {
   // gives: what is measured is what is written, and later linears see it. Codes are not chosen anew
   // for the format's rounded scales. Linears that stay in float are left out.
   std::optional<PackedFormat> store_as;
+  const InputScales* input_scales = nullptr;  // of a transform; null: none
   // Rows that go through each block as soon as it is quantized, so that their score is there when
   // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
   std::span<const ScoreRequest> rides;

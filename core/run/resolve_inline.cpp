@@ -29,6 +29,10 @@ std::string cell_label(const PluginDescription& plugin, const nlohmann::json& pa
   return label;
 }
 
+std::string with_transform(const std::string& label, const TransformUse& transform) {
+  return label + " + " + cell_label(*transform.plugin, transform.parameters);
+}
+
 const ParameterSchema* find_parameter(const PluginDescription& plugin, const std::string& name) {
   for (const ParameterSchema& schema : plugin.parameters) {
     if (schema.name == name) {
@@ -88,8 +92,7 @@ struct InlineItem {
   std::vector<std::pair<std::string, CorpusUse>> corpora;
 };
 
-InlineItem resolve_inline(const std::string& kind, const std::string& text, Catalog& catalog) {
-  const InlineSpec spec = parse_inline(text);
+InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catalog& catalog) {
   InlineItem item{&catalog.require(kind, spec.id), nlohmann::json::object(), {}};
   const std::string where = kind + " " + spec.id;
   nlohmann::json given = nlohmann::json::object();
@@ -133,13 +136,29 @@ InlineItem resolve_inline(const std::string& kind, const std::string& text, Cata
 }  // namespace
 
 QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog) {
-  InlineItem item = resolve_inline("quantizer", inline_form, catalog);
-  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), std::nullopt, "",
-          {}};
+  InlineSpec spec = parse_inline(inline_form);
+  std::optional<TransformUse> transform;
+  const auto named = std::find_if(spec.options.begin(), spec.options.end(),
+                                  [](const auto& option) { return option.first == "transform"; });
+  if (named != spec.options.end() &&
+      find_parameter(catalog.require("quantizer", spec.id), "transform") == nullptr) {
+    const InlineItem item = resolve_inline("transform", {named->second, {}}, catalog);
+    transform = TransformUse{item.plugin, item.parameters};
+    spec.options.erase(named);
+  }
+  InlineItem item = resolve_inline("quantizer", spec, catalog);
+  const std::string label = cell_label(*item.plugin, item.parameters);
+  return {item.plugin,
+          item.parameters,
+          transform ? with_transform(label, *transform) : label,
+          std::nullopt,
+          "",
+          {},
+          transform};
 }
 
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
-  InlineItem item = resolve_inline("metric", inline_form, catalog);
+  InlineItem item = resolve_inline("metric", parse_inline(inline_form), catalog);
   return {item.plugin,
           item.parameters,
           cell_label(*item.plugin, item.parameters),
@@ -150,7 +169,7 @@ MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
 }
 
 AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog) {
-  InlineItem item = resolve_inline("averaging", inline_form, catalog);
+  InlineItem item = resolve_inline("averaging", parse_inline(inline_form), catalog);
   return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), ""};
 }
 

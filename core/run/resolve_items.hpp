@@ -19,9 +19,9 @@ namespace quench {
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
                                          const HubEnvironment& hub);
 
-// `id[:key=value,...]`. For kinds that take corpora, an option whose key is no parameter but the id
-// of a corpus plugin (text=FILE, tokens=FILE) makes an anonymous corpus of that file. Throw
-// Error(INVALID_ARGUMENT).
+// `id[:key=value,...]`, of a quantizer also `transform=ID`. For kinds that take corpora, an option
+// whose key is no parameter but the id of a corpus plugin (text=FILE, tokens=FILE) makes an
+// anonymous corpus of that file. Throw Error(INVALID_ARGUMENT).
 QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog);
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog);
 AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog);
@@ -32,6 +32,9 @@ Calibration resolve_calibration(const std::string& options, Catalog& catalog);
 // (those that a manifest gives as an axis).
 std::string cell_label(const PluginDescription& plugin, const nlohmann::json& parameters,
                        const std::vector<std::string>& shown = {});
+
+// "gptq bits=3 + smoothquant alpha=0.8".
+std::string with_transform(const std::string& label, const TransformUse& transform);
 
 // The schema of parameter `name`, or of the first parameter of a type; nullptr when there is none.
 const ParameterSchema* find_parameter(const PluginDescription& plugin, const std::string& name);

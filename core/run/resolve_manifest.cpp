@@ -245,20 +245,42 @@ class ManifestResolver {
     }
   }
 
+  std::optional<TransformUse> transform_of(const ManifestItem& item) {
+    const PluginDescription* plugin =
+        plugins_.find("transform", item.transform, item.transform_place);
+    if (plugin == nullptr) {
+      return std::nullopt;
+    }
+    const nlohmann::json given = item.transform_parameters.is_mapping()
+                                     ? yaml_to_json(item.transform_parameters)
+                                     : nlohmann::json::object();
+    auto parameters =
+        plugins_.complete(*plugin, given, item.transform_parameters, item.transform_place);
+    if (!parameters) {
+      return std::nullopt;
+    }
+    return TransformUse{plugin, std::move(*parameters)};
+  }
+
   void resolve_quantizer(const ManifestItem& item, NamedData& data) {
     const PluginDescription* plugin = plugins_.find("quantizer", item.id, item.place);
     const std::optional<Calibration> calibration = data.calibration(item);
     const Replicates replicates = replicates_of(item);
     const std::optional<PackedFormat> format = export_of(item);
+    const std::optional<TransformUse> transform = transform_of(item);
     if (plugin == nullptr) {
       return;
     }
-    for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& label) {
+    for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& made) {
+      const std::string label =
+          transform && item.label.empty() ? with_transform(made, *transform) : made;
       plugins_.claim_label(label, item.place);
       QuantizerCell cell{plugin,      std::move(parameters), label,
                          calibration, item.place.text(),     replicates};
+      cell.transform = transform;
       if (format) {
-        cell.export_refused = export_fault(*format, cell.parameters);
+        cell.export_refused = transform ? "a transform also changes weights that stay in float"
+                                        : export_fault(*format, cell.parameters);
         if (cell.export_refused.empty()) {
           cell.store_as = format;
         } else {

@@ -13,6 +13,7 @@ namespace {
 std::vector<const quench_item*> all_items() {
   std::vector<const quench_item*> all;
   for (const auto& [libraries, kind] : {std::pair{QUANTIZER_LIBRARIES, "quantizer"},
+                                        {TRANSFORM_LIBRARIES, "transform"},
                                         {CORPUS_LIBRARIES, "corpus"},
                                         {METRIC_LIBRARIES, "metric"},
                                         {MODEL_LIBRARIES, "model"},

@@ -78,6 +78,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
   // Words that are ids and also something else in the host.
   const std::map<std::string, std::string> ordinary = {
       {"text", "the inline form text=FILE of a corpus is part of the command line"},
+      {"int8", "a dtype of torch archives"},
       {"linear", "the shape of a learning rate's schedule"},
       {"weights", "what checkpoints hold, and a member of records"},
       {"validation_loss", "what the log of a training run calls the loss on held-out text"},

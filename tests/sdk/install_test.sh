@@ -43,6 +43,14 @@ for module in models/another_family quantizers/template_quantizer_c; do
   [ "$exported" = quench_module_v1 ] || fail "$module exports: $exported"
 done
 
+# A quantizer of fewer than a hundred lines, made from the SDK alone, keeps every promise of its kind.
+[ "$(wc -l <"$templates/quantizer/template_quantizer.cpp")" -lt 100 ] || fail "the quantizer template has a hundred lines"
+quietly cmake -S "$templates/quantizer" -B "$work/small" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+quietly cmake --build "$work/small"
+if [ -x "$build/tests/contract_tests" ]; then
+  QUENCH_CONTRACT_QUANTIZERS=$work/small/quantizers/template_quantizer.so quietly "$build/tests/contract_tests" "[quantizers]"
+fi
+
 # Each template is a project of its own.
 for folder in "$templates"/*/; do
   kind=$(basename "$folder")

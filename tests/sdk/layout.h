@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "quench/abi/draft/block.h"
+#include "quench/abi/extension/block.h"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/group_weights.h"
 #include "quench/abi/extension/head.h"
@@ -116,6 +116,13 @@ BEGINS_WITH_ITS_SIZE(quench_step_args);
 BEGINS_WITH_ITS_SIZE(quench_optimizer_table);
 BEGINS_WITH_ITS_SIZE(quench_replay_args);
 BEGINS_WITH_ITS_SIZE(quench_block_service);
+BEGINS_WITH_ITS_SIZE(quench_replay_place);
+BEGINS_WITH_ITS_SIZE(quench_overlay);
+BEGINS_WITH_ITS_SIZE(quench_replay_gradient_args);
+BEGINS_WITH_ITS_SIZE(quench_group_weights_args);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_group_weights);
+AT(quench_overlay, value, 16);
+AT(quench_replay_args, overlays, 24);
 BEGINS_WITH_ITS_SIZE(quench_loss_args);
 BEGINS_WITH_ITS_SIZE(quench_model_gradient);
 BEGINS_WITH_ITS_SIZE(quench_model_curvature);

@@ -49,6 +49,7 @@ Decoder::Decoder(Architecture architecture, const quench_model_open_args& args)
       weights_(weights_of(architecture, args, dtype_, device_)),
       embedding_(weights_.at(architecture.embedding)),
       head_(weights_.at(architecture.head), at::Tensor()),
+      residual_(std::move(architecture.residual)),
       memory_(device_) {
   for (BlockSpec& spec : architecture.blocks) {
     const auto& plan = plans_.emplace_back(std::make_unique<BlockPlan>(std::move(spec), weights_));
@@ -149,6 +150,15 @@ constexpr quench_model_head_rows kHeadRows = {
       return kit::guard(error, [&] { self(model).head_rows(*h, *x, stream); });
     }};
 
+constexpr quench_model_residual kResidual = {
+    sizeof(quench_model_residual),
+    [](const quench_model* model, const quench_residual_info** info,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] {
+        *info = &static_cast<const Decoder&>(kit::detail::self(model)).residual();
+      });
+    }};
+
 constexpr quench_model_gradient kGradient = {
     sizeof(quench_model_gradient),
     [](quench_model* model, const quench_loss_args* args, const quench_tensor* gradient,
@@ -195,6 +205,9 @@ const void* Decoder::extension(const char* id) const {
   }
   if (wanted == QUENCH_MODEL_HEAD_ROWS) {
     return &kHeadRows;
+  }
+  if (wanted == QUENCH_MODEL_RESIDUAL) {
+    return &kResidual;
   }
   if (wanted == QUENCH_MODEL_GRADIENT) {
     return &kGradient;

@@ -13,6 +13,7 @@
 #include "models/decoder/block_plan.hpp"
 #include "models/decoder/device.hpp"
 #include "models/decoder/linear.hpp"
+#include "models/decoder/residual.hpp"
 #include "models/decoder/stage_io.hpp"
 #include "models/decoder/weights.hpp"
 #include "quench/abi/extension/gradients.h"
@@ -32,6 +33,7 @@ struct Architecture {
   std::vector<std::string> ignorable;  // endings of names of buffers that old files have
   // Standard deviation of matrices and embeddings that are drawn; 0: this config does not say.
   double initializer_range = 0.0;
+  ResidualSpec residual = {{}, {}, "does not say where its residual stream is written and read"};
 };
 
 class Curvature;
@@ -57,6 +59,8 @@ class Decoder : public kit::Model {
   void stage(const quench_stage_args& args) final;
   void token_nll(const quench_head_args& args) final;
   void logits(const quench_tensor& h, const quench_tensor& logits, void* stream) final;
+  // UNSUPPORTED with the reason where no list can be given (quench.model.residual/1).
+  const quench_residual_info& residual() const { return residual_.info(); }
   // The final norm of h, which is what the output head reads; both [R, width].
   void head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) const;
 
@@ -75,7 +79,7 @@ class Decoder : public kit::Model {
   std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind);
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
-  // quench.model.head_rows/1, grad/1, hvp/1, product_rate/1.
+  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, product_rate/1.
   const void* extension(const char* id) const override;
 
  protected:
@@ -113,6 +117,7 @@ class Decoder : public kit::Model {
   Linear head_;
   std::vector<std::unique_ptr<BlockPlan>> plans_;
   std::vector<std::vector<std::vector<Linear>>> linears_;  // [block][group][linear]
+  ResidualPlan residual_;
   DeviceMemory memory_;
 };
 

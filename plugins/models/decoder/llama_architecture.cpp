@@ -159,6 +159,48 @@ std::vector<std::vector<CarrySpec>> carries_of(const LlamaModel& model, quench_d
   return carries;
 }
 
+// In blocks of `model`; a norm behind a branch multiplies it by weights of its own on its way into
+// the stream, which no orthogonal matrix passes.
+ResidualSpec residual_of(const LlamaModel& model) {
+  if (model.norm_place == LlamaModel::Place::kAfterBranch) {
+    return {{}, {}, "a norm with weights stands between each branch and the residual stream"};
+  }
+  const bool rms = model.norm == LlamaModel::Norm::kRms;
+  const auto norm = [&](const std::string& name, std::vector<std::string> readers) {
+    return ResidualNorm{rms ? QUENCH_NORM_ROOT_MEAN_SQUARE : QUENCH_NORM_CENTERED,
+                        rms ? name + ".weight" : "", "", std::move(readers)};
+  };
+  const std::string embedding = "model.embed_tokens.weight";
+  ResidualSpec spec;
+  spec.writers.push_back({embedding, 1});
+  for (int64_t i = 0; i < model.blocks; ++i) {
+    const std::string block = llama_block(i);
+    const std::string attention = block + "self_attn.";
+    spec.norms.push_back(norm(
+        block + model.attention_norm,
+        {attention + "q_proj.weight", attention + "k_proj.weight", attention + "v_proj.weight"}));
+    spec.writers.push_back(
+        {attention + "o_proj.weight", 0, model.attention_bias ? attention + "o_proj.bias" : ""});
+    std::vector<std::string> readers;
+    if (model.sparse()) {
+      readers.push_back(router_name(block));
+    }
+    for (const GroupSpec& group : groups_of(model, block)) {
+      for (const LinearSpec& linear : group.linears) {
+        if (linear.role == "gate" || linear.role == "up") {
+          readers.push_back(linear.name + ".weight");
+        } else if (linear.role == "down") {
+          spec.writers.push_back(
+              {linear.name + ".weight", 0, model.mlp_bias ? linear.name + ".bias" : ""});
+        }
+      }
+    }
+    spec.norms.push_back(norm(block + model.mlp_norm, std::move(readers)));
+  }
+  spec.norms.push_back(norm("model.norm", {model.tied ? embedding : "lm_head.weight"}));
+  return spec;
+}
+
 }  // namespace
 
 std::string llama_block(int64_t index) {
@@ -178,6 +220,7 @@ Architecture llama_architecture(const LlamaModel& model, quench_dtype dtype) {
   made.head = "lm_head.weight";
   made.ignorable = {".rotary_emb.inv_freq"};
   made.initializer_range = model.initializer_range;
+  made.residual = residual_of(model);
   return made;
 }
 

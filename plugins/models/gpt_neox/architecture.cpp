@@ -119,6 +119,30 @@ BlockSpec block_of(const Config& config, int64_t index, const RowMap& values, qu
   return spec;
 }
 
+decoder::ResidualSpec residual_of(const Config& config) {
+  const auto norm = [](const std::string& name, std::vector<std::string> readers) {
+    return decoder::ResidualNorm{QUENCH_NORM_CENTERED, name + ".weight", name + ".bias",
+                                 std::move(readers)};
+  };
+  const std::string embedding = "gpt_neox.embed_in.weight";
+  decoder::ResidualSpec spec;
+  spec.writers.push_back({embedding, 1});
+  for (int64_t i = 0; i < config.blocks; ++i) {
+    const std::string block = std::string(kPrefix) + "layers." + std::to_string(i) + ".";
+    spec.norms.push_back(
+        norm(block + "input_layernorm", {block + "attention.query_key_value.weight"}));
+    spec.norms.push_back(
+        norm(block + "post_attention_layernorm", {block + "mlp.dense_h_to_4h.weight"}));
+    spec.writers.push_back({block + "attention.dense.weight", 0,
+                            config.attention_bias ? block + "attention.dense.bias" : ""});
+    spec.writers.push_back(
+        {block + "mlp.dense_4h_to_h.weight", 0, block + "mlp.dense_4h_to_h.bias"});
+  }
+  spec.norms.push_back(
+      norm("gpt_neox.final_layer_norm", {config.tied ? embedding : "embed_out.weight"}));
+  return spec;
+}
+
 }  // namespace
 
 decoder::Architecture architecture(const Config& config, quench_dtype dtype) {
@@ -135,6 +159,7 @@ decoder::Architecture architecture(const Config& config, quench_dtype dtype) {
   made.embedding = "gpt_neox.embed_in.weight";
   made.head = "embed_out.weight";
   made.ignorable = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"};
+  made.residual = residual_of(config);
   return made;
 }
 

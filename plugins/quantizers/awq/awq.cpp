@@ -52,6 +52,33 @@ quench_status prepare_group(quench_quantizer* quantizer, quench_quantizer_state*
   });
 }
 
+quench_status apply_awq_plan(quench_quantizer* quantizer, const quench_model_editor* editor,
+                             quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    kit::ModelEditor model(*editor);
+    static_cast<const Awq&>(kit::detail::self(quantizer)).apply_plan(model);
+  });
+}
+
+// Mean squared errors of the outputs of the group's linears.
+std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
+                                std::span<const std::vector<double>> scales) {
+  const GramObjective objective(group.gram().matrix());
+  double outputs = 0;
+  for (const NamedWeight& named : weights) {
+    outputs += static_cast<double>(named.weight.rows) * group.gram().rows();
+  }
+  std::vector<double> found;
+  for (const std::vector<double>& scale : scales) {
+    double error = 0;
+    for (const NamedWeight& named : weights) {
+      error += objective.error(named.weight, scale, {});
+    }
+    found.push_back(error / outputs);
+  }
+  return found;
+}
+
 // A [columns] of ones stands for no scale.
 std::vector<double> ones(int64_t columns) {
   return std::vector<double>(static_cast<size_t>(columns), 1.0);
@@ -186,25 +213,21 @@ std::string Awq::unscaled_because(const AwqGroup& group) const {
                                                            : "";
 }
 
-FoundScale Awq::search(AwqGroup& group, std::span<const ScaledWeight> weights) const {
-  const GramObjective objective(group.gram().matrix());
-  double outputs = 0;
-  for (const ScaledWeight& weight : weights) {
-    outputs += static_cast<double>(weight.rows) * group.gram().rows();
-  }
-  const Losses losses = [&](std::span<const std::vector<double>> scales) {
-    std::vector<double> found;
-    for (const std::vector<double>& scale : scales) {
-      double error = 0;
-      for (const ScaledWeight& weight : weights) {
-        error += objective.error(weight, scale, {});
-      }
-      found.push_back(error / outputs);
-    }
-    return found;
+FoundScale Awq::search(AwqGroup& group, std::span<const NamedWeight> weights) const {
+  Losses losses = [&](std::span<const std::vector<double>> scales) {
+    return gram_losses(group, weights, scales);
   };
+  if (params_.objective == "block" && group.info().rows < 0) {
+    losses = [&](std::span<const std::vector<double>> scales) {
+      return replay_losses(weights, scales);
+    };
+  }
+  std::vector<ScaledWeight> plain;
+  for (const NamedWeight& weight : weights) {
+    plain.push_back(weight.weight);
+  }
   return search_scale(candidates_of(params_.ratios, params_.duo, params_.candidates),
-                      group.input_magnitudes(), weights, losses);
+                      group.input_magnitudes(), plain, losses);
 }
 
 void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count) {
@@ -214,16 +237,28 @@ void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count)
   }
   kit::expects(count == group.info().linear_count, "prepare: wanted a weight per linear");
   std::vector<at::Tensor> held;
-  std::vector<ScaledWeight> scaled_weights;
+  std::vector<NamedWeight> named;
   for (uint32_t l = 0; l < count; ++l) {
     const ModuleSetting setting = setting_of(group.info().linears[l]);
     if (!setting.skip) {
       held.push_back(kit::borrow(weights[l]).to(at::kCPU).contiguous());
-      scaled_weights.push_back(scaled(held.back(), setting));
+      named.push_back({group.info().linears[l].weight, scaled(held.back(), setting)});
     }
   }
-  if (!scaled_weights.empty()) {
-    group.keep(this, search(group, scaled_weights));
+  if (!named.empty()) {
+    FoundScale found = search(group, named);
+    plan_[group.place()] = found.scale;
+    group.keep(this, std::move(found));
+  }
+}
+
+void Awq::apply_plan(kit::ModelEditor& model) const {
+  for (const auto& [place, scale] : plan_) {
+    const quench_group_info& group = model.block(place.first).groups[place.second];
+    model.change(group.linears[0].name, group.site_count > 0 ? "folded" : "explicit");
+    if (group.site_count > 0) {
+      model.fold(group, scale);
+    }
   }
 }
 
@@ -265,7 +300,8 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   if (const FoundScale* prepared = group.found(this)) {
     found = *prepared;
   } else if (unscaled.empty()) {
-    found = search(group, {&own, 1});
+    const NamedWeight named{linear.info.weight, own};
+    found = search(group, {&named, 1});
   }
   const bool scales = !found.scale.empty();
   const std::vector<double> scale = scales ? found.scale : ones(own.columns);
@@ -303,6 +339,9 @@ void Awq::report(AwqGroup& group, const FoundScale& found, const std::string& un
   sink.text("channel_scaling", folds ? "folded" : "explicit");
   sink.number("ratio", found.candidate.ratio);
   sink.number("duo", found.candidate.duo ? 1 : 0);
+  if (params_.objective == "block" && group.info().rows >= 0) {
+    sink.text("objective", "gram: rows are routed");
+  }
   sink.number("search_loss", found.loss);
   sink.number("plain_loss", found.plain_loss);
 }
@@ -315,8 +354,12 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
 const void* Awq::extension(const char* id) const {
   static constexpr quench_quantizer_group_weights kGroupWeights = {
       sizeof(quench_quantizer_group_weights), prepare_group};
+  static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_awq_plan};
   if (std::strcmp(id, QUENCH_QUANTIZER_GROUP_WEIGHTS) == 0) {
     return &kGroupWeights;
+  }
+  if (std::strcmp(id, QUENCH_QUANTIZER_PLAN) == 0) {
+    return &kPlan;
   }
   return gram_extension(id);
 }

@@ -3,14 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quantizers/awq/group.hpp"
 #include "quantizers/awq/objective.hpp"
+#include "quantizers/awq/replay.hpp"
 #include "quantizers/grid/module_rules.hpp"
 #include "quench/kit/quantizer.hpp"
+#include "quench/kit/transform.hpp"
 
 namespace quench::quantizers {
 
@@ -42,6 +46,8 @@ class Awq final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   // Searches the scale of a group whose weights are all there (extension/group_weights.h).
   void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
+  // Folds the scales of all groups that were prepared (quench.quantizer.plan/1).
+  void apply_plan(kit::ModelEditor& model) const;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   // The statistics are the same whatever the grid and the candidates.
@@ -53,7 +59,7 @@ class Awq final : public kit::Quantizer {
   ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting) const;
   // Why a group's inputs are not scaled, or "".
   std::string unscaled_because(const AwqGroup& group) const;
-  FoundScale search(AwqGroup& group, std::span<const ScaledWeight> weights) const;
+  FoundScale search(AwqGroup& group, std::span<const NamedWeight> weights) const;
   Limits limits_for(const ScaledWeight& weight, std::span<const double> scale,
                     const quench_linear_info& linear, const GramObjective& objective) const;
   void quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
@@ -63,6 +69,7 @@ class Awq final : public kit::Quantizer {
 
   Params params_;
   ModuleRules rules_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> plan_;  // scales by block, group
 };
 
 }  // namespace quench::quantizers

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "quantizers/awq/candidates.hpp"
@@ -30,7 +30,7 @@ class AwqGroup final : public GramGroup {
   // the mean square.
   std::vector<double> input_magnitudes();
 
-  uint32_t block() const { return args_.block; }
+  std::pair<uint32_t, uint32_t> place() const { return {args_.block, args_.group}; }
   const quench_group_info& info() const { return *args_.info; }
   // Whether a preceding weight absorbs this group's scale.
   bool foldable() const { return args_.info->site_count > 0; }

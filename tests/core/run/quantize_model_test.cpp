@@ -97,6 +97,31 @@ TEST_CASE("float weights: what is kept first is what comes back", "[core][run]")
   CHECK(same(changed, mix(model, 0)));
 }
 
+TEST_CASE("float weights: a layer above another is restored through it", "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  ModelHandle model = quench::test::open_template_checkpoint(folder / "model").model;
+  const std::string name = "blocks.0.mix.weight";
+  const HostTensor before = mix(model, 0);
+  HostTensor transformed = before;
+  transformed.as<float>()[0] += 1;
+  HostTensor quantized = before;
+  quantized.as<float>()[0] += 2;
+  FloatWeights kept(model);
+  kept.keep(name, before);
+  model.weight_set(name, transformed.view());
+  kept.open_layer();
+  kept.keep(name, transformed);
+  model.weight_set(name, quantized.view());
+  kept.exchange();
+  CHECK(same(transformed, mix(model, 0)));
+  kept.exchange();
+  CHECK(same(quantized, mix(model, 0)));
+  kept.put_back(name);
+  CHECK(same(transformed, mix(model, 0)));
+  kept.restore();
+  CHECK(same(before, mix(model, 0)));
+}
+
 TEST_CASE("float weights: an op is taken out and released", "[core][run]") {
   const quench::test::TemporaryDir folder;
   ModelHandle model = quench::test::open_template_checkpoint(folder / "model").model;

@@ -5,6 +5,7 @@
 
 #include "quantizers/awq/candidates.hpp"
 #include "quench/abi/extension/group_weights.h"
+#include "tests/plugins/quantizers/block_double.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/safetensors_reader.hpp"
@@ -132,6 +133,39 @@ TEST_CASE("awq counts a scale that nothing absorbs", "[quantizers][awq]") {
   const Quantized result = group.bench.quantize(group.weights[0], 0, true);
   CHECK(result.texts.at("channel_scaling") == "explicit");
   CHECK(result.numbers.at("bits_per_weight") == Approx(4 + 20.0 / 96 + 16.0 / 24));
+}
+
+// Where the linears' outputs are all that is added to the stream, running the block says what the
+// Gram matrix says.
+TEST_CASE("awq's loss by running the block is that of the outputs", "[quantizers][awq]") {
+  const Matrix x = matrix_of("X");
+  std::vector<Matrix> batches;
+  for (int64_t first = 0; first < x.rows; first += 100) {
+    batches.push_back(
+        {100,
+         x.columns,
+         {x.values.begin() + first * x.columns, x.values.begin() + (first + 100) * x.columns}});
+  }
+  linked_item();  // installs the host that the double stands on
+  BlockDouble block(batches, {{"linear0", matrix_of("W0")}, {"linear1", matrix_of("W1")}});
+  const auto search = [](const std::string& objective) {
+    Group group(R"({"group_size":32,"candidates":6,"objective":")" + objective + "\"}");
+    group.prepare();
+    return group.bench.quantize(group.weights[0], 0, true);
+  };
+  const Quantized by_gram = search("gram");
+  CHECK(block.replays() == 0);
+  const Quantized by_block = search("block");
+  CHECK(block.replays() == 3 * (1 + 7));  // per batch as it is, without a scale, six candidates
+  CHECK(by_block.tensor<double>("channel_scale") == by_gram.tensor<double>("channel_scale"));
+  for (const char* number : {"search_loss", "plain_loss"}) {
+    CHECK(by_block.numbers.at(number) == Approx(by_gram.numbers.at(number)).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("awq says that it needs a host which can run blocks", "[quantizers][awq]") {
+  Group group(R"({"group_size":32,"objective":"block"})");
+  CHECK_THAT(group.bench.prepare(group.weights, true), Catch::Contains("quench.block/1"));
 }
 
 TEST_CASE("awq's candidates are the published ones", "[quantizers][awq]") {

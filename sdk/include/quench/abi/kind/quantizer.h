@@ -33,7 +33,7 @@ typedef struct quench_quantizer_state quench_quantizer_state; /* one input group
 #define QUENCH_NEEDS_FLOAT_STREAM (1u << 2) /* observe also gets the rows of the float model */
 #define QUENCH_NEEDS_SEQUENTIAL (1u << 3)   /* rows must come from the already quantized part */
 #define QUENCH_NEEDS_GRADIENTS (1u << 4)    /* extension/gradients.h */
-#define QUENCH_NEEDS_BLOCK_REPLAY (1u << 5) /* draft/block.h */
+#define QUENCH_NEEDS_BLOCK_REPLAY (1u << 5) /* extension/block.h */
 #define QUENCH_MAKES_LINEAR_OP (1u << 6)    /* its result is an op, not a weight */
 /* Rows from another state of the model than the host's habit (all that was quantized before is
  * quantized). At most one of SEQUENTIAL, BLOCK_ROWS, FLOAT_ROWS. */

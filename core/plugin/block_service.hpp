@@ -1,0 +1,33 @@
+// What stands behind the service quench.block/1 (quench/abi/extension/block.h).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "quench/abi/extension/block.h"
+
+namespace quench {
+
+// Whoever has calibration batches that can be run on from where they stand. Throws Error.
+class BlockReplay {
+ public:
+  virtual ~BlockReplay() = default;
+  virtual quench_replay_place place() const = 0;
+  // Valid until the next call.
+  virtual std::span<const quench_tensor> replay(const quench_replay_args& args) = 0;
+  virtual void weight(const std::string& parameter, const quench_tensor& destination) = 0;
+};
+
+// Offers `replay` to plugins as long as this object lives.
+class OfferedReplay {
+ public:
+  explicit OfferedReplay(BlockReplay& replay);
+  ~OfferedReplay();
+  OfferedReplay(const OfferedReplay&) = delete;
+  OfferedReplay& operator=(const OfferedReplay&) = delete;
+};
+
+// The service's table.
+const quench_block_service* block_service();
+
+}  // namespace quench

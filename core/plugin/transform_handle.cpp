@@ -1,0 +1,26 @@
+#include "core/plugin/transform_handle.hpp"
+
+#include "core/plugin/instance.hpp"
+
+namespace quench {
+
+TransformHandle::TransformHandle(Catalog& catalog, const PluginDescription& description,
+                                 const nlohmann::json& parameters)
+    : id_(description.id),
+      label_(plugin_label(description)),
+      table_(load_table<quench_transform_table>(catalog, description)),
+      transform_(create_instance(label_, "create", table_->create, parameters)) {}
+
+TransformHandle::~TransformHandle() {
+  table_->destroy(transform_);
+}
+
+void TransformHandle::observe(const quench_group_args& group, const quench_observe_args& rows) {
+  table_call(label_, "observe", table_->observe, transform_, &group, &rows);
+}
+
+void TransformHandle::apply(const quench_model_editor& editor) {
+  table_call(label_, "apply", table_->apply, transform_, &editor);
+}
+
+}  // namespace quench

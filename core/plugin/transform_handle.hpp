@@ -1,0 +1,35 @@
+// An instance of a transform plugin. Every call throws quench::Error whose message starts with
+// "transform <id>: ".
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/plugin/catalog.hpp"
+#include "quench/abi/kind/transform.h"
+
+namespace quench {
+
+class TransformHandle {
+ public:
+  // `parameters`: complete, as complete_parameters() returns them.
+  TransformHandle(Catalog& catalog, const PluginDescription& description,
+                  const nlohmann::json& parameters);
+  ~TransformHandle();
+  TransformHandle(const TransformHandle&) = delete;
+  TransformHandle& operator=(const TransformHandle&) = delete;
+
+  const std::string& id() const { return id_; }
+  uint32_t needs() const { return table_->needs(transform_); }
+  void observe(const quench_group_args& group, const quench_observe_args& rows);
+  void apply(const quench_model_editor& editor);
+
+ private:
+  std::string id_;
+  std::string label_;
+  const quench_transform_table* table_;
+  quench_transform* transform_;
+};
+
+}  // namespace quench

@@ -1,0 +1,50 @@
+// Who writes the residual stream and who reads it (quench.model.residual/1).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quench/abi/extension/residual.h"
+
+namespace quench::decoder {
+
+struct ResidualNorm {
+  int32_t kind;  // QUENCH_NORM_*
+  std::string scale;
+  std::string shift;  // of both: empty where there is none
+  std::vector<std::string> readers;
+};
+
+struct ResidualWriter {
+  std::string weight;
+  int32_t axis;
+  std::string bias = {};
+};
+
+struct ResidualSpec {
+  std::vector<ResidualNorm> norms = {};
+  std::vector<ResidualWriter> writers = {};
+  std::string refusal = {};  // why there is no list; empty where there is one
+};
+
+// The same as the ABI has it. Everything it hands out lives as long as the object, which does not
+// move.
+class ResidualPlan {
+ public:
+  explicit ResidualPlan(ResidualSpec spec);
+  ResidualPlan(const ResidualPlan&) = delete;
+  ResidualPlan& operator=(const ResidualPlan&) = delete;
+
+  // UNSUPPORTED with the reason where there is no list.
+  const quench_residual_info& info() const;
+
+ private:
+  ResidualSpec spec_;
+  std::vector<std::vector<const char*>> readers_;
+  std::vector<quench_residual_norm> norms_;
+  std::vector<quench_residual_writer> writers_;
+  quench_residual_info info_{};
+};
+
+}  // namespace quench::decoder
