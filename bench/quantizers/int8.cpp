@@ -40,9 +40,7 @@ at::Tensor random_matrix(int64_t rows, int64_t columns, uint64_t seed) {
 double least_seconds(int rounds, const std::function<void()>& body) {
   Samples samples;
   for (int round = 0; round < rounds; ++round) {
-    const double start = processor_seconds();
-    body();
-    samples.add(processor_seconds() - start);
+    samples.add(processor_seconds(body));
   }
   return samples.least();
 }

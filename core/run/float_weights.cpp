@@ -7,8 +7,8 @@ void FloatWeights::keep(const std::string& name, const HostTensor& value) {
 }
 
 const HostTensor* FloatWeights::find(const std::string& name) const {
-  const auto found = values_.find(name);
-  return found != values_.end() ? &found->second : nullptr;
+  const auto found = layers_.back().find(name);
+  return found != layers_.back().end() ? &found->second : nullptr;
 }
 
 void FloatWeights::keep_op(uint32_t block, uint32_t group, uint32_t linear) {

@@ -21,7 +21,7 @@ class FloatWeights {
 
   // Keeps the current value of a weight, once.
   void keep(const std::string& name, const HostTensor& value);
-  // The kept value, or nullptr.
+  // The value kept in the layer of now, or nullptr: with a transform, the transformed float weight.
   const HostTensor* find(const std::string& name) const;
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
   // Whether linears are replaced by operations, which no weight describes.

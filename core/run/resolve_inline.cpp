@@ -148,13 +148,12 @@ QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog
   }
   InlineItem item = resolve_inline("quantizer", spec, catalog);
   const std::string label = cell_label(*item.plugin, item.parameters);
-  return {item.plugin,
-          item.parameters,
-          transform ? with_transform(label, *transform) : label,
-          std::nullopt,
-          "",
-          {},
-          transform};
+  QuantizerCell cell;
+  cell.plugin = item.plugin;
+  cell.parameters = item.parameters;
+  cell.label = transform ? with_transform(label, *transform) : label;
+  cell.transform = transform;
+  return cell;
 }
 
 MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
