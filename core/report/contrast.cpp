@@ -20,6 +20,7 @@ struct Freedom {
   bool quantizer = false;
   bool averaging = false;
   bool checkpoint = false;
+  std::vector<std::string> sweep;  // dimensions
 };
 
 const nlohmann::json& part(const nlohmann::json& object, const char* key) {
@@ -46,7 +47,7 @@ std::string common_key(const Observation& it, const Freedom& free,
   const Record& record = *it.record;
   nlohmann::json key = {record.metric,
                         record.label,
-                        it.is_job_a_seed ? nlohmann::json() : nlohmann::json(record.job),
+                        sweep_point(record, free.sweep),
                         part(record.checkpoint, "model"),
                         parts(record.details, {"params", "corpora"}),
                         parts(record.environment, {"dtype", "device", "libtorch", "isa"})};
@@ -91,6 +92,12 @@ std::vector<std::string> differing(const Group& group) {
   for (const Observation* it : group) {
     for (const auto& item : part(it->record->quantizer, "params").items()) {
       names.insert("params." + item.key());
+    }
+    const nlohmann::json point = sweep_point(*it->record);
+    if (point.is_object()) {
+      for (const auto& item : point.items()) {
+        names.insert("sweep." + item.key());
+      }
     }
   }
   names.erase("seed");
@@ -192,7 +199,7 @@ std::string side_name(const Selector& side) {
 }
 
 // "3 bits, decay, step400": what both sides have in common, for people.
-std::string common_text(const Observation& it, const Freedom& free,
+std::string common_text(const Observation& it, const Observation& other, const Freedom& free,
                         const std::vector<std::string>& match) {
   std::vector<std::string> dimensions = match;
   const auto add = [&](const char* name) {
@@ -201,10 +208,13 @@ std::string common_text(const Observation& it, const Freedom& free,
       dimensions.emplace_back(name);
     }
   };
-  if (!free.quantizer) {
+  const auto equal = [&](const char* name) {
+    return dimension_value(*it.record, name) == dimension_value(*other.record, name);
+  };
+  if (!free.quantizer || equal("label")) {
     add("label");
   }
-  if (!free.averaging) {
+  if (!free.averaging || equal("averaging")) {
     add("averaging");
   }
   if (!free.checkpoint) {
@@ -274,7 +284,7 @@ ContrastRow row_of(const ContrastSpec& spec, const Group& in_a, const Group& in_
   ContrastRow row;
   row.a = a.record;
   row.b = b.record;
-  row.what = common_text(a, free, match);
+  row.what = common_text(a, b, free, match);
   row.difference = a.delta() - b.delta();
   if (const double factor = a.bits_per_byte(); factor > 0) {
     row.bits_per_byte = row.difference * factor;
@@ -374,8 +384,9 @@ Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& o
   if (!out.problems.empty()) {
     return out;
   }
-  const Freedom free = {a.by_quantizer || b.by_quantizer, a.by_averaging || b.by_averaging,
-                        a.by_checkpoint || b.by_checkpoint};
+  Freedom free = {a.by_quantizer || b.by_quantizer, a.by_averaging || b.by_averaging,
+                  a.by_checkpoint || b.by_checkpoint, a.by_sweep};
+  free.sweep.insert(free.sweep.end(), b.by_sweep.begin(), b.by_sweep.end());
   std::vector<std::string> match = {"bits"};
   if (!free.checkpoint) {
     match.emplace_back("checkpoint");

@@ -28,6 +28,36 @@ nlohmann::json bits_of(const Record& record) {
   return bits;
 }
 
+constexpr std::string_view kSweep = "sweep.";
+
+const nlohmann::json& point_of(const Record& record) {
+  static const nlohmann::json none;
+  return record.environment.is_object() && record.environment.contains("sweep")
+             ? record.environment.at("sweep")
+             : none;
+}
+
+// Where `path` leads in a point of a sweep: {"train.optimizer": {"adamw": {"lr": 1}}} has
+// train.optimizer.adamw.lr. nullptr where it leads nowhere.
+template <typename Json>
+Json* walk(Json& value, std::string_view path) {
+  if (!value.is_object()) {
+    return nullptr;
+  }
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    const std::string& key = item.key();
+    if (path == key) {
+      return &item.value();
+    }
+    if (path.starts_with(key) && path[key.size()] == '.') {
+      if (Json* found = walk(item.value(), path.substr(key.size() + 1))) {
+        return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
 constexpr const char* kOfCheckpoint[] = {"model", "branch", "revision", "phase",
                                          "mark",  "step",   "tokens",   "lr"};
 
@@ -45,7 +75,8 @@ bool is_dimension(const std::string& name) {
   const auto& names = dimension_names();
   return std::find(names.begin(), names.end(), name) != names.end() ||
          (name.starts_with("params.") && name.size() > 7) ||
-         (name.starts_with("averaging.") && name.size() > 10);
+         (name.starts_with("averaging.") && name.size() > 10) ||
+         (name.starts_with(kSweep) && name.size() > kSweep.size());
 }
 
 nlohmann::json dimension_value(const Record& record, const std::string& name) {
@@ -87,7 +118,33 @@ nlohmann::json dimension_value(const Record& record, const std::string& name) {
   if (name.starts_with("averaging.")) {
     return member(member(record.averaging, "params"), name.substr(10));
   }
+  if (name.starts_with(kSweep)) {
+    const nlohmann::json* found =
+        walk(point_of(record), std::string_view(name).substr(kSweep.size()));
+    return found != nullptr ? *found : nlohmann::json();
+  }
   fail(QUENCH_INTERNAL, "report: no dimension is called {}", printable(name));
+}
+
+nlohmann::json sweep_point(const Record& record, const std::vector<std::string>& without) {
+  nlohmann::json point = point_of(record);
+  if (!point.is_object()) {
+    return record.job;
+  }
+  point.erase("seed");
+  for (const std::string& name : without) {
+    if (name.starts_with(kSweep)) {
+      if (nlohmann::json* found = walk(point, std::string_view(name).substr(kSweep.size()))) {
+        *found = nullptr;
+      }
+    }
+  }
+  return point;
+}
+
+bool sweeps_seed(const Record& record) {
+  const nlohmann::json& point = point_of(record);
+  return point.is_object() && point.contains("seed");
 }
 
 std::string value_text(const nlohmann::json& value) {
@@ -101,7 +158,8 @@ std::string dimension_text(const std::string& name, const nlohmann::json& value)
   if (name == "checkpoint" || name == "quantizer" || name == "label" || name == "metric") {
     return value_text(value);
   }
-  const size_t dot = name.find('.');
+  // A long path ends in the word that people know the value by.
+  const size_t dot = name.starts_with(kSweep) ? name.rfind('.') : name.find('.');
   return (dot == std::string::npos ? name : name.substr(dot + 1)) + " " + value_text(value);
 }
 

@@ -40,10 +40,9 @@ std::string comparable(const Record& record) {
       .dump();
 }
 
-std::string cell_of(const Record& record, bool jobs_are_seeds) {
+std::string cell_of(const Record& record) {
   return nlohmann::json{members(record.quantizer, {"id", "params", "label", "calibration"}),
-                        record.metric, record.label,
-                        jobs_are_seeds ? nlohmann::json() : nlohmann::json(record.job)}
+                        record.metric, record.label, sweep_point(record)}
       .dump();
 }
 
@@ -51,16 +50,15 @@ uint64_t count_or_zero(const nlohmann::json& value) {
   return value.is_number_unsigned() ? value.get<uint64_t>() : 0;
 }
 
-Observation observation_of(const Record& record, bool jobs_are_seeds) {
+Observation observation_of(const Record& record) {
   Observation out;
   out.record = &record;
   out.weights = weights_of(record);
-  out.cell = out.weights + cell_of(record, jobs_are_seeds);
+  out.cell = out.weights + cell_of(record);
   out.draw = count_or_zero(record.draw);
   out.jitter = count_or_zero(record.jitter);
   const nlohmann::json seed = member(record.environment, "seed");
-  out.is_job_a_seed = jobs_are_seeds;
-  if (jobs_are_seeds && seed.is_number_integer()) {
+  if (sweeps_seed(record) && seed.is_number_integer()) {
     out.seed = seed.get<int64_t>();
   }
   return out;
@@ -180,7 +178,7 @@ double Observation::bits_per_byte() const {
   return bits.is_number() && value() > 0 ? bits.get<double>() / value() : 0;
 }
 
-Observations observe(const std::vector<Record>& records, bool jobs_are_seeds) {
+Observations observe(const std::vector<Record>& records) {
   Observations out;
   std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;
   size_t repeated = 0;
@@ -197,7 +195,7 @@ Observations observe(const std::vector<Record>& records, bool jobs_are_seeds) {
                                       printable(record.metric)));
       continue;
     }
-    Observation it = observation_of(record, jobs_are_seeds);
+    Observation it = observation_of(record);
     if (seen.emplace(it.cell, comparable(record), it.draw, it.jitter, it.seed).second) {
       out.all.push_back(std::move(it));
     } else {

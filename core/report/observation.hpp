@@ -20,11 +20,10 @@ struct Observation {
   size_t position = 0;   // of the checkpoint in its branch, from 0
   bool is_last = false;  // there
   std::string weights;   // one text per set of weights
-  std::string cell;      // one text per weights, quantizer, metric and job: all but the replicates
+  std::string cell;      // one text per weights, quantizer, metric and sweep point without its seed
   uint64_t draw = 0;
   uint64_t jitter = 0;
-  bool is_job_a_seed = false;  // the jobs are replicates, told apart by `seed`
-  int64_t seed = 0;
+  int64_t seed = 0;  // where the sweep sets it: tells replicates apart
 
   bool is_float() const { return record->quantizer.is_null(); }
   bool is_base() const { return draw == 0 && jitter == 0; }
@@ -52,8 +51,7 @@ struct Observations {
   std::vector<std::string> notes;
 };
 
-// `jobs_are_seeds`: the points of the sweep differ in the seed alone, so that their values are
-// replicates of one another. Without it each job stands for itself.
-Observations observe(const std::vector<Record>& records, bool jobs_are_seeds);
+// Points of a sweep that differ in the seed alone are replicates of one another.
+Observations observe(const std::vector<Record>& records);
 
 }  // namespace quench

@@ -89,20 +89,6 @@ ReportSpec spec_of(const RunDocuments& documents) {
   return out;
 }
 
-// Points of a sweep are replicates of one another where all that they set is the seed.
-bool sweeps_seed_alone(const nlohmann::json& manifest) {
-  if (!manifest.is_object() || !manifest.contains("sweep")) {
-    return false;
-  }
-  const nlohmann::json& sweep = manifest.at("sweep");
-  const auto sets_seed_alone = [](const nlohmann::json& point) {
-    return point.is_object() && point.size() == 1 && point.contains("seed");
-  };
-  return sweep.is_array()
-             ? !sweep.empty() && std::all_of(sweep.begin(), sweep.end(), sets_seed_alone)
-             : sets_seed_alone(sweep);
-}
-
 }  // namespace
 
 Report make_report(RunDocuments documents, RunRecords run) {
@@ -110,7 +96,7 @@ Report make_report(RunDocuments documents, RunRecords run) {
   out.documents = std::move(documents);
   out.run = std::move(run);
   out.spec = spec_of(out.documents);
-  out.observations = observe(out.run.records, sweeps_seed_alone(out.documents.manifest));
+  out.observations = observe(out.run.records);
   Palette palette;
   const bool is_default =
       !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");

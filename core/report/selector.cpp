@@ -41,6 +41,8 @@ void note_subject(const std::string& dimension, Selection& out) {
     out.by_quantizer = true;
   } else if (dimension == "averaging" || dimension.starts_with("averaging.")) {
     out.by_averaging = true;
+  } else if (dimension.starts_with("sweep.")) {
+    out.by_sweep.push_back(dimension);
   } else if (dimension != "metric" && dimension != "seed" && dimension != "job" &&
              dimension != "device") {
     out.by_checkpoint = true;

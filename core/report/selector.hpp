@@ -19,7 +19,8 @@ struct Selection {
   bool by_quantizer = false;
   bool by_averaging = false;
   bool by_checkpoint = false;
-  std::string problem;  // nothing found, or a name with two meanings
+  std::vector<std::string> by_sweep;  // dimensions `sweep.PATH`
+  std::string problem;                // nothing found, or a name with two meanings
 };
 
 // Of the quantized losses that have a float loss.

@@ -20,17 +20,15 @@ bool has(const std::vector<std::string>& list, const char* name) {
 class Naming {
  public:
   Naming(const FigureSpec& spec, const std::vector<const Observation*>& losses) : spec_(spec) {
-    std::set<nlohmann::json> models, metrics, jobs;
+    std::set<nlohmann::json> models, metrics, points;
     std::map<nlohmann::json, std::set<std::string>> labels;  // panel, weights, id → labels
     for (const Observation* it : losses) {
       models.insert(dimension_value(*it->record, "model"));
       metrics.insert(dimension_value(*it->record, "metric"));
-      if (!it->is_job_a_seed) {
-        jobs.insert(it->record->job);
-      }
+      points.insert(sweep_point(*it->record, said_of_sweep()));
       if (!it->is_float()) {
         const nlohmann::json id = dimension_value(*it->record, "quantizer");
-        auto& known = labels[{panel_key(*it), it->weights, id, it->record->job}];
+        auto& known = labels[{panel_key(*it), it->weights, id, sweep_point(*it->record)}];
         known.insert(value_text(dimension_value(*it->record, "label")));
         if (known.size() > 1) {
           ambiguous_ids_.insert(id);
@@ -39,7 +37,7 @@ class Naming {
     }
     several_models_ = models.size() > 1;
     several_metrics_ = metrics.size() > 1;
-    several_jobs_ = jobs.size() > 1;
+    several_jobs_ = points.size() > 1;
   }
 
   nlohmann::json panel_key(const Observation& it) const {
@@ -94,6 +92,13 @@ class Naming {
   }
 
  private:
+  // The dimensions of the sweep that lines and panels tell apart.
+  std::vector<std::string> said_of_sweep() const {
+    std::vector<std::string> out = spec_.lines;
+    out.insert(out.end(), spec_.panels.begin(), spec_.panels.end());
+    return out;
+  }
+
   const FigureSpec& spec_;
   bool several_models_ = false;
   bool several_metrics_ = false;
@@ -198,18 +203,20 @@ std::optional<SpreadKind> spread_kind(const FigureSpec& spec,
   if (spec.no_spread || spec.spread) {
     return spec.no_spread ? std::nullopt : spec.spread;
   }
+  bool has_draws = false;
   for (const SeriesPanel& panel : panels) {
     for (const Series& series : panel.quantized) {
       for (const auto& replicates : series.replicates) {
         for (const Observation* it : replicates) {
-          if (it->draw > 0) {
-            return SpreadKind::kDraws;
+          if (it->seed != replicates.front()->seed) {
+            return SpreadKind::kSeeds;
           }
+          has_draws = has_draws || it->draw > 0;
         }
       }
     }
   }
-  return SpreadKind::kItems;
+  return has_draws ? SpreadKind::kDraws : SpreadKind::kItems;
 }
 
 std::string spread_caption(std::optional<SpreadKind> kind, size_t n_low, size_t n_high) {

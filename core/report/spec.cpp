@@ -235,7 +235,21 @@ Selector read_selector(const YamlNode* node, const std::string& where, Problems&
     out.text = node->scalar;
     out.name = node->scalar;
   } else if (node->is_mapping() && !node->members.empty()) {
-    out.conditions = read_conditions(*node, where, problems);
+    YamlNode conditions = *node;
+    std::erase_if(conditions.members, [&](const YamlNode::Member& member) {
+      const bool is_name = member.key == "as";
+      if (is_name && (!member.value.is_scalar() || member.value.scalar.empty())) {
+        problems.add(member.value.place, fmt::format("{}: `as`: got {}, wanted a name", where,
+                                                     member.value.described()));
+      } else if (is_name) {
+        out.name = member.value.scalar;
+      }
+      return is_name;
+    });
+    out.conditions = read_conditions(conditions, where, problems);
+    if (!out.name.empty()) {
+      return out;
+    }
     std::vector<std::string> words;
     for (const auto& [name, values] : out.conditions) {
       std::vector<std::string> texts;

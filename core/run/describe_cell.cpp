@@ -112,6 +112,9 @@ void describe(const CellDescription& description, Record& record) {
   record.environment["device"] = device_text(experiment.device);
   record.environment["seed"] = experiment.seed;
   record.environment["threads"] = HostServices::instance().threads();
+  if (!experiment.point.is_null()) {
+    record.environment["sweep"] = experiment.point;
+  }
   if (description.parts.is_object()) {
     record.environment.update(description.parts.at("environment"));
   }

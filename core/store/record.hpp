@@ -41,7 +41,9 @@ struct Record {
   std::string error;          // of a failed cell, else empty
   double seconds = 0;
   uint64_t job = 0;            // point of the sweep
-  nlohmann::json environment;  // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}
+  // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}; of a sweep also
+  // sweep: {"dotted.path": value}, what its point sets.
+  nlohmann::json environment;
   std::string cached;          // the run folder that computed it, where it came from the store
 };
 

@@ -39,10 +39,10 @@ ContrastSpec spec_of(const std::string& a, const std::string& b) {
   return out;
 }
 
-Contrast judge(const ContrastSpec& spec, const std::vector<Record>& records, bool seeds = false) {
+Contrast judge(const ContrastSpec& spec, const std::vector<Record>& records) {
   static std::vector<Record> kept;  // rows point into it
   kept = records;
-  return contrast_of(spec, observe(kept, seeds).all);
+  return contrast_of(spec, observe(kept).all);
 }
 
 const Spread* find(const ContrastRow& row, SpreadKind kind) {
@@ -143,31 +143,68 @@ TEST_CASE("contrast: draws and jitter are never mixed", "[report]") {
   CHECK(jitter->mean == Approx(-0.10).margin(kRounding));
 }
 
-TEST_CASE("contrast: seeds are replicates where the sweep is over the seed alone", "[report]") {
+TEST_CASE("contrast: points of a sweep that differ in the seed alone are replicates", "[report]") {
   std::vector<Record> records;
   for (int seed = 0; seed < 3; ++seed) {
     const double of_seed = 0.01 * seed;
     Record f = float_loss("main", "s1", 1, kItems);
     f.job = static_cast<uint64_t>(seed);
     f.environment["seed"] = seed;
+    f.environment["sweep"] = {{"seed", seed}};
     records.push_back(f);
     const double a = 0.1 + of_seed;
     records.push_back(quantized_loss(f, "good", 3, {a, a, a, a}));
     records.push_back(quantized_loss(f, "plain", 3, {0.2, 0.2, 0.2, 0.2}));
   }
-  const Contrast seeds = judge(spec_of("good", "plain"), records, true);
+  const Contrast seeds = judge(spec_of("good", "plain"), records);
   REQUIRE(seeds.rows.size() == 1);
   const Spread* spread = find(seeds.rows[0], SpreadKind::kSeeds);
   REQUIRE(spread != nullptr);
   CHECK(spread->n == 3);
   CHECK(spread->mean == Approx(-0.09).margin(kRounding));
   CHECK_THAT(seeds.rows[0].sentence, !Catch::Contains("One training run"));
-  // Points of any other sweep stand for themselves.
-  const Contrast jobs = judge(spec_of("good", "plain"), records, false);
+  // Points that differ in anything else stand for themselves.
+  for (Record& record : records) {
+    record.environment["sweep"] = {{"seed", 0}, {"thin", record.job}};
+  }
+  const Contrast jobs = judge(spec_of("good", "plain"), records);
   CHECK(jobs.rows.size() == 3);
   for (const ContrastRow& row : jobs.rows) {
     CHECK(find(row, SpreadKind::kSeeds) == nullptr);
   }
+}
+
+TEST_CASE("contrast: values of a sweep are told apart by their path, over seeds", "[report]") {
+  std::vector<Record> records;
+  uint64_t job = 0;
+  for (const double decay : {0.1, 1.0}) {
+    for (int seed = 0; seed < 3; ++seed) {
+      Record f = float_loss("main", "s1", 1, kItems);
+      f.job = job++;
+      f.environment["seed"] = seed;
+      f.environment["sweep"] = {{"seed", seed},
+                                {"train.optimizer", {{"adamw", {{"weight_decay", decay}}}}}};
+      records.push_back(f);
+      const double delta = decay == 1.0 ? 0.1 + 0.01 * seed : 0.3;
+      records.push_back(quantized_loss(f, "plain", 3, {delta, delta, delta, delta}));
+    }
+  }
+  const std::string path = "sweep.train.optimizer.adamw.weight_decay";
+  ContrastSpec spec;
+  spec.a = {"decay 1", "", {{path, {1}}}};
+  spec.b = {"decay 0.1", "", {{path, {0.1}}}};
+  const Contrast got = judge(spec, records);
+  REQUIRE(got.rows.size() == 1);
+  const Spread* spread = find(got.rows[0], SpreadKind::kSeeds);
+  REQUIRE(spread != nullptr);
+  CHECK(spread->n == 3);
+  CHECK(spread->mean == Approx(-0.19).margin(kRounding));
+  CHECK(spread->interval->high - spread->mean ==
+        Approx(kTOf3 * 0.01 / std::sqrt(3.0)).margin(1e-9));
+
+  // A path that no point sets picks nothing.
+  spec.b = {"none there", "", {{"sweep.train.lr.peak", {0.1}}}};
+  CHECK(judge(spec, records).rows.empty());
 }
 
 TEST_CASE("contrast: an interval that holds 0 is not told apart", "[report]") {
@@ -261,7 +298,7 @@ TEST_CASE("contrast: values of different machines, types and corpora are not sub
     q.environment[where] = "other";
   }
   const std::vector<Record> records = {f, q, quantized_loss(f, "plain", 3, {0.2, 0.2, 0.2, 0.2})};
-  const quench::Observations got = observe(records, false);
+  const quench::Observations got = observe(records);
   REQUIRE(got.all.size() == 3);
   CHECK(got.all[1].floating == nullptr);
   CHECK(got.all[2].floating == &records[0]);

@@ -38,7 +38,9 @@ TEST_CASE("report section: figures and contrasts are read", "[report]") {
       "  - table\n"
       "contrasts:\n"
       "  - {a: gptq, b: rtn, match: [bits, checkpoint]}\n"
-      "  - {a: {quantizer: gptq, params.group_size: 64}, b: rtn, at: last}\n");
+      "  - {a: {quantizer: gptq, params.group_size: 64}, b: rtn, at: last}\n"
+      "  - {a: {as: fast, sweep.train.lr.peak: 0.01}, b: {as: slow, sweep.train.lr.peak: "
+      "0.001}}\n");
   CHECK(got.title == "Decay");
   REQUIRE(got.figures.size() == 5);
   CHECK(got.figures[0].kind == FigureKind::kErrorVsTokens);
@@ -53,12 +55,15 @@ TEST_CASE("report section: figures and contrasts are read", "[report]") {
   CHECK(got.figures[3].name == "mine");
   CHECK(got.figures[3].panels.empty());
   CHECK(got.figures[4].kind == FigureKind::kTable);
-  REQUIRE(got.contrasts.size() == 2);
+  REQUIRE(got.contrasts.size() == 3);
   CHECK(got.contrasts[0].a.text == "gptq");
   CHECK(*got.contrasts[0].match == std::vector<std::string>{"bits", "checkpoint"});
   CHECK(got.contrasts[1].a.name == "quantizer gptq, params.group_size 64");
   CHECK(got.contrasts[1].at == "last");
   CHECK_FALSE(got.contrasts[1].match);
+  CHECK(got.contrasts[2].a.name == "fast");
+  CHECK(got.contrasts[2].a.conditions ==
+        std::vector<quench::Condition>{{"sweep.train.lr.peak", {0.01}}});
 }
 
 TEST_CASE("report section: without figures it has the usual ones", "[report]") {
