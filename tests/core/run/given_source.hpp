@@ -20,8 +20,8 @@ class GivenSource final : public TensorSource {
   GivenSource& tensor(const std::string& name, quench_dtype dtype, std::vector<int64_t> shape,
                       const std::vector<T>& values) {
     add({name, dtype, std::move(shape), count()});
-    bytes_.emplace_back(values.size() * sizeof(T), '\0');
-    std::memcpy(bytes_.back().data(), values.data(), bytes_.back().size());
+    const auto* first = reinterpret_cast<const char*>(values.data());
+    bytes_.emplace_back(first, first + values.size() * sizeof(T));
     return *this;
   }
   // A second name for an earlier tensor.
