@@ -293,10 +293,12 @@ ContrastRow row_of(const ContrastSpec& spec, const Group& in_a, const Group& in_
   for (const SpreadKind kind : {SpreadKind::kDraws, SpreadKind::kJitter, SpreadKind::kSeeds}) {
     add_replicates(in_a, in_b, a, b, kind, row);
   }
+  const bool one_method =
+      dimension_value(*a.record, "label") == dimension_value(*b.record, "label");
   std::vector<std::string> fixed;
   for (const auto& [side, it] : {std::pair(&spec.a, &a), std::pair(&spec.b, &b)}) {
     const std::string name =
-        free.quantizer ? side_name(*side) : value_text(dimension_value(*it->record, "quantizer"));
+        one_method ? value_text(dimension_value(*it->record, "quantizer")) : side_name(*side);
     if (!it->is_calibrated() && std::find(fixed.begin(), fixed.end(), name) == fixed.end()) {
       fixed.push_back(name);
     }

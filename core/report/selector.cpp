@@ -83,8 +83,11 @@ Test meaning_of(const std::string& name, const std::vector<const Observation*>& 
 bool holds(const std::vector<Condition>& conditions, const Record& record) {
   return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
     const nlohmann::json got = dimension_value(record, condition.first);
-    return std::any_of(condition.second.begin(), condition.second.end(),
-                       [&](const nlohmann::json& wanted) { return same(wanted, got); });
+    return std::any_of(
+        condition.second.begin(), condition.second.end(), [&](const nlohmann::json& wanted) {
+          return same(wanted, got) || (condition.first == "averaging" && wanted.is_string() &&
+                                       names_averaging(record, wanted.get<std::string>()));
+        });
   });
 }
 
@@ -113,7 +116,7 @@ Selection select(const Selector& selector, const std::vector<Observation>& obser
     }
   }
   if (out.found.empty()) {
-    out.problem = fmt::format("no finished value has {}", printable(selector.name));
+    out.problem = fmt::format("no finished value has {}", printable(selector.described));
   }
   return out;
 }

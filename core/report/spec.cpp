@@ -234,6 +234,7 @@ Selector read_selector(const YamlNode* node, const std::string& where, Problems&
   if (node->is_scalar() && !node->scalar.empty()) {
     out.text = node->scalar;
     out.name = node->scalar;
+    out.described = node->scalar;
   } else if (node->is_mapping() && !node->members.empty()) {
     YamlNode conditions = *node;
     std::erase_if(conditions.members, [&](const YamlNode::Member& member) {
@@ -247,9 +248,6 @@ Selector read_selector(const YamlNode* node, const std::string& where, Problems&
       return is_name;
     });
     out.conditions = read_conditions(conditions, where, problems);
-    if (!out.name.empty()) {
-      return out;
-    }
     std::vector<std::string> words;
     for (const auto& [name, values] : out.conditions) {
       std::vector<std::string> texts;
@@ -258,7 +256,10 @@ Selector read_selector(const YamlNode* node, const std::string& where, Problems&
       }
       words.push_back(fmt::format("{} {}", name, fmt::join(texts, " or ")));
     }
-    out.name = fmt::format("{}", fmt::join(words, ", "));
+    out.described = fmt::format("{}", fmt::join(words, ", "));
+    if (out.name.empty()) {
+      out.name = out.described;
+    }
   } else {
     problems.add(node->place, fmt::format("{}: got {}, wanted a name or {{dimension: value}}",
                                           where, node->described()));

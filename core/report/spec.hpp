@@ -49,7 +49,8 @@ struct FigureSpec {
 
 // One side of a contrast.
 struct Selector {
-  std::string name;  // as written, or given with `as`; for sentences
+  std::string name;       // as written, or given with `as`; for sentences
+  std::string described;  // as written; for messages
   // A bare name: the id or label of a quantizer or an averaging, a branch, or `raw` for checkpoints
   // that are no averages. Empty where there are conditions.
   std::string text;

@@ -191,8 +191,8 @@ TEST_CASE("contrast: values of a sweep are told apart by their path, over seeds"
   }
   const std::string path = "sweep.train.optimizer.adamw.weight_decay";
   ContrastSpec spec;
-  spec.a = {"decay 1", "", {{path, {1}}}};
-  spec.b = {"decay 0.1", "", {{path, {0.1}}}};
+  spec.a = {"decay 1", "", "", {{path, {1}}}};
+  spec.b = {"decay 0.1", "", "", {{path, {0.1}}}};
   const Contrast got = judge(spec, records);
   REQUIRE(got.rows.size() == 1);
   const Spread* spread = find(got.rows[0], SpreadKind::kSeeds);
@@ -203,7 +203,7 @@ TEST_CASE("contrast: values of a sweep are told apart by their path, over seeds"
         Approx(kTOf3 * 0.01 / std::sqrt(3.0)).margin(1e-9));
 
   // A path that no point sets picks nothing.
-  spec.b = {"none there", "", {{"sweep.train.lr.peak", {0.1}}}};
+  spec.b = {"none there", "", "", {{"sweep.train.lr.peak", {0.1}}}};
   CHECK(judge(spec, records).rows.empty());
 }
 
@@ -233,6 +233,24 @@ TEST_CASE("contrast: an averaging is compared at the same checkpoint and method"
   CHECK(got.rows[0].difference == Approx(-0.08).margin(kRounding));
   CHECK(got.rows[1].difference == Approx(-0.03).margin(kRounding));
   CHECK_THAT(got.summary, Catch::StartsWith("lawa costs less than raw in 2 of 2 pairs"));
+}
+
+TEST_CASE("contrast: sides may have names, and then the method is said once", "[report]") {
+  const Record f = float_loss("main", "s1", 1, kItems);
+  Record averaged = float_loss("main", "s1", 1, {2.9, 3.9, 3.9, 4.9});
+  averaged.averaging = {{"id", "lawa"}, {"label", "lawa every=50"}, {"params", {{"window", 5}}}};
+  ContrastSpec spec;
+  spec.a = {"an average", "", "", {{"averaging", {"lawa"}}, {"quantizer", {"plain"}}}};
+  spec.b = {"the end", "", "", {{"averaging", {nullptr}}, {"quantizer", {"plain"}}}};
+  const Contrast got =
+      judge(spec, {f, quantized_loss(f, "plain", 3, {0.2, 0.2, 0.2, 0.2}), averaged,
+                   quantized_loss(averaged, "plain", 3, {0.1, 0.1, 0.1, 0.1})});
+  REQUIRE(got.rows.size() == 1);
+  CHECK_THAT(got.rows[0].sentence,
+             Catch::StartsWith("an average \u2212 the end, 3 bits, s1, plain") &&
+                 Catch::Contains("an average costs less") &&
+                 Catch::Contains(" plain uses no calibration data. One training run.") &&
+                 !Catch::Contains("the end uses"));
 }
 
 TEST_CASE("contrast: branches are compared where they match", "[report]") {
