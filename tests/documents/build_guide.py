@@ -3,6 +3,7 @@
 
 usage: build_guide.py SOURCE BUILD
 """
+import os
 import re
 import subprocess
 import sys
@@ -26,6 +27,27 @@ struct MyRounding : kit::Quantizer {
 QUENCH_MODULE("guide", "0.1.0", kit::quantizer<MyRounding>({.id = "my_rounding", .version = "0.1.0", .summary = "A test."}))
 """
 
+# Two steps of training make a model for the plugin to work on.
+MODEL = """
+name: model
+checkpoints: {model: train}
+train:
+  model: {model_type: gpt_neox, hidden_size: 16, intermediate_size: 32, num_hidden_layers: 1, num_attention_heads: 2,
+          vocab_size: 256, max_position_embeddings: 32, rotary_pct: 0.5, use_parallel_residual: true, hidden_act: gelu}
+  corpus: text
+  tokenizer: bytes
+  optimizer: adamw
+  lr: {schedule: constant, peak: 1e-3, warmup: 1}
+  batch: 2
+  length: 32
+  steps: 2
+  every: 2
+metrics:
+  - validation_loss: {corpus: text, block: 32}
+corpora:
+  text: {text: {path: guide.txt}}
+"""
+
 
 def block(page, language):
     found = re.findall(rf"```{language}\n(.*?)```", page, re.S)
@@ -41,16 +63,20 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prefix = folder / "prefix"
-        run = lambda *command: subprocess.run([str(word) for word in command], check=True)
+        environment = {**os.environ, "QUENCH_HOME": f"{folder}/home"}
+        run = lambda *command: subprocess.run([str(word) for word in command], check=True, env=environment)
         run("cmake", "--install", build, "--prefix", prefix, "--component", "Unspecified")
         (folder / "CMakeLists.txt").write_text(block(page, "cmake"))
         (folder / "my_rounding.cpp").write_text(PLUGIN.replace("@PARAMS@", block(page, "cpp")))
         run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
         run("cmake", "--build", folder / "build")
         run(program, "plugins", "check", folder / "build/quantizers/my_rounding.so")
-        model, text = source / "build/quickstart/step80", source / "build/quickstart/validation.txt"
-        run(program, "eval", model, "--plugin-path", folder / "build", "--quantizer", "my_rounding:bits=3",
-            "--metric", f"validation_loss:text={text},block=128")
+        (folder / "guide.txt").write_text(page)
+        (folder / "model.yaml").write_text(MODEL)
+        run(program, "run", folder / "model.yaml", "--out", folder / "run")
+        run(program, "eval", folder / "run/checkpoints/trunk/step2", "--plugin-path", folder / "build",
+            "--quantizer", "my_rounding:bits=3",
+            "--metric", f"validation_loss:text={folder / 'guide.txt'},block=32")
 
 
 main()

@@ -3,12 +3,11 @@
 
 usage: run_commands.py SOURCE BUILD PAGE
 
-Text must be equal. Numbers may differ from the page's by what another instruction set moves them: 400 training steps and
+Text must be equal. Numbers may differ from the page's by what another instruction set moves them: 1200 training steps and
 GPTQ's choices are both discontinuous enough that a last bit decides. Losses (five decimals) move in the second decimal,
 quantization errors by a third of themselves. A line `...` stands for any lines.
-`./dev test` is what runs this script, so it is not run again; `./dev run` is run as the program that it starts, on
-checkpoints that are there already. Whatever the page has under `runs/` lies in a temporary folder here, and so does the
-store.
+`./dev test` is what runs this script, so it is not run again; `./dev run` is run as the program that it starts. Whatever
+the page has under `runs/` lies in a temporary folder here, and so does the store.
 """
 import os
 import re
@@ -93,9 +92,10 @@ def check(source, build, page, own):
                               env={**os.environ, "QUENCH_HOME": f"{own}/home"})
         if done.returncode != 0:
             sys.exit(f"{page}: exit code {done.returncode}: {command}\n{done.stderr}")
-        missing = find_all(expected, done.stdout.splitlines())
+        printed = done.stdout.replace(f"{own}/", "")
+        missing = find_all(expected, printed.splitlines())
         if missing is not None:
-            sys.exit(f"{page}: {command}\nexpected: {missing}\ngot:\n{done.stdout}")
+            sys.exit(f"{page}: {command}\nexpected: {missing}\ngot:\n{printed}")
         ran += 1
     if ran == 0:
         sys.exit(f"{page}: no commands found")
