@@ -4,6 +4,7 @@
 #include "core/cli/command.hpp"
 #include "core/export/event_file.hpp"
 #include "core/export/mlflow.hpp"
+#include "core/export/wandb_file.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/store/run_folder.hpp"
 
@@ -44,11 +45,6 @@ void write_event_files(const std::vector<TrackedLine>& lines, const fs::path& fo
 }
 
 int export_run(const ExportOptions& options) {
-  if (options.to == "wandb") {
-    throw UsageError(QUENCH_UNSUPPORTED,
-                     "wandb: its offline files are not written by this version; `wandb sync` reads "
-                     "what --to tensorboard writes, with --sync-tensorboard");
-  }
   const fs::path folder = folder_of(options.run);
   const RunRecords run = read_run(folder);
   if (run.records.empty()) {
@@ -59,11 +55,19 @@ int export_run(const ExportOptions& options) {
     write_event_files(lines, options.out.empty() ? folder / "tensorboard" : fs::path(options.out));
     return kExitOk;
   }
+  const std::string name =
+      options.experiment.empty() ? fs::canonical(folder).filename().string() : options.experiment;
+  if (options.to == "wandb") {
+    const fs::path out = options.out.empty() ? folder / "wandb" : fs::path(options.out);
+    const WandbOutcome outcome = export_to_wandb(out, name, lines);
+    fmt::print("{}: project {}: {} runs written, {} as they were; send them with: wandb sync {}\n",
+               out.string(), name, outcome.written, outcome.unchanged,
+               (out / "offline-run-*").string());
+    return kExitOk;
+  }
   if (options.server.empty()) {
     throw UsageError(QUENCH_INVALID_ARGUMENT, "--to mlflow: wants --server URL");
   }
-  const std::string name =
-      options.experiment.empty() ? fs::canonical(folder).filename().string() : options.experiment;
   const MlflowOutcome outcome = export_to_mlflow(options.server, name, lines);
   fmt::print("{}: experiment {}: {} runs made, {} replaced, {} as they were\n", options.server,
              name, outcome.made, outcome.replaced, outcome.unchanged);
@@ -80,17 +84,18 @@ void add_export(CLI::App& app, Action& action) {
       ->required();
   command
       ->add_option("--to", options->to,
-                   "tensorboard: event files; mlflow: runs on a server; wandb is not written")
+                   "tensorboard: event files; mlflow: runs on a server; wandb: its offline files")
       ->required()
       ->check(CLI::IsMember({"tensorboard", "mlflow", "wandb"}));
   command
-      ->add_option("-o,--out", options->out, "Folder of the event files (default: RUN/tensorboard)")
+      ->add_option("-o,--out", options->out,
+                   "Folder of the files (default: RUN/tensorboard, RUN/wandb)")
       ->type_name("DIR");
   command->add_option("--server", options->server, "Of MLflow, such as http://127.0.0.1:5000")
       ->type_name("URL");
   command
       ->add_option("--experiment", options->experiment,
-                   "Name there (default: that of the run's folder)")
+                   "Name there, of wandb's project too (default: that of the run's folder)")
       ->type_name("NAME");
   command->callback([&action, options] { action = [options] { return export_run(*options); }; });
 }

@@ -3,59 +3,31 @@
 #include <array>
 #include <bit>
 
+#include "core/export/protobuf.hpp"
+
 namespace quench {
 
 namespace {
 
-// ---- protocol buffers: fields of wire types 0 (varint), 1 (64 bits), 2 (bytes), 5 (32 bits)
-
-void append_varint(uint64_t value, std::string& out) {
-  while (value >= 0x80) {
-    out += static_cast<char>(value | 0x80);
-    value >>= 7;
-  }
-  out += static_cast<char>(value);
-}
-
-void append_little(uint64_t value, int bytes, std::string& out) {
-  for (int i = 0; i < bytes; ++i) {
-    out += static_cast<char>(value >> (8 * i));
-  }
-}
-
-void append_tag(uint32_t field, uint32_t wire, std::string& out) {
-  append_varint(field << 3 | wire, out);
-}
-
-void append_bytes(uint32_t field, std::string_view bytes, std::string& out) {
-  append_tag(field, 2, out);
-  append_varint(bytes.size(), out);
-  out += bytes;
-}
-
 // Event: wall_time = 1 (double), step = 2 (int64), file_version = 3 (string), summary = 5.
 std::string version_event() {
   std::string event;
-  append_tag(1, 1, event);
-  append_little(0, 8, event);
-  append_bytes(3, "brain.Event:2", event);
+  append_double_field(1, 0, event);
+  append_bytes_field(3, "brain.Event:2", event);
   return event;
 }
 
 // Summary: value = 1 (repeated). Value: tag = 1 (string), simple_value = 2 (float).
 std::string scalar_event(const TrackedPoint& point) {
   std::string value;
-  append_bytes(1, point.tag, value);
-  append_tag(2, 5, value);
-  append_little(std::bit_cast<uint32_t>(static_cast<float>(point.value)), 4, value);
+  append_bytes_field(1, point.tag, value);
+  append_float_field(2, static_cast<float>(point.value), value);
   std::string summary;
-  append_bytes(1, value, summary);
+  append_bytes_field(1, value, summary);
   std::string event;
-  append_tag(1, 1, event);
-  append_little(0, 8, event);
-  append_tag(2, 0, event);
-  append_varint(static_cast<uint64_t>(point.step), event);
-  append_bytes(5, summary, event);
+  append_double_field(1, 0, event);
+  append_integer_field(2, point.step, event);
+  append_bytes_field(5, summary, event);
   return event;
 }
 
