@@ -1,5 +1,5 @@
 // quench clean: frees disk space of what runs share. All of it can be computed again; a run that
-// reads a file keeps it until it closes it.
+// reads a file keeps it until it closes it. Checkpoints that were trained go on request alone.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -10,6 +10,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/cli/clean_training.hpp"
 #include "core/cli/command.hpp"
 
 namespace quench {
@@ -24,6 +25,9 @@ struct CleanOptions {
   bool dry_run = false;
   std::string older;
   std::string most;
+  bool training = false;
+  bool optimizer_states = false;
+  std::vector<std::string> runs;
   bool json = false;
 };
 
@@ -96,17 +100,18 @@ Inventory take_inventory(const fs::path& home, int64_t now) {
   return out;
 }
 
+int64_t age_of(const std::string& older) {
+  return static_cast<int64_t>(
+      with_unit("--older", older, {{'d', kDay}, {'h', 3600}, {'w', 7 * kDay}}));
+}
+
 std::vector<Entry> choose(const Inventory& inventory, const CleanOptions& options, int64_t now) {
   std::vector<Entry> out = inventory.leftover;
   uint64_t total = 0;
   for (const Entry& entry : inventory.kept) {
     total += entry.bytes;
   }
-  const int64_t age =
-      options.older.empty()
-          ? INT64_MAX
-          : static_cast<int64_t>(
-                with_unit("--older", options.older, {{'d', kDay}, {'h', 3600}, {'w', 7 * kDay}}));
+  const int64_t age = options.older.empty() ? INT64_MAX : age_of(options.older);
   const uint64_t most =
       options.most.empty()
           ? UINT64_MAX
@@ -121,10 +126,46 @@ std::vector<Entry> choose(const Inventory& inventory, const CleanOptions& option
   return out;
 }
 
+// The folders of runs: what is given, each itself or what lies in it.
+std::vector<fs::path> run_folders(const std::vector<std::string>& given) {
+  std::vector<fs::path> out;
+  for (const std::string& text : given) {
+    std::error_code error;
+    out.emplace_back(text);
+    for (fs::directory_iterator it(text, error), end; !error && it != end; it.increment(error)) {
+      out.push_back(it->path());
+    }
+    if (error) {
+      throw UsageError(QUENCH_NOT_FOUND,
+                       fmt::format("--runs {}: cannot be listed: {}", text, error.message()));
+    }
+  }
+  return out;
+}
+
+CleanTraining training_request(const CleanOptions& options, int64_t now) {
+  CleanTraining out;
+  out.dry_run = options.dry_run;
+  out.checkpoints = options.training;
+  out.optimizer_states = options.optimizer_states;
+  out.now = now;
+  out.age = options.older.empty() ? kDay : age_of(options.older);
+  std::error_code error;
+  const bool usual = options.runs.empty() && fs::is_directory("runs", error);
+  if (options.training && options.runs.empty() && !usual) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT,
+                     "--training: there is no folder runs here; say with --runs whose checkpoints "
+                     "stay");
+  }
+  out.runs = run_folders(usual ? std::vector<std::string>{"runs"} : options.runs);
+  return out;
+}
+
 int clean(const CleanOptions& options, const Context& context) {
   const int64_t now = ::time(nullptr);
   const Inventory inventory = take_inventory(context.cache_dir, now);
   const std::vector<Entry> chosen = choose(inventory, options, now);
+  const CleanTraining request = training_request(options, now);
   uint64_t bytes = 0;
   size_t removed = 0;
   for (const Entry& entry : chosen) {
@@ -135,16 +176,21 @@ int clean(const CleanOptions& options, const Context& context) {
     bytes += entry.bytes;
     ++removed;
   }
+  const nlohmann::json training = clean_training(context.cache_dir, request);
   if (options.json) {
     fmt::print("{}\n",
                nlohmann::json{{"dry_run", options.dry_run},
                               {"files", removed},
                               {"bytes", bytes},
-                              {"left", inventory.kept.size() + inventory.leftover.size() - removed}}
+                              {"left", inventory.kept.size() + inventory.leftover.size() - removed},
+                              {"training", training}}
                    .dump());
   } else {
     fmt::print("{} {} files, {:.1f} MB, from {}\n", options.dry_run ? "would remove" : "removed",
                removed, static_cast<double>(bytes) / 1e6, context.cache_dir.string());
+    if (!training.is_null()) {
+      fmt::print("{}\n", describe_clean_training(training, options.dry_run));
+    }
   }
   return kExitOk;
 }
@@ -160,6 +206,16 @@ void add_clean(CLI::App& app, Context& context, Action& action) {
       ->type_name("AGE");
   command->add_option("--max", options->most, "Also the oldest, until this much is left: 2G, 500M")
       ->type_name("SIZE");
+  command->add_flag("--training", options->training,
+                    "Also trained checkpoints that no run uses and that are older than --older, or "
+                    "a day");
+  command->add_flag("--optimizer-states", options->optimizer_states,
+                    "Also what trainings would go on from, of that age; the checkpoints stay");
+  command
+      ->add_option("--runs", options->runs,
+                   "Folder of a run or of runs, whose checkpoints stay; may be given several times "
+                   "(default: runs)")
+      ->type_name("DIR");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([&context, &action, options] {
     action = [&context, options] { return clean(*options, context); };
