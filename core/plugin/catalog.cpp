@@ -175,6 +175,11 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
   std::vector<ProbeResult> results =
       probe_libraries(unknown, {options_.self, options_.probe_seconds, false});
   for (size_t i = 0; i < unknown.size(); ++i) {
+    if (results[i].timed_out) {  // a busy machine, perhaps: it is asked again next time
+      cache.forget(unknown[i]);
+      rejected_.push_back({unknown[i], std::move(results[i].rejected)});
+      continue;
+    }
     for (PluginDescription& item : results[i].items) {
       item.sha256 = hashes[i].sha256;
     }

@@ -17,6 +17,7 @@ int probe_main(const std::vector<std::string>& arguments);
 // What the parent learnt.
 struct ProbeResult {
   std::string rejected;                  // why the library is of no use, or ""
+  bool timed_out = false;                // so: rejected, but a quieter machine may find otherwise
   std::vector<PluginDescription> items;  // with library, module fields and links; sha256 not set
   std::vector<std::string> findings;     // remarks for `plugins check`
 };

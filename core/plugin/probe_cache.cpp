@@ -119,6 +119,10 @@ void ProbeCache::store(const fs::path& library, ProbeEntry entry) {
   changed_ = true;
 }
 
+void ProbeCache::forget(const fs::path& library) {
+  changed_ = entries_.erase(library) > 0 || changed_;
+}
+
 void ProbeCache::save() {
   if (!changed_ || folder_.empty()) {
     return;

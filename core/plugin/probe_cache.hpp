@@ -32,6 +32,8 @@ class ProbeCache {
   // The entry of a path as it was probed, whatever is in the file now, or nullptr.
   const ProbeEntry* find(const std::filesystem::path& library) const;
   void store(const std::filesystem::path& library, ProbeEntry entry);
+  // Nothing is known of this path any more.
+  void forget(const std::filesystem::path& library);
   // Writes the file anew when something was stored; entries of libraries that are gone are left
   // out. A cache that cannot be written is reported to the log and costs the next run its probes.
   void save();

@@ -198,6 +198,7 @@ ProbeResult judge(const Child& child, int status, const std::filesystem::path& l
   }
   if (description.empty() || child.timed_out || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     result.rejected = ending(child, status, phase, seconds);
+    result.timed_out = child.timed_out;
     return result;
   }
   try {

@@ -63,6 +63,20 @@ TEST_CASE("probing: a constructor that never returns is stopped at the limit", "
         "did not answer within 1.5 s (stopped while it was loaded)");
 }
 
+TEST_CASE("probing: a library that did not answer in time is asked again", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good", "slow");
+  REQUIRE(folder.catalog().find("corpus", "good") != nullptr);
+  folder.add("constructor_hang", "slow");
+  for (int look = 0; look < 2; ++look) {
+    const quench::Catalog busy = folder.catalog(0.5);
+    CHECK(busy.probe_count() == 1);
+    CHECK(busy.items().empty());  // what was known of the file before says nothing
+    REQUIRE(busy.rejected().size() == 1);
+    CHECK_THAT(busy.rejected()[0].reason, StartsWith("did not answer within 0.5 s"));
+  }
+}
+
 TEST_CASE("probing: what a constructor prints is not taken for the description", "[core][plugin]") {
   PluginFolder folder;
   folder.add("constructor_prints");
