@@ -37,8 +37,8 @@ const nlohmann::json& point_of(const Record& record) {
              : none;
 }
 
-// Where `path` leads in a point of a sweep: {"train.optimizer": {"adamw": {"lr": 1}}} has
-// train.optimizer.adamw.lr. nullptr where it leads nowhere.
+// Where `path` leads in a point of a sweep: {"train.lr": {"peak": 1}} has train.lr.peak.
+// nullptr where it leads nowhere.
 template <typename Json>
 Json* walk(Json& value, std::string_view path) {
   if (!value.is_object()) {
