@@ -41,6 +41,7 @@ train:
   batch: 2
   length: 32
   steps: 2
+  branch: only
   every: 2
 metrics:
   - validation_loss: {corpus: text, block: 32}
@@ -74,7 +75,7 @@ def main():
         (folder / "guide.txt").write_text(page)
         (folder / "model.yaml").write_text(MODEL)
         run(program, "run", folder / "model.yaml", "--out", folder / "run")
-        run(program, "eval", folder / "run/checkpoints/trunk/step2", "--plugin-path", folder / "build",
+        run(program, "eval", folder / "run/checkpoints/only/step2", "--plugin-path", folder / "build",
             "--quantizer", "my_rounding:bits=3",
             "--metric", f"validation_loss:text={folder / 'guide.txt'},block=32")
 
