@@ -1,6 +1,6 @@
 // The three costs of GPTQ on one layer: the Gram matrix of its inputs, the factor, and the column
-// loop, each as a part of the rate that libtorch's matrix product reaches on the same thread in the
-// same run. The product's size is the layer's, its dtype the step's.
+// loop, each as a part of the rate that the product which they use reaches on the same thread in
+// the same run; libtorch's beside it. The product's size is the layer's, its dtype the step's.
 //
 //   quantizers_gptq [in = 2048] [out = 2048] [rows of inputs = 4096] [rounds = 5]
 //
@@ -23,12 +23,14 @@
 #include "quantizers/gptq/solver.hpp"
 #include "quantizers/gram/gram.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace {
 
 using quench::bench::processor_seconds;
 using quench::bench::Samples;
+namespace matrix = quench::matrix;
 namespace quantizers = quench::quantizers;
 
 const quench::test::InstalledHost host;
@@ -91,6 +93,8 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
   Step columns_step{"columns (float32)", m * n * n};
   Step product32{"product float32", 2 * m * n * n};
   Step product64{"product float64", 2 * n * n * n};
+  Step theirs32{"at::mm float32", product32.operations};
+  Step theirs64{"at::mm float64", product64.operations};
   const quantizers::SolverOptions options{{4, true}, 128, false, false, 128, false};
   Buffers buffers(out, in, quantizers::groups_of(in, options.group_size).count);
   for (int round = 0; round < rounds; ++round) {  // interleaved, so that a busy machine hits all
@@ -111,8 +115,11 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
     }));
     columns_step.seconds.add(
         processor_seconds([&] { quantizers::solve(weight, factor, options, buffers.coded); }));
-    product32.seconds.add(processor_seconds([&] { at::mm(weight, x.narrow(0, 0, in).t()); }));
-    product64.seconds.add(processor_seconds([&] { at::mm(x64, x64); }));
+    const at::Tensor right = x.narrow(0, 0, in).t();
+    product32.seconds.add(processor_seconds([&] { matrix::product(weight, right); }));
+    product64.seconds.add(processor_seconds([&] { matrix::product(x64, x64); }));
+    theirs32.seconds.add(processor_seconds([&] { at::mm(weight, right); }));
+    theirs64.seconds.add(processor_seconds([&] { at::mm(x64, x64); }));
   }
   const double rate32 = product32.operations / product32.seconds.least();
   const double rate64 = product64.operations / product64.seconds.least();
@@ -121,14 +128,18 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
               static_cast<long long>(rows));
   print(product32, rate32);
   print(product64, rate64);
+  print(theirs32, rate32);
+  print(theirs64, rate64);
   print(full_step, rate32);
   print(gram_step, rate32);
   print(factor_step, rate64);
   print(columns_step, rate32);
   std::printf("at::mm of X'X / gram   %.2f\n",
               full_step.seconds.least() / gram_step.seconds.least());
-  std::printf("factor + columns       %.3f s\n",
-              factor_step.seconds.least() + columns_step.seconds.least());
+  const double solver = factor_step.seconds.least() + columns_step.seconds.least();
+  const double floor = factor_step.operations / rate64 + columns_step.operations / rate32;
+  std::printf("factor + columns       %.3f s, %.2f times the %.3f s of their operations\n", solver,
+              solver / floor, floor);
 }
 
 }  // namespace

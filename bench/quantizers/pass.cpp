@@ -1,6 +1,6 @@
 // Where the time of quantizing a whole model goes: forward, Gram matrices, factors, columns, output
-// errors and the rest, each as a part of the rate that libtorch's matrix product reaches on the
-// same threads in the same run.
+// errors and the rest, each as a part of the rate that the products which plugins use reach in the
+// same run.
 //
 //   quantizers_pass MODEL [QUANTIZER = gptq:bits=4] [rows = 32] [ids a row = 512] [threads = 1]
 //                   [second QUANTIZER, to share the pass with inputs=float]
@@ -10,8 +10,10 @@
 // the forward, N n^2 for a Gram matrix, 2/3 n^3 for a factor, m n^2 for the columns, 2 m n^2 for
 // the output error. Factor, error, and Gram matrices of at most 1024 columns are float64.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -66,6 +68,10 @@ void print(const char* name, double seconds, double floor) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {  // read when libtorch is loaded, before main
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    execv("/proc/self/exe", argv);
+  }
   quench::tune_allocators();
   if (argc < 2) {
     fmt::print(stderr, "usage: quantizers_pass MODEL [QUANTIZER] [rows] [ids a row] [threads]\n");
@@ -112,14 +118,16 @@ int main(int argc, char** argv) {
   }
   quench::QuantizeOptions pass;
   pass.calibration = &calibration;
-  const double rate32 = quench::bench::product_rate(false);
-  const double rate64 = quench::bench::product_rate(true);
+  const quench::bench::ProductRate before32 = quench::bench::product_rate(false);
+  const quench::bench::ProductRate before64 = quench::bench::product_rate(true);
   quench::FloatWeights kept(model);
   const quench::QuantizationResult result =
       quantizers.size() > 1 ? quench::quantize_settings(model, quantizers, pass)[0].result
                             : quench::quantize_model(model, *quantizers[0], pass, kept);
-  const double rate32_after = std::max(rate32, quench::bench::product_rate(false));
-  const double rate64_after = std::max(rate64, quench::bench::product_rate(true));
+  const quench::bench::ProductRate after32 = quench::bench::product_rate(false);
+  const quench::bench::ProductRate after64 = quench::bench::product_rate(true);
+  const double rate32 = std::max(before32.used, after32.used);
+  const double rate64 = std::max(before64.used, after64.used);
 
   const auto settings = static_cast<double>(quantizers.size());
   const Operations needed =
@@ -129,13 +137,15 @@ int main(int argc, char** argv) {
   const double factor = cpu["quantize"] * result.seconds.at("factor") /
                         (result.seconds.at("factor") + result.seconds.at("columns"));
   const double all = cpu["all"];
-  fmt::print("{}, {} x {} ids, {} thread(s), {} setting(s), products {:.1f} and {:.1f} GFLOP/s\n",
-             cells[0].label, rows, length, threads, quantizers.size(), rate32_after / 1e9,
-             rate64_after / 1e9);
-  const double floors[] = {needed.forward / rate32_after,
-                           needed.gram32 / rate32_after + needed.gram64 / rate64_after,
-                           needed.factor / rate64_after, settings * needed.columns / rate32_after,
-                           settings * needed.error / rate64_after};
+  fmt::print(
+      "{}, {} x {} ids, {} thread(s), {} setting(s), products {:.1f} and {:.1f} GFLOP/s, "
+      "libtorch's {:.1f} and {:.1f}\n",
+      cells[0].label, rows, length, threads, quantizers.size(), rate32 / 1e9, rate64 / 1e9,
+      std::max(before32.libtorch, after32.libtorch) / 1e9,
+      std::max(before64.libtorch, after64.libtorch) / 1e9);
+  const double floors[] = {needed.forward / rate32, needed.gram32 / rate32 + needed.gram64 / rate64,
+                           needed.factor / rate64, settings * needed.columns / rate32,
+                           settings * needed.error / rate64};
   print("forward", cpu["forward"], floors[0]);
   print("Gram", cpu["observe"], floors[1]);
   print("factor", factor, floors[2]);
@@ -144,6 +154,7 @@ int main(int argc, char** argv) {
   fmt::print("{:<14} {:8.2f} s\n", "other",
              all - cpu["forward"] - cpu["observe"] - cpu["quantize"] - cpu["error"]);
   print("all", all, floors[0] + floors[1] + floors[2] + floors[3] + floors[4]);
+  fmt::print("from start to end {:.1f} s\n", result.seconds.at("all"));
   fmt::print("peak memory: predicted {:.3f} GB, measured {:.3f} GB\n",
              static_cast<double>(result.predicted_peak_bytes) / 1e9,
              static_cast<double>(result.peak_bytes) / 1e9);

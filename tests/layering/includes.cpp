@@ -85,7 +85,7 @@ std::string core_objection(const std::string& file, const Include& include) {
 }
 
 // `file` is plugins/<kind>/<id>/...: it may include its own folder and a library folder of its
-// kind.
+// kind, or of all kinds.
 std::string plugin_objection(const std::string& file, const Include& include) {
   if (include.target.starts_with("core/")) {
     return "plugins know the SDK, not the host";
@@ -110,7 +110,9 @@ std::string plugin_objection(const std::string& file, const Include& include) {
       return "";  // a library that is installed with the SDK
     }
     const auto kind = [](const fs::path& path) { return *std::next(path.begin()); };
-    return kind(found) == kind(file) ? "" : "kinds of plugins do not include each other";
+    return kind(found) == kind(file) || kind(found) == "shared"
+               ? ""
+               : "kinds of plugins do not include each other";
   }
   return "";
 }

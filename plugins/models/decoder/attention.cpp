@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/decoder/causal_attention.hpp"
 #include "models/decoder/recorder.hpp"
 
 namespace quench::decoder {
@@ -50,6 +51,9 @@ at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const std::optional<at::Tensor>& mask) {
   const Recorder* recorder = Recorder::current();
   const bool recorded = recorder != nullptr;
+  if (!recorded && !mask && has_causal_attention(q, k, v)) {
+    return causal_attention(q, k, v);
+  }
   const bool grouped = !recorded && q.size(2) != k.size(2);
   const auto operand = [&](const at::Tensor& x) {
     const at::Tensor heads = (recorded ? repeated(x, q.size(2)) : x).transpose(1, 2);

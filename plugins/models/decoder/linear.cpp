@@ -7,10 +7,10 @@
 
 #include <utility>
 
-#include "models/decoder/product.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::decoder {
 
@@ -43,14 +43,8 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
       at::Tensor y = at::mm(from, weight.t()).to(x.scalar_type());
       return bias.defined() ? y.add_(bias) : y;
     }
-    if (!bias.defined()) {
-      return product(from, weight.t());
-    }
-    if (!has_kernel_for(from, weight.t())) {
-      return at::addmm(bias, from, weight.t());
-    }
-    at::Tensor y = bias.expand({from.size(0), weight.size(0)}).contiguous();
-    add_product_to(y, from, weight.t());
+    at::Tensor y = at::empty({from.size(0), weight.size(0)}, from.options());
+    matrix::product_into(y, from, weight.t(), bias);
     return y;
   }
 
@@ -66,7 +60,7 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
     }
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
-      dx = product(narrow, weight).to(type);
+      dx = matrix::product(narrow, weight).to(type);
     }
     return {dx, {}};
   }
@@ -78,10 +72,10 @@ void add_product(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& to
   if (!to.defined()) {
     return;
   }
-  at::Tensor held = to;
   if (to.scalar_type() == dy.scalar_type()) {
-    add_product_to(held, dy.t(), x);
+    matrix::add_product(to, dy.t(), x);
   } else {
+    at::Tensor held = to;
     held.add_(at::mm(dy.t(), x));
   }
 }
@@ -135,10 +129,8 @@ void Linear::into(const at::Tensor& x, const at::Tensor& y) const {
     if (bias_.defined()) {
       result.add_(bias_);
     }
-  } else if (bias_.defined()) {
-    at::addmm_out(result, bias_, x, weight_.t());
   } else {
-    at::mm_out(result, x, weight_.t());
+    matrix::product_into(result, x, weight_.t(), bias_);
   }
 }
 

@@ -4,16 +4,15 @@
 #include <ATen/ops/gather.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logsumexp.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "models/decoder/linear.hpp"
-#include "models/decoder/product.hpp"
 #include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::decoder {
 
@@ -93,7 +92,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     const at::Tensor ids = chosen.narrow(0, first, count);
     const at::Tensor from =
         (all ? x.narrow(0, first, count) : x.index_select(0, places)).to(weight.scalar_type());
-    at::Tensor values = at::log_softmax(product(from, weight.t()).to(wide), 1);
+    at::Tensor values = at::log_softmax(matrix::product(from, weight.t()).to(wide), 1);
     loss -= sum_of(values.gather(1, ids));
     if (dx == nullptr) {
       continue;
@@ -104,7 +103,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     if (const at::Tensor gradient = recorder.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);
     }
-    const at::Tensor made = product(back, weight).to(x.scalar_type());
+    const at::Tensor made = matrix::product(back, weight).to(x.scalar_type());
     if (all) {
       dx->narrow(0, first, count).copy_(made);
     } else {

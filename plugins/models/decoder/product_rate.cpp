@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "models/decoder/decoder.hpp"
-#include "models/decoder/product.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::decoder {
 
@@ -20,12 +20,12 @@ double Decoder::product_rate(bool bfloat16) const {
   const at::NoGradGuard no_gradients;
   const at::Tensor a = at::ones(
       {kSize, kSize}, at::TensorOptions(bfloat16 ? at::kBFloat16 : dtype_).device(device_));
-  product(a, a);  // buffers and kernels are made by the first one
+  matrix::product(a, a);  // buffers and kernels are made by the first one
   double best = 0;
   double spent = 0;
   while (spent < kSeconds) {
     const Clock::time_point start = Clock::now();
-    const at::Tensor made = product(a, a);
+    const at::Tensor made = matrix::product(a, a);
     made.select(0, 0).select(0, 0).item<float>();  // waits for a device
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     best = std::max(best, kOperations / seconds);

@@ -2,12 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/mm.h>
 
 #include <cmath>
 #include <vector>
+
+#include "shared/matrix/product.hpp"
 
 namespace quench::optimizers {
 
@@ -38,9 +38,12 @@ void orthogonalize(std::span<float> matrix, int64_t rows, int64_t columns, int64
   const bool tall = rows > columns;
   at::Tensor x = (tall ? given.t() : given).div(norm);
   for (int64_t i = 0; i < iterations; ++i) {
-    const at::Tensor a = at::mm(x, x.t());
-    const at::Tensor b = at::addmm(a, a, a, kB, kC);
-    x = at::addmm(x, b, x, kA, 1);
+    const at::Tensor a = matrix::product(x, x.t());
+    const at::Tensor b = a.mul(kB);
+    matrix::add_product(b, a, a, kC);
+    const at::Tensor next = x.mul(kA);
+    matrix::add_product(next, b, x);
+    x = next;
   }
   given.copy_(tall ? x.t() : x);
 }

@@ -1,12 +1,12 @@
 #include "quantizers/awq/objective.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -52,9 +52,9 @@ std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
   for (int64_t begin = 0; begin < columns; begin += kColumns) {
     const int64_t size = std::min(kColumns, columns - begin);
     const at::Tensor block = gram.narrow(1, begin, size);
-    at::Tensor product = at::mm(errors.narrow(1, begin, size), block.narrow(0, begin, size));
+    const at::Tensor product = matrix::product(errors.narrow(1, begin, size), block.narrow(0, begin, size));
     if (begin > 0) {
-      product.addmm_(errors.narrow(1, 0, begin), block.narrow(0, 0, begin), 1, 2);
+      matrix::add_product(product, errors.narrow(1, 0, begin), block.narrow(0, 0, begin), 2);
     }
     add_row_products(product, errors.const_data_ptr<float>() + begin, columns, sums);
   }

@@ -1,11 +1,12 @@
 #include "quantizers/gptq/asymmetry.hpp"
 
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/triu.h>
 
 #include <vector>
+
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -14,8 +15,8 @@ void add_correction(Factor& factor, const at::Tensor& cross, double rows, double
   const at::Tensor index = at::tensor(order, at::kLong);
   const at::Tensor host = cross.to(at::kCPU);
   const at::Tensor moved = host.index_select(0, index).index_select(1, index).mul_(2 / rows);
-  at::Tensor product = at::mm(moved, factor.upper.t());
-  factor.correction = at::mm(product.triu_(1), factor.upper).mul_(alpha);
+  at::Tensor product = matrix::product(moved, factor.upper.t());
+  factor.correction = matrix::product(product.triu_(1), factor.upper).mul_(alpha);
 }
 
 }  // namespace quench::quantizers

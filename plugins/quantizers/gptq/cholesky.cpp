@@ -1,26 +1,40 @@
 #include "quantizers/gptq/cholesky.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/tril.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
 #include "quantizers/gptq/blocks.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kBlock = 128;
-constexpr int64_t kStrip = 512;  // columns of the trailing matrix that one product updates
+constexpr int64_t kBlock = 64;  // rows of the blocks that are not halved
 
-at::Tensor part(const at::Tensor& a, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  return a.narrow(0, row, rows).narrow(1, column, columns);
+// Where a block of `n` > kBlock rows is cut in two: kBlock times a power of two.
+int64_t half_of(int64_t n) {
+  return kBlock * static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>((n - 1) / kBlock)));
 }
+
+// The lower triangle of a square matrix, cut in two: [upper, 0; across, lower].
+struct Cut {
+  explicit Cut(const at::Tensor& a) : Cut(a, half_of(a.size(0)), a.size(0)) {}
+  at::Tensor upper;
+  at::Tensor across;
+  at::Tensor lower;
+
+ private:
+  Cut(const at::Tensor& a, int64_t half, int64_t n)
+      : upper(a.narrow(0, 0, half).narrow(1, 0, half)),
+        across(a.narrow(0, half, n - half).narrow(1, 0, half)),
+        lower(a.narrow(0, half, n - half).narrow(1, half, n - half)) {}
+};
 
 // The inverse of a diagonal block; zeros above its diagonal.
 at::Tensor inverse_of(const at::Tensor& block) {
@@ -28,6 +42,68 @@ at::Tensor inverse_of(const at::Tensor& block) {
   at::Tensor inverse = at::empty(l.sizes(), l.options());
   invert_block(l.const_data_ptr<double>(), l.size(0), inverse.data_ptr<double>());
   return inverse;
+}
+
+// b = b L'^-1
+void divide_right(at::Tensor b, const at::Tensor& l) {
+  if (l.size(0) <= kBlock) {
+    b.copy_(matrix::product(b, inverse_of(l).t()));
+    return;
+  }
+  const Cut cut(l);
+  const int64_t half = cut.upper.size(0);
+  const at::Tensor left = b.narrow(1, 0, half);
+  const at::Tensor right = b.narrow(1, half, b.size(1) - half);
+  divide_right(left, cut.upper);
+  matrix::add_product(right, left, cut.across.t(), -1);
+  divide_right(right, cut.lower);
+}
+
+// b = factor * X b, X lower triangular.
+void multiply_left(const at::Tensor& x, at::Tensor b, double factor) {
+  if (x.size(0) <= kBlock) {
+    b.copy_(matrix::product(x, b).mul_(factor));
+    return;
+  }
+  const Cut cut(x);
+  const int64_t half = cut.upper.size(0);
+  const at::Tensor above = b.narrow(0, 0, half);
+  const at::Tensor below = b.narrow(0, half, b.size(0) - half);
+  multiply_left(cut.lower, below, factor);
+  matrix::add_product(below, cut.across, above, factor);
+  multiply_left(cut.upper, above, factor);
+}
+
+// b = b X, likewise.
+void multiply_right(at::Tensor b, const at::Tensor& x) {
+  if (x.size(0) <= kBlock) {
+    b.copy_(matrix::product(b, x));
+    return;
+  }
+  const Cut cut(x);
+  const int64_t half = cut.upper.size(0);
+  const at::Tensor left = b.narrow(1, 0, half);
+  const at::Tensor right = b.narrow(1, half, b.size(1) - half);
+  multiply_right(left, cut.upper);
+  matrix::add_product(left, right, cut.across);
+  multiply_right(right, cut.lower);
+}
+
+bool factorize_block(at::Tensor a, const double* tolerance) {
+  kit::check_cancelled();
+  if (a.size(0) <= kBlock) {
+    at::Tensor block = a.contiguous();
+    const bool positive = factor_block(block.data_ptr<double>(), block.size(0), tolerance);
+    a.copy_(block);
+    return positive;
+  }
+  const Cut cut(a);
+  if (!factorize_block(cut.upper, tolerance)) {
+    return false;
+  }
+  divide_right(cut.across, cut.upper);
+  matrix::add_product(cut.lower, cut.across, cut.across.t(), -1, matrix::Part::kLower);
+  return factorize_block(cut.lower, tolerance + cut.upper.size(0));
 }
 
 }  // namespace
@@ -40,52 +116,22 @@ bool cholesky_in_place(at::Tensor& a) {
     tolerance[static_cast<size_t>(i)] =
         static_cast<double>(n) * std::numeric_limits<double>::epsilon() * elements[i * n + i];
   }
-  for (int64_t k = 0; k < n; k += kBlock) {
-    kit::check_cancelled();
-    const int64_t size = std::min(kBlock, n - k);
-    at::Tensor corner = part(a, k, size, k, size);
-    at::Tensor block = corner.contiguous();
-    if (!factor_block(block.data_ptr<double>(), size, tolerance.data() + k)) {
-      return false;
-    }
-    corner.copy_(block);
-    const int64_t next = k + size;
-    if (next == n) {
-      break;
-    }
-    at::Tensor below = part(a, next, n - next, k, size);
-    below.copy_(at::mm(below, inverse_of(block).t()));
-    for (int64_t j = next; j < n; j += kStrip) {
-      const int64_t width = std::min(kStrip, n - j);
-      const at::Tensor left = part(a, j, n - j, k, size);
-      part(a, j, n - j, j, width).addmm_(left, left.narrow(0, 0, width).t(), 1, -1);
-    }
-  }
-  return true;
+  return factorize_block(a, tolerance.data());
 }
 
-// Block row k of X = L^-1 is X[k,:k] = -L[k,k]^-1 * sum over i < k of L[k,i] X[i,:k]. The sums grow
-// in place: step k takes block column k of L out and adds its products to the rows below.
+// [A, 0; B, C]^-1 = [A^-1, 0; -C^-1 B A^-1, C^-1]
 void invert_lower_in_place(at::Tensor& l) {
-  const int64_t n = l.size(0);
-  for (int64_t k = 0; k < n; k += kBlock) {
-    kit::check_cancelled();
-    const int64_t size = std::min(kBlock, n - k);
-    const int64_t next = k + size;
-    const at::Tensor inverse = inverse_of(part(l, k, size, k, size));
-    if (k > 0) {
-      at::Tensor row = part(l, k, size, 0, k);
-      row.copy_(at::mm(inverse, row).neg_());
-    }
-    part(l, k, size, k, size).copy_(inverse);
-    if (next < n) {
-      at::Tensor column = part(l, next, n - next, k, size);
-      const at::Tensor taken = column.clone();
-      column.zero_();
-      part(l, next, n - next, 0, next).addmm_(taken, part(l, k, size, 0, next));
-    }
+  kit::check_cancelled();
+  if (l.size(0) <= kBlock) {
+    l.copy_(inverse_of(l));
+    return;
   }
-  l.tril_();
+  Cut cut(l);
+  invert_lower_in_place(cut.upper);
+  invert_lower_in_place(cut.lower);
+  multiply_left(cut.lower, cut.across, -1);
+  multiply_right(cut.across, cut.upper);
+  l.narrow(0, 0, cut.upper.size(0)).narrow(1, cut.upper.size(0), cut.lower.size(0)).zero_();
 }
 
 }  // namespace quench::quantizers

@@ -1,6 +1,6 @@
-// Blocked Cholesky factorization and triangular inverse in float64, whose bits do not depend on the
-// number of threads (libtorch's own linalg_cholesky and cholesky_inverse do not promise that): the
-// diagonal blocks run on one thread, all else is products with an inner length of one block.
+// Cholesky factorization and triangular inverse in float64 by recursion on halves, whose bits do
+// not depend on the number of threads (libtorch's own linalg_cholesky and cholesky_inverse do not
+// promise that): blocks of 64 rows on the diagonal run on one thread, all else is products.
 #pragma once
 
 #include <ATen/core/Tensor.h>

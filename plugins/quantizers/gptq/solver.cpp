@@ -13,6 +13,7 @@
 
 #include "quantizers/gptq/columns.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -83,8 +84,8 @@ class Solver {
   void update_rest(const at::Tensor& factor, const at::Tensor& errors, int64_t begin, int64_t end) {
     const at::Tensor part =
         factor.narrow(0, begin, end - begin).narrow(1, end, columns_ - end).to(kType<T>);
-    weights_.narrow(0, end, columns_ - end)
-        .addmm_(part.t(), errors.narrow(0, 0, end - begin), 1, -1);
+    matrix::add_product(weights_.narrow(0, end, columns_ - end), part.t(),
+                        errors.narrow(0, 0, end - begin), -1);
   }
 
   // Whole-row grids see dead columns, all others do not: the published tools have it so.

@@ -1,7 +1,6 @@
 #include "quantizers/gram/cross_gram.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -11,6 +10,7 @@
 #include "quantizers/gram/gram.hpp"
 #include "quantizers/gram/selection.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -68,12 +68,9 @@ void CrossGram::append(const at::Tensor& moved, const at::Tensor& rows,
 }
 
 void CrossGram::flush() {
-  const at::Tensor left = moved_.narrow(0, 0, filled_).t();
-  const at::Tensor right = rows_.narrow(0, 0, filled_);
-  for (int64_t begin = 0; begin < columns_ && filled_ > 0; begin += Gram::kBlockColumns) {
-    kit::check_cancelled();
-    const int64_t size = std::min(Gram::kBlockColumns, columns_ - begin);
-    matrix_.narrow(1, begin, size).add_(at::mm(left, right.narrow(1, begin, size)));
+  kit::check_cancelled();
+  if (filled_ > 0) {
+    matrix::add_product(matrix_, moved_.narrow(0, 0, filled_).t(), rows_.narrow(0, 0, filled_));
   }
   filled_ = 0;
 }

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/triu.h>
 #include <ATen/ops/zeros.h>
@@ -12,6 +11,7 @@
 
 #include "quantizers/gram/selection.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -90,13 +90,10 @@ void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
 }
 
 void Gram::flush() {
-  const at::Tensor rows = panel_.narrow(0, 0, filled_);
-  for (int64_t begin = 0; begin < columns_ && filled_ > 0; begin += kBlockColumns) {
-    kit::check_cancelled();
-    const int64_t end = std::min(begin + kBlockColumns, columns_);
-    const at::Tensor product =
-        at::mm(rows.narrow(1, 0, end).t(), rows.narrow(1, begin, end - begin));
-    matrix_.narrow(0, 0, end).narrow(1, begin, end - begin).add_(product);
+  kit::check_cancelled();
+  if (filled_ > 0) {
+    const at::Tensor rows = panel_.narrow(0, 0, filled_);
+    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
   }
   filled_ = 0;
 }
@@ -182,9 +179,9 @@ void Gram::add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, d
     const int64_t size = std::min(kErrorColumns, columns_ - begin);
     const at::Tensor own = rows.narrow(1, begin, size);
     const at::Tensor block = gram.narrow(1, begin, size);
-    at::Tensor product = at::mm(own, block.narrow(0, begin, size));
+    const at::Tensor product = matrix::product(own, block.narrow(0, begin, size));
     if (begin > 0) {
-      product.addmm_(rows.narrow(1, 0, begin), block.narrow(0, 0, begin), 1, 2);
+      matrix::add_product(product, rows.narrow(1, 0, begin), block.narrow(0, 0, begin), 2);
     }
     add_products(product, own, sums);
   }

@@ -1,8 +1,11 @@
 // Functions compiled once per instruction set, chosen when the program starts. All versions give
 // the same bits: each loop iteration is independent, and nothing is contracted (-ffp-contract=off).
+// A file compiled with QUENCH_ONLY_TARGET="avx2" has that one version, so that tests can run it.
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+#if defined(QUENCH_ONLY_TARGET)
+#define QUENCH_MULTIVERSION __attribute__((target(QUENCH_ONLY_TARGET)))
+#elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define QUENCH_MULTIVERSION __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -1,0 +1,56 @@
+// The arithmetic of product.hpp on plain memory: Goto and van de Geijn, "Anatomy of
+// high-performance matrix multiplication", 2008. Panels of both operands are copied so that a small
+// kernel (tile.hpp) reads them in order.
+//
+// Only on processors that product.hpp's has_processor() tells; where the compiler cannot make it,
+// nothing of it is there.
+#pragma once
+
+#include <cstdint>
+
+#include "shared/matrix/part.hpp"
+#include "shared/matrix/tile.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(QUENCH_WITHOUT_MATRIX_KERNELS)
+#define QUENCH_HAS_MATRIX_KERNELS 1
+#endif
+
+namespace quench::matrix {
+
+// One operand: element (i, k), k the dimension that is summed over, lies at i * along + k * deep;
+// one of them is 1.
+template <typename T>
+struct Operand {
+  const T* data;
+  int64_t along;
+  int64_t deep;
+};
+
+struct Sizes {
+  int64_t rows;
+  int64_t columns;
+  int64_t depth;
+};
+
+// to = (add ? to : bias, or 0) + factor * a · b
+template <typename T, typename To>
+struct Result {
+  To* to = nullptr;  // element (i, j) at i * stride + j
+  int64_t stride = 0;
+  double factor = 1;
+  bool add = false;
+  const T* bias = nullptr;  // [columns], only where To is T and without `add`
+  Part part = Part::kAll;
+};
+
+// On the host's threads. To is T, or double where T is float.
+template <typename T, typename To>
+void multiply(const Operand<T>& a, const Operand<T>& b, const Sizes& sizes,
+              const Result<T, To>& result);
+
+// Copies `count` x depth elements into panels of `width`, each [depth, width], filled up with
+// zeros.
+template <typename T>
+void pack(const Operand<T>& from, int64_t count, int64_t depth, int64_t width, T* to);
+
+}  // namespace quench::matrix
