@@ -1,22 +1,23 @@
 // hessian: the largest eigenvalues, the trace and the spectrum of the loss's second derivative.
 //
 // | parameter      | type   | default  | meaning |
-// |----------------|--------|----------|-----------------------------------------------------------|
-// | corpus         | corpus | required | the sequences whose mean loss is differentiated | | length
-// | int    | 0        | ids of a sequence; 0: each document is one                | | rows | int |
-// 0        | sequences that are used; 0: all                           | | sets           | int | 1
-// | disjoint sets that the sequences are parted into          | | top            | int    | 5 |
-// eigenvalues                                               | | method         | choice | lanczos
-// | lanczos or power                                          | | curvature      | choice | hessian
-// | hessian, gauss_newton, forward or differences             | | tolerance      | float  | 1e-6 |
-// lanczos: residual, power: change of an eigenvalue         | | steps          | int    | 300 |
-// most products: of lanczos, or of one eigenvalue by power  | | trace_samples  | int    | 100 |
-// random vectors of the trace; 0: no trace                  | | density_probes | int    | 0 |
-// starting vectors of the spectral density; 0: none         | | density_steps  | int    | 80 |
-// Lanczos steps of each                                     | | parts          | choice | none |
-// also the largest eigenvalue of each block, or each layer  | | seed           | int    | 0 | of
-// all random vectors                                     | | dtype          | choice | model    |
-// model, float32 or float64: what the model is opened in    |
+// |---|---|---|---|
+// | corpus         | corpus | required | the sequences whose mean loss is differentiated |
+// | length         | int    | 0        | ids of a sequence; 0: each document is one |
+// | rows           | int    | 0        | sequences that are used; 0: all |
+// | sets           | int    | 1        | disjoint sets that the sequences are parted into |
+// | top            | int    | 5        | eigenvalues |
+// | method         | choice | lanczos  | lanczos or power |
+// | curvature      | choice | hessian  | hessian, gauss_newton, forward or differences |
+// | tolerance      | float  | 1e-6     | lanczos: residual, power: change of an eigenvalue |
+// | steps          | int    | 300      | most products: of lanczos, or of one eigenvalue by power |
+// | basis          | int    | 0        | Lanczos vectors kept at once; 0: what 4 GiB hold |
+// | trace_samples  | int    | 100      | random vectors of the trace; 0: no trace |
+// | density_probes | int    | 0        | starting vectors of the spectral density; 0: none |
+// | density_steps  | int    | 80       | Lanczos steps of each |
+// | parts          | choice | none     | also the largest eigenvalue of each block, or each layer |
+// | seed           | int    | 0        | of all random vectors |
+// | dtype          | choice | model    | model, float32, float64: what the model is opened in |
 //
 //   - hessian: {corpus: refinedweb, length: 512, rows: 48, sets: 3, dtype: float64}
 //
@@ -26,6 +27,11 @@
 // overestimate λ₁, so `sets` and an axis of `rows` show bias and spread; the details count the
 // tokens. Residuals |Hy − λy| come from a product of their own, not from the recurrence. `products`
 // counts all of them.
+//
+// A Lanczos vector is as long as the model has parameters. A basis that is full goes on in a
+// restart (eigenvalues) or without its oldest vector (density), so memory is bounded and the
+// eigenvalues are the same within the tolerance; the details say how many vectors there were and
+// how often it happened.
 #include <algorithm>
 #include <cmath>
 
@@ -56,6 +62,7 @@ struct Settings {
   std::string curvature = "hessian";
   double tolerance = 1e-6;
   int64_t steps = 300;
+  int64_t basis = 0;
   int64_t trace_samples = 100;
   int64_t density_probes = 0;
   int64_t density_steps = 80;
@@ -82,6 +89,10 @@ struct Settings {
         .range(1e-14, 1);
     f.add("steps", &Settings::steps, "most products: of lanczos, or of one eigenvalue by power")
         .range(1, 100000);
+    f.add("basis", &Settings::basis,
+          "Lanczos vectors, each as long as the model has parameters, that are kept at once, at "
+          "least top + 3; 0: as many as 4 GiB hold, at least 2 top + 6")
+        .at_least(0);
     f.add("trace_samples", &Settings::trace_samples, "random vectors of the trace; 0: no trace")
         .range(0, 1e6);
     f.add("density_probes", &Settings::density_probes,
@@ -97,6 +108,8 @@ struct Settings {
   }
 };
 
+constexpr uint64_t kBasisBytes = uint64_t{4} << 30;
+
 // What was found on one set of sequences.
 struct Found {
   Eigenvalues eigen;
@@ -104,6 +117,7 @@ struct Found {
   std::vector<Trace> traces;  // [0] the whole, then the parts; or empty
   std::vector<Eigenvalues> part_eigen;
   std::vector<curvature::Quadrature> density;
+  size_t basis = 0;
   double loss = 0;
   double gradient_norm = 0;
   uint64_t products = 0;
@@ -111,6 +125,19 @@ struct Found {
   uint64_t tokens = 0;
   uint64_t scored = 0;
 };
+
+// Depends on shapes and parameters alone, never on the memory that is free: it decides over bits.
+size_t vectors_kept(const Settings& settings, uint64_t top, uint64_t elements,
+                    uint64_t element_bytes) {
+  const auto wanted = static_cast<uint64_t>(settings.basis);
+  if (wanted > 0 && wanted < top + 3) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "basis = %llu, wanted at least top + 3 = %llu",
+              static_cast<unsigned long long>(wanted), static_cast<unsigned long long>(top + 3));
+  }
+  return wanted > 0
+             ? wanted
+             : std::max(2 * top + 6, kBasisBytes / std::max<uint64_t>(1, elements * element_bytes));
+}
 
 template <typename T>
 Found analyse(const Settings& settings, const quench_subject& subject,
@@ -125,6 +152,11 @@ Found analyse(const Settings& settings, const quench_subject& subject,
   const std::string stream = "seed " + std::to_string(settings.seed) + "/";
   const auto steps = static_cast<size_t>(settings.steps);
   const auto top = static_cast<size_t>(settings.top);
+  const auto limits = [&](uint64_t count, uint64_t elements) {
+    return curvature::LanczosLimits{settings.tolerance, steps,
+                                    vectors_kept(settings, count, elements, sizeof(T))};
+  };
+  out.basis = limits(top, loss.size()).vectors;
   out.rows = loss.rows();
   out.tokens = loss.tokens();
   out.scored = loss.scored();
@@ -137,7 +169,7 @@ Found analyse(const Settings& settings, const quench_subject& subject,
                   ? curvature::power_iteration<T>(product, loss.size(), top, settings.tolerance,
                                                   steps, stream + "start")
                   : curvature::lanczos<T>(product, loss.size(), {0, loss.size()}, top,
-                                          settings.tolerance, steps, stream + "start");
+                                          limits(top, loss.size()), stream + "start");
   const auto parameters = curvature::parameters_of(subject);
   out.parts = settings.parts == "layers" ? curvature::layers_of(parameters)
                                          : curvature::blocks_of(parameters);
@@ -147,13 +179,13 @@ Found analyse(const Settings& settings, const quench_subject& subject,
   }
   for (const Part& part : settings.parts == "none" ? std::vector<Part>{} : out.parts) {
     out.part_eigen.push_back(curvature::lanczos<T>(product, loss.size(), {part.first, part.end}, 1,
-                                                   settings.tolerance, steps,
+                                                   limits(1, part.end - part.first),
                                                    stream + "start/" + part.name));
   }
   for (int64_t p = 0; p < settings.density_probes; ++p) {
-    out.density.push_back(curvature::quadrature<T>(product, loss.size(),
-                                                   static_cast<size_t>(settings.density_steps),
-                                                   stream + "density/" + std::to_string(p)));
+    out.density.push_back(
+        curvature::quadrature<T>(product, loss.size(), static_cast<size_t>(settings.density_steps),
+                                 out.basis, stream + "density/" + std::to_string(p)));
   }
   return out;
 }
@@ -264,17 +296,20 @@ class Hessian final : public kit::Metric {
     if (!first.traces.empty()) {
       const Trace over = mean_over(sets, [](const Found& f) { return f.traces[0].mean; });
       const double error = sets.size() == 1 ? first.traces[0].standard_error : over.standard_error;
+      sink.value("trace", over.mean, "nats/token", QUENCH_NO_DIRECTION, error);
       sink.detail("trace", over.mean);
       sink.json("trace_stderr", curvature::json_number(error));
     }
     double products = 0;
     double tokens = 0;
+    double restarts = 0;
     bool converged = true;
     std::vector<double> each;
     std::string text;
     for (const Found& found : sets) {
       products += static_cast<double>(found.products);
       tokens += static_cast<double>(found.tokens);
+      restarts += static_cast<double>(found.eigen.restarts);
       converged = converged && found.eigen.converged;
       each.push_back(found.eigen.values.at(0));
       text += (text.empty() ? "" : ",") + set_text(found);
@@ -286,6 +321,11 @@ class Hessian final : public kit::Metric {
     sink.detail("gradient_norm",
                 mean_over(sets, [](const Found& f) { return f.gradient_norm; }).mean);
     sink.json("converged", converged ? "true" : "false");
+    if (settings_.method == "lanczos") {
+      sink.detail("basis", static_cast<double>(std::min<uint64_t>(
+                               first.basis, static_cast<uint64_t>(settings_.steps))));
+      sink.detail("restarts", restarts);
+    }
     if (sets.size() > 1) {
       sink.json("sets", "[" + text + "]");
     }

@@ -1,18 +1,18 @@
 // tasks: accuracy on multiple-choice questions, with the prompts, shots and scores of lm-eval.
 //
-// | parameter  | type        | default | range     | meaning |
-// |------------|-------------|---------|-----------|-----------------------------------------------|
-// | tasks      | string list | required|           | names of tasks or groups; study: its twelve |
-// | data       | path        | ""      |           | folder of the data sets; "": the hub's cache |
-// | files      | path        | ""      |           | a task file of one's own, or a folder of them
-// | | shots      | int         | 0       | >= 0      | solved questions before each | | limit | int
-// | 0       | >= 0      | first questions of each task; 0: all          | | max_length | int | 0 |
-// >= 0      | ids that the model sees; 0: its positions     | | split      | string      | "" | |
-// split of the questions, in place of the task's| | shots_from | string      | ""      | | split of
-// the shots, where they are drawn      | | rule       | choice      | acc     | acc, acc_norm |
-// what the main value is the mean of        | | seed       | int         | 1234    | 0..2^32-1 | of
-// the draw of shots (fewshot_random_seed)    | | log        | path        | ""      |           |
-// file with a line for each question            |
+// | parameter  | type   | default  | meaning |
+// |---|---|---|---|
+// | tasks      | list   | required | names of tasks or groups; study: its twelve |
+// | data       | path   | ""       | folder of the data sets; "": the hub's cache |
+// | files      | path   | ""       | a task file of one's own, or a folder of them |
+// | shots      | int    | 0        | solved questions before each |
+// | limit      | int    | 0        | first questions of each task; 0: all |
+// | max_length | int    | 0        | ids that the model sees; 0: its positions |
+// | split      | string | ""       | split of the questions, in place of the task's |
+// | shots_from | string | ""       | split of the shots, where they are drawn |
+// | rule       | choice | acc      | acc or acc_norm: what the main value is the mean of |
+// | seed       | int    | 1234     | of the draw of shots (fewshot_random_seed) |
+// | log        | path   | ""       | file with a line for each question |
 //
 //   - tasks: {tasks: [sciq, piqa], data: data/tasks, shots: 5}
 //

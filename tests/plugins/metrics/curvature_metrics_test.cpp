@@ -95,6 +95,15 @@ TEST_CASE("hessian: power iteration and several sets", "[metrics][hessian]") {
   CHECK(mean < 5.0);
 }
 
+TEST_CASE("hessian: a basis too small for its eigenvalues is an error that names what is wanted",
+          "[metrics][hessian]") {
+  QuadraticModel model(kMatrix, {0, 0, 0}, {1, 1, 0});
+  const Measurement found =
+      measure(metric("hessian"), with({{"top", 2}, {"basis", 4}}), kText, model.subject());
+  CHECK(found.status == QUENCH_INVALID_ARGUMENT);
+  CHECK(found.message == "basis = 4, wanted at least top + 3 = 5");
+}
+
 TEST_CASE("hessian: the same seed gives the same bits, another one another trace",
           "[metrics][hessian]") {
   QuadraticModel model(kMatrix, {0, 0, 0}, {1, 1, 0});

@@ -55,6 +55,15 @@ std::vector<double> spectrum(size_t size) {
   return values;
 }
 
+// The same with outliers a tenth as large, so that they take many steps.
+std::vector<double> near_bulk(size_t size) {
+  std::vector<double> values = spectrum(size);
+  for (size_t i = 0; i < 5; ++i) {
+    values[i] /= 10;
+  }
+  return values;
+}
+
 }  // namespace
 
 TEST_CASE("tridiagonal_eigen gives the eigenvalues of the second difference",
@@ -83,8 +92,8 @@ TEST_CASE("tridiagonal_eigen refuses what is no number", "[metrics][hessian]") {
 TEST_CASE("lanczos finds the largest eigenvalues, close ones too, and says its residuals",
           "[metrics][hessian]") {
   const std::vector<double> values = spectrum(400);
-  const Eigenvalues found =
-      curvature::lanczos<double>(rotated<double>(values), 400, {0, 400}, 4, 1e-9, 300, "start");
+  const Eigenvalues found = curvature::lanczos<double>(rotated<double>(values), 400, {0, 400}, 4,
+                                                       {1e-9, 300, 300}, "start");
   CHECK(found.converged);
   const std::vector<double> wanted = {50.0, 31.0, 30.5, 12.0};
   REQUIRE(found.values.size() == 4);
@@ -98,7 +107,7 @@ TEST_CASE("lanczos finds the largest eigenvalues, close ones too, and says its r
 
 TEST_CASE("lanczos in float32 is as good as its products", "[metrics][hessian]") {
   const Eigenvalues found = curvature::lanczos<float>(rotated<float>(spectrum(300)), 300, {0, 300},
-                                                      3, 1e-5, 300, "start");
+                                                      3, {1e-5, 300, 300}, "start");
   CHECK(found.converged);
   CHECK(found.values[0] == Approx(50.0).epsilon(1e-5));
   CHECK(found.values[2] == Approx(30.5).epsilon(1e-5));
@@ -108,15 +117,45 @@ TEST_CASE("lanczos in float32 is as good as its products", "[metrics][hessian]")
 TEST_CASE("lanczos that ends too early says so, and its residuals are those of what it found",
           "[metrics][hessian]") {
   const Eigenvalues found = curvature::lanczos<double>(rotated<double>(spectrum(400)), 400,
-                                                       {0, 400}, 3, 1e-9, 6, "start");
+                                                       {0, 400}, 3, {1e-9, 6, 6}, "start");
   CHECK_FALSE(found.converged);
   CHECK(found.products == 6 + 3);
   CHECK(found.residuals[2] > 1e-3);
 }
 
+TEST_CASE("lanczos that keeps few vectors starts again from what it found", "[metrics][hessian]") {
+  const auto run = [](size_t vectors) {
+    return curvature::lanczos<double>(rotated<double>(near_bulk(2000)), 2000, {0, 2000}, 4,
+                                      {1e-10, 600, vectors}, "start");
+  };
+  const Eigenvalues all = run(600);
+  REQUIRE(all.converged);
+  CHECK(all.restarts == 0);
+  for (const size_t vectors : {7, 12, 20}) {
+    const Eigenvalues few = run(vectors);
+    CHECK(few.converged);
+    CHECK(few.restarts > 0);
+    CHECK(few.products < 4 * all.products);
+    for (size_t i = 0; i < 4; ++i) {
+      CHECK(few.values[i] == Approx(all.values[i]).epsilon(1e-12));
+      CHECK(few.residuals[i] < 1e-8);
+    }
+  }
+  CHECK_THROWS_AS(run(6), kit::Error);
+}
+
+TEST_CASE("lanczos that ends after a restart claims no more than it has", "[metrics][hessian]") {
+  for (size_t products = 7; products < 16; ++products) {
+    const Eigenvalues found = curvature::lanczos<double>(
+        rotated<double>(near_bulk(2000)), 2000, {0, 2000}, 4, {1e-10, products, 7}, "start");
+    CHECK_FALSE(found.converged);
+    CHECK(found.products == products + 4);
+  }
+}
+
 TEST_CASE("lanczos of a small space ends with all of it", "[metrics][hessian]") {
   const Eigenvalues found = curvature::lanczos<double>(rotated<double>({3.0, -1.0, 2.0}), 3, {0, 3},
-                                                       5, 1e-9, 300, "start");
+                                                       5, {1e-9, 300, 300}, "start");
   CHECK(found.converged);
   REQUIRE(found.values.size() == 3);
   CHECK(found.values[0] == Approx(3.0).epsilon(1e-12));
@@ -129,7 +168,8 @@ TEST_CASE("lanczos in a range sees the operator's block there", "[metrics][hessi
     out[1] = v[0] + 2 * v[1];
     out[2] = 9 * v[0] + 100 * v[2];
   };
-  const Eigenvalues found = curvature::lanczos<double>(matrix, 3, {0, 2}, 1, 1e-12, 10, "start");
+  const Eigenvalues found =
+      curvature::lanczos<double>(matrix, 3, {0, 2}, 1, {1e-12, 10, 10}, "start");
   CHECK(found.values.at(0) == Approx(3.0).epsilon(1e-13));
 }
 
@@ -149,7 +189,7 @@ TEST_CASE("power_iteration finds the largest in magnitude, then the next", "[met
 TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[metrics][hessian]") {
   const std::vector<double> values = {4.0, 3.0, 2.0, 1.0, 0.5};
   const curvature::Quadrature found =
-      curvature::quadrature<double>(rotated<double>(values), 5, 3, "start");
+      curvature::quadrature<double>(rotated<double>(values), 5, 3, 3, "start");
   REQUIRE(found.nodes.size() == 3);
   std::vector<double> v(5);
   curvature::draw_normal<double>("start", v);
@@ -168,6 +208,29 @@ TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[me
     rotated<double>(values)(power, next);
     power = next;
   }
+}
+
+TEST_CASE("quadrature that forgets vectors has the same density", "[metrics][hessian]") {
+  const auto density = [](size_t vectors) {
+    return curvature::quadrature<double>(rotated<double>(spectrum(1000)), 1000, 120, vectors,
+                                         "start");
+  };
+  const curvature::Quadrature all = density(120);
+  const curvature::Quadrature few = density(12);
+  const auto mass = [](const curvature::Quadrature& of, double low, double high) {
+    double sum = 0;
+    for (size_t i = 0; i < of.nodes.size(); ++i) {
+      sum += low < of.nodes[i] && of.nodes[i] < high ? of.weights[i] : 0.0;
+    }
+    return sum;
+  };
+  for (const double outlier : {50.0, 31.0, 30.5, -40.0, 12.0}) {
+    const double wanted = mass(all, outlier - 0.1, outlier + 0.1);
+    CHECK(wanted > 0);
+    CHECK(mass(few, outlier - 0.1, outlier + 0.1) == Approx(wanted).epsilon(1e-6));
+  }
+  CHECK(mass(few, -1.01, 1.01) == Approx(mass(all, -1.01, 1.01)).epsilon(1e-6));
+  CHECK(mass(few, -100, 100) == Approx(1.0).epsilon(1e-12));
 }
 
 TEST_CASE("draw_signs are even, and the same for any length", "[metrics][hessian]") {
