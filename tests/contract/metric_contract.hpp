@@ -1,4 +1,4 @@
-// What every metric must do, whatever it measures. The model is a rule that scores ids.
+// What every metric must do, whatever it measures, on a model that can all that a metric may ask.
 #pragma once
 
 #include "quench/abi/kind/metric.h"

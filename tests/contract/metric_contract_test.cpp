@@ -1,23 +1,51 @@
 #include "tests/contract/metric_contract.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/contract/scored_model.hpp"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/score_recorder.hpp"
+#include "tests/support/temporary.hpp"
 
 namespace quench::test {
 
 namespace {
 
-// Every corpus parameter set, all else default.
+bool has(const quench_item& item, const std::string& parameter) {
+  return std::any_of(item.parameters, item.parameters + item.parameter_count,
+                     [&](const auto& each) { return parameter == each.name; });
+}
+
+// A task of two questions.
+const TemporaryDir& questions() {
+  static const TemporaryDir folder;
+  static const bool written = [] {
+    folder.write("task.yaml", R"({"task": "capitals", "splits": ["test"], "scores": ["acc"],
+        "data": {"paths": ["capitals"]}, "prompt": "{{q}}", "choices": "{{c}}", "answer": "{{a}}"})");
+    folder.write("capitals/test.jsonl",
+                 "{\"q\": \"France?\", \"c\": [\"Paris\", \"Rome\"], \"a\": 0}\n"
+                 "{\"q\": \"Italy?\", \"c\": [\"Paris\", \"Rome\"], \"a\": 1}\n");
+    return true;
+  }();
+  static_cast<void>(written);
+  return folder;
+}
+
+// Every corpus parameter set, a task for who wants tasks, all else default.
 nlohmann::json parameters_for(const quench_item& item) {
   nlohmann::json parameters = nlohmann::json::object();
   for (uint32_t i = 0; i < item.parameter_count; ++i) {
     if (item.parameters[i].type == QUENCH_PARAMETER_CORPUS) {
       parameters[item.parameters[i].name] = "some_text";
     }
+  }
+  if (has(item, "tasks")) {
+    parameters["tasks"] = {"capitals"};
+    parameters["files"] = (questions() / "task.yaml").string();
+    parameters["data"] = questions().path().string();
   }
   return parameters;
 }
@@ -35,11 +63,36 @@ TokenizedDocuments some_text() {
   return text;
 }
 
-double by_id(const std::vector<int32_t>& row, size_t t) {
-  return 0.01 * row[t] + 0.001 * row[t - 1];
-}
-double worse(const std::vector<int32_t>& row, size_t t) {
-  return by_id(row, t) + 0.5;
+// The metric on a model whose weights are `shift` off, beside a float model and a trajectory where
+// it needs them; the weights are the same ones afterwards.
+Measurement measure_shifted(const quench_item& item, const TokenizedDocuments& text, double shift) {
+  ScoredModel model(shift);
+  const ScoredModel floating(0);
+  const ScoredModel first(-0.5);
+  const ScoredModel second(0.125, 2.5);
+  quench_metric* metric = nullptr;
+  quench_error error{sizeof error, 0, {}};
+  const auto& table = table_of<quench_metric_table>(item);
+  const std::string json = complete_parameters(item, parameters_for(item));
+  REQUIRE(table.create(json.data(), json.size(), &metric, &error) == QUENCH_OK);
+  const uint32_t needs = table.needs == nullptr ? 0 : table.needs(metric);
+  table.destroy(metric);
+  std::vector<quench_weights> weights;
+  const auto add = [&](const char* name, double step, const ScoredModel& of) {
+    weights.push_back({sizeof(quench_weights), name, "", step, NAN, of.source()});
+  };
+  if ((needs & QUENCH_METRIC_NEEDS_FLOAT) != 0) {
+    add("float", NAN, floating);
+  }
+  if ((needs & QUENCH_METRIC_NEEDS_TRAJECTORY) != 0) {
+    add("step1", 1, first);
+    add("step2", 2, second);
+    add("step3", 3, model);
+  }
+  const auto before = model.weights;
+  Measurement out = measure(item, parameters_for(item), text, model.subject(), weights);
+  CHECK(model.weights == before);
+  return out;
 }
 
 }  // namespace
@@ -47,8 +100,8 @@ double worse(const std::vector<int32_t>& row, size_t t) {
 namespace metric_contract {
 
 void equal_models_measure_equal(const quench_item& item) {
-  const Measurement one = measure(item, parameters_for(item), some_text(), by_id);
-  const Measurement two = measure(item, parameters_for(item), some_text(), by_id);
+  const Measurement one = measure_shifted(item, some_text(), 0.25);
+  const Measurement two = measure_shifted(item, some_text(), 0.25);
   REQUIRE(one.message == "");
   REQUIRE(one.values.size() == two.values.size());
   for (size_t i = 0; i < one.values.size(); ++i) {
@@ -56,11 +109,12 @@ void equal_models_measure_equal(const quench_item& item) {
   }
   CHECK(one.items == two.items);
   CHECK(one.details == two.details);
+  CHECK(one.json == two.json);
 }
 
 void values_are_complete_and_items_pair(const quench_item& item) {
-  const Measurement one = measure(item, parameters_for(item), some_text(), by_id);
-  const Measurement two = measure(item, parameters_for(item), some_text(), worse);
+  const Measurement one = measure_shifted(item, some_text(), 0.25);
+  const Measurement two = measure_shifted(item, some_text(), 0.75);
   REQUIRE(one.message == "");
   REQUIRE(!one.values.empty());
   for (const MeasuredValue& value : one.values) {
@@ -77,7 +131,11 @@ void values_are_complete_and_items_pair(const quench_item& item) {
 }
 
 void an_empty_corpus_is_an_error(const quench_item& item) {
-  const Measurement empty = measure(item, parameters_for(item), {{{}}, {0}}, by_id);
+  if (std::none_of(item.parameters, item.parameters + item.parameter_count,
+                   [](const auto& each) { return each.type == QUENCH_PARAMETER_CORPUS; })) {
+    return;
+  }
+  const Measurement empty = measure_shifted(item, {{{}}, {0}}, 0.25);
   CHECK(empty.status == QUENCH_FAILED_PRECONDITION);
   CHECK_THAT(empty.message, Catch::Contains("some_text"));
   CHECK(empty.values.empty());

@@ -1,6 +1,7 @@
 #include "tests/support/score_recorder.hpp"
 
 #include "tests/support/plugin_library.hpp"
+#include "tests/support/record_host.hpp"
 
 namespace quench::test {
 
@@ -51,6 +52,19 @@ quench_status take_json(void* context, const char* name, const char* text, uint6
   return QUENCH_OK;
 }
 
+// Every byte an id below 64.
+quench_status encode(void* context, const char* text, uint64_t bytes, int32_t, const int32_t** ids,
+                     uint64_t* count, quench_error*) noexcept {
+  auto& own = *static_cast<std::vector<int32_t>*>(context);
+  own.assign(text, text + bytes);
+  for (int32_t& id : own) {
+    id &= 63;
+  }
+  *ids = own.data();
+  *count = own.size();
+  return QUENCH_OK;
+}
+
 void measure_into(Measurement& result, const quench_item& item, const nlohmann::json& parameters,
                   const TokenizedDocuments& documents, const quench_subject& subject,
                   const std::vector<quench_weights>& weights) {
@@ -63,6 +77,18 @@ void measure_into(Measurement& result, const quench_item& item, const nlohmann::
     result.message = error.message;
     return;
   }
+  const void* records =
+      table.extension == nullptr ? nullptr : table.extension(metric, QUENCH_METRIC_RECORDS);
+  if (records != nullptr) {
+    result.message = hand_records(*static_cast<const quench_metric_records*>(records), metric);
+    if (result.message != "") {
+      result.status = QUENCH_FAILED_PRECONDITION;
+      table.destroy(metric);
+      return;
+    }
+  }
+  std::vector<int32_t> encoded;
+  const quench_tokenizer tokenizer = {sizeof tokenizer, &encoded, encode};
   std::vector<int32_t> ids;
   std::vector<uint64_t> offsets = {0};
   for (const std::vector<int32_t>& document : documents.documents) {
@@ -80,8 +106,8 @@ void measure_into(Measurement& result, const quench_item& item, const nlohmann::
   const quench_metric_sink sink = {sizeof sink, &result,    take_value,
                                    take_detail, take_items, take_json};
   const quench_evaluate_args args = {
-      sizeof args,   0,     &subject, static_cast<uint32_t>(tokens.size()),
-      tokens.data(), &sink, nullptr,  static_cast<uint32_t>(weights.size()),
+      sizeof args,   0,     &subject,   static_cast<uint32_t>(tokens.size()),
+      tokens.data(), &sink, &tokenizer, static_cast<uint32_t>(weights.size()),
       weights.data()};
   result.status = table.evaluate(metric, &args, &error);
   result.message = result.status == QUENCH_OK ? "" : error.message;

@@ -46,6 +46,8 @@ Measurement measure(const quench_item& item, const nlohmann::json& parameters,
                     const TokenizedDocuments& documents, const ScoreRule& rule);
 
 // The same of a model as the host would show it, with further weights where the metric needs them.
+// Records that it asks for are read from their files (record_host.hpp); its tokenizer makes an id
+// below 64 of every byte.
 Measurement measure(const quench_item& item, const nlohmann::json& parameters,
                     const TokenizedDocuments& documents, const quench_subject& subject,
                     const std::vector<quench_weights>& weights = {});
