@@ -43,6 +43,8 @@ struct ManifestItem {
   std::vector<PlacedText> of;  // an explicit set of checkpoints; empty: windows of each branch
   bool raw = true;             // the unaveraged checkpoints stay in the grid
   bool keep = false;           // write the averaged weights beside the results
+  // Of a metric.
+  std::string of_weights = "all";  // what it measures: all, float or quantized
 };
 
 struct ManifestCalibration {

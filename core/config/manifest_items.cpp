@@ -17,9 +17,9 @@ struct Section {
 
 const Section& section_of(ItemKind kind) {
   static const Section kAveragings = {"averaging", {"label", "of", "raw", "keep"}};
-  static const Section kQuantizers = {"quantizers",
-                                      {"label", "calibration", "replicates", "export", "transform"}};
-  static const Section kMetrics = {"metrics", {"label"}};
+  static const Section kQuantizers = {
+      "quantizers", {"label", "calibration", "replicates", "export", "transform"}};
+  static const Section kMetrics = {"metrics", {"label", "of"}};
   return kind == ItemKind::kAveraging   ? kAveragings
          : kind == ItemKind::kQuantizer ? kQuantizers
                                         : kMetrics;
@@ -177,6 +177,17 @@ class ItemReader {
     }
   }
 
+  void read_weights(const YamlNode::Member& member, ManifestItem& item) {
+    static const std::vector<std::string> kKinds = {"all", "float", "quantized"};
+    const YamlNode& node = member.value;
+    if (node.is_scalar() && contains(kKinds, node.scalar)) {
+      item.of_weights = node.scalar;
+    } else {
+      add(node.place,
+          fmt::format("`of`: got {}, wanted {}", node.described(), fmt::join(kKinds, ", ")));
+    }
+  }
+
   void read_host_key(const YamlNode::Member& member, ManifestItem& item) {
     if (member.key == "label") {
       item.label = name_of(member);
@@ -190,6 +201,8 @@ class ItemReader {
       item.export_place = member.value.place;
     } else if (member.key == "transform") {
       read_transform(member.value, item);
+    } else if (member.key == "of" && section_.name == "metrics") {
+      read_weights(member, item);
     } else if (member.key == "of") {
       item.of = names_of(member.value, "of", "a list of checkpoints, branch@revision");
     } else if (member.key == "raw") {

@@ -78,6 +78,9 @@ struct MetricCell {
   uint32_t needs = 0;                                      // QUENCH_METRIC_NEEDS_*
   // What the model is opened in for this metric alone; none: as the experiment says.
   std::optional<quench_dtype> dtype = std::nullopt;
+  // Whether it measures the float weights, and the quantized ones.
+  bool of_float = true;
+  bool of_quantized = true;
 };
 
 // A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.

@@ -40,6 +40,9 @@ bool applies(const Experiment& experiment, const WeightsCell& weights, const Var
   if (compares && !variant.quantizer) {
     return false;
   }
+  if (variant.quantizer ? !metric.of_quantized : !metric.of_float) {
+    return false;
+  }
   if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
     return true;
   }

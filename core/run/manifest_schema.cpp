@@ -341,7 +341,10 @@ json sweep_schema() {
 }  // namespace
 
 json manifest_schema(const Catalog& catalog) {
-  json metrics = entries_schema(catalog, "metric", {{"label", label_key()}});
+  json metrics = entries_schema(
+      catalog, "metric",
+      {{"label", label_key()},
+       {"of", described({{"enum", {"all", "float", "quantized"}}}, "Which weights it measures")}});
   metrics["type"] = "array";
   metrics["minItems"] = 1;
   json out = closed(

@@ -8,7 +8,8 @@ namespace {
 
 // Branches a (3 checkpoints) and b (2), an average at the end of a, one quantizer, one metric with
 // the given needs; by checkpoint, averaged or not, quantized or not: "a2", "a2~", "a2 q".
-std::vector<std::string> cells_with(uint32_t needs) {
+std::vector<std::string> cells_with(uint32_t needs, bool of_float = true,
+                                    bool of_quantized = true) {
   quench::Experiment experiment;
   for (const char* name : {"a0", "a1", "a2", "b0", "b1"}) {
     quench::CheckpointCell cell;
@@ -22,6 +23,8 @@ std::vector<std::string> cells_with(uint32_t needs) {
   experiment.quantizers.resize(1);
   experiment.metrics.resize(1);
   experiment.metrics[0].needs = needs;
+  experiment.metrics[0].of_float = of_float;
+  experiment.metrics[0].of_quantized = of_quantized;
   std::vector<std::string> out;
   for (const quench::Cell& cell : quench::cells_of({experiment})) {
     const quench::WeightsCell& weights = experiment.weights[cell.weights];
@@ -43,6 +46,12 @@ TEST_CASE("A metric without needs measures every variant of every set of weights
 TEST_CASE("A metric that needs the float weights measures quantized variants alone", "[grid]") {
   CHECK(cells_with(QUENCH_METRIC_NEEDS_FLOAT) ==
         Names{"a0 q", "a1 q", "a2 q", "b0 q", "b1 q", "a2~ q"});
+}
+
+TEST_CASE("A metric may be asked for the float weights alone, or the quantized ones", "[grid]") {
+  CHECK(cells_with(0, true, false) == Names{"a0", "a1", "a2", "b0", "b1", "a2~"});
+  CHECK(cells_with(0, false, true) == Names{"a0 q", "a1 q", "a2 q", "b0 q", "b1 q", "a2~ q"});
+  CHECK(cells_with(QUENCH_METRIC_NEEDS_FLOAT, true, false).empty());
 }
 
 TEST_CASE("A metric of a trajectory measures the last checkpoint of each branch", "[grid]") {
