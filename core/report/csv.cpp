@@ -8,8 +8,8 @@ namespace quench {
 
 namespace {
 
-constexpr const char* kKinds[] = {"line",  "float", "points", "interval",
-                                  "guide", "right", "bar",    "contour"};
+constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
+                                  "right", "bar",   "contour", "curve"};
 
 // Quoted where it has to be; a line break inside of a name becomes visible instead.
 std::string field(const std::string& text) {

@@ -197,12 +197,17 @@ class Curves {
                                                               : std::nullopt;
   }
 
+  // The label of the value's metric, and of a further value its name: "curvature/trace".
+  static std::string labelled_name(const Record& record) {
+    const size_t slash = record.metric.find('/');
+    return record.label + (slash == std::string::npos ? "" : record.metric.substr(slash));
+  }
+
   // The value of the float model that the right axis shows, of the same weights.
   std::optional<double> right_value(const Observation& it) {
     for (const Observation& other : observations_) {
       if (other.is_float() && other.weights == it.weights &&
-          (other.record->metric == spec_.right ||
-           (other.record->label == spec_.right && other.record->index == 0))) {
+          (other.record->metric == spec_.right || labelled_name(*other.record) == spec_.right)) {
         found_right_ = true;
         return other.value();
       }

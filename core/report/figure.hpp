@@ -24,6 +24,7 @@ struct Trace {
     kRight,     // on the right axis
     kBar,
     kContour,  // z over a regular grid, x fastest
+    kCurve,    // points joined, without markers
   };
   Kind kind = Kind::kLine;
   std::string name;   // all of it, for hovering and for the columns of the CSV
@@ -47,6 +48,7 @@ struct Panel {
   std::string right_title;              // empty: no right axis
   std::vector<std::string> categories;  // of the x axis of bars: x is an index into these
   bool is_square = false;               // both axes in one unit, over the range from low to high
+  bool is_log = false;                  // the y axis, from low on; y > 0
   double low = 0;
   double high = 0;
   std::vector<Trace> traces;
@@ -97,6 +99,11 @@ Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& o
 // One bar per method and branch.
 Figure bars_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                    Palette& palette);
+
+// A curve per record whose details hold a `density`: `values` and `weights`, the nodes of a
+// quadrature. The y axis is logarithmic.
+Figure spectrum_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
+                       Palette& palette);
 
 // One panel per record whose details hold a landscape: `x`, `y`, `loss` [y][x] (null where the loss
 // is not finite) and `points`, each with `name`, `at` [x,y] and `loss`. A landscape of one row is

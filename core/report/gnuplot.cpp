@@ -199,7 +199,7 @@ class Script {
     // The legend and what is the panel's own do not come again.
     return out +
            "unset label\nunset arrow\nunset object\nunset y2tics\nunset y2label\nset xtics "
-           "auto\nset autoscale\n";
+           "auto\nset autoscale\nunset logscale\nset format y\n";
   }
 
   static std::string axes(const Panel& panel) {
@@ -212,6 +212,9 @@ class Script {
           literal(panel.right_title), 1.05 * largest(panel, Trace::Kind::kRight));
     } else {
       out += "set border 3 lw 0.8\n";
+    }
+    if (panel.is_log) {
+      out += fmt::format("set logscale y\nset format y '%.0e'\nset yrange [{}:*]\n", panel.low);
     }
     if (panel.is_square) {
       out += fmt::format("set xrange [{0}:{1}]\nset yrange [{0}:{1}]\nset size ratio 1\n",
@@ -247,15 +250,18 @@ class Script {
     return out > 0 ? out : 1;
   }
 
-  // Some five round numbers from 0 on, as 5B and 200k where they are large.
+  // Some five round numbers from 0 on, as 5B and 200k where they are large; gnuplot's own where the
+  // axis goes below 0.
   static std::string number_ticks(const Panel& panel) {
+    double begin = 0;
     double end = 0;
     for (const Trace& trace : panel.traces) {
       for (const double x : trace.x) {
+        begin = std::min(begin, x);
         end = std::max(end, x);
       }
     }
-    if (end <= 0) {
+    if (begin < 0 || end <= 0) {
       return "";
     }
     const double power = std::pow(10, std::floor(std::log10(end / 5)));
@@ -307,6 +313,10 @@ class Script {
                                     color, dash.gnuplot, marker_of(trace.color, trace.dash),
                                     trace.x.size() > 40 ? 0.3 : 0.6));
         add_marks(trace, color, plots);
+        break;
+      case Trace::Kind::kCurve:
+        plots.push_back(
+            fmt::format("{} with lines lc rgb '{}' lw 1.6 dt {}", line, color, dash.gnuplot));
         break;
       case Trace::Kind::kFloat:
         plots.push_back(fmt::format("{} with lines lc rgb '{}' lw 3 dt 1", line, color));

@@ -49,8 +49,8 @@ nlohmann::json legend_json(const Figure& figure) {
 }
 
 nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
-  constexpr const char* kKinds[] = {"line",  "float", "points", "interval",
-                                    "guide", "right", "bar",    "contour"};
+  constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
+                                    "right", "bar",   "contour", "curve"};
   nlohmann::json rows = nlohmann::json::array();
   for (const Record* record : trace.records) {
     const auto row = cells.row_of.find(record);
@@ -86,6 +86,7 @@ nlohmann::json page_data(const Report& report) {
                         {"right", panel.right_title},
                         {"categories", panel.categories},
                         {"square", panel.is_square},
+                        {"log", panel.is_log},
                         {"range", {panel.low, panel.high}},
                         {"traces", traces}});
     }

@@ -45,6 +45,7 @@
     line: (trace) => ({ ...base(trace), mode: "lines+markers", marker: marker(trace),
       line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
     float: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 3.2 }, opacity: 0.65 }),
+    curve: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
     points: (trace) => ({ ...base(trace), mode: "markers", marker: marker(trace) }),
     interval: (trace) => ({
       ...base(trace),
@@ -114,6 +115,9 @@
       out.xaxis.range = [-0.5, panel.categories.length - 0.5];
       out.yaxis.rangemode = "tozero";
     }
+    if (panel.log) {
+      out.yaxis = axis(panel.y, { type: "log", exponentformat: "power", dtick: 1 });
+    }
     if (panel.square) {
       square(panel, out);
     }
@@ -138,7 +142,7 @@
   const hidden = data.figures.map(() => new Set());
   const keysOf = (trace) => [
     ...(trace.color >= 0 ? ["color" + trace.color] : []),
-    ...(["line", "interval", "points"].includes(trace.kind) ? ["dash" + trace.dash] : []),
+    ...(["line", "interval", "points", "curve"].includes(trace.kind) ? ["dash" + trace.dash] : []),
     ...(trace.kind === "float" ? ["float0"] : []),
     ...(trace.kind === "right" ? ["right0"] : []),
   ];

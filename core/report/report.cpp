@@ -55,6 +55,8 @@ Figure draw_figure(const FigureSpec& spec, const Observations& observations, Pal
       return bars_figure(spec, some, palette);
     case FigureKind::kContour:
       return contour_figure(spec, some, palette);
+    case FigureKind::kSpectrum:
+      return spectrum_figure(spec, some, palette);
     case FigureKind::kTable:
       break;
   }
@@ -102,9 +104,9 @@ Report make_report(RunDocuments documents, RunRecords run) {
       !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");
   for (const FigureSpec& spec : out.spec.figures) {
     Figure figure = make_figure(spec, out.observations, palette);
-    // Nobody asked for a landscape, or for accuracies; where there are any, they are shown.
-    const bool if_any =
-        spec.kind == FigureKind::kContour || spec.kind == FigureKind::kAccuracyVsLoss;
+    // Nobody asked for a landscape, a spectrum, or accuracies; where there are any, they are shown.
+    const bool if_any = spec.kind == FigureKind::kContour || spec.kind == FigureKind::kSpectrum ||
+                        spec.kind == FigureKind::kAccuracyVsLoss;
     if (!is_default || !if_any || !figure.panels.empty()) {
       out.figures.push_back(std::move(figure));
     }

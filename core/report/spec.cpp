@@ -9,9 +9,9 @@ namespace quench {
 
 namespace {
 
-const std::vector<std::string> kFigureKinds = {
-    "error_vs_tokens", "loss_vs_tokens", "loss_plane", "accuracy_vs_loss", "bars",
-    "contour",         "table"};
+const std::vector<std::string> kFigureKinds = {"error_vs_tokens",  "loss_vs_tokens", "loss_plane",
+                                               "accuracy_vs_loss", "bars",           "contour",
+                                               "spectrum",         "table"};
 
 std::string advice(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
@@ -166,6 +166,10 @@ void read_options(MappingReader& reader, FigureSpec& figure, const std::string& 
   if (figure.kind == FigureKind::kAccuracyVsLoss) {
     return;
   }
+  if (figure.kind == FigureKind::kSpectrum) {
+    figure.at = choice(reader.get("at"), where + ": `at`", {"last", "first", "all"}, problems);
+    return;
+  }
   read_spread(reader, figure, where, problems);
   if (figure.kind == FigureKind::kBars) {
     figure.y = choice(reader.get("y"), where + ": `y`", {"delta", "error"}, problems);
@@ -189,6 +193,9 @@ FigureSpec figure_of(FigureKind kind) {
   if (kind != FigureKind::kTable && kind != FigureKind::kContour) {
     out.lines = {"branch"};
     out.panels = {"bits"};
+  }
+  if (kind == FigureKind::kSpectrum) {
+    out.panels.clear();
   }
   if (kind == FigureKind::kBars) {
     out.y = "delta";
@@ -356,7 +363,8 @@ ReportSpec default_report() {
   ReportSpec out;
   for (const FigureKind kind :
        {FigureKind::kErrorVsTokens, FigureKind::kLossVsTokens, FigureKind::kLossPlane,
-        FigureKind::kAccuracyVsLoss, FigureKind::kBars, FigureKind::kContour, FigureKind::kTable}) {
+        FigureKind::kAccuracyVsLoss, FigureKind::kBars, FigureKind::kContour, FigureKind::kSpectrum,
+        FigureKind::kTable}) {
     out.figures.push_back(figure_of(kind));
     if (kind == FigureKind::kErrorVsTokens || kind == FigureKind::kLossVsTokens) {
       out.figures.back().right = "lr";

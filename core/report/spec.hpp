@@ -20,6 +20,7 @@ enum class FigureKind {
   kAccuracyVsLoss,
   kBars,
   kContour,
+  kSpectrum,
   kTable
 };
 const char* figure_kind_name(FigureKind kind);
@@ -39,7 +40,7 @@ struct FigureSpec {
   std::string x = "auto";      // tokens, step, position; auto: the first that all have
   std::string y = "error";     // error, delta; of kBars too
   std::string range = "late";  // kLossPlane: late (the later half of each line) or all
-  std::string at = "last";     // kBars: first or last of each branch, or all
+  std::string at = "last";     // kBars, kSpectrum: first or last of each branch, or all
   // What intervals show; empty: draws where there are any, else items. `no_spread`: none.
   std::optional<SpreadKind> spread;
   bool no_spread = false;

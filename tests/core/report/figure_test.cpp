@@ -251,6 +251,18 @@ TEST_CASE("figures: the right axis shows a value of the float models", "[report]
     sharpness.direction = 0;
     sharpness.value = value;
     records.push_back(sharpness);
+    sharpness.metric = "sharpness/trace";
+    sharpness.label = "mine";
+    sharpness.index = 1;
+    sharpness.value = value + 1;
+    records.push_back(sharpness);
+  }
+  for (const char* name : {"sharpness/trace", "mine/trace"}) {
+    const Figure further =
+        report_of(records, std::string("figures: [{error_vs_tokens: {right: ") + name + "}}]")
+            .figures.at(0);
+    CHECK(trace_of(further.panels.at(0), Trace::Kind::kRight, std::string("b, ") + name).y ==
+          std::vector<double>{81, 91});
   }
   const Figure figure =
       report_of(records, "figures: [{error_vs_tokens: {right: sharpness}}]").figures.at(0);
@@ -297,6 +309,45 @@ TEST_CASE("figures: a landscape is contours with its checkpoints, a line a curve
   CHECK(curve.y == std::vector<double>{3.0, 1.0});
 }
 
+TEST_CASE("figures: a spectral density is a curve of area 1 with its largest node marked",
+          "[report]") {
+  const auto with_density = [](const std::string& branch, int64_t step, const nlohmann::json& of) {
+    Record record = float_loss(branch, "step" + std::to_string(step), step, {1.0});
+    record.metric = record.label = "curvature";
+    record.direction = 0;
+    record.details = {{"density", of}};
+    return record;
+  };
+  const nlohmann::json nodes = {{"values", {-2.0, 0.0, 10.0, 30.0}},
+                                {"weights", {0.25, 0.75 - 1e-3, 1e-3, 1e-30}}};
+  const std::vector<Record> records = {
+      with_density("a", 1, nodes),
+      with_density("a", 2, nodes),
+      with_density("b", 3, {{"values", {1.0, 5.0}}, {"weights", {0.5, 0.5}}}),
+      with_density("c", 4, {{"values", {1.0}}, {"weights", {0.5, 0.5}}}),
+      with_density("d", 5, {{"values", {nullptr}}, {"weights", {1}}}),
+      with_density("e", 6, 3)};
+  const Figure figure = report_of(records, "figures: [spectrum]").figures.at(0);
+  REQUIRE(figure.panels.size() == 1);
+  const Panel& panel = figure.panels[0];
+  CHECK(panel.is_log);
+  REQUIRE(count(panel, Trace::Kind::kCurve) == 2);  // the last of a, and b
+  const Trace& curve = trace_of(panel, Trace::Kind::kCurve, "a");
+  double area = 0;
+  for (size_t i = 0; i + 1 < curve.x.size(); ++i) {
+    area += (curve.x[i + 1] - curve.x[i]) * (curve.y[i] + curve.y[i + 1]) / 2;
+  }
+  CHECK(area == Approx(1.0).epsilon(0.02));
+  CHECK(*std::min_element(curve.y.begin(), curve.y.end()) >= panel.low);
+  CHECK(panel.low > 0);
+  const Trace& end = trace_of(panel, Trace::Kind::kPoints, "a");
+  CHECK(end.x == std::vector<double>{10.0});  // a weight of 1e-30 is rounding
+  CHECK(end.texts == std::vector<std::string>{"step2"});
+  CHECK(report_of(records, "figures: [{spectrum: {at: all, panels: branch}}]")
+            .figures[0]
+            .panels.size() == 2);
+}
+
 TEST_CASE("figures: without a landscape the default report has no contours", "[report]") {
   quench::RunDocuments documents = quench::test::demo_documents();
   documents.manifest.erase("report");
@@ -304,6 +355,7 @@ TEST_CASE("figures: without a landscape the default report has no contours", "[r
   run.records = demo_records();
   for (const Figure& figure : make_report(std::move(documents), std::move(run)).figures) {
     CHECK(figure.kind != FigureKind::kContour);
+    CHECK(figure.kind != FigureKind::kSpectrum);
   }
 }
 
