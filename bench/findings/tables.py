@@ -1,6 +1,7 @@
 """Writes the tables of one run between its marks in docs/findings.md.
 
-Usage: tables.py NAME REPORT.json FINDINGS.md, REPORT.json as `quench report RUN --json` prints it.
+Usage: tables.py NAME REPORT.json FINDINGS.md, REPORT.json as `quench report RUN --json` prints it; for curvature as
+`quench results RUN --json` does.
 Differences are of cross entropy, in thousandths of a nat per token, each with its 95 % interval.
 """
 
@@ -133,10 +134,67 @@ def trajectory(report):
     return "\n\n".join(parts)
 
 
+def by_weights(records):
+    """{(branch, averaging or "", checkpoint): {(metric, method): record}} in the order of training."""
+    out = {}
+    for record in sorted(records, key=lambda record: record["checkpoint"]["step"]):
+        place = record["checkpoint"]
+        averaging = record["averaging"]["label"] if record["averaging"] else ""
+        method = record["quantizer"]["label"] if record["quantizer"] else "float"
+        if record["label"] == "spectrum":
+            continue
+        out.setdefault((place["branch"], averaging, place["revision"]), {})[record["metric"], method] = record
+    return out
+
+
+T_TWO = 4.302653  # 97.5 % of Student's t with 2 degrees of freedom
+
+
+def over_sets(found, other, value):
+    """Mean and 95 % interval of the difference over the three disjoint sets, paired; how many sets have its sign."""
+    pairs = zip(found["details"]["sets"], other["details"]["sets"])
+    differences = [value(a) - value(b) for a, b in pairs]
+    assert len(differences) == 3
+    mean = sum(differences) / 3
+    error = (sum((d - mean) ** 2 for d in differences) / 2 / 3) ** 0.5
+    text = f"{mean:+.1f} [{mean - T_TWO * error:+.1f}, {mean + T_TWO * error:+.1f}]".replace("-", "−")
+    return text, f"{sum(d * mean > 0 for d in differences)} of 3"
+
+
+def curvature(records):
+    weights = by_weights(records)
+    rows = []
+    for (branch, averaging, checkpoint), found in weights.items():
+        sharp = found["hessian", "float"]
+        trace = found["hessian/trace", "float"]
+        row = [checkpoint, averaging or branch, f"{found['validation_loss', 'float']['value']:.4f}",
+               f"{sharp['value']:.1f} ± {sharp['stderr']:.1f}", f"{trace['value']:.0f} ± {trace['stderr']:.0f}"]
+        for method in ("rtn bits=3", "rtn bits=4", "noise bits=4"):
+            terms = found["taylor", method]["details"]
+            row += [milli(terms["change"]), f"{milli(terms['slope'])}, {milli(terms['quadratic'])}"]
+        rows.append(row)
+    head = ["checkpoint", "weights", "loss", "λ₁", "trace"]
+    for method in ("RTN 3", "RTN 4", "noise 4"):
+        head += [method, "slope, curvature"]
+    constant = weights["constant", "", "step960"]
+    contrasts = []
+    for title, other in (("end of the decay − constant rate", weights["decay", "", "step1200"]),
+                         ("LAWA of the constant part − constant rate", weights["constant", "lawa every=120", "step960"]),
+                         ("LAWA of the constant part − end of the decay", None)):
+        a = other or weights["constant", "lawa every=120", "step960"]
+        b = constant if other else weights["decay", "", "step1200"]
+        for what, value in (("λ₁", lambda s: s["eigenvalues"][0]), ("trace", lambda s: s["trace"])):
+            contrasts.append([title, what, *over_sets(a["hessian", "float"], b["hessian", "float"], value)])
+    return "\n\n".join([markdown(head, rows), "Paired over the three sets:",
+                        markdown(["contrast", "of", "difference", "sets with its sign"], contrasts)])
+
+
 def main():
     name, report, page = sys.argv[1:]
     with open(report, encoding="utf-8") as file:
-        text = {"methods": methods, "trajectory": trajectory}[name](json.load(file))
+        content = json.load(file)
+    text = {"methods": methods, "trajectory": trajectory,
+            "curvature": lambda of: curvature(of["records"])}[name](content)
     with open(page, encoding="utf-8") as file:
         old = file.read()
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"

@@ -48,7 +48,7 @@ def quench_run(options, log):
 
 def lmeval_run(options, log):
     arguments = [a for a in sys.argv[1:]] + ["--child", log]
-    text = subprocess.run([sys.executable, sys.argv[0], *arguments], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([sys.executable, sys.argv[0], *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
     return json.loads(text.strip().splitlines()[-1])
 
 
