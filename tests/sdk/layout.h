@@ -13,12 +13,14 @@
 #include "quench/abi/extension/journal.h"
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/records.h"
+#include "quench/abi/extension/residual.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/transform.h"
 #include "quench/abi/module.h"
 
 #define AT(type, field, bytes) \
@@ -119,6 +121,13 @@ BEGINS_WITH_ITS_SIZE(quench_block_service);
 BEGINS_WITH_ITS_SIZE(quench_replay_place);
 BEGINS_WITH_ITS_SIZE(quench_overlay);
 BEGINS_WITH_ITS_SIZE(quench_replay_gradient_args);
+BEGINS_WITH_ITS_SIZE(quench_model_editor);
+BEGINS_WITH_ITS_SIZE(quench_transform_table);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_plan);
+BEGINS_WITH_ITS_SIZE(quench_residual_norm);
+BEGINS_WITH_ITS_SIZE(quench_residual_writer);
+BEGINS_WITH_ITS_SIZE(quench_residual_info);
+BEGINS_WITH_ITS_SIZE(quench_model_residual);
 BEGINS_WITH_ITS_SIZE(quench_group_weights_args);
 BEGINS_WITH_ITS_SIZE(quench_quantizer_group_weights);
 AT(quench_overlay, value, 16);

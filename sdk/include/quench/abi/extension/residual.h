@@ -18,9 +18,10 @@ extern "C" {
 
 #define QUENCH_MODEL_RESIDUAL "quench.model.residual/1"
 
-#define QUENCH_NORM_ROOT_MEAN_SQUARE 1 /* x / rms(x): any orthogonal matrix passes through */
-#define QUENCH_NORM_CENTERED 2 /* x minus its mean first: only one that maps (1,...,1) to itself \
-                                */
+/* x / rms(x): any orthogonal matrix passes through. */
+#define QUENCH_NORM_ROOT_MEAN_SQUARE 1
+/* x minus its mean first: only a matrix that maps (1,...,1) to itself passes through. */
+#define QUENCH_NORM_CENTERED 2
 
 typedef struct quench_residual_norm {
   uint32_t struct_size;
