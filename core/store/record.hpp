@@ -40,11 +40,11 @@ struct Record {
   std::vector<double> items;  // one value per item (block, question) for paired comparison
   std::string error;          // of a failed cell, else empty
   double seconds = 0;
-  uint64_t job = 0;            // point of the sweep
+  uint64_t job = 0;  // point of the sweep
   // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}; of a sweep also
   // sweep: {"dotted.path": value}, what its point sets.
   nlohmann::json environment;
-  std::string cached;          // the run folder that computed it, where it came from the store
+  std::string cached;  // the run folder that computed it, where it came from the store
 };
 
 // Canonical JSON can write it: numbers that JSON has no form for become "NaN", "Infinity" and

@@ -52,7 +52,8 @@ std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
   for (int64_t begin = 0; begin < columns; begin += kColumns) {
     const int64_t size = std::min(kColumns, columns - begin);
     const at::Tensor block = gram.narrow(1, begin, size);
-    const at::Tensor product = matrix::product(errors.narrow(1, begin, size), block.narrow(0, begin, size));
+    const at::Tensor product =
+        matrix::product(errors.narrow(1, begin, size), block.narrow(0, begin, size));
     if (begin > 0) {
       matrix::add_product(product, errors.narrow(1, 0, begin), block.narrow(0, 0, begin), 2);
     }
