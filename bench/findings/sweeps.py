@@ -107,7 +107,7 @@ def matched(runs, name):
 def main():
     name, path, results, page = sys.argv[1:]
     with open(results, encoding="utf-8") as file:
-        runs = runs_of(json.load(file), path)
+        runs = runs_of(json.load(file)["records"], path)
     short = path.rsplit(".", 1)[1].replace("_", " ")
     text = "\n\n".join([
         f"At the end of the decay: float loss, and ΔCE in thousandths of a nat per token; means over seeds ± 95 %.",

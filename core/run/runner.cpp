@@ -209,9 +209,16 @@ class JobRunner {
       if (quantizer.is_object() && record.quantizer.contains("bits_per_weight")) {
         quantizer["bits_per_weight"] = record.quantizer["bits_per_weight"];
       }
-      const nlohmann::json environment = std::move(record.environment);
+      // Where it was measured stays; which point of which sweep it is now is said by this run.
+      nlohmann::json environment = std::exchange(record.environment, nlohmann::json::object());
       name(record, cell, parts, quantizer);
-      record.environment = environment;
+      if (environment.is_object()) {
+        environment.erase("sweep");
+        if (record.environment.contains("sweep")) {
+          environment["sweep"] = record.environment["sweep"];
+        }
+      }
+      record.environment = std::move(environment);
     }
     return keep(std::move(records), cell);
   }
