@@ -225,6 +225,7 @@ std::string common_text(const Observation& it, const Observation& other, const F
     add("metric");
   }
   std::vector<std::string> words;
+  words.reserve(dimensions.size());
   for (const std::string& name : dimensions) {
     words.push_back(dimension_text(name, dimension_value(*it.record, name)));
   }
@@ -252,6 +253,7 @@ std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
     return fmt::format("Not told apart from 0 over {}.", fmt::join(unclear, " and "));
   }
   std::vector<std::string> over;
+  over.reserve(row.spreads.size());
   for (const Spread& spread : row.spreads) {
     over.push_back(spread_text(spread.kind, spread.n));
   }

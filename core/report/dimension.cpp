@@ -20,7 +20,7 @@ nlohmann::json text_or_null(const std::string& text) {
 
 // Where no parameter says the number of bits, what is stored per weight, rounded.
 nlohmann::json bits_of(const Record& record) {
-  const nlohmann::json bits = member(member(record.quantizer, "params"), "bits");
+  nlohmann::json bits = member(member(record.quantizer, "params"), "bits");
   const nlohmann::json stored = member(record.quantizer, "bits_per_weight");
   if (!bits.is_number() && stored.is_number()) {
     return std::llround(stored.get<double>());

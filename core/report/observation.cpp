@@ -69,7 +69,7 @@ struct Place {
   double step;
   double tokens;
   size_t appearance;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): not in the text
 };
 
 double number_or_zero(const nlohmann::json& value) {
