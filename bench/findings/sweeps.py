@@ -46,7 +46,7 @@ def inside(point, path):
 
 
 def runs_of(records, path):
-    """{setting: {seed: {step: {method: loss}}}}; settings in the order of the sweep."""
+    """{setting: {seed: {step: {method: loss}}}}; settings in ascending order, decoupled decays last."""
     out = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for record in sorted(records, key=lambda r: r["job"]):
         if record["metric"] != "validation_loss" or record["value"] is None or record["averaging"]:
@@ -57,7 +57,7 @@ def runs_of(records, path):
             setting += " decoupled"
         method = record["quantizer"]["label"] if record["quantizer"] else "float"
         out[setting][point["seed"]][record["checkpoint"]["step"]][method] = record["value"]
-    return out
+    return dict(sorted(out.items(), key=lambda item: (item[0].endswith("decoupled"), float(item[0].split()[0]))))
 
 
 def at_float_loss(run, loss, method):
