@@ -97,7 +97,11 @@ void File::check_unchanged(uint64_t offset) const {
          "{}: file changed while in use: {} bytes now, {} when opened (reading at offset {})",
          path_.string(), now.size, identity_.size, offset);
   }
-  if (now != identity_) {
+  // Not changed_ns: a link made or removed, a mode or an owner changes it and no content. A file
+  // that AtomicFile::commit_new has just published is opened by others before its temporary name
+  // is gone.
+  if (now.device != identity_.device || now.inode != identity_.inode ||
+      now.modified_ns != identity_.modified_ns) {
     fail(QUENCH_DATA_LOSS,
          "{}: file changed while in use: written or replaced since it was opened (reading at "
          "offset {})",

@@ -37,7 +37,8 @@ class File {
   // range is not there, the device fails, or the file is not what it was when opened. [thread-safe]
   void read(uint64_t offset, void* destination, uint64_t bytes) const;
 
-  // Throws Error(DATA_LOSS) when size, times or inode are not those of the opening. [thread-safe]
+  // Throws Error(DATA_LOSS) when size, time of modification or inode are not those of the opening;
+  // links to the file may come and go. [thread-safe]
   void check_unchanged(uint64_t offset = 0) const;
 
  private:

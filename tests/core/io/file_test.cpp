@@ -65,3 +65,14 @@ TEST_CASE("File: a change while open is data loss, never a crash", "[core][io]")
   }
   CHECK(code_of([&] { file.read(0, out.data(), 1); }) == QUENCH_DATA_LOSS);
 }
+
+TEST_CASE("File: names and modes that come and go while open change nothing", "[core][io]") {
+  const TemporaryDir folder;
+  const File file(folder.write("a", "content"));
+  fs::create_hard_link(folder / "a", folder / "b");
+  fs::remove(folder / "a");
+  fs::permissions(folder / "b", fs::perms::owner_read);
+  std::string out(7, '\0');
+  file.read(0, out.data(), out.size());
+  CHECK(out == "content");
+}
