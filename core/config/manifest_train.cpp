@@ -218,7 +218,11 @@ void read_forks(MappingReader& outer, ManifestTraining& out, Problems& problems)
     return;
   }
   for (const YamlNode::Member& member : node->members) {
-    out.forks.push_back(read_fork(member, out, problems));
+    const size_t before = problems.size();
+    ManifestFork fork = read_fork(member, out, problems);
+    if (problems.size() == before) {  // nothing is worked out from a fork that is not sound
+      out.forks.push_back(std::move(fork));
+    }
   }
 }
 

@@ -48,6 +48,9 @@ TEST_CASE("train section: forks start where the rate is constant", "[train][conf
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";
   says(complaint(settings),
        "train: fork f: starts at step 1 = steps - decay_steps, expected 2..12");
+  settings.rest = "steps: 12, forks: {f: {steps: 12e99, decay_steps: 300}}";
+  says(complaint(settings), "train: fork f: `steps`: got the number 12e99, wanted a count");
+  settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";
   settings.rate = "{schedule: cosine, peak: 0.01}";
   says(complaint(settings), "forks start from a constant rate");
 }
