@@ -11,13 +11,10 @@ import math
 import sys
 from collections import defaultdict
 
+from tables import markdown, write_between_marks
+
 # 97.5 % quantiles of Student's t by degrees of freedom.
 T = {1: 12.706, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706}
-
-
-def markdown(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def number(value, digits):
@@ -110,16 +107,10 @@ def main():
         runs = runs_of(json.load(file)["records"], path)
     short = path.rsplit(".", 1)[1].replace("_", " ")
     text = "\n\n".join([
-        f"At the end of the decay: float loss, and ΔCE in thousandths of a nat per token; means over seeds ± 95 %.",
+        "At the end of the decay: float loss, and ΔCE in thousandths of a nat per token; means over seeds ± 95 %.",
         table(runs, short),
         "Quantized loss at equal float loss, in thousandths of a nat per token, paired by seed:", matched(runs, short)])
-    with open(page, encoding="utf-8") as file:
-        old = file.read()
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    before, rest = old.split(begin)
-    _, after = rest.split(end)
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(before + begin + text + "\n" + end + after)
+    write_between_marks(name, text, page)
 
 
 if __name__ == "__main__":

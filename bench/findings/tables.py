@@ -189,12 +189,8 @@ def curvature(records):
                         markdown(["contrast", "of", "difference", "sets with its sign"], contrasts)])
 
 
-def main():
-    name, report, page = sys.argv[1:]
-    with open(report, encoding="utf-8") as file:
-        content = json.load(file)
-    text = {"methods": methods, "trajectory": trajectory,
-            "curvature": lambda of: curvature(of["records"])}[name](content)
+def write_between_marks(name, text, page):
+    """Puts `text` in place of what stands between the marks of `name` in the page."""
     with open(page, encoding="utf-8") as file:
         old = file.read()
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
@@ -202,6 +198,15 @@ def main():
     _, after = rest.split(end)
     with open(page, "w", encoding="utf-8") as file:
         file.write(before + begin + text + "\n" + end + after)
+
+
+def main():
+    name, report, page = sys.argv[1:]
+    with open(report, encoding="utf-8") as file:
+        content = json.load(file)
+    text = {"methods": methods, "trajectory": trajectory,
+            "curvature": lambda of: curvature(of["records"])}[name](content)
+    write_between_marks(name, text, page)
 
 
 if __name__ == "__main__":
