@@ -3,6 +3,7 @@
 
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
+#include "core/cli/single_model.hpp"
 #include "core/cli/table.hpp"
 #include "core/run/open_checkpoint.hpp"
 #include "core/run/resolve_items.hpp"
@@ -13,30 +14,15 @@ namespace quench {
 
 namespace {
 
-struct EvalOptions {
-  std::string model;
+struct EvalOptions : SingleModel {
   std::vector<std::string> quantizers;
   std::vector<std::string> metrics;
-  std::string calibration;
-  std::string tokenizer;
-  std::string dtype = "float32";
-  std::string device = "cpu";
-  uint64_t seed = 0;
   bool json = false;
 };
 
 Experiment make_experiment(const EvalOptions& options, Context& context) {
-  Experiment out;
+  Experiment out = experiment_of(options);
   out.name = "eval";
-  out.seed = options.seed;
-  out.dtype = parse_dtype(options.dtype);
-  out.device = parse_device(options.device);
-  out.tokenizer = options.tokenizer;
-  if (std::filesystem::is_directory(out.tokenizer)) {
-    out.tokenizer = text::tokenizer_file(out.tokenizer).string();
-  }
-  out.checkpoints.push_back(single_checkpoint(options.model));
-  out.weights = weights_as_they_are(out.checkpoints);
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;
   if (!options.calibration.empty()) {
@@ -92,28 +78,12 @@ int evaluate(const EvalOptions& options, Context& context) {
 void add_eval(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<EvalOptions>();
   CLI::App* command = app.add_subcommand("eval", "Measure one checkpoint, float and quantized");
-  command->add_option("model", options->model, "Folder, file, or hf://org/name[@revision]")
-      ->required();
+  add_single_model(*command, *options);
   command->add_option("--quantizer", options->quantizers, "id[:key=value,...]; several times")
       ->type_name("SPEC");
   command->add_option("--metric", options->metrics, "id[:key=value,...]; several times")
       ->type_name("SPEC")
       ->required();
-  command
-      ->add_option("--calibration", options->calibration,
-                   "text=FILE,sequences=N,length=T or tokens=FILE")
-      ->type_name("SPEC");
-  command->add_option(
-      "--tokenizer", options->tokenizer,
-      "tokenizer.json, tokenizer.model, a folder that has one, or bytes (default: the "
-      "checkpoint's own)");
-  command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
-  command->add_option("--device", options->device, "cpu or cuda:N");
-  command->add_option("--seed", options->seed, "Seed of everything random")
-      ->check([](const std::string& text) {
-        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-        return digits && text.size() <= 19 ? "" : "got " + text + ", wanted a whole number from 0";
-      });
   command->add_flag("--json", options->json, "Print records as JSON");
   add_plugin_options(*command, context);
   add_thread_option(*command, context);

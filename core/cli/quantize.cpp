@@ -3,6 +3,7 @@
 
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
+#include "core/cli/single_model.hpp"
 #include "core/json/json_number.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/evaluate.hpp"
@@ -17,17 +18,11 @@ namespace quench {
 
 namespace {
 
-struct QuantizeArguments {
-  std::string model;
+struct QuantizeArguments : SingleModel {
   std::string quantizer;
-  std::string calibration;
   std::string format;
   std::string out;
   std::vector<std::string> metrics;
-  std::string tokenizer;
-  std::string dtype = "float32";
-  std::string device = "cpu";
-  uint64_t seed = 0;
   bool json = false;
 };
 
@@ -43,16 +38,8 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   }
   Job job;
   job.format = parse_format(options.format);
+  job.experiment = experiment_of(options);
   Experiment& out = job.experiment;
-  out.seed = options.seed;
-  out.dtype = parse_dtype(options.dtype);
-  out.device = parse_device(options.device);
-  out.tokenizer = options.tokenizer;
-  if (std::filesystem::is_directory(out.tokenizer)) {
-    out.tokenizer = text::tokenizer_file(out.tokenizer).string();
-  }
-  out.checkpoints.push_back(single_checkpoint(options.model));
-  out.weights = weights_as_they_are(out.checkpoints);
   out.quantizers.push_back(resolve_quantizer(options.quantizer, context.catalog()));
   QuantizerCell& quantizer = out.quantizers.front();
   if (!options.calibration.empty()) {
@@ -184,15 +171,10 @@ void add_quantize(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<QuantizeArguments>();
   CLI::App* command =
       app.add_subcommand("quantize", "Quantize one checkpoint and write it for other tools");
-  command->add_option("model", options->model, "Folder, file, or hf://org/name[@revision]")
-      ->required();
+  add_single_model(*command, *options);
   command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
       ->type_name("SPEC")
       ->required();
-  command
-      ->add_option("--calibration", options->calibration,
-                   "text=FILE,sequences=N,length=T or tokens=FILE")
-      ->type_name("SPEC");
   command
       ->add_option("--format", options->format,
                    "gptq, gptq_v2, awq, bnb_int8 or compressed-tensors")
@@ -204,12 +186,6 @@ void add_quantize(CLI::App& app, Context& context, Action& action) {
       ->add_option("--metric", options->metrics,
                    "id[:key=value,...], measured before and after; several times")
       ->type_name("SPEC");
-  command->add_option("--tokenizer", options->tokenizer,
-                      "tokenizer.json, tokenizer.model, a folder that has one, or bytes (default: "
-                      "the checkpoint's own)");
-  command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
-  command->add_option("--device", options->device, "cpu or cuda:N");
-  command->add_option("--seed", options->seed, "Seed of everything random");
   command->add_flag("--json", options->json, "Print what was made as JSON");
   add_plugin_options(*command, context);
   add_thread_option(*command, context);

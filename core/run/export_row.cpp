@@ -1,23 +1,10 @@
 #include "core/run/export_row.hpp"
 
-#include <algorithm>
-
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/run/export_weights.hpp"
 
 namespace quench {
-
-namespace {
-
-// A name of the grid as that of a folder.
-std::string folder_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
-  return printable(name, 200);
-}
-
-}  // namespace
 
 std::filesystem::path owed_export(const Experiment& experiment, const WeightsCell& weights,
                                   const Variant& variant, const std::filesystem::path& exports) {

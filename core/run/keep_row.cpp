@@ -1,7 +1,5 @@
 #include "core/run/keep_row.hpp"
 
-#include <algorithm>
-
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/grid.hpp"
@@ -9,17 +7,6 @@
 #include "core/run/open_checkpoint.hpp"
 
 namespace quench {
-
-namespace {
-
-// A name of weights as that of a folder: "lawa window=5 at decay/step1200" has a slash and spaces.
-std::string folder_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
-  return printable(name, 200);
-}
-
-}  // namespace
 
 void keep_row(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
               const std::vector<double>& found, const KeepPlace& place) {
