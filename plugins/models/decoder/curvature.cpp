@@ -5,7 +5,9 @@
 #include <ATen/ops/_unpack_dual.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -13,6 +15,8 @@
 
 #include <tuple>
 
+#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/embedding.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -45,13 +49,27 @@ class Tangents {
 
 std::vector<at::Tensor> grad(const std::vector<at::Tensor>& outputs,
                              const std::vector<at::Tensor>& inputs,
-                             const std::vector<at::Tensor>& directions, bool keep, bool graph) {
-  return torch::autograd::grad(outputs, inputs, directions, keep, graph, /*allow_unused=*/true);
+                             const std::vector<at::Tensor>& directions, bool graph) {
+  return torch::autograd::grad(outputs, inputs, directions, /*retain_graph=*/true, graph,
+                               /*allow_unused=*/true);
+}
+
+// `body` adds to a vector on the model's device what belongs to `host`.
+template <typename Body>
+void add_on_device(const at::Tensor& host, at::Device device, Body&& body) {
+  if (device.is_cpu()) {
+    return body(host);
+  }
+  const at::Tensor vector = at::zeros(host.sizes(), host.options().device(device));
+  body(vector);
+  at::Tensor total = host;
+  total.add_(vector.cpu());
 }
 
 }  // namespace
 
-Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind)
+Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
+                     const quench_tensor* gradient)
     : model_(model),
       given_(args, model.info_.max_positions, model.info_.vocabulary, model.device_),
       weight_(args.weight),
@@ -64,17 +82,88 @@ Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind)
   if (model.dtype_ != at::kDouble && model.dtype_ != at::kFloat) {
     kit::fail(QUENCH_UNSUPPORTED, "curvature: wanted a model in float64 or float32");
   }
-  for (size_t i = 0; i < model.weights_.parameters().size(); ++i) {
-    leaves_.push_back(model.weights_.tensor(i).detach().requires_grad_(true));
-  }
+  const at::Tensor to =
+      gradient != nullptr ? model.borrow_vector(*gradient, "gradient") : at::Tensor();
   const at::AutoGradMode mode(true);
-  Forward made = forward(leaves_, Form::kComposed);
-  loss_ = sum_of(made.losses);
   if (kind == QUENCH_CURVATURE_HESSIAN) {
-    gradients_ = gradients(made.losses, leaves_, /*graph=*/true);
-  } else {
-    losses_ = made.losses;
-    logits_ = made.logits;
+    if (to.defined()) {
+      add_on_device(to, model.device_, [this](const at::Tensor& vector) { record(vector); });
+    } else {
+      record({});
+    }
+    return;
+  }
+  for (size_t i = 0; i < model.weights_.parameters().size(); ++i) {
+    weights_.push_back(model.weights_.tensor(i).detach().requires_grad_(true));
+  }
+  Forward made = forward(weights_, Form::kComposed);
+  loss_ = sum_of(made.losses);
+  losses_ = made.losses;
+  logits_ = made.logits;
+  if (to.defined()) {
+    add_on_device(to, model.device_,
+                  [this](const at::Tensor& vector) { add(gradients(losses_, weights_), vector); });
+  }
+}
+
+void Curvature::record(const at::Tensor& to) {
+  vectors_ = c10::make_intrusive<CurvedVectors>();
+  const auto& parameters = model_.weights_.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    vectors_->add_weight(model_.weights_.tensor(i), static_cast<int64_t>(parameters[i].offset));
+  }
+  Recorder recorder(Form::kCurved);
+  recorder.set_vectors(vectors_);
+  rows_ = at::index_select(model_.embedding_, 0, given_.ids).requires_grad_(true);
+  const at::Tensor logits = model_.head_(model_.recorded_forward(given_.batch, rows_));
+  const at::Tensor back = curved_loss_gradient(logits, given_.targets, weight_, loss_);
+  std::vector<at::Tensor> inputs = {rows_};
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (const at::Tensor leaf = recorder.found_leaf(model_.weights_.tensor(i)); leaf.defined()) {
+      leaves_.push_back({i, leaf});
+      inputs.push_back(leaf);
+    }
+  }
+  vectors_->use(to, {});
+  gradients_ = grad({logits}, inputs, {back}, /*graph=*/true);
+  roots_ = vectors_->take_roots();
+  if (to.defined()) {
+    add_received(gradients_, to);
+  }
+  vectors_->use({}, {});
+}
+
+void Curvature::walk(const at::Tensor& v, const at::Tensor& to) {
+  vectors_->use(to, v);
+  std::vector<at::Tensor> outputs = roots_;
+  std::vector<at::Tensor> directions;
+  for (const at::Tensor& root : roots_) {
+    directions.push_back(at::ones_like(root));
+  }
+  std::vector<at::Tensor> inputs = {rows_};
+  outputs.push_back(gradients_[0]);
+  directions.push_back(vectors_->direction(model_.embedding_).index_select(0, given_.ids));
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    inputs.push_back(leaves_[i].value);
+    const at::Tensor& gradient = gradients_[i + 1];
+    if (gradient.defined() && gradient.requires_grad()) {
+      outputs.push_back(gradient);
+      directions.push_back(model_.parameter_of(v, leaves_[i].parameter));
+    }
+  }
+  add_received(grad(outputs, inputs, directions, /*graph=*/false), to);
+  vectors_->use({}, {});
+}
+
+void Curvature::add_received(const std::vector<at::Tensor>& received, const at::Tensor& to) const {
+  const at::NoGradGuard constant;
+  if (received[0].defined()) {
+    add_embedding_gradient(received[0].detach(), given_.ids, vectors_->to(model_.embedding_));
+  }
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (received[i + 1].defined()) {
+      model_.parameter_of(to, leaves_[i].parameter).add_(received[i + 1].detach());
+    }
   }
 }
 
@@ -89,50 +178,32 @@ Curvature::Forward Curvature::forward(const std::vector<at::Tensor>& leaves, For
 }
 
 std::vector<at::Tensor> Curvature::gradients(const at::Tensor& losses,
-                                             const std::vector<at::Tensor>& leaves,
-                                             bool graph) const {
-  return grad({losses}, leaves, {at::full_like(losses, weight_)}, /*keep=*/true, graph);
-}
-
-void Curvature::add_gradient(const quench_tensor& to) {
-  if (kind_ == QUENCH_CURVATURE_HESSIAN) {
-    add(gradients_, to, "gradient");
-  } else {
-    add(gradients(losses_, leaves_, /*graph=*/false), to, "gradient");
-  }
+                                             const std::vector<at::Tensor>& leaves) const {
+  return grad({losses}, leaves, {at::full_like(losses, weight_)}, /*graph=*/false);
 }
 
 void Curvature::add_product(const quench_tensor& v, const quench_tensor& to) {
+  const at::Tensor host = model_.borrow_vector(to, "product");
   const at::Tensor vector = model_.borrow_vector(v, "vector").to(model_.device_);
   std::vector<at::Tensor> parts;
-  for (size_t i = 0; i < leaves_.size(); ++i) {
+  for (size_t i = 0; i < weights_.size(); ++i) {
     parts.push_back(model_.parameter_of(vector, i));
   }
   const at::AutoGradMode mode(true);
   try {
-    switch (kind_) {
-      case QUENCH_CURVATURE_HESSIAN:
-        return add(by_double_backward(parts), to, "product");
-      case QUENCH_CURVATURE_GAUSS_NEWTON:
-        return add(gauss_newton(parts), to, "product");
-      default:
-        return add(forward_over_reverse(parts), to, "product");
-    }
+    add_on_device(host, model_.device_, [&](const at::Tensor& place) {
+      switch (kind_) {
+        case QUENCH_CURVATURE_HESSIAN:
+          return walk(vector, place);
+        case QUENCH_CURVATURE_GAUSS_NEWTON:
+          return add(gauss_newton(parts), place);
+        default:
+          return add(forward_over_reverse(parts), place);
+      }
+    });
   } catch (const c10::NotImplementedError& error) {
     kit::fail(QUENCH_UNSUPPORTED, "curvature: %s", error.what_without_backtrace());
   }
-}
-
-std::vector<at::Tensor> Curvature::by_double_backward(const std::vector<at::Tensor>& v) const {
-  std::vector<at::Tensor> outputs;
-  std::vector<at::Tensor> directions;
-  for (size_t i = 0; i < gradients_.size(); ++i) {
-    if (gradients_[i].defined() && gradients_[i].requires_grad()) {
-      outputs.push_back(gradients_[i]);
-      directions.push_back(v[i]);
-    }
-  }
-  return grad(outputs, leaves_, directions, /*keep=*/true, /*graph=*/false);
 }
 
 std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v) {
@@ -141,8 +212,8 @@ std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v
     const at::NoGradGuard constant;
     const Tangents tangents;
     std::vector<at::Tensor> moving;
-    for (size_t i = 0; i < leaves_.size(); ++i) {
-      moving.push_back(tangents.with(leaves_[i].detach(), v[i]));
+    for (size_t i = 0; i < weights_.size(); ++i) {
+      moving.push_back(tangents.with(weights_[i].detach(), v[i]));
     }
     change = tangents.of(forward(moving, Form::kComposed).logits);
   }
@@ -154,38 +225,35 @@ std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v
   const at::Tensor bent = along.sub(likely.mul(along.sum(1, /*keepdim=*/true))).mul_(weight_);
   at::Tensor directions = at::zeros_like(logits_);
   directions.index_copy_(0, rows, bent);
-  return grad({logits_}, leaves_, {directions}, /*keep=*/true, /*graph=*/false);
+  return grad({logits_}, weights_, {directions}, /*graph=*/false);
 }
 
 std::vector<at::Tensor> Curvature::forward_over_reverse(const std::vector<at::Tensor>& v) {
   const Tangents tangents;
   std::vector<at::Tensor> moving;
-  for (size_t i = 0; i < leaves_.size(); ++i) {
-    moving.push_back(tangents.with(leaves_[i].detach().requires_grad_(true), v[i]));
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    moving.push_back(tangents.with(weights_[i].detach().requires_grad_(true), v[i]));
   }
   std::vector<at::Tensor> products;
-  for (const at::Tensor& gradient :
-       gradients(forward(moving, Form::kElementary).losses, moving, /*graph=*/false)) {
+  for (const at::Tensor& gradient : gradients(forward(moving, Form::kElementary).losses, moving)) {
     products.push_back(tangents.of(gradient));
   }
   return products;
 }
 
-void Curvature::add(const std::vector<at::Tensor>& parts, const quench_tensor& to,
-                    const char* what) const {
+void Curvature::add(const std::vector<at::Tensor>& parts, const at::Tensor& to) const {
   const at::NoGradGuard constant;
-  const at::Tensor vector = model_.borrow_vector(to, what);
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].defined()) {
-      at::Tensor place = model_.parameter_of(vector, i);
-      place.add_(parts[i].detach().to(vector.device()));
+      model_.parameter_of(to, i).add_(parts[i].detach());
     }
   }
 }
 
-std::unique_ptr<Curvature> Decoder::curvature(const quench_loss_args& args, int32_t kind) {
+std::unique_ptr<Curvature> Decoder::curvature(const quench_loss_args& args, int32_t kind,
+                                              const quench_tensor* gradient) {
   expect_default_stream(args.stream);
-  return std::make_unique<Curvature>(*this, args, kind);
+  return std::make_unique<Curvature>(*this, args, kind, gradient);
 }
 
 }  // namespace quench::decoder

@@ -181,10 +181,7 @@ constexpr quench_model_curvature kCurvature = {
        const quench_tensor* gradient, double* loss, quench_curvature** curvature,
        quench_error* error) noexcept -> quench_status {
       return kit::guard(error, [&] {
-        std::unique_ptr<Curvature> opened = self(model).curvature(*args, kind);
-        if (gradient != nullptr) {
-          opened->add_gradient(*gradient);
-        }
+        std::unique_ptr<Curvature> opened = self(model).curvature(*args, kind, gradient);
         *loss = opened->loss();
         *curvature = reinterpret_cast<quench_curvature*>(opened.release());
       });

@@ -76,7 +76,8 @@ class Decoder : public kit::Model {
   double gradient(const quench_loss_args& args, const quench_tensor* gradient);
   // The loss of a batch around the weights of the moment (quench.model.hvp/1); `kind` is a
   // QUENCH_CURVATURE_*.
-  std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind);
+  std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind,
+                                       const quench_tensor* gradient);
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
   // quench.model.head_rows/1, residual/1, grad/1, hvp/1, product_rate/1.

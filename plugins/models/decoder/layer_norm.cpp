@@ -10,6 +10,7 @@
 #include <array>
 #include <tuple>
 
+#include "models/decoder/curved/operations.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 
@@ -113,6 +114,11 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
                                  weighted ? recorder.gradient(bias) : at::Tensor(), eps};
       return TrainedLayerNorm::apply(x, operands);
     }
+    case Form::kCurved:
+      if (x.is_cpu()) {
+        return curved_norm(x, weight, bias, eps, Centering::kMean, Recorder::current()->vectors());
+      }
+      [[fallthrough]];
     case Form::kComposed:
     case Form::kElementary:
       return composed(x, tracked(weight), tracked(bias), eps);

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "models/decoder/curved/operations.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
@@ -109,6 +110,9 @@ at::Tensor Linear::recorded(const at::Tensor& x) const {
     kit::fail(QUENCH_UNSUPPORTED, "a linear with a replacement has no derivative");
   }
   Recorder& recorder = *Recorder::current();
+  if (recorder.form() == Form::kCurved) {
+    return curved_linear(x, weight_, bias_, recorder.vectors());
+  }
   if (composing()) {
     const at::Tensor weight = recorder.leaf(weight_);
     return bias_.defined() ? at::addmm(recorder.leaf(bias_), x, weight.t()) : at::mm(x, weight.t());

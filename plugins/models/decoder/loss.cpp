@@ -23,20 +23,6 @@ int64_t rows_at_once(int64_t vocabulary) {
   return std::max<int64_t>(256, (int64_t{1} << 22) / vocabulary);
 }
 
-// Targets of the scored rows, int64 [scored, 1].
-at::Tensor targets_of(std::span<const int32_t> targets, at::Device device) {
-  const at::Tensor kept =
-      at::empty({static_cast<int64_t>(targets.size()), 1}, at::TensorOptions(at::kLong));
-  auto* to = kept.mutable_data_ptr<int64_t>();
-  int64_t count = 0;
-  for (const int32_t target : targets) {
-    if (target >= 0) {
-      to[count++] = target;
-    }
-  }
-  return kept.narrow(0, 0, count).to(device);
-}
-
 void check_finite(double loss) {
   if (!std::isfinite(loss)) {
     kit::fail(QUENCH_NUMERICAL, "the loss of the batch is %f", loss);
@@ -62,6 +48,19 @@ at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at:
   return rows.narrow(0, 0, count).to(device);
 }
 
+at::Tensor chosen_targets(std::span<const int32_t> targets, at::Device device) {
+  const at::Tensor kept =
+      at::empty({static_cast<int64_t>(targets.size()), 1}, at::TensorOptions(at::kLong));
+  auto* to = kept.mutable_data_ptr<int64_t>();
+  int64_t count = 0;
+  for (const int32_t target : targets) {
+    if (target >= 0) {
+      to[count++] = target;
+    }
+  }
+  return kept.narrow(0, 0, count).to(device);
+}
+
 double sum_of(const at::Tensor& losses) {
   const at::Tensor held = losses.detach().to(at::kDouble).cpu().contiguous();
   const auto* values = held.const_data_ptr<double>();
@@ -78,7 +77,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
   const at::Tensor weight = recorder.autocast() ? recorder.narrowed(head) : head;
   const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor rows = scored_rows(targets, head.size(0), x.device());
-  const at::Tensor chosen = targets_of(targets, x.device());
+  const at::Tensor chosen = chosen_targets(targets, x.device());
   const bool all = rows.size(0) == x.size(0);
   const int64_t chunk = rows_at_once(head.size(0));
   if (dx != nullptr) {
@@ -120,7 +119,7 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
   const at::Tensor scored = rows.size(0) == logits.size(0) ? logits : logits.index_select(0, rows);
   // In steps whose backwards can be differentiated forwards too.
   const at::Tensor values = scored.to(wide);
-  const at::Tensor chosen = values.gather(1, targets_of(targets, logits.device())).squeeze(1);
+  const at::Tensor chosen = values.gather(1, chosen_targets(targets, logits.device())).squeeze(1);
   return at::logsumexp(values, {1}).sub(chosen);
 }
 

@@ -24,6 +24,9 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
 // -1..vocabulary-1.
 at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at::Device device);
 
+// Targets of the scored rows, int64 [scored, 1] on `device`.
+at::Tensor chosen_targets(std::span<const int32_t> targets, at::Device device);
+
 // The sum, one after the other, in float64.
 double sum_of(const at::Tensor& losses);
 

@@ -40,10 +40,15 @@ const at::Tensor& Recorder::leaf(const at::Tensor& weight) {
   if (const auto found = leaves_.find(key); found != leaves_.end()) {
     return found->second;
   }
-  if (form_ != Form::kTraining || !gradients_.contains(key)) {
+  if (form_ != Form::kCurved && (form_ != Form::kTraining || !gradients_.contains(key))) {
     return weight;
   }
   return leaves_.emplace(key, weight.detach().requires_grad_(true)).first->second;
+}
+
+at::Tensor Recorder::found_leaf(const at::Tensor& weight) const {
+  const auto found = leaves_.find(weight.const_data_ptr());
+  return found == leaves_.end() ? at::Tensor() : found->second;
 }
 
 void Recorder::collect() {

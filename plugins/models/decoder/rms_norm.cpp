@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "models/decoder/curved/operations.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
@@ -187,6 +188,9 @@ at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
   const bool own = x.is_cpu() && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
   if (recorder.form() == Form::kTraining && own) {
     return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, recorder.gradient(weight), eps});
+  }
+  if (recorder.form() == Form::kCurved && own) {
+    return curved_norm(x, weight, {}, eps, Centering::kNone, recorder.vectors());
   }
   return composed(x, tracked(weight), eps, rounding);
 }
