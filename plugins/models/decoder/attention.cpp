@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "models/decoder/causal_attention.hpp"
+#include "models/decoder/curved/operations.hpp"
 #include "models/decoder/recorder.hpp"
 
 namespace quench::decoder {
@@ -53,6 +54,9 @@ at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   const bool recorded = recorder != nullptr;
   if (!recorded && !mask && has_causal_attention(q, k, v)) {
     return causal_attention(q, k, v);
+  }
+  if (current_form() == Form::kCurved && !mask && has_curved_attention(q)) {
+    return curved_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)));
   }
   const bool grouped = !recorded && q.size(2) != k.size(2);
   const auto operand = [&](const at::Tensor& x) {

@@ -117,16 +117,20 @@ at::Tensor turned(const at::Tensor& x, const Angles& angles, bool back) {
   return y;
 }
 
-struct TrainedRotation : torch::autograd::Function<TrainedRotation> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const Angles& angles) {
+// Its own derivative, in the opposite direction.
+struct Rotation : torch::autograd::Function<Rotation> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const Angles& angles,
+                            bool back) {
     context->saved_data["cos"] = angles.cos;
     context->saved_data["sin"] = angles.sin;
-    return turned(x, angles, /*back=*/false);
+    context->saved_data["back"] = back;
+    return turned(x, angles, back);
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const Angles angles = {context->saved_data["cos"].toTensor(),
                            context->saved_data["sin"].toTensor()};
-    return {turned(gradients[0], angles, /*back=*/true), {}};
+    const bool back = context->saved_data["back"].toBool();
+    return {Rotation::apply(gradients[0], angles, !back), {}, {}};
   }
 };
 
@@ -138,8 +142,8 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const at::Tensor high = x.narrow(3, half, half);
   const bool own = x.is_cpu() && angles.cos.scalar_type() == x.scalar_type() &&
                    (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
-  if (current_form() == Form::kTraining && own) {
-    return TrainedRotation::apply(x, angles);
+  if ((current_form() == Form::kTraining || current_form() == Form::kCurved) && own) {
+    return Rotation::apply(x, angles, /*back=*/false);
   }
   if (recording()) {
     std::vector<at::Tensor> parts = {rotated_low(low, high, angles),
