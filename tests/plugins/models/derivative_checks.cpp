@@ -173,16 +173,21 @@ void same_for_threads(const std::string& config, const MemorySource& source, con
     CAPTURE(kit::name_of(dtype));
     ModelDriver driver(config, source, dtype);
     std::vector<at::Tensor> gradients;
+    std::vector<at::Tensor> products;
+    const int64_t count = driver.parameters().numel();
+    const at::Tensor v = direction_of(count, 11).to(kit::scalar_type(dtype));
     for (const int threads : {1, 2}) {
       at::set_num_threads(threads);
-      gradients.push_back(zeros(driver.parameters().numel(), kit::scalar_type(dtype)));
+      gradients.push_back(zeros(count, kit::scalar_type(dtype)));
       driver.gradient(tokens, targets, gradients.back());
+      products.push_back(driver.products(tokens, targets, QUENCH_CURVATURE_HESSIAN, {v})[0]);
     }
     for (const quench_parameter_info& info : driver.parameter_infos()) {
       CAPTURE(info.name);
       const auto at = static_cast<int64_t>(info.offset);
       const int64_t size = elements_of(info);
       CHECK(identical(gradients[0].narrow(0, at, size), gradients[1].narrow(0, at, size)));
+      CHECK(identical(products[0].narrow(0, at, size), products[1].narrow(0, at, size)));
     }
   }
   at::set_num_threads(before);

@@ -139,6 +139,7 @@ void differentiates(TinyLlama model) {
   model.store(source);
   Tokens tokens = model.some_tokens(2, 9);
   differentiates(model.config().dump(), source, tokens);
+  has_curvature(model.config().dump(), source, tokens);
   tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
   differentiates(model.config().dump(), source, tokens);
   has_curvature(model.config().dump(), source, tokens);

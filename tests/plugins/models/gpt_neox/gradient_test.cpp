@@ -36,9 +36,24 @@ TEST_CASE("gpt_neox: gradients are those of central differences", "[models][gpt_
   model.store(source, kit::kFloat32);
   Tokens tokens = some_tokens(model, 2, 9);
   differentiates(model.config(), source, tokens);
+  has_curvature(model.config(), source, tokens);
   tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
   tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
   differentiates(model.config(), source, tokens);
+  has_curvature(model.config(), source, tokens);
+}
+
+TEST_CASE("gpt_neox: rows of many tokens have the curvature of differences", "[models][gpt_neox]") {
+  TinyModel model;
+  model.positions = 256;
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  Tokens tokens = some_tokens(model, 2, 250);
+  has_curvature(model.config(), source, tokens);
+  tokens.segments.assign(500, 1);  // two documents a row
+  std::fill(tokens.segments.begin() + 120, tokens.segments.begin() + 250, 2);
+  std::fill(tokens.segments.begin() + 255, tokens.segments.end(), 2);
   has_curvature(model.config(), source, tokens);
 }
 
