@@ -83,7 +83,8 @@ void print(const Step& step, double product_rate) {
 void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
   const at::Tensor x = random_rows(rows, in, 1, 0.7f);
   const at::Tensor weight = random_rows(out, in, 2, 0);
-  const at::Tensor x64 = random_rows(in, in, 3, 0).to(at::kDouble);
+  const at::Tensor right = random_rows(in, in, 3, 0);
+  const at::Tensor x64 = right.to(at::kDouble);
   const auto n = static_cast<double>(in);
   const auto m = static_cast<double>(out);
   const auto tokens = static_cast<double>(rows);
@@ -115,7 +116,6 @@ void measure(int64_t in, int64_t out, int64_t rows, int rounds) {
     }));
     columns_step.seconds.add(
         processor_seconds([&] { quantizers::solve(weight, factor, options, buffers.coded); }));
-    const at::Tensor right = x.narrow(0, 0, in).t();
     product32.seconds.add(processor_seconds([&] { matrix::product(weight, right); }));
     product64.seconds.add(processor_seconds([&] { matrix::product(x64, x64); }));
     theirs32.seconds.add(processor_seconds([&] { at::mm(weight, right); }));

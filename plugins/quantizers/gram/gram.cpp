@@ -17,23 +17,32 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kErrorRows = 256;     // rows of a weight whose output error is taken at once
+constexpr int64_t kErrorRows = 512;     // rows of a weight whose output error is taken at once
 constexpr int64_t kErrorColumns = 256;  // and columns of the Gram matrix
+constexpr int64_t kLanes = 8;           // partial sums of a row
 
-// Adds to sums[h] the sum over the rows of half h of (row of left) . (row of right), rows in order;
-// both [2n, c] float64.
+// Adds to sums[h] the sum over the rows of half h of (row of left) . (row of right), in a fixed
+// order; left [2n, c] float64, right [2n, c] T.
+template <typename T>
 void add_products(const at::Tensor& left, const at::Tensor& right, double* sums) {
-  const at::Tensor a = left.to(at::kCPU).contiguous();
-  const at::Tensor b = right.to(at::kCPU).contiguous();
-  const int64_t half = a.size(0) / 2;
-  for (int64_t r = 0; r < a.size(0); ++r) {
-    const double* x = a.const_data_ptr<double>() + r * a.size(1);
-    const double* y = b.const_data_ptr<double>() + r * a.size(1);
-    double dot = 0;
-    for (int64_t c = 0; c < a.size(1); ++c) {
-      dot += x[c] * y[c];
+  const int64_t half = left.size(0) / 2;
+  const int64_t columns = left.size(1);
+  for (int64_t r = 0; r < left.size(0); ++r) {
+    const double* x = left.const_data_ptr<double>() + r * left.stride(0);
+    const T* y = right.const_data_ptr<T>() + r * right.stride(0);
+    double partial[kLanes] = {};
+    int64_t c = 0;
+    for (; c + kLanes <= columns; c += kLanes) {
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        partial[lane] += x[c + lane] * static_cast<double>(y[c + lane]);
+      }
     }
-    sums[r < half ? 0 : 1] += dot;
+    for (; c < columns; ++c) {
+      partial[c % kLanes] += x[c] * static_cast<double>(y[c]);
+    }
+    for (const double part : partial) {
+      sums[r < half ? 0 : 1] += part;
+    }
   }
 }
 
@@ -159,31 +168,45 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
     kit::fail(QUENCH_INVALID_ARGUMENT, "output error: wanted two weights [out, %lld]",
               static_cast<long long>(columns_));
   }
+  // Where G was made of float64 rows, or given, the products are float64 as well.
+  const bool wide = row_type_ == at::kDouble || row_type_ == at::ScalarType::Undefined;
+  const at::ScalarType type = wide || !gram.is_cpu() ? at::kDouble : at::kFloat;
+  const auto options = gram.options().dtype(type);
+  const at::Tensor memory =
+      at::empty({2 * std::min(kErrorRows, original.size(0)), columns_}, options);
   double sums[2] = {0, 0};
   for (int64_t begin = 0; begin < original.size(0); begin += kErrorRows) {
     const int64_t count = std::min(kErrorRows, original.size(0) - begin);
-    at::Tensor rows = at::empty({2 * count, columns_}, gram.options());  // differences, weights
+    const at::Tensor rows = memory.narrow(0, 0, 2 * count);  // differences, weights
     at::Tensor weights = rows.narrow(0, count, count);
     weights.copy_(original.narrow(0, begin, count));
-    rows.narrow(0, 0, count).copy_(weights).sub_(result.narrow(0, begin, count).to(gram.options()));
+    rows.narrow(0, 0, count).copy_(weights).sub_(result.narrow(0, begin, count).to(options));
     add_quadratic_forms(gram, rows, sums);
   }
   return {sums[0], sums[1]};
 }
 
 // G is symmetric: x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b,
-// half the work of a product with all of G.
+// half the work of a product with all of G. Products of float32 rows are float32, summed in
+// float64.
 void Gram::add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, double* sums) {
   for (int64_t begin = 0; begin < columns_; begin += kErrorColumns) {
     kit::check_cancelled();
     const int64_t size = std::min(kErrorColumns, columns_ - begin);
     const at::Tensor own = rows.narrow(1, begin, size);
-    const at::Tensor block = gram.narrow(1, begin, size);
-    const at::Tensor product = matrix::product(own, block.narrow(0, begin, size));
+    const at::Tensor block =
+        gram.narrow(0, 0, begin + size).narrow(1, begin, size).to(rows.scalar_type());
+    const at::Tensor product = at::zeros({rows.size(0), size}, gram.options());
+    matrix::add_product(product, own, block.narrow(0, begin, size));
     if (begin > 0) {
       matrix::add_product(product, rows.narrow(1, 0, begin), block.narrow(0, 0, begin), 2);
     }
-    add_products(product, own, sums);
+    const at::Tensor made = product.to(at::kCPU);
+    if (own.scalar_type() == at::kDouble) {
+      add_products<double>(made, own.to(at::kCPU), sums);
+    } else {
+      add_products<float>(made, own, sums);
+    }
   }
 }
 

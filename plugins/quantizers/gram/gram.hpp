@@ -49,7 +49,8 @@ class Gram {
   // float64 [in, in], both triangles. FAILED_PRECONDITION without rows. Rows may still be observed
   // afterwards; the panel then starts anew.
   const at::Tensor& matrix();
-  // Both views [out, in], any float dtype; in float64. FAILED_PRECONDITION without rows.
+  // Both views [out, in], any float dtype. Products in the dtype of the observed rows, float32 at
+  // least, sums in float64. FAILED_PRECONDITION without rows.
   OutputError output_error(const quench_tensor& weight, const quench_tensor& dequantized);
 
  private:
