@@ -5,36 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/hub/environment.hpp"
+#include "core/run/calibration_rows.hpp"
 #include "core/run/experiment.hpp"
-#include "core/run/quantize_model.hpp"
 #include "core/run/token_cache.hpp"
 #include "core/run/tokenized_corpus.hpp"
-#include "core/text/tokenizer.hpp"
+#include "core/run/tokenizer_choice.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
-
-// The tokenizer that turns the run's text into ids: one for the whole run, or each checkpoint's
-// own.
-class TokenizerChoice {
- public:
-  // `path`: a tokenizer.json or tokenizer.model, "bytes", or nothing.
-  explicit TokenizerChoice(std::optional<std::string> path, std::string missing_message);
-  // Throws Error with the message of the constructor when there is none.
-  const text::Tokenizer& get();
-  // What tells it from another one: SHA-256 of its file, or "bytes".
-  std::string key();
-
- private:
-  std::optional<std::string> path_;
-  std::string missing_message_;
-  std::optional<text::Tokenizer> tokenizer_;
-};
 
 // The draw-th of `of` disjoint slices of a corpus; with jitter > 0 its rows in another order, which
 // follows from seed and number alone.

@@ -18,11 +18,12 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/run/average_identity.hpp"
-#include "core/run/corpora.hpp"
 #include "core/run/grid.hpp"
+#include "core/run/host_numerics.hpp"
 #include "core/run/judge.hpp"
 #include "core/run/open_checkpoint.hpp"
 #include "core/run/open_weights.hpp"
+#include "core/run/tokenizer_choice.hpp"
 
 namespace quench {
 

@@ -20,10 +20,6 @@
 
 namespace quench {
 
-// Counts up when arithmetic of the host changes (micro-batches, packing, tokenization): older
-// records then answer to nothing any more.
-inline constexpr int kHostNumerics = 1;
-
 struct CheckpointIdentity {
   std::string content;    // content_hash of its tensors
   std::string config;     // SHA-256 of the text of config.json

@@ -5,6 +5,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/run/activation_stream.hpp"
+#include "core/run/host_tensor.hpp"
 
 namespace quench {
 

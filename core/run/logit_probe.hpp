@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/plugin/model_handle.hpp"
-#include "core/run/quantize_model.hpp"
+#include "core/run/calibration_rows.hpp"
 
 namespace quench {
 

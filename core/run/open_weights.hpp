@@ -8,9 +8,9 @@
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/run/average_source.hpp"
-#include "core/run/corpora.hpp"
 #include "core/run/experiment.hpp"
 #include "core/run/open_checkpoint.hpp"
+#include "core/run/tokenizer_choice.hpp"
 
 namespace quench {
 

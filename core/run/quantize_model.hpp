@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
+#include "core/run/calibration_rows.hpp"
 #include "core/run/channel_scale.hpp"
 #include "core/run/float_weights.hpp"
 #include "core/run/host_tensor.hpp"
@@ -59,12 +60,6 @@ struct QuantizationResult {
   uint64_t predicted_peak_bytes = 0;
   uint64_t peak_bytes = 0;
   std::vector<ScoreAnswer> answers;  // parallel to QuantizeOptions::rides
-};
-
-// Rows of calibration ids: row r is ids[starts[r] .. starts[r+1]).
-struct CalibrationRows {
-  std::vector<int32_t> ids;
-  std::vector<uint64_t> starts;
 };
 
 struct QuantizeOptions {

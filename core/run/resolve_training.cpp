@@ -8,7 +8,7 @@
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/model_handle.hpp"
-#include "core/run/corpora.hpp"
+#include "core/run/tokenizer_choice.hpp"
 #include "core/train/rates.hpp"
 #include "core/train/trained_states.hpp"
 
