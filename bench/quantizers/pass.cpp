@@ -22,10 +22,10 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/open_checkpoint.hpp"
-#include "core/run/pass_memory.hpp"
-#include "core/run/quantize_model.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/manifest/resolve_items.hpp"
+#include "core/run/quantize/pass_memory.hpp"
+#include "core/run/quantize/quantize_model.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 
 namespace fs = std::filesystem;
 

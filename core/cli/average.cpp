@@ -4,11 +4,11 @@
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/average_score.hpp"
-#include "core/run/averaging_windows.hpp"
-#include "core/run/keep_average.hpp"
-#include "core/run/open_checkpoint.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/averaging/averaging_windows.hpp"
+#include "core/run/averaging/keep_average.hpp"
+#include "core/run/evaluate/average_score.hpp"
+#include "core/run/manifest/resolve_items.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 
 namespace quench {
 

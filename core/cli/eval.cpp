@@ -5,9 +5,9 @@
 #include "core/cli/progress.hpp"
 #include "core/cli/single_model.hpp"
 #include "core/cli/table.hpp"
-#include "core/run/open_checkpoint.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/manifest/resolve_items.hpp"
 #include "core/run/runner.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/cli/command.hpp"
-#include "core/run/branches.hpp"
-#include "core/run/starter_manifest.hpp"
+#include "core/run/experiment/branches.hpp"
+#include "core/run/manifest/starter_manifest.hpp"
 
 namespace quench {
 

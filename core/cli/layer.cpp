@@ -8,9 +8,9 @@
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "core/cli/command.hpp"
 #include "core/json/json_number.hpp"
-#include "core/run/judge.hpp"
-#include "core/run/quantize_model.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/manifest/resolve_items.hpp"
+#include "core/run/quantize/judge.hpp"
+#include "core/run/quantize/quantize_model.hpp"
 
 namespace quench {
 

@@ -1,7 +1,7 @@
 #include "core/cli/manifest_options.hpp"
 
 #include "core/plugin/host_services.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/manifest/resolve_items.hpp"
 
 namespace quench {
 

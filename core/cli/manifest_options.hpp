@@ -9,8 +9,8 @@
 
 #include "core/cli/command.hpp"
 #include "core/config/manifest.hpp"
-#include "core/run/grid.hpp"
-#include "core/run/identity.hpp"
+#include "core/run/grid/grid.hpp"
+#include "core/run/grid/identity.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/fingerprints.hpp"
 #include "core/store/run_folder.hpp"

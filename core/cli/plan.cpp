@@ -8,8 +8,8 @@
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/table.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/estimate.hpp"
-#include "core/run/training_cost.hpp"
+#include "core/run/grid/estimate.hpp"
+#include "core/run/grid/training_cost.hpp"
 
 namespace quench {
 

@@ -6,12 +6,12 @@
 #include "core/cli/single_model.hpp"
 #include "core/json/json_number.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/evaluate.hpp"
-#include "core/run/export_weights.hpp"
-#include "core/run/open_checkpoint.hpp"
-#include "core/run/open_weights.hpp"
-#include "core/run/quantize_cell.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/evaluate/evaluate.hpp"
+#include "core/run/manifest/resolve_items.hpp"
+#include "core/run/quantize/quantize_cell.hpp"
+#include "core/run/weights/export_weights.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
+#include "core/run/weights/open_weights.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {

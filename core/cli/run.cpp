@@ -13,7 +13,7 @@
 #include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/report/report.hpp"
-#include "core/run/estimate.hpp"
+#include "core/run/grid/estimate.hpp"
 #include "core/run/runner.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"

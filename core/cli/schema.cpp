@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/cli/command.hpp"
-#include "core/run/manifest_schema.hpp"
+#include "core/run/manifest/manifest_schema.hpp"
 
 namespace quench {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "core/checkpoint/dtype.hpp"
-#include "core/run/open_checkpoint.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/manifest/resolve_items.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {

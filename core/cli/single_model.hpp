@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/run/experiment.hpp"
+#include "core/run/experiment/experiment.hpp"
 
 namespace quench {
 

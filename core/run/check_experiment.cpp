@@ -9,8 +9,8 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
-#include "core/run/grid.hpp"
-#include "core/run/metric_records.hpp"
+#include "core/run/evaluate/metric_records.hpp"
+#include "core/run/grid/grid.hpp"
 
 namespace quench {
 

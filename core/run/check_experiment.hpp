@@ -3,7 +3,7 @@
 
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
-#include "core/run/experiment.hpp"
+#include "core/run/experiment/experiment.hpp"
 
 namespace quench {
 

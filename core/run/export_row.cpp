@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
-#include "core/run/export_weights.hpp"
+#include "core/run/weights/export_weights.hpp"
 
 namespace quench {
 

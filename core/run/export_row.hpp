@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/checkpoint/packed/store_linear.hpp"
-#include "core/run/grid.hpp"
-#include "core/run/open_weights.hpp"
+#include "core/run/grid/grid.hpp"
+#include "core/run/weights/open_weights.hpp"
 
 namespace quench {
 

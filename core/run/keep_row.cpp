@@ -2,9 +2,9 @@
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/grid.hpp"
-#include "core/run/keep_average.hpp"
-#include "core/run/open_checkpoint.hpp"
+#include "core/run/averaging/keep_average.hpp"
+#include "core/run/grid/grid.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 
 namespace quench {
 

@@ -5,7 +5,7 @@
 
 #include <exception>
 
-#include "core/run/open_checkpoint.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 
 namespace quench {
 

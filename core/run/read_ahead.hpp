@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/run/identity.hpp"
+#include "core/run/grid/identity.hpp"
 
 namespace quench {
 

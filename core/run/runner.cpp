@@ -7,16 +7,16 @@
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/check_experiment.hpp"
-#include "core/run/describe_cell.hpp"
-#include "core/run/evaluate.hpp"
+#include "core/run/evaluate/evaluate.hpp"
+#include "core/run/evaluate/journal.hpp"
 #include "core/run/export_row.hpp"
-#include "core/run/float_source.hpp"
-#include "core/run/journal.hpp"
+#include "core/run/grid/describe_cell.hpp"
 #include "core/run/keep_row.hpp"
-#include "core/run/open_weights.hpp"
-#include "core/run/quantize_cell.hpp"
+#include "core/run/quantize/quantize_cell.hpp"
 #include "core/run/read_ahead.hpp"
 #include "core/run/train_job.hpp"
+#include "core/run/weights/float_source.hpp"
+#include "core/run/weights/open_weights.hpp"
 
 namespace quench {
 

@@ -11,9 +11,9 @@
 
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
-#include "core/run/experiment.hpp"
-#include "core/run/grid.hpp"
-#include "core/run/identity.hpp"
+#include "core/run/experiment/experiment.hpp"
+#include "core/run/grid/grid.hpp"
+#include "core/run/grid/identity.hpp"
 #include "core/store/record.hpp"
 
 namespace quench {

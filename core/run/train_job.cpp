@@ -4,8 +4,8 @@
 
 #include "core/io/atomic_file.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/grid.hpp"
-#include "core/run/training_cost.hpp"
+#include "core/run/grid/grid.hpp"
+#include "core/run/grid/training_cost.hpp"
 #include "core/train/train.hpp"
 #include "core/train/training_log.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/catalog.hpp"
-#include "core/run/experiment.hpp"
+#include "core/run/experiment/experiment.hpp"
 
 namespace quench {
 

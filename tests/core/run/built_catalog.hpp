@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/plugin/catalog.hpp"
-#include "core/run/open_checkpoint.hpp"
+#include "core/run/weights/open_checkpoint.hpp"
 
 namespace quench::test {
 

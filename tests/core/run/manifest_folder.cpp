@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/run/manifest_schema.hpp"
-#include "core/run/resolve_items.hpp"
+#include "core/run/manifest/manifest_schema.hpp"
+#include "core/run/manifest/resolve_items.hpp"
 #include "tests/core/run/built_catalog.hpp"
 #include "tests/support/json_schema.hpp"
 #include "tests/support/throws.hpp"

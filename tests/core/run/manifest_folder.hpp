@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/run/experiment.hpp"
+#include "core/run/experiment/experiment.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace quench::test {

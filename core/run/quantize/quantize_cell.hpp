@@ -1,0 +1,68 @@
+// One quantizer of the grid applied to an open model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "core/plugin/quantizer_handle.hpp"
+#include "core/run/corpora/corpora.hpp"
+#include "core/run/experiment/experiment.hpp"
+#include "core/run/quantize/quantize_model.hpp"
+
+namespace quench {
+
+struct QuantizedModel {
+  double bits_per_weight = 0;
+  nlohmann::json details;            // layers, calibration, and what the pass cost
+  std::vector<StoredLinear> stored;  // with QuantizerCell::store_as
+};
+
+// A quantizer on a calibration draw.
+struct Quantization {
+  const QuantizerCell* cell;
+  CalibrationDraw draw;
+};
+
+class QuantizeCell {
+ public:
+  QuantizeCell(Catalog& catalog, Corpora& corpora) : catalog_(catalog), corpora_(corpora) {}
+
+  // What is to be applied to the model that is open now, in place of what was expected before.
+  // Those that can share a pass with one that is applied go through it, and wait for their turn.
+  void expect(std::vector<Quantization> quantizations);
+  // The model carries the quantized weights afterwards, until `kept.restore()`. Throws Error.
+  QuantizedModel apply(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
+                       TokenizerChoice& tokenizer, FloatWeights& kept);
+  // The calibration rows that apply would use; for those who want to know early that they exist.
+  CalibrationRows rows(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
+                       TokenizerChoice& tokenizer);
+
+ private:
+  struct Waiting {
+    Quantization of;
+    QuantizedSetting setting;
+    nlohmann::json plan;  // what check_plan said
+  };
+  QuantizedModel apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
+                             ModelHandle& model, TokenizerChoice& tokenizer, FloatWeights& kept);
+  // Checks that what the quantizer says of its channel scales leaves the float model as it is,
+  // which is in `model`; a word for the record, null where it says nothing.
+  static nlohmann::json check_plan(QuantizerHandle& quantizer, ModelHandle& model,
+                                   const CalibrationRows* calibration);
+  // Runs one pass for the quantization and all expected ones that can share it; they wait
+  // afterwards. Nothing happens where there are none.
+  void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer);
+
+  // Who measures the layers' errors; looked for when it is first needed.
+  QuantizerHandle* judge();
+
+  Catalog& catalog_;
+  Corpora& corpora_;
+  std::optional<QuantizerHandle> judge_;
+  bool judge_searched_ = false;
+  std::vector<Quantization> expected_;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace quench

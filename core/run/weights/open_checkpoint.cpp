@@ -1,0 +1,90 @@
+#include "core/run/weights/open_checkpoint.hpp"
+
+#include "core/checkpoint/abi_source.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/io/file.hpp"
+#include "core/run/experiment/revision_pattern.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
+
+bool is_hub(const std::string& model) {
+  return model.rfind("hf://", 0) == 0;
+}
+
+}  // namespace
+
+CheckpointCell single_checkpoint(const std::string& model) {
+  CheckpointCell cell;
+  cell.model = model;
+  cell.location = model;
+  if (is_hub(model)) {
+    const size_t at = model.rfind('@');
+    if (at != std::string::npos) {
+      cell.model = model.substr(0, at);
+      cell.revision = model.substr(at + 1);
+    }
+  }
+  // The last part of a path is its name, whether it was written with a slash or not.
+  const fs::path path = fs::path(model).lexically_normal();
+  const fs::path folder = path.has_filename() ? path : path.parent_path();
+  const NamedPosition position =
+      named_position(cell.revision.empty() ? folder.filename().string() : cell.revision);
+  cell.step = position.step;
+  cell.tokens = position.tokens;
+  return cell;
+}
+
+std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints) {
+  std::vector<WeightsCell> out(checkpoints.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].checkpoint = i;
+  }
+  return out;
+}
+
+LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub) {
+  if (!is_hub(cell.location)) {
+    return {cell.location, ""};
+  }
+  const ResolvedModel resolved = resolve(cell.location, hub);
+  return {resolved.folder, resolved.commit};
+}
+
+CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub) {
+  CheckpointFolder folder = open_checkpoint_folder(locate_checkpoint(cell, hub).path);
+  if (!cell.config.empty()) {
+    folder.config_json =
+        cell.config.front() == '{' ? cell.config : read_file(cell.config, kMaxConfigBytes);
+  }
+  return folder;
+}
+
+ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSource>& source,
+                       const std::string& config_json, const std::string& where,
+                       const std::string& family, quench_dtype dtype, quench_device device) {
+  require_config(config_json, where);
+  const AbiSource view(source);
+  const PluginDescription& plugin = family.empty() ? choose_family(catalog, config_json, where)
+                                                   : catalog.require("model", family);
+  return ModelHandle::open(catalog, plugin,
+                           {sizeof(quench_model_open_args), 0, view.get(), config_json.data(),
+                            config_json.size(), device, dtype});
+}
+
+OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
+                               const HubEnvironment& hub, quench_dtype dtype,
+                               quench_device device) {
+  CheckpointFolder folder = open_files(cell, hub);
+  ModelHandle model =
+      open_model(catalog, folder.source, folder.config_json, (folder.path / "config.json").string(),
+                 cell.family, dtype, device);
+  return {std::move(folder), locate_checkpoint(cell, hub).commit, std::move(model)};
+}
+
+}  // namespace quench
