@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "tests/layering/source_tree.hpp"
 #include "tests/support/fixtures.hpp"
@@ -56,6 +58,47 @@ std::string kit_objection(const std::string& file, const Include& include) {
              : "the kit includes the standard library, the ABI and itself only";
 }
 
+// The folders of core/run by height; those of one height do not know each other. The runner, in
+// core/run itself, stands above all.
+constexpr std::array kRunFolders = {std::pair("experiment", 0), std::pair("forward", 0),
+                                    std::pair("averaging", 1),  std::pair("corpora", 1),
+                                    std::pair("weights", 2),    std::pair("evaluate", 3),
+                                    std::pair("transform", 3),  std::pair("quantize", 4),
+                                    std::pair("manifest", 5),   std::pair("grid", 5)};
+constexpr int kRunner = 6;
+
+// The folder of core/run in which a file lies: "" for core/run itself.
+std::string run_folder(const std::string& file) {
+  const std::string inside = file.substr(std::string("core/run/").size());
+  const size_t slash = inside.find('/');
+  return slash == std::string::npos ? "" : inside.substr(0, slash);
+}
+
+// Nothing for a folder that the list does not have.
+std::optional<int> height(const std::string& run_folder) {
+  if (run_folder.empty()) {
+    return kRunner;
+  }
+  const auto* found = std::find_if(kRunFolders.begin(), kRunFolders.end(),
+                                   [&](const auto& entry) { return entry.first == run_folder; });
+  return found != kRunFolders.end() ? std::optional(found->second) : std::nullopt;
+}
+
+// Both files are below core/run.
+std::string run_objection(const std::string& file, const std::string& target) {
+  const std::string from = run_folder(file);
+  const std::string to = run_folder(target);
+  if (from == to) {
+    return "";
+  }
+  const std::optional<int> own = height(from);
+  const std::optional<int> other = height(to);
+  if (!own || !other) {
+    return "this folder of core/run has no place in the order of docs/architecture.md";
+  }
+  return *other < *own ? "" : "this folder of core/run does not stand below";
+}
+
 std::string core_objection(const std::string& file, const Include& include) {
   if (is_torch(include.target) || is_cuda(include.target) || include.target == "omp.h" ||
       include.target == "cblas.h") {
@@ -76,6 +119,9 @@ std::string core_objection(const std::string& file, const Include& include) {
   }
   if (include.target.starts_with("core/run/") && !above && !folder.starts_with("core/run")) {
     return "core/run stands above this folder";
+  }
+  if (include.target.starts_with("core/run/") && file.starts_with("core/run/")) {
+    return run_objection(file, include.target);
   }
   if (include.target.starts_with("core/train/") && !above && !folder.starts_with("core/run") &&
       !folder.starts_with("core/train")) {
