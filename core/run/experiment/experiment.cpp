@@ -30,6 +30,16 @@ const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell
   return weights.live ? *weights.live : experiment.checkpoints[weights.checkpoint];
 }
 
+std::vector<size_t> branch_until(const Experiment& experiment, size_t last) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i <= last; ++i) {
+    if (experiment.checkpoints[i].branch == experiment.checkpoints[last].branch) {
+      out.push_back(i);
+    }
+  }
+  return out;
+}
+
 std::string absence_of(const Experiment& experiment, const CorpusUse& use) {
   for (const nlohmann::json& value : use.parameters) {
     const auto found = value.is_string()

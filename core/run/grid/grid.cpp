@@ -24,16 +24,6 @@ std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell
   return out;
 }
 
-std::vector<size_t> branch_until(const Experiment& experiment, size_t last) {
-  std::vector<size_t> out;
-  for (size_t i = 0; i <= last; ++i) {
-    if (experiment.checkpoints[i].branch == experiment.checkpoints[last].branch) {
-      out.push_back(i);
-    }
-  }
-  return out;
-}
-
 bool applies(const Experiment& experiment, const WeightsCell& weights, const Variant& variant,
              const MetricCell& metric) {
   const bool compares = (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/run/experiment/experiment.hpp"
+#include "core/run/grid/evaluation_parts.hpp"
 #include "core/run/grid/identity.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/store.hpp"
@@ -32,8 +33,6 @@ std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell
 // (float, unless it compares).
 bool applies(const Experiment& experiment, const WeightsCell& weights, const Variant& variant,
              const MetricCell& metric);
-// The checkpoints (indices) of the branch of checkpoint `last`, up to it, in their order.
-std::vector<size_t> branch_until(const Experiment& experiment, size_t last);
 
 enum class CellState {
   kDone,    // a valid record is in the run's folder

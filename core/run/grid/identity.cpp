@@ -1,10 +1,7 @@
 #include "core/run/grid/identity.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "core/checkpoint/content_hash.hpp"
 #include "core/error.hpp"
@@ -12,18 +9,14 @@
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
-#include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/metric_handle.hpp"
-#include "core/plugin/model_handle.hpp"
-#include "core/run/averaging/average_identity.hpp"
 #include "core/run/corpora/tokenizer_choice.hpp"
 #include "core/run/experiment/host_numerics.hpp"
-#include "core/run/grid/grid.hpp"
+#include "core/run/grid/watched_files.hpp"
 #include "core/run/quantize/judge.hpp"
 #include "core/run/weights/open_checkpoint.hpp"
-#include "core/run/weights/open_weights.hpp"
 
 namespace quench {
 
@@ -42,63 +35,6 @@ std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
     all += plugin->id + "=" + plugin->sha256 + "\n";
   }
   return sha256_hex(all);
-}
-
-// The files of a checkpoint whose times tell whether it changed: the folder's, or a single file
-// with what is read beside it.
-std::vector<fs::path> watched_files(const CheckpointCell& cell, const fs::path& path) {
-  std::vector<fs::path> files = {path};
-  if (!cell.config.empty() && cell.config.front() != '{') {
-    files.emplace_back(cell.config);
-  }
-  if (fs::is_directory(path)) {
-    return files;
-  }
-  for (const char* name : {"config.json", "tokenizer.json", "tokenizer.model"}) {
-    const fs::path beside = path.parent_path() / name;
-    if (fs::exists(beside)) {
-      files.push_back(beside);
-    }
-  }
-  return files;
-}
-
-// Sizes and times of the files, which change when one of them is written or replaced.
-std::string times_of(const std::vector<fs::path>& files) {
-  std::string out;
-  const auto add = [&](const fs::path& file) {
-    struct stat status {};
-    if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-      out += fmt::format("{} {} {} {}.{} {}.{}\n", file.string(), status.st_ino, status.st_size,
-                         status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
-                         status.st_ctim.tv_nsec);
-    }
-  };
-  for (const fs::path& file : files) {
-    if (!fs::is_directory(file)) {
-      add(file);
-      continue;
-    }
-    std::set<fs::path> inside;
-    for (const fs::directory_entry& entry : fs::directory_iterator(file)) {
-      inside.insert(entry.path());
-    }
-    std::for_each(inside.begin(), inside.end(), add);
-  }
-  return out;
-}
-
-// The files that a corpus reads, as far as its parameters name them.
-std::vector<fs::path> corpus_files(const CorpusUse& use) {
-  std::vector<fs::path> files;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    const auto value = use.parameters.find(schema.name);
-    if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
-        value->is_string() && !value->get_ref<const std::string&>().empty()) {
-      files.emplace_back(value->get<std::string>());
-    }
-  }
-  return files;
 }
 
 // The widest vectors that libraries here choose their kernels by.
@@ -133,44 +69,8 @@ CheckpointIdentity identity_from(const std::string& text) {
   return out;
 }
 
-uint64_t bytes_of(const std::vector<fs::path>& files) {
-  uint64_t bytes = 0;
-  const auto add = [&](const fs::path& file) {
-    std::error_code error;
-    const uint64_t size = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
-    bytes += error ? 0 : size;
-  };
-  for (const fs::path& file : files) {
-    if (!fs::is_directory(file)) {
-      add(file);
-      continue;
-    }
-    for (const fs::directory_entry& entry : fs::directory_iterator(file)) {
-      add(entry.path());
-    }
-  }
-  return bytes;
-}
-
-// The content of a corpus, or of the part of it.
-std::string of_part(std::string fingerprint, const CorpusUse& use) {
-  const std::string part = use.part.key();
-  return part.empty() ? fingerprint : sha256_hex(fingerprint + " " + part);
-}
-
 std::string corpus_name(const CorpusUse& use) {
   return use.plugin->id + canonical_json(use.parameters);
-}
-
-// The parameters but for paths: a field, a range.
-nlohmann::json reading_of(const CorpusUse& use) {
-  nlohmann::json out = use.parameters;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    if (schema.type == QUENCH_PARAMETER_PATH) {
-      out.erase(schema.name);
-    }
-  }
-  return out;
 }
 
 nlohmann::json corpus_question(const CorpusUse& use) {
@@ -415,225 +315,8 @@ nlohmann::json Identities::environment(const Experiment& experiment,
           {"libraries", libraries}};
 }
 
-namespace {
-
-// Gathers the parts; says what is missing when it may not measure.
-class Parts {
- public:
-  Parts(Identities& identities, const EvaluationParts& what, bool measure)
-      : identities_(identities), what_(what), experiment_(*what.experiment), measure_(measure) {}
-
-  bool gather() {
-    out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}};
-    return add_weights() && add_metric() && (what_.quantizer == nullptr || add_quantizer()) &&
-           add_environment();
-  }
-
-  nlohmann::json take() { return std::move(out_); }
-  const std::string& missing() const { return missing_; }
-
- private:
-  bool lacks(std::string what) {
-    missing_ = std::move(what) + " not read yet";
-    return false;
-  }
-
-  std::optional<CheckpointIdentity> identity(const CheckpointCell& cell) {
-    if (measure_) {
-      return identities_.measured(cell);
-    }
-    auto known = identities_.remembered(cell);
-    if (!known || known->family.empty()) {
-      lacks((known ? "config of " : "weights of ") +
-            (cell.revision.empty() ? cell.model : cell.revision));
-      return std::nullopt;
-    }
-    return known;
-  }
-
-  nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters) {
-    plugins_.push_back(&description);
-    return {{"id", description.id},
-            {"sha256", identities_.plugin_hash(description)},
-            {"params", parameters}};
-  }
-
-  bool add_weights() {
-    const WeightsCell& weights = *what_.weights;
-    const auto main = identity(files_cell(experiment_, weights));
-    if (!main) {
-      return false;
-    }
-    const bool is_average = weights.averaging && !weights.live;
-    if (is_average && !add_average(weights)) {
-      return false;
-    }
-    if (!is_average) {
-      out_["weights"] = main->content;
-    }
-    const PluginDescription& family = identities_.family(main->family);
-    out_["config"] = main->config;
-    out_["family"] = plugin(family, nullptr);
-    out_["tokenizer"] =
-        identities_.tokenizer_key(experiment_, experiment_.checkpoints[weights.checkpoint], *main);
-    return true;
-  }
-
-  bool add_average(const WeightsCell& weights) {
-    const AveragingCell& averaging = experiment_.averagings[*weights.averaging];
-    std::vector<std::string> hashes;
-    for (const size_t member : weights.members) {
-      const auto one = identity(experiment_.checkpoints[member]);
-      if (!one) {
-        return false;
-      }
-      hashes.push_back(one->content);
-    }
-    out_["averaging"] = plugin(*averaging.plugin, averaging.parameters);
-    out_["averaging"]["members"] = hashes;
-    // Which order the members have, and what else makes the result.
-    out_["averaging"]["identity"] =
-        average_identity(averaging, members_of(experiment_, weights), hashes, kFloat32);
-    if (AveragingHandle(identities_.catalog(), *averaging.plugin, averaging.parameters)
-            .searches()) {
-      const MetricCell& judge = experiment_.metrics.front();
-      return add_evaluation(out_["averaging"]["score"], judge);
-    }
-    return true;
-  }
-
-  // The bytes of its files and what the plugin takes of them; not where the files lie.
-  bool add_corpus(nlohmann::json& to, const CorpusUse& use) {
-    const auto files = measure_ ? std::optional(identities_.measured_corpus(use))
-                                : identities_.remembered_corpus(use);
-    if (!files) {
-      return lacks("corpus " + use.name);
-    }
-    to = {{"files", of_part(*files, use)}, {"id", use.plugin->id}, {"params", reading_of(use)}};
-    return true;
-  }
-
-  bool add_metric() {
-    return add_evaluation(out_["metric"], *what_.metric) &&
-           ((what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory());
-  }
-
-  // What a metric is told of the whole branch.
-  bool add_trajectory() {
-    for (const size_t place : branch_until(experiment_, what_.weights->checkpoint)) {
-      const auto one = identity(experiment_.checkpoints[place]);
-      if (!one) {
-        return false;
-      }
-      const CheckpointCell& cell = experiment_.checkpoints[place];
-      const auto number = [](const std::optional<int64_t>& value) {
-        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-      };
-      out_["trajectory"].push_back({{"weights", one->content},
-                                    {"revision", cell.revision},
-                                    {"step", number(cell.step)},
-                                    {"tokens", number(cell.tokens)}});
-    }
-    return true;
-  }
-
-  bool add_evaluation(nlohmann::json& to, const MetricCell& metric) {
-    to = plugin(*metric.plugin, metric.parameters);
-    nlohmann::json corpora = nlohmann::json::object();
-    for (const auto& [parameter, use] : metric.corpora) {
-      // The name of a corpus is the manifest's business, its content is the value's.
-      to["params"].erase(parameter);
-      if (!add_corpus(corpora[parameter], use)) {
-        return false;
-      }
-    }
-    to["corpora"] = corpora;
-    return add_records(to, metric);
-  }
-
-  // The content of what a metric reads beside its corpora, in order.
-  bool add_records(nlohmann::json& to, const MetricCell& metric) {
-    try {
-      const WantedRecords& wanted = identities_.records(metric);
-      for (const CorpusUse& use : wanted.data_sets) {
-        nlohmann::json& entry = to["data"].emplace_back();
-        plugins_.push_back(use.plugin);
-        if (!add_corpus(entry, use)) {
-          return false;
-        }
-      }
-      for (const fs::path& file : wanted.files) {
-        to["files"].push_back(sha256_of(File(file)));
-      }
-      return true;
-    } catch (const Error& error) {
-      if (measure_) {
-        throw;
-      }
-      return lacks(fmt::format("data of metric {} ({})", metric.plugin->id, error.what()));
-    }
-  }
-
-  bool add_quantizer() {
-    out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters);
-    if (what_.quantizer->store_as) {  // measured as the file holds it
-      out_["quantizer"]["stored"] = format_name(*what_.quantizer->store_as);
-    }
-    if (const std::optional<TransformUse>& transform = what_.quantizer->transform) {
-      out_["transform"] = plugin(*transform->plugin, transform->parameters);
-    }
-    if (!what_.quantizer->calibration) {
-      return true;
-    }
-    const Calibration& calibration = *what_.quantizer->calibration;
-    out_["calibration"] = {{"documents", calibration.documents},
-                           {"sequences", calibration.sequences},
-                           {"length", calibration.length},
-                           {"packing", calibration.packing == Packing::kConcat ? "concat" : "none"},
-                           {"draw", what_.draw},
-                           {"jitter", what_.jitter}};
-    const auto judge = identities_.judge(measure_);
-    if (!judge) {
-      return lacks("quantizers");
-    }
-    if (*judge != nullptr) {
-      out_["calibration"]["judge"] = plugin(**judge, nullptr);
-    }
-    return add_corpus(out_["calibration"]["corpus"], calibration.corpus);
-  }
-
-  bool add_environment() {
-    out_["environment"] = identities_.environment(experiment_, plugins_);
-    return true;
-  }
-
-  Identities& identities_;
-  const EvaluationParts& what_;
-  const Experiment& experiment_;
-  bool measure_;
-  std::vector<const PluginDescription*> plugins_;
-  nlohmann::json out_;
-  std::string missing_;
-};
-
-}  // namespace
-
 const PluginDescription& Identities::family(const std::string& id) const {
   return catalog_.require("model", id);
-}
-
-std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
-                                               bool measure, std::string& missing) {
-  Parts parts(identities, what, measure);
-  if (!parts.gather()) {
-    missing = parts.missing();
-    return std::nullopt;
-  }
-  return parts.take();
-}
-
-std::string content_key(const nlohmann::json& parts) {
-  return sha256_hex(canonical_json(parts));
 }
 
 }  // namespace quench

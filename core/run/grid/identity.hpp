@@ -1,4 +1,4 @@
-// What a value depends on, as hashes: the parts of content keys.
+// What stands behind a value, as hashes: checkpoints, corpora, plugins, the machine.
 //
 // Hashes are measured once and remembered with the times of the files they were measured from, so
 // that a plan of thousands of cells reads no weights. Small files are read at once.
@@ -89,22 +89,5 @@ class Identities {
   std::optional<const PluginDescription*> judge_;
   std::map<std::string, WantedRecords> records_;  // by metric and parameters
 };
-
-// The parts of the key of one evaluation; `quantizer`, its draw and its jitter are for quantized
-// models. Nothing when something that is needed is not remembered and `measure` is false; `missing`
-// then says what ("weights of step600 not read yet").
-struct EvaluationParts {
-  const Experiment* experiment = nullptr;
-  const WeightsCell* weights = nullptr;
-  const QuantizerCell* quantizer = nullptr;
-  uint32_t draw = 0;
-  uint32_t jitter = 0;
-  const MetricCell* metric = nullptr;
-};
-std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
-                                               bool measure, std::string& missing);
-
-// SHA-256 of the parts' canonical JSON.
-std::string content_key(const nlohmann::json& parts);
 
 }  // namespace quench
