@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/io/tensor_memory.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {
@@ -38,7 +39,7 @@ class HostTensor {
   quench_dtype dtype_{};
   std::vector<int64_t> shape_;
   std::vector<int64_t> strides_;
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte, TensorAllocator<std::byte>> bytes_;
 };
 
 // Index of the first element that is not finite, or -1. float32 and float64 only.

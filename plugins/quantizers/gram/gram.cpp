@@ -168,8 +168,9 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
     kit::fail(QUENCH_INVALID_ARGUMENT, "output error: wanted two weights [out, %lld]",
               static_cast<long long>(columns_));
   }
-  // Where G was made of float64 rows, or given, the products are float64 as well.
-  const bool wide = row_type_ == at::kDouble || row_type_ == at::ScalarType::Undefined;
+  // Where G was given, or made of float64 rows, or the weights are, products are float64 as well.
+  const bool wide = row_type_ == at::kDouble || row_type_ == at::ScalarType::Undefined ||
+                    original.scalar_type() == at::kDouble;
   const at::ScalarType type = wide || !gram.is_cpu() ? at::kDouble : at::kFloat;
   const auto options = gram.options().dtype(type);
   const at::Tensor memory =
