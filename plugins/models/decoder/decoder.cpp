@@ -113,7 +113,9 @@ void Decoder::token_nll(const quench_head_args& args) {
   const at::Tensor h =
       borrow_rows(args.h, args.h->shape[0], info_.width, info_.dtype, device_, "token_nll: h");
   decoder::token_nll(args, h, info_.vocabulary,
-                     [this](const at::Tensor& rows) { return head_(final_norm(rows)); });
+                     [this](const at::Tensor& rows, const at::Tensor& logits) {
+                       head_.into(final_norm(rows), logits);
+                     });
 }
 
 void Decoder::logits(const quench_tensor& h, const quench_tensor& logits, void* stream) {

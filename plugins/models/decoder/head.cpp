@@ -15,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "models/decoder/log_sums.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/tensor.hpp"
+#include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
 
@@ -77,33 +79,43 @@ std::vector<double> doubles(const at::Tensor& values) {
   return {data, data + held.numel()};
 }
 
-// -log softmax(logits)[target] of the rows `tokens` of a batch.
-void score(const at::Tensor& logits, std::span<const int64_t> tokens,
-           std::span<const int32_t> targets, std::span<double> nll) {
-  const at::Tensor wide = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
-  const auto rows = static_cast<int64_t>(tokens.size());
-  at::Tensor buffer = at::empty({std::min(rows, kPanel), wide.size(1)}, wide.options());
+// Exponentials of a few rows at a time, by libtorch.
+std::vector<RowSum> composed_sums(const at::Tensor& logits) {
+  std::vector<RowSum> out;
+  const int64_t rows = logits.size(0);
+  at::Tensor buffer = at::empty({std::min(rows, kPanel), logits.size(1)}, logits.options());
   for (int64_t first = 0; first < rows; first += kPanel) {
     const int64_t count = std::min(kPanel, rows - first);
-    const at::Tensor panel = wide.narrow(0, first, count);
+    const at::Tensor panel = logits.narrow(0, first, count);
     const at::Tensor peak = at::amax(panel, {1}, /*keepdim=*/true);
     at::Tensor scaled = buffer.narrow(0, 0, count);
     at::sub_out(scaled, panel, peak);
     at::exp_out(scaled, scaled);
     const std::vector<double> sums = sums_of(scaled);
     const std::vector<double> peaks = doubles(peak);
-    std::vector<int64_t> chosen(static_cast<size_t>(count));
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      const int32_t target = targets[static_cast<size_t>(tokens[static_cast<size_t>(first) + i])];
-      chosen[i] = std::max<int64_t>(target, 0);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      out.push_back({peaks[i], sums[i]});
     }
-    const at::Tensor picks =
-        at::from_blob(chosen.data(), {count, 1}, at::TensorOptions(at::kLong)).to(panel.device());
-    const std::vector<double> picked = doubles(panel.gather(1, picks));
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      const auto token = static_cast<size_t>(tokens[static_cast<size_t>(first) + i]);
-      nll[token] = targets[token] < 0 ? 0.0 : std::log(sums[i]) + (peaks[i] - picked[i]);
-    }
+  }
+  return out;
+}
+
+// -log softmax(logits)[target] of the rows `tokens` of a batch.
+void score(const at::Tensor& logits, std::span<const int64_t> tokens,
+           std::span<const int32_t> targets, std::span<double> nll) {
+  const at::Tensor wide = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
+  const std::vector<RowSum> sums = has_log_sums(wide) ? log_sums(wide) : composed_sums(wide);
+  std::vector<int64_t> chosen(tokens.size());
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    chosen[i] = std::max<int64_t>(targets[static_cast<size_t>(tokens[i])], 0);
+  }
+  const at::Tensor picks =
+      at::from_blob(chosen.data(), {wide.size(0), 1}, at::TensorOptions(at::kLong))
+          .to(wide.device());
+  const std::vector<double> picked = doubles(wide.gather(1, picks));
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const auto token = static_cast<size_t>(tokens[i]);
+    nll[token] = targets[token] < 0 ? 0.0 : std::log(sums[i].sum) + (sums[i].peak - picked[i]);
   }
 }
 
@@ -134,7 +146,7 @@ int64_t rows_per_chunk(int64_t vocabulary) {
 }
 
 void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabulary,
-               const LogitsOf& logits_of) {
+               const WriteLogits& write_logits) {
   kit::expects(args.targets != nullptr && args.nll != nullptr, "token_nll: no targets or no nll");
   const auto targets = kit::elements<int32_t>(*args.targets, "token_nll: targets");
   const auto nll = kit::elements<double>(*args.nll, "token_nll: nll");
@@ -160,6 +172,10 @@ void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabu
     }
   }
   const auto chunk = static_cast<size_t>(rows_per_chunk(vocabulary));
+  const std::vector<int64_t> shape = {static_cast<int64_t>(std::min(chunk, tokens.size())),
+                                      vocabulary};
+  const at::Tensor memory =
+      h.is_cpu() ? kit::host_empty(shape, h.scalar_type()) : at::empty(shape, h.options());
   for (size_t first = 0; first < tokens.size(); first += chunk) {
     kit::check_cancelled();
     const auto part = std::span(tokens).subspan(first, std::min(chunk, tokens.size() - first));
@@ -171,7 +187,8 @@ void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabu
             : at::index_select(h, 0,
                                at::from_blob(part.data(), {length}, at::TensorOptions(at::kLong))
                                    .to(h.device()));
-    const at::Tensor logits = logits_of(rows);
+    const at::Tensor logits = memory.narrow(0, 0, length);
+    write_logits(rows, logits);
     score(logits, part, targets, nll);
     if (!argmax.empty()) {
       store_argmax(logits, part, argmax);

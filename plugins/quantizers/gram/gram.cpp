@@ -78,12 +78,19 @@ void Gram::observe(const quench_observe_args& args) {
 }
 
 void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
+  mirrored_ = false;
   at::Tensor weights;
   if (!roots.empty()) {
     weights = at::tensor(roots, at::kDouble).to(panel_.options()).unsqueeze(1);
   }
   for (int64_t done = 0; done < rows.size(0);) {
     const int64_t count = std::min(kPanelRows - filled_, rows.size(0) - done);
+    if (count == kPanelRows && !weights.defined() &&
+        rows.scalar_type() == panel_.scalar_type()) {  // a whole panel, where it lies
+      add_panel(rows.narrow(0, done, count));
+      done += count;
+      continue;
+    }
     at::Tensor slot = panel_.narrow(0, filled_, count);
     slot.copy_(rows.narrow(0, done, count));
     if (weights.defined()) {
@@ -91,7 +98,6 @@ void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
     }
     filled_ += count;
     done += count;
-    mirrored_ = false;
     if (filled_ == kPanelRows) {
       flush();
     }
@@ -99,12 +105,15 @@ void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
 }
 
 void Gram::flush() {
-  kit::check_cancelled();
   if (filled_ > 0) {
-    const at::Tensor rows = panel_.narrow(0, 0, filled_);
-    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
+    add_panel(panel_.narrow(0, 0, filled_));
   }
   filled_ = 0;
+}
+
+void Gram::add_panel(const at::Tensor& rows) {
+  kit::check_cancelled();
+  matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
 }
 
 // Copies the upper triangle to the lower one and refuses what overflowed.

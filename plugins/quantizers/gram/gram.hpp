@@ -56,6 +56,7 @@ class Gram {
  private:
   void append(const at::Tensor& rows, const std::vector<double>& roots);
   void flush();
+  void add_panel(const at::Tensor& rows);
   void mirror();
   // Adds x G x' of the rows x of each half of `rows` [2n, in] to sums[half].
   void add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, double* sums);

@@ -36,9 +36,9 @@ Scored score(const at::Tensor& logits, std::vector<int32_t> targets, bool with_a
   const quench_tensor best = {made.argmax.data(), cpu, 1, kit::kInt32, &count, nullptr, 0};
   const quench_head_args args = {
       sizeof args, 0, nullptr, &wanted, &nll, with_argmax ? &best : nullptr, nullptr};
-  decoder::token_nll(args, logits, logits.size(1), [&](const at::Tensor& rows) {
+  decoder::token_nll(args, logits, logits.size(1), [&](const at::Tensor& rows, at::Tensor to) {
     made.rows += rows.size(0);
-    return rows;
+    to.copy_(rows);
   });
   return made;
 }
