@@ -1,6 +1,6 @@
 // Gradient and product with the Hessian of GPT-NeoX models with drawn weights: seconds, tokens a
-// second, and the arithmetic that both need as a part of what libtorch's matrix product reaches in
-// the same run.
+// second, and the arithmetic that both need as a part of what the matrix product that they use
+// reaches in the same run.
 //
 //   bench_gpt_neox_derivatives [SHAPE = small] [rows = 8] [tokens a row = 64] [threads = 2]
 //                              [rounds = 5]
@@ -8,7 +8,6 @@
 // SHAPE: small (0.55 million parameters), bytes (3 blocks of width 96, vocabulary 256) or
 // pythia_160m.
 #include <ATen/Parallel.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
@@ -23,6 +22,7 @@
 
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/tensor.hpp"
+#include "shared/matrix/product.hpp"
 #include "tests/plugins/models/model_driver.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     both = std::min(both, seconds([&] { products(kProducts); }));
     product = std::min(product, seconds([&] {
                          for (int i = 0; i < 10; ++i) {
-                           at::mm(a, b);
+                           quench::matrix::product(a, b);
                          }
                        }));
   }

@@ -1,5 +1,5 @@
 // How the stages of a family are run. A family writes its mathematics once, in terms of the
-// operations of this folder; each of them has three forms, which tests hold equal.
+// operations of this folder; each of them has several forms, which tests hold equal.
 #pragma once
 
 #include <ATen/core/Tensor.h>
