@@ -10,6 +10,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/run/grid/estimate.hpp"
 #include "core/run/grid/training_cost.hpp"
+#include "core/run/module_rules.hpp"
 
 namespace quench {
 
@@ -219,6 +220,11 @@ int plan(const PlanOptions& options, Context& context) {
     print_jobs(run);
     return kExitOk;
   }
+  as_usage([&] {
+    for (const Experiment& experiment : run.experiments) {
+      check_modules(context.catalog(), experiment, context.hub);
+    }
+  });
   RunKnowledge knowledge(run, context);
   const Rates rates(context.cache_dir);
   const std::vector<Cell> cells =

@@ -8,6 +8,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/run/evaluate/evaluate.hpp"
 #include "core/run/manifest/resolve_items.hpp"
+#include "core/run/module_rules.hpp"
 #include "core/run/quantize/quantize_cell.hpp"
 #include "core/run/weights/export_weights.hpp"
 #include "core/run/weights/open_checkpoint.hpp"
@@ -68,6 +69,11 @@ OpenCheckpoint open(const Job& job, Context& context) {
   if (!fault.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
   }
+  const QuantizerCell& quantizer = experiment.quantizers.front();
+  ModuleNames names;
+  add_names(opened.model, names);
+  require_modules(QuantizerHandle(context.catalog(), *quantizer.plugin, quantizer.parameters),
+                  quantizer.parameters, names);
   return opened;
 }
 

@@ -57,6 +57,21 @@ bool QuantizerHandle::wants_group_weights() const {
   return extension(QUENCH_QUANTIZER_GROUP_WEIGHTS) != nullptr;
 }
 
+const quench_quantizer_modules* QuantizerHandle::module_rules() const {
+  const auto* rules =
+      static_cast<const quench_quantizer_modules*>(extension(QUENCH_QUANTIZER_MODULES));
+  if (rules != nullptr && (rules->struct_size < sizeof(quench_quantizer_modules) ||
+                           rules->parameter == nullptr || rules->fits == nullptr)) {
+    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_MODULES " is incomplete", label_);
+  }
+  return rules;
+}
+
+bool QuantizerHandle::rule_fits(const quench_quantizer_modules& rules, size_t rule,
+                                const std::string& module) const {
+  return rules.fits(quantizer_, rule, module.c_str()) == 1;
+}
+
 bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
   if (table_ != other.table_) {
     return false;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/plugin/catalog.hpp"
+#include "quench/abi/extension/modules.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"
 
@@ -76,6 +77,12 @@ class QuantizerHandle {
   void apply_plan(const quench_quantizer_plan& plan, const quench_model_editor& editor);
   // Extension quench.quantizer.group_weights/1.
   bool wants_group_weights() const;
+
+  // Extension quench.quantizer.modules/1, or nullptr.
+  const quench_quantizer_modules* module_rules() const;
+  // Whether the pattern of a rule fits; `rules` is this quantizer's.
+  bool rule_fits(const quench_quantizer_modules& rules, size_t rule,
+                 const std::string& module) const;
 
   // Extension quench.quantizer.shared_state/1: whether groups that `other`, of the same plugin, has
   // begun serve this one too. False without it.

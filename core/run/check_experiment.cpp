@@ -11,6 +11,7 @@
 #include "core/plugin/transform_handle.hpp"
 #include "core/run/evaluate/metric_records.hpp"
 #include "core/run/grid/grid.hpp"
+#include "core/run/module_rules.hpp"
 
 namespace quench {
 
@@ -137,6 +138,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     }
     checks.attempt(cell.where, [&] { check_quantizer(catalog, cell); });
   }
+  checks.attempt("", [&] { check_modules(catalog, experiment, hub); });
   checks.throw_if_any();
 }
 

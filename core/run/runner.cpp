@@ -12,6 +12,7 @@
 #include "core/run/export_row.hpp"
 #include "core/run/grid/describe_cell.hpp"
 #include "core/run/keep_row.hpp"
+#include "core/run/module_rules.hpp"
 #include "core/run/quantize/quantize_cell.hpp"
 #include "core/run/read_ahead.hpp"
 #include "core/run/train_job.hpp"
@@ -269,6 +270,7 @@ class JobRunner {
         state_.family = open->model.id();
         state_.tokenizer.emplace(choose_tokenizer(experiment_, checkpoint(), open->folder));
         check_calibrations(*open);
+        check_rules(open->model, cells);
       } catch (const Error& error) {
         throw_if_final(error);
         open.reset();
@@ -360,6 +362,35 @@ class JobRunner {
       if (options_.fail_fast && cell.calibration) {
         quantization_.rows(cell, {0, cell.replicates.draws, 0, experiment_.seed}, open.model,
                            *state_.tokenizer);
+      }
+    }
+  }
+
+  // A rule that fits no module fails its quantizer's cells before any work, where this could not
+  // be told before the model was open.
+  void check_rules(ModelHandle& model, const std::vector<Cell>& cells) {
+    for (size_t q = 0; q < experiment_.quantizers.size(); ++q) {
+      const QuantizerCell& quantizer = experiment_.quantizers[q];
+      if (!may_have_rules(quantizer)) {
+        continue;
+      }
+      if (!modules_) {
+        modules_ = known_modules(catalog_, experiment_, options_.hub);
+      }
+      if (modules_->complete) {
+        return;
+      }
+      add_names(model, modules_->names);
+      try {
+        require_modules(QuantizerHandle(catalog_, *quantizer.plugin, quantizer.parameters),
+                        quantizer.parameters, modules_->names);
+      } catch (const Error& error) {
+        throw_if_final(error);
+        for (size_t i = 0; i < cells.size(); ++i) {
+          if (cells[i].variant.quantizer == q && !state_.faults[i]) {
+            state_.faults[i] = error;
+          }
+        }
       }
     }
   }
@@ -605,6 +636,7 @@ class JobRunner {
   QuantizeCell quantization_;
   uint64_t& done_;
   uint64_t total_;
+  std::optional<KnownModules> modules_;     // for check_rules
   std::map<std::string, Error> untrained_;  // by branch: why it is not complete
   bool losing_records_ = false;             // on_records threw
   State state_;

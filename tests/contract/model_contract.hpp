@@ -12,6 +12,8 @@ namespace model_contract {
 
 // Groups name existing stages, carried tensors and parameters, and their widths agree.
 void descriptions_agree(const quench_item& item, const SmallModel& small);
+// Opened for its shapes (extension/shapes.h) it either refuses, or says what it says with weights.
+void a_description_wants_no_weights(const quench_item& item, const SmallModel& small);
 // token_nll is the log-softmax of logits, and argmax its largest.
 void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small);
 // Tensors that keep their name and shape through a stage may stay where they are.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "quench/abi/extension/shapes.h"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -54,13 +55,13 @@ struct Scores {
 // An open model in float32.
 class OpenModel {
  public:
-  OpenModel(const quench_item& item, const SmallModel& small)
+  OpenModel(const quench_item& item, const SmallModel& small, uint32_t flags = 0)
       : table(table_of<quench_model_table>(item)) {
     MemorySource source;
     for (const SmallTensor& tensor : small.tensors) {
       source.add(tensor.name, tensor.shape, tensor.values, kit::kFloat32);
     }
-    const quench_model_open_args args = {sizeof args,         0,
+    const quench_model_open_args args = {sizeof args,         flags,
                                          source.source(),     small.config.data(),
                                          small.config.size(), {QUENCH_DEVICE_CPU, 0},
                                          kit::kFloat32};
@@ -275,6 +276,38 @@ void descriptions_agree(const quench_item& item, const SmallModel& small) {
   }
 }
 
+void a_description_wants_no_weights(const quench_item& item, const SmallModel& small) {
+  SmallModel bare = small;
+  bare.tensors.clear();
+  OpenModel shapes(item, bare, QUENCH_OPEN_SHAPES);
+  if (shapes.status != QUENCH_OK) {
+    CHECK(shapes.status != QUENCH_INTERNAL);
+    CHECK(std::string(item.id).starts_with("template"));
+    return;
+  }
+  OpenModel model(item, small);
+  const auto said = [](OpenModel& open) {
+    std::vector<std::string> out;
+    const quench_parameter_info* parameters = nullptr;
+    uint64_t count = 0;
+    open.ok(open.table.parameters(open.model, &parameters, &count, &open.error));
+    for (uint64_t i = 0; i < count; ++i) {
+      out.emplace_back(parameters[i].name);
+      out.push_back(std::to_string(parameters[i].offset));
+    }
+    for (uint32_t b = 0; b < open.info().blocks; ++b) {
+      for (uint32_t g = 0; g < open.block(b).group_count; ++g) {
+        const quench_group_info& group = open.block(b).groups[g];
+        for (uint32_t l = 0; l < group.linear_count; ++l) {
+          out.emplace_back(group.linears[l].name);
+        }
+      }
+    }
+    return out;
+  };
+  CHECK(said(shapes) == said(model));
+}
+
 void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small) {
   OpenModel model(item, small);
   model.ok(model.status);
@@ -454,6 +487,9 @@ void for_each_model(Check check) {
 
 TEST_CASE("every model's descriptions agree with one another", "[contract][models]") {
   for_each_model(model_contract::descriptions_agree);
+}
+TEST_CASE("every model says its shapes without weights, or refuses to", "[contract][models]") {
+  for_each_model(model_contract::a_description_wants_no_weights);
 }
 TEST_CASE("every model's token_nll is that of its logits", "[contract][models]") {
   for_each_model(model_contract::nll_is_that_of_the_logits);

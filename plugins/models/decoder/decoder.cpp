@@ -12,6 +12,7 @@
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/product_rate.h"
+#include "quench/abi/extension/shapes.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -30,7 +31,11 @@ at::ScalarType float_type(quench_dtype dtype) {
 
 Weights weights_of(Architecture& architecture, const quench_model_open_args& args,
                    at::ScalarType dtype, at::Device device) {
-  kit::expects((args.flags & ~QUENCH_OPEN_INITIALIZE) == 0, "open: unknown flags");
+  kit::expects((args.flags & ~(QUENCH_OPEN_INITIALIZE | QUENCH_OPEN_SHAPES)) == 0,
+               "open: unknown flags");
+  if ((args.flags & QUENCH_OPEN_SHAPES) != 0) {
+    return {std::move(architecture.weights), dtype, device};
+  }
   if ((args.flags & QUENCH_OPEN_INITIALIZE) != 0) {
     kit::expects(args.source == nullptr,
                  "open: a tensor source, and initial weights are asked for");

@@ -74,7 +74,7 @@ void convert(const at::Tensor& from, const at::Tensor& to) {
   to.copy_(rounded);
 }
 
-Weights::Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device)
+Weights::Weights(Declared, std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device)
     : specs_(std::move(specs)),
       dtype_(dtype),
       device_(device),
@@ -106,7 +106,7 @@ at::Tensor Weights::allocate(size_t index) {
 
 Weights::Weights(std::vector<WeightSpec> specs, const kit::Source& source,
                  std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device)
-    : Weights(std::move(specs), dtype, device) {
+    : Weights(Declared(), std::move(specs), dtype, device) {
   const std::vector<uint64_t> places = take_inventory(source, specs_, indices_, ignorable);
   for (size_t i = 0; i < specs_.size(); ++i) {
     read_tensor(source, places[i], allocate(i));
@@ -115,9 +115,16 @@ Weights::Weights(std::vector<WeightSpec> specs, const kit::Source& source,
 
 Weights::Weights(std::vector<WeightSpec> specs, double range, at::ScalarType dtype,
                  at::Device device)
-    : Weights(std::move(specs), dtype, device) {
+    : Weights(Declared(), std::move(specs), dtype, device) {
   for (size_t i = 0; i < specs_.size(); ++i) {
     draw(specs_[i], range, allocate(i));
+  }
+}
+
+Weights::Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device)
+    : Weights(Declared(), std::move(specs), dtype, device) {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    allocate(i);
   }
 }
 

@@ -39,6 +39,9 @@ class Weights {
   // Draws every declared tensor with that initializer_range (initial_weights.hpp).
   Weights(std::vector<WeightSpec> specs, double range, at::ScalarType dtype, at::Device device);
 
+  // Leaves every declared tensor unset: their memory is reserved, not touched.
+  Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
+
   // By name or alias; NOT_FOUND when there is none. The storage never moves, so the handle may be
   // kept.
   const at::Tensor& at(const std::string& name) const { return tensors_[index_of(name)]; }
@@ -53,7 +56,8 @@ class Weights {
   uint64_t generation(const std::string& name) const { return generations_[index_of(name)]; }
 
  private:
-  Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
+  struct Declared {};
+  Weights(Declared, std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
   at::Tensor allocate(size_t index);
   size_t index_of(const std::string& name) const;
 

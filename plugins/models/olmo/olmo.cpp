@@ -9,6 +9,7 @@
 #include "models/decoder/llama_style.hpp"
 #include "models/olmo/original.hpp"
 #include "quench/abi/extension/initialize.h"
+#include "quench/abi/extension/shapes.h"
 
 namespace quench::olmo {
 
@@ -33,8 +34,8 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
       return LlamaFamily::open(args);
     }
     const decoder::LlamaModel model = read_original(config);
-    if ((args.flags & QUENCH_OPEN_INITIALIZE) != 0) {
-      return std::make_unique<Olmo>(model, args);  // says that this form has no rule
+    if ((args.flags & (QUENCH_OPEN_INITIALIZE | QUENCH_OPEN_SHAPES)) != 0) {
+      return std::make_unique<Olmo>(model, args);  // no tensors; says that it has no rule to draw
     }
     kit::expects(args.source != nullptr, "open: no tensor source");
     decoder::RenamedSource renamed(*args.source);

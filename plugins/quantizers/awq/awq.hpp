@@ -53,6 +53,7 @@ class Awq final : public kit::Quantizer {
   // The statistics are the same whatever the grid and the candidates.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
   const void* extension(const char* id) const override;
+  const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:
   ModuleSetting setting_of(const quench_linear_info& linear) const;

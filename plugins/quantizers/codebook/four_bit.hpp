@@ -32,6 +32,7 @@ class FourBit : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
+  const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:
   template <typename T>

@@ -108,4 +108,8 @@ ModuleSetting ModuleRules::setting_of(std::string_view module, ModuleSetting usu
   return usual;
 }
 
+bool ModuleRules::fits(size_t rule, std::string_view module) const {
+  return rule < rules_.size() && matches(rules_[rule].pattern, module);
+}
+
 }  // namespace quench::quantizers

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quantizers/grid/grid.hpp"
+#include "quench/kit/quantizer.hpp"
 
 namespace quench::quantizers {
 
@@ -19,11 +20,12 @@ struct ModuleSetting {
 // Rules of the parameter `modules`. A pattern is matched against the whole module name, `*` for any
 // run of characters and `?` for one. The first rule that matches decides; what it does not name
 // stays as the quantizer has it.
-class ModuleRules {
+class ModuleRules final : public kit::ModulePatterns {
  public:
   // INVALID_ARGUMENT with the number of the rule that cannot be read.
   explicit ModuleRules(const std::vector<std::string>& rules);
   ModuleSetting setting_of(std::string_view module, ModuleSetting usual) const;
+  bool fits(size_t rule, std::string_view module) const override;
 
  private:
   struct Rule {

@@ -30,6 +30,7 @@ class Int8 final : public kit::Quantizer {
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   const void* extension(const char* id) const override;
+  const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:
   Int8Options options() const;

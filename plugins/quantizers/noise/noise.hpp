@@ -30,6 +30,7 @@ class Noise final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
+  const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:
   Params params_;

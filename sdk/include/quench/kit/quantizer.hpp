@@ -5,8 +5,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "quench/abi/extension/modules.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/kit/module.hpp"
 #include "quench/kit/tensor.hpp"
@@ -65,6 +67,15 @@ class QuantizerGroup {
   }
 };
 
+// Rules for single modules that stand in the list parameter `modules`
+// (quench.quantizer.modules/1).
+class ModulePatterns {
+ public:
+  virtual ~ModulePatterns() = default;
+  // Whether the pattern of entry `rule` fits the module, whatever the rules before it say.
+  virtual bool fits(size_t rule, std::string_view module) const = 0;
+};
+
 class Quantizer {
  public:
   virtual ~Quantizer() = default;
@@ -80,6 +91,8 @@ class Quantizer {
   // Whether groups that `other`, an instance of the same class, has begun serve this one too
   // (quench.quantizer.shared_state/1).
   virtual bool accepts_groups_of(const Quantizer&) const { return false; }
+  // The rules of the parameter `modules`; NULL where there is no such parameter.
+  virtual const ModulePatterns* module_patterns() const { return nullptr; }
   virtual const void* extension(const char*) const { return nullptr; }
 };
 
@@ -147,11 +160,22 @@ inline int32_t accepts_states_of(const quench_quantizer* quantizer,
              ? 1
              : 0;
 }
+inline int32_t rule_fits(const quench_quantizer* quantizer, uint64_t rule,
+                         const char* module) noexcept {
+  const ModulePatterns* patterns = reinterpret_cast<const Quantizer*>(quantizer)->module_patterns();
+  return patterns->fits(static_cast<size_t>(rule), module) ? 1 : 0;
+}
 inline const void* quantizer_extension(const quench_quantizer* quantizer, const char* id) noexcept {
   static constexpr quench_quantizer_shared_state kSharedState = {
       sizeof(quench_quantizer_shared_state), accepts_states_of};
   if (std::strcmp(id, QUENCH_QUANTIZER_SHARED_STATE) == 0) {
     return &kSharedState;
+  }
+  static constexpr quench_quantizer_modules kModules = {sizeof(quench_quantizer_modules), "modules",
+                                                        rule_fits};
+  if (std::strcmp(id, QUENCH_QUANTIZER_MODULES) == 0 &&
+      reinterpret_cast<const Quantizer*>(quantizer)->module_patterns() != nullptr) {
+    return &kModules;
   }
   return reinterpret_cast<const Quantizer*>(quantizer)->extension(id);
 }
