@@ -1,5 +1,9 @@
 // open-sci-ref 0.01 (Nezhurina et al. 2025, arXiv 2509.09009): Llama with biases on every linear of
 // a block, RMS norms on each head of q and k, and a tied output head.
+//
+// The first converter writes `mlp_bias` and `qk_layernorm`. OpenEuroLLM's port to Transformers
+// (2025: Qwen3 and `mlp_bias`, true unless said otherwise) writes neither, and always has the
+// norms; so a config without these keys has both. Where the weights disagree, opening names them.
 #include <array>
 #include <string_view>
 
@@ -26,7 +30,8 @@ class Opensci final : public decoder::LlamaFamily<Opensci> {
   }
   static decoder::LlamaModel read(const kit::Json& config) {
     decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
-    if (config.boolean_or("/qk_layernorm", false)) {
+    model.mlp_bias = config.boolean_or("/mlp_bias", true);
+    if (config.boolean_or("/qk_layernorm", true)) {
       model.head_norm = decoder::LlamaModel::HeadNorm::kEachHead;
       model.head_norm_alias = "layernorm";  // some converters' q_layernorm, k_layernorm
     }

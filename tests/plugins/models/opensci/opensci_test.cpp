@@ -35,6 +35,7 @@ TEST_CASE("opensci: the forward is that of plain float64 loops", "[models][opens
     model.kv_heads = 1;
     model.attention_bias = false;
     model.mlp_bias = false;
+    model.more["mlp_bias"] = false;
   }
   matches_plain_loops(model);
 }
@@ -55,6 +56,10 @@ TEST_CASE("opensci: configs of the converters are understood", "[models][opensci
   config["mlp_bias"] = true;
   config["pretraining_tp"] = 1;
   SECTION("of the first") {}
+  SECTION("of the port, which has biases and norms without saying so") {
+    config.erase("mlp_bias");
+    config.erase("qk_layernorm");
+  }
   SECTION("of one with the keys of Qwen3, whose windows are off") {
     config["use_sliding_window"] = false;
     config["sliding_window"] = 4096;
