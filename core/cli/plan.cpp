@@ -8,9 +8,9 @@
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/table.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/run/check_experiment.hpp"
 #include "core/run/grid/estimate.hpp"
 #include "core/run/grid/training_cost.hpp"
-#include "core/run/module_rules.hpp"
 
 namespace quench {
 
@@ -222,7 +222,7 @@ int plan(const PlanOptions& options, Context& context) {
   }
   as_usage([&] {
     for (const Experiment& experiment : run.experiments) {
-      check_modules(context.catalog(), experiment, context.hub);
+      check_shapes(context.catalog(), experiment, context.hub);
     }
   });
   RunKnowledge knowledge(run, context);

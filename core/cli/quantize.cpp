@@ -49,6 +49,12 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   if (const std::string fault = export_fault(job.format, quantizer.parameters); !fault.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: {}", quantizer.label, fault);
   }
+  if (quantizer.transform) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "{}: a transform also changes weights that stay in float, which the file takes from the "
+         "checkpoint",
+         quantizer.label);
+  }
   quantizer.store_as = job.format;
   for (const std::string& text : options.metrics) {
     out.metrics.push_back(resolve_metric(text, context.catalog()));
@@ -65,7 +71,7 @@ OpenCheckpoint open(const Job& job, Context& context) {
          opened.folder.path.string(), format_name(opened.folder.quantization->format));
   }
   const std::string fault = export_fault(job.format, experiment.quantizers.front().parameters,
-                                         opened.model, *opened.folder.source);
+                                         opened.model, opened.folder.source.get());
   if (!fault.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
   }

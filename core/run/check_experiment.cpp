@@ -12,6 +12,7 @@
 #include "core/run/evaluate/metric_records.hpp"
 #include "core/run/grid/grid.hpp"
 #include "core/run/module_rules.hpp"
+#include "core/run/weights/export_weights.hpp"
 
 namespace quench {
 
@@ -98,7 +99,35 @@ void check_file(const char* what, const std::string& path) {
   }
 }
 
+// A cell whose codes do not fit the file would fail when it is half done.
+void check_export(const QuantizerCell& cell, const DescribedModel& described) {
+  const std::string fault =
+      export_fault(*cell.store_as, cell.parameters, described.model, described.files.get());
+  if (!fault.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: export {}: {}", cell.label, format_name(*cell.store_as),
+         fault);
+  }
+}
+
 }  // namespace
+
+void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+  const bool worth_asking =
+      std::any_of(experiment.quantizers.begin(), experiment.quantizers.end(),
+                  [](const QuantizerCell& cell) { return cell.store_as || may_have_rules(cell); });
+  if (!worth_asking) {
+    return;
+  }
+  Checks checks;
+  const DescribedModels described = describe_models(catalog, experiment, hub);
+  checks.attempt("", [&] { check_modules(catalog, experiment, described); });
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    for (size_t m = 0; cell.store_as && m < described.models.size(); ++m) {
+      checks.attempt(cell.where, [&] { check_export(cell, described.models[m]); });
+    }
+  }
+  checks.throw_if_any();
+}
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
   Checks checks;
@@ -138,7 +167,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     }
     checks.attempt(cell.where, [&] { check_quantizer(catalog, cell); });
   }
-  checks.attempt("", [&] { check_modules(catalog, experiment, hub); });
+  checks.attempt("", [&] { check_shapes(catalog, experiment, hub); });
   checks.throw_if_any();
 }
 

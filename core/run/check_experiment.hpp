@@ -12,4 +12,9 @@ namespace quench {
 // are not there. Throws Error(INVALID_ARGUMENT) with all of it, one a line.
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub);
 
+// The part of it that a plan does too: what the shapes of the models forbid. Patterns of modules
+// that fit none of them (module_rules.hpp), files that their format cannot hold. Loads plugins
+// where there is something to ask. Throws likewise.
+void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub);
+
 }  // namespace quench

@@ -3,29 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <tuple>
 
-#include "core/checkpoint/abi_source.hpp"
-#include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/run/weights/open_checkpoint.hpp"
-#include "quench/abi/extension/shapes.h"
 
 namespace quench {
 
 namespace {
 
 constexpr size_t kSuggestions = 3;
-
-class NoTensors final : public TensorSource {
- public:
-  NoTensors() : TensorSource("a description of shapes") {}
-
- private:
-  void read_elements(uint64_t, uint64_t, uint64_t, void*) const override {
-    fail(QUENCH_INTERNAL, "{}: has nothing to read", description());
-  }
-};
 
 // "lm_head.weight" -> "lm_head".
 std::string module_of(std::string parameter) {
@@ -93,35 +78,6 @@ std::vector<std::string> nearest_names(const std::string& pattern,
   return out;
 }
 
-// A description of the model, from its config alone; throws where the family cannot tell.
-ModelHandle open_shapes(Catalog& catalog, const PluginDescription& family,
-                        const std::string& config, quench_dtype dtype) {
-  const AbiSource nothing(std::make_shared<NoTensors>());
-  return ModelHandle::open(catalog, family,
-                           {sizeof(quench_model_open_args),
-                            QUENCH_OPEN_SHAPES,
-                            nothing.get(),
-                            config.data(),
-                            config.size(),
-                            {QUENCH_DEVICE_CPU, 0},
-                            dtype});
-}
-
-ModelHandle describe_model(Catalog& catalog, const Experiment& experiment,
-                           const CheckpointCell& cell, const HubEnvironment& hub) {
-  if (experiment.training != nullptr) {
-    const TrainingRecipe& recipe = experiment.training->recipe;
-    return open_shapes(catalog, *recipe.family, recipe.config, experiment.dtype);
-  }
-  const CheckpointFolder folder = open_files(cell, hub);
-  const std::string where = (folder.path / "config.json").string();
-  require_config(folder.config_json, where);
-  const PluginDescription& family = cell.family.empty()
-                                        ? choose_family(catalog, folder.config_json, where)
-                                        : catalog.require("model", cell.family);
-  return open_shapes(catalog, family, folder.config_json, experiment.dtype);
-}
-
 }  // namespace
 
 void add_names(const ModelHandle& model, ModuleNames& names) {
@@ -142,19 +98,10 @@ void add_names(const ModelHandle& model, ModuleNames& names) {
   }
 }
 
-KnownModules known_modules(Catalog& catalog, const Experiment& experiment,
-                           const HubEnvironment& hub) {
-  KnownModules out;
-  std::set<std::tuple<std::string, std::string, std::string>> seen;  // one config a model
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    if (!seen.emplace(cell.model, cell.config, cell.family).second) {
-      continue;
-    }
-    try {
-      add_names(describe_model(catalog, experiment, cell, hub), out.names);
-    } catch (const Error&) {  // files that are not there, or whose family wants weights to tell
-      out.complete = false;
-    }
+KnownModules known_modules(const DescribedModels& described) {
+  KnownModules out{{}, described.complete};
+  for (const DescribedModel& each : described.models) {
+    add_names(each.model, out.names);
   }
   return out;
 }
@@ -196,22 +143,20 @@ bool may_have_rules(const QuantizerCell& cell) {
   });
 }
 
-void check_modules(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+void check_modules(Catalog& catalog, const Experiment& experiment,
+                   const DescribedModels& described) {
+  if (!described.complete) {
+    return;
+  }
+  const KnownModules known = known_modules(described);
   std::vector<std::string> faults;
-  std::optional<KnownModules> known;
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (!may_have_rules(cell)) {
       continue;
     }
-    if (!known) {
-      known = known_modules(catalog, experiment, hub);
-    }
-    if (!known->complete) {
-      return;
-    }
     try {
       require_modules(QuantizerHandle(catalog, *cell.plugin, cell.parameters), cell.parameters,
-                      known->names);
+                      known.names);
     } catch (const Error& error) {
       if (error.code() != QUENCH_INVALID_ARGUMENT) {
         throw;

@@ -5,10 +5,10 @@
 #include <set>
 #include <string>
 
-#include "core/hub/environment.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/run/experiment/experiment.hpp"
+#include "core/run/weights/described_model.hpp"
 
 namespace quench {
 
@@ -20,14 +20,12 @@ struct ModuleNames {
 };
 void add_names(const ModelHandle& model, ModuleNames& names);
 
-// The names in all models of an experiment, as far as they can be told from their configs.
+// The names in all models of an experiment, as far as they are described.
 struct KnownModules {
   ModuleNames names;
   bool complete = true;  // false: some model's are known once it is open
 };
-// Asks the families to describe their models (extension/shapes.h); reads no weights.
-KnownModules known_modules(Catalog& catalog, const Experiment& experiment,
-                           const HubEnvironment& hub);
+KnownModules known_modules(const DescribedModels& described);
 
 // Throws Error(INVALID_ARGUMENT) where a rule of the quantizer fits none of the names; it says
 // which, and the nearest names.
@@ -38,7 +36,8 @@ void require_modules(const QuantizerHandle& quantizer, const nlohmann::json& par
 bool may_have_rules(const QuantizerCell& cell);
 
 // Throws Error(INVALID_ARGUMENT) with what require_modules finds in all quantizers of the
-// experiment, one a line with its place in the manifest; nothing where names are not known.
-void check_modules(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub);
+// experiment, one a line with its place in the manifest; nothing where not all is described.
+void check_modules(Catalog& catalog, const Experiment& experiment,
+                   const DescribedModels& described);
 
 }  // namespace quench

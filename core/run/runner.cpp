@@ -375,7 +375,7 @@ class JobRunner {
         continue;
       }
       if (!modules_) {
-        modules_ = known_modules(catalog_, experiment_, options_.hub);
+        modules_ = known_modules(describe_models(catalog_, experiment_, options_.hub));
       }
       if (modules_->complete) {
         return;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/config/problems.hpp"
 #include "core/error.hpp"
@@ -271,6 +272,14 @@ class ManifestResolver {
     if (plugin == nullptr) {
       return;
     }
+    if (format && transform) {
+      problems_.add(item.export_place,
+                    fmt::format("quantizer {}: export {}: transform {} also changes weights that "
+                                "stay in float, which the file takes from the checkpoint",
+                                printable(item.id), item.export_as, transform->plugin->id));
+      return;
+    }
+    const size_t before = out_.quantizers.size();
     for_each_point(*plugin, item, [&](nlohmann::json parameters, const std::string& made) {
       const std::string label =
           transform && item.label.empty() ? with_transform(made, *transform) : made;
@@ -279,8 +288,7 @@ class ManifestResolver {
                          calibration, item.place.text(),     replicates};
       cell.transform = transform;
       if (format) {
-        cell.export_refused = transform ? "a transform also changes weights that stay in float"
-                                        : export_fault(*format, cell.parameters);
+        cell.export_refused = export_fault(*format, cell.parameters);
         if (cell.export_refused.empty()) {
           cell.store_as = format;
         } else {
@@ -289,6 +297,13 @@ class ManifestResolver {
       }
       out_.quantizers.push_back(std::move(cell));
     });
+    const auto added = std::span(out_.quantizers).subspan(before);
+    if (format && !added.empty() && std::none_of(added.begin(), added.end(), [](const auto& cell) {
+          return cell.store_as.has_value();
+        })) {
+      problems_.add(item.export_place, fmt::format("quantizer {}: export {}", printable(item.id),
+                                                   added.front().export_refused));
+    }
   }
 
   void resolve_metric(const ManifestItem& item, NamedData& data) {

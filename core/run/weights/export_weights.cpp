@@ -103,7 +103,7 @@ std::vector<std::string> float_heads(ModelHandle& model, const std::set<std::str
 }
 
 template <typename Visit>
-void for_each_linear(ModelHandle& model, Visit visit) {
+void for_each_linear(const ModelHandle& model, Visit visit) {
   for (uint32_t b = 0; b < model.info().blocks; ++b) {
     const quench_block_info& block = model.block(b);
     for (uint32_t g = 0; g < block.group_count; ++g) {
@@ -146,8 +146,8 @@ std::string export_fault(PackedFormat format, const nlohmann::json& parameters) 
               : "";
 }
 
-std::string export_fault(PackedFormat format, const nlohmann::json& parameters, ModelHandle& model,
-                         const TensorSource& files) {
+std::string export_fault(PackedFormat format, const nlohmann::json& parameters,
+                         const ModelHandle& model, const TensorSource* files) {
   const std::optional<int64_t> bits = integer_of(parameters, "bits");
   const int64_t group_size = integer_of(parameters, "group_size").value_or(-1);
   std::string fault;
@@ -155,7 +155,7 @@ std::string export_fault(PackedFormat format, const nlohmann::json& parameters, 
     if (!fault.empty()) {
       return;
     }
-    if (!files.find(module_of(linear.weight) + std::string(kWeight))) {
+    if (files != nullptr && !files->find(module_of(linear.weight) + std::string(kWeight))) {
       fault = fmt::format("{}: the files have no tensor of this name", linear.weight);
     } else if (bits) {
       // A group longer than a row is the whole row.

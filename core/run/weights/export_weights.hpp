@@ -18,9 +18,10 @@ namespace quench {
 std::string export_fault(PackedFormat format, const nlohmann::json& parameters);
 
 // Why the model's linears cannot be stored so, or "", naming one: its shape, or that the files have
-// no tensor of its name. `group_size` is that of the parameters.
-std::string export_fault(PackedFormat format, const nlohmann::json& parameters, ModelHandle& model,
-                         const TensorSource& files);
+// no tensor of its name. `group_size` is that of the parameters. `files`: nullptr where they are to
+// be written by the family itself, under its own names.
+std::string export_fault(PackedFormat format, const nlohmann::json& parameters,
+                         const ModelHandle& model, const TensorSource* files);
 
 struct ExportedFolder {
   uint64_t bytes = 0;  // of weights
