@@ -55,7 +55,9 @@ struct ManifestCalibration {
   uint64_t documents = 0;  // 0: not given
   uint64_t sequences = 0;
   uint64_t length = 0;
-  std::string packing;  // "concat" or "none"
+  std::string packing;     // "concat" or "none"
+  uint64_t pad_batch = 0;  // with pads that count: documents that are padded alike
+  int64_t pad_id = 0;
 };
 
 struct ManifestCorpus {

@@ -8,6 +8,30 @@ namespace {
 
 constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
 
+// Pads that count, as in batches of published tools.
+void read_pads(MappingReader& reader, const std::string& where, ManifestCalibration& out,
+               Problems& problems) {
+  const std::string pads = reader.text("pads", "masked");
+  const auto batch = reader.integer("pad_batch", 16, 1, kMaxCount);
+  out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
+  const YamlNode* node = reader.get("pads");
+  if (pads == "counted") {
+    out.pad_batch = static_cast<uint64_t>(batch);
+    if (out.pad_id < 0) {
+      problems.add(node->place, where + ": pads counted needs `pad_id`, the token of a pad");
+    }
+    if (out.packing == "concat") {
+      problems.add(node->place, where + ": packing concat makes no pads to count");
+    }
+  } else if (pads != "masked") {
+    problems.add(node->place, fmt::format("{}: pads = \"{}\", expected masked or counted", where,
+                                          printable(pads)));
+  } else if (const YamlNode* given =
+                 reader.get("pad_id") != nullptr ? reader.get("pad_id") : reader.get("pad_batch")) {
+    problems.add(given->place, where + ": only `pads: counted` makes pads");
+  }
+}
+
 ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& problems) {
   const std::string where = "calibration " + member.key;
   ManifestCalibration out;
@@ -23,6 +47,7 @@ ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& p
   out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
   const bool by_sequence = out.sequences > 0;
   out.packing = reader.text("packing", by_sequence ? "concat" : "none");
+  read_pads(reader, where, out, problems);
   reader.finish();
   if (!member.value.is_mapping()) {
     return out;

@@ -136,6 +136,28 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
 
 namespace {
 
+// Pads at the end of each row up to the longest of its batch.
+CalibrationRows padded(const CalibrationRows& rows, const Calibration& calibration) {
+  CalibrationRows out;
+  out.starts = {0};
+  const size_t count = rows.starts.size() - 1;
+  for (size_t r = 0; r < count; ++r) {
+    out.texts.push_back(rows.starts[r + 1] - rows.starts[r]);
+  }
+  for (size_t first = 0; first < count; first += calibration.pad_batch) {
+    const size_t last = std::min<size_t>(count, first + calibration.pad_batch);
+    const uint64_t longest = *std::max_element(out.texts.begin() + static_cast<ptrdiff_t>(first),
+                                               out.texts.begin() + static_cast<ptrdiff_t>(last));
+    for (size_t r = first; r < last; ++r) {
+      out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[r]),
+                     rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[r + 1]));
+      out.ids.resize(out.starts.back() + longest, calibration.pad_id);
+      out.starts.push_back(out.ids.size());
+    }
+  }
+  return out;
+}
+
 // The rows in an order drawn by Fisher and Yates from philox blocks.
 CalibrationRows permuted(const CalibrationRows& rows, const CalibrationDraw& draw) {
   std::vector<size_t> order(rows.starts.size() - 1);
@@ -153,6 +175,9 @@ CalibrationRows permuted(const CalibrationRows& rows, const CalibrationDraw& dra
     out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row]),
                    rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row + 1]));
     out.starts.push_back(out.ids.size());
+    if (!rows.texts.empty()) {
+      out.texts.push_back(rows.texts[row]);
+    }
   }
   return out;
 }
@@ -223,6 +248,9 @@ CalibrationRows Corpora::calibration_rows(const Calibration& calibration,
                              : load(calibration.corpus, tokenizer, calibration.documents * draw.of);
   CalibrationRows rows = packed ? packed_rows(calibration, *corpus, draw)
                                 : document_rows(calibration, *corpus, longest, draw);
+  if (calibration.pad_batch > 0) {
+    rows = padded(rows, calibration);
+  }
   return draw.jitter > 0 ? permuted(rows, draw) : rows;
 }
 

@@ -37,6 +37,10 @@ struct Calibration {
   uint64_t sequences = 0;  // with kConcat
   uint64_t length = 0;  // ids per sequence with kConcat; the longest row with kNone, 0: the model's
   Packing packing = Packing::kNone;
+  // Documents, this many at a time and in their order, are padded with `pad_id` to the longest of
+  // them, and the pads count in what quantizers observe; 0: no padding.
+  uint64_t pad_batch = 0;
+  int32_t pad_id = 0;
 };
 
 // Repetitions of one quantizer on one set of weights. Draw r is calibrated on the r-th disjoint

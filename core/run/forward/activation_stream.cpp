@@ -8,6 +8,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/io/tensor_memory.hpp"
+#include "quench/abi/extension/pads.h"
 
 namespace quench {
 
@@ -94,8 +95,12 @@ std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts) {
 }
 
 ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
-                                   std::span<const uint64_t> starts)
+                                   std::span<const uint64_t> starts,
+                                   std::span<const uint64_t> texts)
     : model_(model), batches_(plan_micro_batches(starts)) {
+  if (!texts.empty() && model.extension(QUENCH_MODEL_PADS) == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "model {}: cannot run pads that count", model.id());
+  }
   const int64_t longest = model.info().max_positions;
   for (const MicroBatch& batch : batches_) {
     if (batch.length > longest) {
@@ -109,6 +114,14 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
     for (const uint64_t row : batch.rows) {
       state.tokens.insert(state.tokens.end(), ids.begin() + static_cast<ptrdiff_t>(starts[row]),
                           ids.begin() + static_cast<ptrdiff_t>(starts[row + 1]));
+      if (!texts.empty()) {
+        state.segments.insert(state.segments.end(), texts[row], 0);
+        state.segments.resize(state.tokens.size(), QUENCH_SEGMENT_READING_PAD);
+      }
+    }
+    if (std::count(state.segments.begin(), state.segments.end(), 0) ==
+        static_cast<ptrdiff_t>(state.segments.size())) {
+      state.segments.clear();  // nothing but text
     }
     states_.push_back(std::move(state));
   }

@@ -72,9 +72,11 @@ class ActivationStream {
   };
   using Carried = std::vector<Named>;
 
-  // Row r is ids[starts[r] .. starts[r+1]). The ids are copied.
+  // Row r is ids[starts[r] .. starts[r+1]). The ids are copied. With `texts`, what comes behind the
+  // first texts[r] ids of a row are pads that read (extension/pads.h); UNSUPPORTED where the family
+  // does not know them.
   ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
-                   std::span<const uint64_t> starts);
+                   std::span<const uint64_t> starts, std::span<const uint64_t> texts = {});
   // Micro-batches that were planned already, positions and segments included; `batches()` then says
   // their lengths and names no rows.
   ActivationStream(ModelHandle& model, const std::vector<PrefixBatch>& batches);

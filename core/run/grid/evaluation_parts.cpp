@@ -209,6 +209,9 @@ class Parts {
                            {"packing", calibration.packing == Packing::kConcat ? "concat" : "none"},
                            {"draw", what_.draw},
                            {"jitter", what_.jitter}};
+    if (calibration.pad_batch > 0) {
+      out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
+    }
     const auto judge = identities_.judge(measure_);
     if (!judge) {
       return lacks("quantizers");

@@ -218,7 +218,12 @@ json calibration_schema() {
               {"sequences", described(count, "With packing concat: how many sequences")},
               {"length", described({{"type", "integer"}, {"minimum", 2}, {"maximum", 2147483648}},
                                    "Ids per sequence")},
-              {"packing", {{"enum", {"none", "concat"}}}}});
+              {"packing", {{"enum", {"none", "concat"}}}},
+              {"pads", described({{"enum", {"masked", "counted"}}},
+                                 "Whether documents are padded, and the pads count")},
+              {"pad_batch", described(count, "Documents that are padded to their longest")},
+              {"pad_id", described({{"type", "integer"}, {"minimum", 0}, {"maximum", 2147483647}},
+                                   "The token of a pad")}});
   one["required"] = json::array({"corpus"});
   return {{"type", json::array({"object", "null"})}, {"additionalProperties", one}};
 }

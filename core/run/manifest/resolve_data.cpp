@@ -51,7 +51,8 @@ void NamedData::add_calibration(const ManifestCalibration& entry) {
     calibrations_[entry.name] = {
         entry.name,      *use,
         entry.documents, entry.sequences,
-        entry.length,    entry.packing == "concat" ? Packing::kConcat : Packing::kNone};
+        entry.length,    entry.packing == "concat" ? Packing::kConcat : Packing::kNone,
+        entry.pad_batch, static_cast<int32_t>(entry.pad_id)};
   }
 }
 

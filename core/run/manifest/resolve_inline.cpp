@@ -53,14 +53,14 @@ const ParameterSchema* first_of_type(const PluginDescription& plugin, int32_t ty
 
 namespace {
 
-uint64_t parse_count(const std::string& key, const std::string& text) {
+uint64_t parse_count(const std::string& key, const std::string& text, uint64_t minimum = 1) {
   constexpr uint64_t kMaximum = uint64_t{1} << 31;  // so that products of two fit 64 bits
   uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || value == 0 || value > kMaximum) {
-    fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", expected a whole number of 1..{}", key,
-         printable(text), kMaximum);
+  if (read.ec != std::errc() || read.ptr != end || value < minimum || value > kMaximum) {
+    fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", expected a whole number of {}..{}",
+         key, printable(text), minimum, kMaximum);
   }
   return value;
 }
@@ -177,6 +177,7 @@ Calibration resolve_calibration(const std::string& options, Catalog& catalog) {
   out.name = "command line";
   const InlineSpec spec = parse_inline("calibration:" + options);
   std::optional<CorpusUse> corpus;
+  std::optional<int32_t> pad_id;
   for (const auto& [key, value] : spec.options) {
     if (key == "sequences") {
       out.sequences = parse_count(key, value);
@@ -184,13 +185,17 @@ Calibration resolve_calibration(const std::string& options, Catalog& catalog) {
       out.length = parse_count(key, value);
     } else if (key == "documents") {
       out.documents = parse_count(key, value);
+    } else if (key == "pad_id") {
+      pad_id = static_cast<int32_t>(std::min<uint64_t>(parse_count(key, value, 0), INT32_MAX));
+    } else if (key == "pad_batch") {
+      out.pad_batch = parse_count(key, value);
     } else if (std::optional<CorpusUse> use = anonymous_corpus(key, value, catalog)) {
       if (corpus) {
         fail(QUENCH_INVALID_ARGUMENT, "calibration: two corpora, {} and {}", corpus->name, value);
       }
       corpus = std::move(use);
     } else {
-      std::vector<std::string> known = {"sequences", "length", "documents"};
+      std::vector<std::string> known = {"sequences", "length", "documents", "pad_batch", "pad_id"};
       for (const PluginDescription* plugin : catalog.of_kind("corpus")) {
         known.push_back(plugin->id);
       }
@@ -206,6 +211,11 @@ Calibration resolve_calibration(const std::string& options, Catalog& catalog) {
     fail(QUENCH_INVALID_ARGUMENT, "calibration: `sequences` and `length` go together");
   }
   out.packing = out.sequences > 0 ? Packing::kConcat : Packing::kNone;
+  if ((out.pad_batch > 0) != pad_id.has_value() || (pad_id && out.sequences > 0)) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "calibration: `pad_batch` and `pad_id` go together, and not with `sequences`");
+  }
+  out.pad_id = pad_id.value_or(0);
   return out;
 }
 

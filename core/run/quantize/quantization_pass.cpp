@@ -148,10 +148,11 @@ void QuantizationPass::run() {
 
 void QuantizationPass::open_streams() {
   const CalibrationRows& rows = *options_.calibration;
-  stream_.emplace(model_, rows.ids, rows.starts);
+  stream_.emplace(model_, rows.ids, rows.starts, rows.texts);
   counts_.calibration_tokens = rows.starts.back();
+  counts_.calibration_pads = rows.pads();
   if ((needs() & QUENCH_NEEDS_FLOAT_STREAM) != 0) {
-    float_stream_.emplace(model_, rows.ids, rows.starts);
+    float_stream_.emplace(model_, rows.ids, rows.starts, rows.texts);
   }
 }
 
@@ -549,6 +550,7 @@ void QuantizationPass::finish() {
   for (PassSetting& setting : settings_) {
     QuantizationResult& result = setting.out.result;
     result.calibration_tokens = counts_.calibration_tokens;
+    result.calibration_pads = counts_.calibration_pads;
     result.stage_tokens = counts_.stage_tokens;
     result.float_stage_tokens = counts_.float_stage_tokens;
     result.observed_groups = counts_.observed_groups;

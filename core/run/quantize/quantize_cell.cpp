@@ -46,6 +46,9 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
                           {"tokens", result.calibration_tokens},
                           {"stage_tokens", result.stage_tokens},
                           {"observed_groups", result.observed_groups}};
+    if (result.calibration_pads > 0) {
+      out["calibration"]["pads"] = result.calibration_pads;
+    }
     if (result.float_stage_tokens > 0) {
       out["calibration"]["float_stage_tokens"] = result.float_stage_tokens;
     }
@@ -90,7 +93,8 @@ bool same_rows(const Quantization& a, const Quantization& b) {
          left->corpus.plugin == right->corpus.plugin &&
          left->corpus.parameters == right->corpus.parameters &&
          left->documents == right->documents && left->sequences == right->sequences &&
-         left->length == right->length && left->packing == right->packing;
+         left->length == right->length && left->packing == right->packing &&
+         left->pad_batch == right->pad_batch && left->pad_id == right->pad_id;
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ struct QuantizationResult {
   std::vector<LayerResult> layers;  // in the order in which they were quantized
   double bits_per_weight = 0;       // mean over the weights of all quantized linears
   // Counters that show what the pass cost.
-  uint64_t calibration_tokens = 0;
+  uint64_t calibration_tokens = 0;  // pads that count included
+  uint64_t calibration_pads = 0;
   uint64_t stage_tokens = 0;        // calibration tokens × stages, summed over blocks
   uint64_t float_stage_tokens = 0;  // likewise of the float stream beside it
   uint64_t ride_tokens = 0;         // tokens of the requests that rode along

@@ -43,7 +43,7 @@ void show_rows(ModelHandle& model, TransformHandle& transform, uint32_t block, u
 
 void show_all_rows(ModelHandle& model, TransformHandle& transform,
                    const CalibrationRows& calibration) {
-  ActivationStream stream(model, calibration.ids, calibration.starts);
+  ActivationStream stream(model, calibration.ids, calibration.starts, calibration.texts);
   for (size_t b = 0; b < stream.batches().size(); ++b) {
     stream.embed(b);
   }

@@ -18,6 +18,7 @@
 #include "models/decoder/causal_attention.hpp"
 #include "models/decoder/curved/operations.hpp"
 #include "models/decoder/recorder.hpp"
+#include "quench/abi/extension/pads.h"
 
 namespace quench::decoder {
 
@@ -104,10 +105,11 @@ at::Tensor visible(const Batch& batch, at::Device device) {
     const int32_t* segments = batch.segments().data() + row * length;
     for (int64_t query = 0; query < length; ++query, sees += length) {
       const int32_t own = segments[query];
+      const bool reads = own >= 0 || own == QUENCH_SEGMENT_READING_PAD;
       for (int64_t key = 0; key < query; ++key) {
-        sees[key] = own >= 0 && (segments[key] == 0 || segments[key] == own);
+        sees[key] = reads && (segments[key] == 0 || (own >= 0 && segments[key] == own));
       }
-      sees[query] = true;
+      sees[query] = own != QUENCH_SEGMENT_READING_PAD;
       std::fill(sees + query + 1, sees + length, false);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "quench/abi/extension/pads.h"
 #include "quench/kit/tensor.hpp"
 
 namespace quench::decoder {
@@ -30,6 +31,21 @@ void check_range(std::span<const int32_t> values, int64_t length, int64_t limit,
   }
 }
 
+// A pad that reads needs something to read: its softmax would be over nothing.
+void check_pads(std::span<const int32_t> segments, int64_t length) {
+  bool text = false;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const auto column = static_cast<int64_t>(i) % length;
+    text = (text && column > 0) || segments[i] == 0;
+    if (segments[i] == QUENCH_SEGMENT_READING_PAD && !text) {
+      kit::fail(QUENCH_INVALID_ARGUMENT,
+                "batch: segments: row %lld, column %lld: a reading pad with no text before it",
+                static_cast<long long>(i) / static_cast<long long>(length),
+                static_cast<long long>(column));
+    }
+  }
+}
+
 }  // namespace
 
 Batch::Batch(const quench_batch* batch, int64_t max_positions) {
@@ -49,6 +65,7 @@ Batch::Batch(const quench_batch* batch, int64_t max_positions) {
   }
   if (batch->segments != nullptr) {
     segments_ = table(*batch->segments, rows_, length_, "batch: segments");
+    check_pads(segments_, length_);
   }
 }
 

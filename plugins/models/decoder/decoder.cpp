@@ -11,6 +11,7 @@
 #include "models/decoder/head.hpp"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
+#include "quench/abi/extension/pads.h"
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/shapes.h"
 #include "quench/kit/host.hpp"
@@ -212,6 +213,10 @@ const void* Decoder::extension(const char* id) const {
   }
   if (wanted == QUENCH_MODEL_RESIDUAL) {
     return &kResidual;
+  }
+  if (wanted == QUENCH_MODEL_PADS) {
+    static constexpr quench_model_pads kPads = {sizeof(quench_model_pads)};
+    return &kPads;
   }
   if (wanted == QUENCH_MODEL_GRADIENT) {
     return &kGradient;

@@ -6,7 +6,7 @@
 //
 // Presets are what published tools do when nothing is set. `study`: GPTQModel 2.2 to 3.0, whose
 // damping fails over cumulatively; `study_damp05`: 4.0 to 4.2; `modern`: from 5.0 on. The first two
-// also let padding into the Hessian, which is no parameter of the method but of the calibration.
+// also let padding into the Hessian: `pads: counted` of the calibration.
 #include "quantizers/gptq/gptq.hpp"
 
 #include <algorithm>

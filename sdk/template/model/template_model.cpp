@@ -18,11 +18,13 @@
 // between stages, so results are the same everywhere.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "quench/abi/extension/pads.h"
 #include "quench/kit/model.hpp"
 
 namespace kit = quench::kit;
@@ -236,6 +238,11 @@ class TemplateModel final : public kit::Model {
     }
   }
 
+  const void* extension(const char* id) const override {
+    static constexpr quench_model_pads kPads = {sizeof(quench_model_pads)};
+    return std::strcmp(id, QUENCH_MODEL_PADS) == 0 ? &kPads : nullptr;
+  }
+
  private:
   void load(const kit::Source& source) {
     for (Weight& weight : weights_) {
@@ -337,8 +344,9 @@ class TemplateModel final : public kit::Model {
     std::vector<double> x(h.size());
     for (size_t n = 0; n < count; ++n) {
       double* mean = &x[n * width];
-      for (size_t s = n - n % length; s <= n && segment[n] >= 0; ++s) {
-        if (segment[s] == 0 || segment[s] == segment[n]) {
+      const bool reads = segment[n] == QUENCH_SEGMENT_READING_PAD;
+      for (size_t s = n - n % length; s <= n && (segment[n] >= 0 || reads); ++s) {
+        if (segment[s] == 0 || (segment[s] == segment[n] && !reads)) {
           for (size_t i = 0; i < width; ++i) {
             mean[i] += h[s * width + i];
           }

@@ -1,5 +1,6 @@
 #include "core/run/corpora/corpora.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/core/run/built_catalog.hpp"
@@ -106,6 +107,28 @@ TEST_CASE("calibration: without packing a document is a row", "[core][run]") {
   asked.documents = 4;
   CHECK(message_of([&] { corpora.calibration_rows(asked, bytes, 9); }) ==
         "calibration small: 4 documents asked, the corpus has 3");
+}
+
+TEST_CASE("calibration: pads that count fill each batch up to its longest", "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  Corpora corpora(quench::test::built_catalog());
+  TokenizerChoice bytes("bytes", "");
+  Calibration asked = calibration(lines(folder, "abcd\nef\n\nghi\nj\nkl\n"));
+  CHECK(corpora.calibration_rows(asked, bytes, 9).texts.empty());
+  asked.pad_batch = 2;
+  asked.pad_id = '.';
+  const quench::CalibrationRows rows = corpora.calibration_rows(asked, bytes, 9);
+  CHECK(rows_of(rows) == "abcd|ef..|ghi|j..|kl|");  // the empty document is no part of a batch
+  CHECK(rows.texts == std::vector<uint64_t>{4, 2, 3, 1, 2});
+  CHECK(rows.pads() == 4);
+  const quench::CalibrationRows cut = corpora.calibration_rows(asked, bytes, 3);
+  CHECK(rows_of(cut) == "abc|ef.|ghi|j..|kl|");
+  const quench::CalibrationRows moved = corpora.calibration_rows(asked, bytes, 9, {0, 1, 1, 7});
+  for (size_t r = 0; r + 1 < moved.starts.size(); ++r) {  // a row keeps its own pads
+    const auto at = moved.ids.begin() + static_cast<ptrdiff_t>(moved.starts[r]);
+    CHECK(std::count(at, at + static_cast<ptrdiff_t>(moved.starts[r + 1] - moved.starts[r]), '.') ==
+          static_cast<ptrdiff_t>(moved.starts[r + 1] - moved.starts[r] - moved.texts[r]));
+  }
 }
 
 TEST_CASE("calibration: a document without ids gives no row", "[core][run]") {

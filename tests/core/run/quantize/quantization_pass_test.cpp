@@ -252,6 +252,68 @@ TEST_CASE("pass: rides of several settings are each on their own weights", "[cor
   }
 }
 
+namespace {
+
+// tr(ΔGΔᵀ) / tr(WGWᵀ) of the first block's linear in float64, with G of the rows that the template
+// family computes: the norm of the sum of what a token sees. Pads see the text and nothing else.
+double first_error(Fixture& f, const HostTensor& quantized, bool with_pads) {
+  constexpr size_t kWidth = 32;
+  HostTensor embedding(quench::kFloat64, {256, kWidth});
+  HostTensor weight(quench::kFloat64, {kWidth, kWidth});
+  f.model.weight_get("embed.weight", embedding.view());
+  f.model.weight_get("blocks.0.mix.weight", weight.view());
+  const auto* e = reinterpret_cast<const double*>(embedding.bytes().data());
+  const auto* w = reinterpret_cast<const double*>(weight.bytes().data());
+  const auto* q = reinterpret_cast<const float*>(quantized.bytes().data());
+  double error = 0;
+  double reference = 0;
+  for (size_t r = 0; r + 1 < f.rows.starts.size(); ++r) {
+    double seen[kWidth] = {};
+    for (uint64_t i = f.rows.starts[r]; i < f.rows.starts[r + 1]; ++i) {
+      const bool text = i - f.rows.starts[r] < f.rows.texts[r];
+      double squares = 0;
+      for (size_t c = 0; c < kWidth; ++c) {
+        seen[c] += text ? e[static_cast<size_t>(f.rows.ids[i]) * kWidth + c] : 0.0;
+        squares += seen[c] * seen[c];
+      }
+      const double norm = std::sqrt(squares / kWidth);
+      for (size_t o = 0; o < kWidth && (text || with_pads); ++o) {
+        double difference = 0;
+        double output = 0;
+        for (size_t c = 0; c < kWidth; ++c) {
+          const size_t at = o * kWidth + c;
+          difference += (w[at] - static_cast<double>(q[at])) * seen[c] / norm;
+          output += w[at] * seen[c] / norm;
+        }
+        error += difference * difference;
+        reference += output * output;
+      }
+    }
+  }
+  return error / reference;
+}
+
+}  // namespace
+
+TEST_CASE("pass: pads that count are in the Gram matrix, with what they read", "[core][run]") {
+  if (!has_gptq()) {
+    return;
+  }
+  Fixture f;
+  f.rows = calibration(36);  // 24 ids, then 12
+  f.rows.texts = {24, 12};
+  f.rows.ids.resize(48, 200);
+  f.rows.starts = {0, 24, 48};
+  const QuantizationResult counted = f.run({{"bits", 2}}, "rtn");
+  CHECK(counted.calibration_tokens == 48);
+  CHECK(counted.calibration_pads == 12);
+  const HostTensor& quantized = counted.layers[0].tensors.at("weight");
+  f.kept.restore();
+  const double wanted = first_error(f, quantized, true);
+  CHECK(counted.layers[0].relative_error == Approx(wanted).epsilon(1e-5));  // rows are float32
+  CHECK(std::abs(first_error(f, quantized, false) - wanted) > 1e-3 * wanted);
+}
+
 TEST_CASE("pass: the float stream is one more forward", "[core][run]") {
   if (!has_gptq()) {
     return;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/decoder/attention.hpp"
+#include "quench/abi/extension/pads.h"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/comparison.hpp"
 #include "tests/support/test_host.hpp"
@@ -24,11 +25,14 @@ at::Tensor wave(int64_t heads, double step) {
       .view({2, 7, heads, 4});
 }
 
-// The rule of quench_batch, word for word; padding sees itself.
+// The rule of quench_batch, word for word; padding sees itself, a pad that reads does not.
 bool sees(const std::vector<int32_t>& segments, int64_t row, int64_t query, int64_t key) {
   const auto segment = [&](int64_t t) {
     return segments.empty() ? 0 : segments[static_cast<size_t>(row * 7 + t)];
   };
+  if (segment(query) == QUENCH_SEGMENT_READING_PAD) {
+    return key < query && segment(key) == 0;
+  }
   if (query == key) {
     return true;
   }
@@ -78,6 +82,7 @@ TEST_CASE("attention: every segment rule is that of plain loops", "[models][deco
       GENERATE(std::vector<int32_t>{}, std::vector<int32_t>(14, 0), std::vector<int32_t>(14, 3),
                std::vector<int32_t>{1, 1, 1, 2, 2, 2, 2, 5, 4, 3, 2, 1, 6, 0},
                std::vector<int32_t>{0, 0, 1, 1, 2, 2, 3, 0, 0, 0, 0, 0, 0, 1},
+               std::vector<int32_t>{0, 0, 0, 0, -2, -2, -2, 0, -2, -2, 0, 1, 0, -2},
                std::vector<int32_t>{-1, -1, 1, 1, 1, 1, -1, 1, 2, 1, 2, 0, 1, 2});
   const at::Tensor q = wave(6, 0.7);
   const at::Tensor k = wave(key_heads, 1.1);
@@ -93,6 +98,18 @@ TEST_CASE("attention: every segment rule is that of plain loops", "[models][deco
   const at::Tensor out = decoder::attend(q, k, v, decoder::Batch(&batch, 7));
   CHECK(out.sizes() == at::IntArrayRef({14, 24}));
   CHECK(distance(doubles(out), by_loops(q, k, v, segments)) < 1e-13);
+}
+
+TEST_CASE("attention: a reading pad without a text is refused", "[models][decoder]") {
+  std::vector<int32_t> ids(14, 0);
+  std::vector<int32_t> segments(14, 0);
+  segments[7] = QUENCH_SEGMENT_READING_PAD;  // the first of the second row
+  const int64_t shape[] = {2, 7};
+  const quench_device cpu = {QUENCH_DEVICE_CPU, 0};
+  const quench_tensor tokens = {ids.data(), cpu, 2, kit::kInt32, shape, nullptr, 0};
+  const quench_tensor marks = {segments.data(), cpu, 2, kit::kInt32, shape, nullptr, 0};
+  const quench_batch batch = {sizeof batch, 0, &tokens, nullptr, &marks};
+  CHECK_THROWS_WITH(decoder::Batch(&batch, 7), Catch::Contains("row 1, column 0"));
 }
 
 TEST_CASE("attention: libtorch uses its fused kernel in every dtype", "[models][decoder]") {

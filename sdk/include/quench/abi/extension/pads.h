@@ -1,0 +1,28 @@
+/* Model extension for padding that reads, as in batches of published calibrations: a pad behind a
+ * text attends to it, and its rows count in what is observed.
+ */
+#ifndef QUENCH_ABI_EXTENSION_PADS_H
+#define QUENCH_ABI_EXTENSION_PADS_H
+
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A family that answers to this id knows QUENCH_SEGMENT_READING_PAD. */
+#define QUENCH_MODEL_PADS "quench.model.pads/1"
+
+/* A value of quench_batch.segments: a pad that sees the earlier tokens of its row in segment 0 and
+ * nothing else, not even itself, and that no token sees. INVALID_ARGUMENT where none precedes it.
+ */
+#define QUENCH_SEGMENT_READING_PAD (-2)
+
+typedef struct quench_model_pads {
+  uint32_t struct_size;
+} quench_model_pads;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
