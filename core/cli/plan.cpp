@@ -148,6 +148,21 @@ std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun
   return {out.begin(), out.end()};
 }
 
+// Metrics that say how much memory they take, with the most of all points.
+std::map<std::string, uint64_t> hungry_metrics(const LoadedRun& run,
+                                               const std::vector<MetricMemory>& memory) {
+  std::map<std::string, uint64_t> out;
+  for (size_t job = 0; job < memory.size(); ++job) {
+    for (size_t m = 0; m < memory[job].bytes.size(); ++m) {
+      if (const uint64_t bytes = memory[job].bytes[m]; bytes > 0) {
+        uint64_t& most = out[run.experiments[job].metrics[m].label];
+        most = std::max(most, bytes);
+      }
+    }
+  }
+  return out;
+}
+
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                 const std::vector<TrainingCost>& training,
                 const std::map<std::string, size_t>& counts) {
@@ -229,8 +244,12 @@ int plan(const PlanOptions& options, Context& context) {
   const Rates rates(context.cache_dir);
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  std::vector<MetricMemory> memory;
+  for (const Experiment& experiment : run.experiments) {
+    memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub));
+  }
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
-                                 HostServices::instance().threads());
+                                 HostServices::instance().threads(), memory);
   const std::vector<TrainingCost> training =
       as_usage([&] { return training_of(run, context, rates); });
   std::map<std::string, size_t> counts;
@@ -245,6 +264,9 @@ int plan(const PlanOptions& options, Context& context) {
   print_cells(run, cells, cost, options.all);
   for (const auto& [label, why] : refused_exports(run)) {
     fmt::print("not exported, only measured: {}: {}\n", label, why);
+  }
+  for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
+    fmt::print("{}: about {} of memory beside the model\n", label, bytes_text(bytes));
   }
   std::vector<std::string> states;
   states.reserve(counts.size());

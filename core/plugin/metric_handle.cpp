@@ -35,6 +35,15 @@ uint32_t MetricHandle::needs() const {
   return has && table_->needs != nullptr ? table_->needs(metric_) : 0;
 }
 
+uint64_t MetricHandle::memory(const ModelHandle& model) const {
+  const auto* table = static_cast<const quench_metric_memory*>(extension(QUENCH_METRIC_MEMORY));
+  uint64_t bytes = 0;
+  if (table != nullptr && table->struct_size >= sizeof *table && table->predict != nullptr) {
+    table_call(label_, "memory", table->predict, metric_, &model.table(), model.get(), &bytes);
+  }
+  return bytes;
+}
+
 const void* MetricHandle::extension(const char* id) const {
   return table_->extension == nullptr ? nullptr : table_->extension(metric_, id);
 }

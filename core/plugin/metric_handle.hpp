@@ -6,6 +6,8 @@
 #include <string>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/model_handle.hpp"
+#include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
@@ -25,6 +27,9 @@ class MetricHandle {
   void evaluate(const quench_evaluate_args& args);
   const void* extension(const char* id) const;
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
+  // Extension quench.metric.memory/1; `model` may be a description.
+  bool predicts_memory() const { return extension(QUENCH_METRIC_MEMORY) != nullptr; }
+  uint64_t memory(const ModelHandle& model) const;  // 0 without it
 
  private:
   std::string id_;

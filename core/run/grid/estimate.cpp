@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMaxRatesBytes = 16u << 20;
-constexpr uint64_t kLibraryBytes = 300u << 20;  // resident libraries and buffers beside the model
+constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers beside the model
 constexpr double kForwardFlops = 2;             // per parameter and token
 // The Gram matrices of a transformer's input groups, upper triangles, per parameter and token: 1.6
 // for four square groups and a fourfold MLP, 0.9 for a gated one.
@@ -166,8 +166,12 @@ uint64_t corpus_bytes(const CorpusUse& use) {
 class Estimator {
  public:
   Estimator(const std::vector<Experiment>& experiments, Identities& identities, const Rates& rates,
-            uint32_t threads)
-      : experiments_(experiments), identities_(identities), rates_(rates), threads_(threads) {}
+            uint32_t threads, const std::vector<MetricMemory>& memory)
+      : experiments_(experiments),
+        identities_(identities),
+        rates_(rates),
+        threads_(threads),
+        memory_(memory) {}
 
   Cost cost(const Cell& cell) {
     const Experiment& experiment = experiments_[cell.job];
@@ -178,7 +182,10 @@ class Estimator {
       out.bytes = bytes_ * std::max<size_t>(1, weights.members.size());
     }
     const uint64_t element = dtype_size(experiment.dtype);
-    out.memory = parameters_ * element * (cell.variant.quantizer ? 2 : 1) + kLibraryBytes;
+    const uint64_t described = memory_.empty() ? 0 : memory_[cell.job].parameters;
+    const uint64_t parameters = parameters_ > 0 ? parameters_ : described;
+    out.memory = parameters * element * (cell.variant.quantizer ? 2 : 1) + kLibraryBytes +
+                 (memory_.empty() ? 0 : memory_[cell.job].bytes[cell.metric]);
     std::string missing;
     const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
     const MetricCell& metric = experiment.metrics[cell.metric];
@@ -243,6 +250,7 @@ class Estimator {
   Identities& identities_;
   const Rates& rates_;
   uint32_t threads_;
+  const std::vector<MetricMemory>& memory_;
   uint64_t parameters_ = 0;
   uint64_t bytes_ = 0;
   std::set<std::pair<size_t, size_t>> open_;
@@ -252,8 +260,9 @@ class Estimator {
 }  // namespace
 
 PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
-                  Identities& identities, const Rates& rates, uint32_t threads) {
-  Estimator estimator(experiments, identities, rates, threads);
+                  Identities& identities, const Rates& rates, uint32_t threads,
+                  const std::vector<MetricMemory>& memory) {
+  Estimator estimator(experiments, identities, rates, threads, memory);
   PlanCost out;
   for (const Cell& cell : cells) {
     out.cells.push_back(cell.state == CellState::kToDo ? estimator.cost(cell) : Cost());

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/run/evaluate/metric_memory.hpp"
 #include "core/run/experiment/experiment.hpp"
 #include "core/run/grid/grid.hpp"
 #include "core/run/grid/identity.hpp"
@@ -25,9 +26,10 @@ enum class Basis {
 inline constexpr double kNominalRate = 25e9;  // floating-point operations a second and thread
 
 struct Cost {
-  double flops = 0;     // 2 per parameter and token of a forward, and the Gram matrices
-  uint64_t bytes = 0;   // of weights to read
-  uint64_t memory = 0;  // peak: the model, a float copy of what is quantized, the libraries
+  double flops = 0;    // 2 per parameter and token of a forward, and the Gram matrices
+  uint64_t bytes = 0;  // of weights to read
+  // Peak: the model, a float copy of what is quantized, what a metric says, the libraries.
+  uint64_t memory = 0;
   double seconds = 0;
   Basis basis = Basis::kMeasured;
 };
@@ -71,7 +73,9 @@ struct PlanCost {
   std::vector<Cost> cells;  // in the order of the cells; of the first of those that share work
   Cost total;
 };
+// `memory`: by experiment, or none.
 PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
-                  Identities& identities, const Rates& rates, uint32_t threads);
+                  Identities& identities, const Rates& rates, uint32_t threads,
+                  const std::vector<MetricMemory>& memory = {});
 
 }  // namespace quench

@@ -36,10 +36,10 @@ ModelHandle open_shapes(Catalog& catalog, const PluginDescription& family,
 }
 
 DescribedModel describe(Catalog& catalog, const Experiment& experiment, const CheckpointCell& cell,
-                        const HubEnvironment& hub) {
+                        const HubEnvironment& hub, quench_dtype dtype) {
   if (experiment.training != nullptr) {
     const TrainingRecipe& recipe = experiment.training->recipe;
-    return {open_shapes(catalog, *recipe.family, recipe.config, experiment.dtype), nullptr};
+    return {open_shapes(catalog, *recipe.family, recipe.config, dtype), nullptr};
   }
   const CheckpointFolder folder = open_files(cell, hub);
   const std::string where = (folder.path / "config.json").string();
@@ -47,13 +47,18 @@ DescribedModel describe(Catalog& catalog, const Experiment& experiment, const Ch
   const PluginDescription& family = cell.family.empty()
                                         ? choose_family(catalog, folder.config_json, where)
                                         : catalog.require("model", cell.family);
-  return {open_shapes(catalog, family, folder.config_json, experiment.dtype), folder.source};
+  return {open_shapes(catalog, family, folder.config_json, dtype), folder.source};
 }
 
 }  // namespace
 
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub) {
+  return describe_models(catalog, experiment, hub, experiment.dtype);
+}
+
+DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
+                                const HubEnvironment& hub, quench_dtype dtype) {
   DescribedModels out;
   std::set<std::tuple<std::string, std::string, std::string>> seen;  // one config a model
   for (const CheckpointCell& cell : experiment.checkpoints) {
@@ -61,7 +66,7 @@ DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
       continue;
     }
     try {
-      out.models.push_back(describe(catalog, experiment, cell, hub));
+      out.models.push_back(describe(catalog, experiment, cell, hub, dtype));
     } catch (const Error&) {
       out.complete = false;
     }

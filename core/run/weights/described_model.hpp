@@ -21,6 +21,10 @@ struct DescribedModels {
   std::vector<DescribedModel> models;  // one for each model that branches name
   bool complete = true;  // false: some files are not there, or a family wants weights to tell
 };
+// `dtype`: what they would be opened in.
+DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
+                                const HubEnvironment& hub, quench_dtype dtype);
+// In the experiment's own.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub);
 

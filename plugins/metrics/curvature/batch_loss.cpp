@@ -12,7 +12,6 @@ namespace quench::curvature {
 
 namespace {
 
-constexpr uint64_t kTokensAtOnce = 2048;
 constexpr quench_device kHost = {QUENCH_DEVICE_CPU, 0};
 
 // Calls `function(..., &error)` and throws what it reports.
@@ -121,9 +120,11 @@ BatchLoss<T>::BatchLoss(const quench_subject& subject, std::vector<Row> rows, Ki
     scored_ += row.size() - 1;
     by_length[row.size()].push_back(row);
   }
-  keeps_ = tokens_ <= kept_tokens;
+  const GraphShapes shapes = graph_shapes(*subject.table, subject.model);
+  uint64_t graphs = 0;
   for (const auto& [length, list] : by_length) {
-    const size_t together = std::max<size_t>(1, kTokensAtOnce / length);
+    const size_t together = rows_together(shapes, length);
+    graphs += graph_bytes(shapes, list.size(), length);
     for (size_t first = 0; first < list.size(); first += together) {
       const auto begin = list.begin() + static_cast<int64_t>(first);
       const auto end = list.begin() + static_cast<int64_t>(std::min(first + together, list.size()));
@@ -131,6 +132,7 @@ BatchLoss<T>::BatchLoss(const quench_subject& subject, std::vector<Row> rows, Ki
                                                  1.0 / static_cast<double>(scored_)));
     }
   }
+  keeps_ = tokens_ <= kept_tokens && graphs <= kGraphBytes;
 }
 
 template <typename T>

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/curvature/graph_bytes.hpp"
 #include "metrics/curvature/rows.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/kind/metric.h"
@@ -28,14 +29,15 @@ enum class Kind { kHessian, kGaussNewton, kForward, kDifferences };
 Kind kind_of(const std::string& name);
 
 // Σ nll / scored positions over all rows, in eval mode. Rows of equal length go through the model
-// together, as many as fit 2048 tokens. T: double or float, as has_wide_vectors says. A product
-// keeps the graphs of all batches where they are `kept_tokens` tokens or fewer, and makes them anew
-// for each product otherwise. UNSUPPORTED when the family has no derivatives.
+// together, as many as rows_together says. T: double or float, as has_wide_vectors says. A product
+// keeps the graphs of all batches where they are `kept_tokens` tokens or fewer and no more than
+// kGraphBytes, and makes them anew for each product otherwise. UNSUPPORTED when the family has no
+// derivatives.
 template <typename T>
 class BatchLoss {
  public:
   BatchLoss(const quench_subject& subject, std::vector<Row> rows, Kind kind = Kind::kHessian,
-            uint64_t kept_tokens = 16384);
+            uint64_t kept_tokens = kKeptTokens);
   ~BatchLoss();
   BatchLoss(const BatchLoss&) = delete;
   BatchLoss& operator=(const BatchLoss&) = delete;

@@ -38,6 +38,7 @@
 #include "metrics/curvature/algebra.hpp"
 #include "metrics/curvature/batch_loss.hpp"
 #include "metrics/curvature/eigenvalues.hpp"
+#include "metrics/curvature/graph_bytes.hpp"
 #include "metrics/curvature/json_text.hpp"
 #include "metrics/curvature/parts.hpp"
 #include "metrics/hessian/trace.hpp"
@@ -264,6 +265,12 @@ class Hessian final : public kit::Metric {
   using Params = Settings;
   explicit Hessian(const Params& params) : settings_(params) {}
 
+  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
+    const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);
+    const uint64_t element = std::max<uint64_t>(shapes.element, sizeof(float));
+    return vectors(shapes.parameters, element) * shapes.parameters * element + graphs(shapes);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     const std::vector<Row> rows =
         curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
@@ -278,6 +285,32 @@ class Hessian final : public kit::Metric {
   }
 
  private:
+  // At the end of a search: the basis, three that Krylov works in, an eigenvector and its product.
+  uint64_t vectors(uint64_t elements, uint64_t element) const {
+    constexpr uint64_t kBeside = 5;
+    const auto top = static_cast<uint64_t>(settings_.top);
+    const uint64_t kept = vectors_kept(settings_, top, elements, element);
+    const uint64_t search =
+        settings_.method == "power" ? top : std::min(kept, static_cast<uint64_t>(settings_.steps));
+    const uint64_t density = settings_.density_probes > 0
+                                 ? std::min(kept, static_cast<uint64_t>(settings_.density_steps))
+                                 : 0;
+    return std::max(search, density) + kBeside;
+  }
+
+  // Of the sequences of one set; of one batch, where the parameters do not tell how many there are.
+  uint64_t graphs(const curvature::GraphShapes& shapes) const {
+    const auto length = static_cast<uint64_t>(settings_.length > 0 ? settings_.length : 2048);
+    const uint64_t together = curvature::rows_together(shapes, length);
+    const auto rows = static_cast<uint64_t>(settings_.rows / settings_.sets);
+    if (rows == 0) {
+      return curvature::graph_bytes(shapes, together, length);
+    }
+    const uint64_t all = curvature::graph_bytes(shapes, rows, length);
+    const bool keeps = rows * length <= curvature::kKeptTokens && all <= curvature::kGraphBytes;
+    return keeps ? all : curvature::graph_bytes(shapes, std::min(rows, together), length);
+  }
+
   void tell(const std::vector<Found>& sets, kit::MetricSink& sink) const {
     const Found& first = sets.front();
     const Trace largest = mean_over(sets, [](const Found& f) { return f.eigen.values.at(0); });

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "metrics/curvature/graph_bytes.hpp"
 #include "metrics/curvature/parts.hpp"
 #include "metrics/curvature/random_vector.hpp"
 #include "metrics/curvature/rows.hpp"
@@ -231,6 +232,19 @@ TEST_CASE("quadrature that forgets vectors has the same density", "[metrics][hes
   }
   CHECK(mass(few, -1.01, 1.01) == Approx(mass(all, -1.01, 1.01)).epsilon(1e-6));
   CHECK(mass(few, -100, 100) == Approx(1.0).epsilon(1e-12));
+}
+
+TEST_CASE("rows_together: batches shrink until a graph fits, to one row", "[metrics][hessian]") {
+  // Pythia's shapes: 14M, then 160M.
+  const curvature::GraphShapes small{4, 14067712, 6, 128, 50304, 2048};
+  const curvature::GraphShapes large{4, 162322944, 12, 768, 50304, 12288};
+  CHECK(curvature::rows_together(small, 64) == 32);   // 2048 ids
+  CHECK(curvature::rows_together(small, 4096) == 1);  // never none
+  CHECK(curvature::rows_together(large, 128) < 16);
+  CHECK(curvature::rows_together(large, 2048) == 1);
+  const uint64_t rows = curvature::rows_together(large, 128);
+  CHECK(curvature::graph_bytes(large, rows, 128) <= curvature::kGraphBytes);
+  CHECK(curvature::graph_bytes(large, rows + 1, 128) > curvature::kGraphBytes);
 }
 
 TEST_CASE("draw_signs are even, and the same for any length", "[metrics][hessian]") {

@@ -1,11 +1,14 @@
 // A metric as a C++ class. Derive Metric, end with QUENCH_MODULE.
 #pragma once
 
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/kit/module.hpp"
 
@@ -85,6 +88,8 @@ class Metric {
   virtual void evaluate(const Evaluation& evaluation, MetricSink& sink) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
   virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
+  // Bytes at the peak of `evaluate` beside the model (quench.metric.memory/1).
+  virtual uint64_t memory(const quench_model_table&, const quench_model*) const { return 0; }
 };
 
 namespace detail {
@@ -107,7 +112,19 @@ inline quench_status evaluate_metric(quench_metric* metric, const quench_evaluat
     reinterpret_cast<Metric*>(metric)->evaluate(Evaluation(*args), sink);
   });
 }
-inline const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
+inline quench_status predict_memory(const quench_metric* metric, const quench_model_table* table,
+                                    const quench_model* model, uint64_t* bytes,
+                                    quench_error* error) noexcept {
+  return guard(error,
+               [&] { *bytes = reinterpret_cast<const Metric*>(metric)->memory(*table, model); });
+}
+template <typename Plugin>
+const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
+  constexpr bool kPredicts = !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>;
+  static constexpr quench_metric_memory kMemory = {sizeof(quench_metric_memory), predict_memory};
+  if (kPredicts && std::strcmp(id, QUENCH_METRIC_MEMORY) == 0) {
+    return &kMemory;
+  }
   return reinterpret_cast<const Metric*>(metric)->extension(id);
 }
 
@@ -121,8 +138,8 @@ inline uint32_t metric_needs(const quench_metric* metric) noexcept {
 template <typename Plugin>
 quench_item metric(const About& about) {
   static constexpr quench_metric_table kTable = {
-      sizeof(quench_metric_table), detail::create_metric<Plugin>, detail::destroy_metric,
-      detail::evaluate_metric,     detail::metric_extension,      detail::metric_needs};
+      sizeof(quench_metric_table), detail::create_metric<Plugin>,    detail::destroy_metric,
+      detail::evaluate_metric,     detail::metric_extension<Plugin>, detail::metric_needs};
   return make_item<typename Plugin::Params>(QUENCH_KIND_METRIC, about, &kTable);
 }
 
