@@ -117,7 +117,7 @@ class ArrowCorpus final : public kit::Corpus {
                 path().c_str(), found.size(), params_.field.c_str(), names.c_str());
     }
     const arrow::DataType& type = *batches_->schema()->field(found[0])->type();
-    if (type.id() != arrow::Type::STRING && type.id() != arrow::Type::LARGE_STRING) {
+    if (!is_text(type)) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "%s: column `%s`: got type %s, wanted string",
                 path().c_str(), params_.field.c_str(), type.ToString().c_str());
     }
@@ -164,15 +164,12 @@ class ArrowCorpus final : public kit::Corpus {
 
   void read_text() {
     const std::shared_ptr<arrow::Array> column = batch_->GetColumnByName(params_.field);
-    if (column->IsNull(row_)) {
+    const std::optional<std::string_view> text = text_at(*column, row_);
+    if (!text) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "%s: row %lld: column `%s` is null, wanted a string",
                 path().c_str(), static_cast<long long>(first_row_ + row_), params_.field.c_str());
     }
-    if (column->type_id() == arrow::Type::STRING) {
-      text_ = static_cast<const arrow::StringArray&>(*column).GetView(row_);
-    } else {
-      text_ = static_cast<const arrow::LargeStringArray&>(*column).GetView(row_);
-    }
+    text_ = *text;
   }
 
   void write_record() {

@@ -13,6 +13,7 @@
 
 #include "corpora/shared/file.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/shards/shards.hpp"
 
 namespace quench::corpora {
 
@@ -131,26 +132,37 @@ class ParquetFile final : public Batches {
     builder.memory_pool(arrow::system_memory_pool())->properties(arrow_properties);
     check_arrow(builder.Build(&file_), path_);
     const auto all_columns = file_->parquet_reader()->metadata()->schema();
-    std::vector<int> groups(static_cast<size_t>(file_->num_row_groups()));
-    for (size_t i = 0; i < groups.size(); ++i) {
-      groups[i] = static_cast<int>(i);
-    }
-    const int leaf = column ? all_columns->ColumnIndex(*column) : -1;
-    reader_ = value_of(leaf >= 0 ? file_->GetRecordBatchReader(groups, {leaf})
-                                 : file_->GetRecordBatchReader(groups),
-                       path_);
+    leaf_ = column ? all_columns->ColumnIndex(*column) : -1;
+    open({});
   }
   std::shared_ptr<arrow::Schema> schema() const override { return reader_->schema(); }
   std::shared_ptr<arrow::RecordBatch> next() override {
     std::shared_ptr<arrow::RecordBatch> batch;
     check_arrow(reader_->ReadNext(&batch), path_);
+    while (batch == nullptr && group_ < file_->num_row_groups()) {
+      open({group_++});
+      check_arrow(reader_->ReadNext(&batch), path_);
+    }
     return checked(std::move(batch), path_);
   }
 
  private:
+  // One row group at a time: Arrow cannot join those of nested columns that have dictionaries.
+  void open(const std::vector<int>& groups) {
+    try {
+      reader_ = value_of(leaf_ >= 0 ? file_->GetRecordBatchReader(groups, {leaf_})
+                                    : file_->GetRecordBatchReader(groups),
+                         path_);
+    } catch (const parquet::ParquetException& problem) {
+      throw kit::Error(QUENCH_DATA_LOSS, path_ + ": " + problem.what());
+    }
+  }
+
   std::string path_;
   std::unique_ptr<parquet::arrow::FileReader> file_;
   std::unique_ptr<arrow::RecordBatchReader> reader_;
+  int leaf_ = -1;  // the only column that is read
+  int group_ = 0;  // the next row group
 };
 
 bool exists(const std::string& path) {
@@ -188,6 +200,7 @@ std::vector<std::string> parquet_files_in(const std::string& path) {
     }
   }
   std::sort(files.begin(), files.end());
+  check_shards(files);
   return files;
 }
 

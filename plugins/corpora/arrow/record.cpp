@@ -34,11 +34,6 @@ void append_value(const arrow::Array& array, int64_t row, std::string& out) {
 }
 
 template <typename ArrayType>
-void append_text(const arrow::Array& array, int64_t row, std::string& out) {
-  append_json_string(static_cast<const ArrayType&>(array).GetView(row), out);
-}
-
-template <typename ArrayType>
 void append_list(const arrow::Array& array, int64_t row, std::string& out) {
   const auto& list = static_cast<const ArrayType&>(array);
   const int64_t begin = list.value_offset(row);
@@ -68,6 +63,37 @@ void append_struct(const arrow::Array& array, int64_t row, std::string& out) {
 }
 
 }  // namespace
+
+bool is_text(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::STRING_VIEW:
+      return true;
+    case arrow::Type::DICTIONARY:
+      return is_text(*static_cast<const arrow::DictionaryType&>(type).value_type());
+    default:
+      return false;
+  }
+}
+
+std::optional<std::string_view> text_at(const arrow::Array& array, int64_t row) {
+  if (array.IsNull(row)) {
+    return std::nullopt;
+  }
+  switch (array.type_id()) {
+    case arrow::Type::STRING:
+      return static_cast<const arrow::StringArray&>(array).GetView(row);
+    case arrow::Type::LARGE_STRING:
+      return static_cast<const arrow::LargeStringArray&>(array).GetView(row);
+    case arrow::Type::STRING_VIEW:
+      return static_cast<const arrow::StringViewArray&>(array).GetView(row);
+    default: {
+      const auto& encoded = static_cast<const arrow::DictionaryArray&>(array);
+      return text_at(*encoded.dictionary(), encoded.GetValueIndex(row));
+    }
+  }
+}
 
 void append_json_string(std::string_view text, std::string& out) {
   out += '"';
@@ -120,13 +146,17 @@ void append_json(const arrow::Array& array, int64_t row, std::string& out) {
     case arrow::Type::DOUBLE:
       return append_value<arrow::DoubleArray>(array, row, out);
     case arrow::Type::STRING:
-      return append_text<arrow::StringArray>(array, row, out);
     case arrow::Type::LARGE_STRING:
-      return append_text<arrow::LargeStringArray>(array, row, out);
+    case arrow::Type::STRING_VIEW:
+      return append_json_string(*text_at(array, row), out);
     case arrow::Type::LIST:
       return append_list<arrow::ListArray>(array, row, out);
     case arrow::Type::LARGE_LIST:
       return append_list<arrow::LargeListArray>(array, row, out);
+    case arrow::Type::LIST_VIEW:
+      return append_list<arrow::ListViewArray>(array, row, out);
+    case arrow::Type::LARGE_LIST_VIEW:
+      return append_list<arrow::LargeListViewArray>(array, row, out);
     case arrow::Type::FIXED_SIZE_LIST:
       return append_list<arrow::FixedSizeListArray>(array, row, out);
     case arrow::Type::STRUCT:

@@ -79,6 +79,8 @@ std::shared_ptr<arrow::Table> all_types() {
   const std::vector<std::pair<const char*, std::shared_ptr<arrow::Array>>> columns = {
       {"text", texts_of({"a\"\\\n\u20ac", "", std::nullopt})},
       {"large", array<arrow::LargeStringBuilder, std::string>({"l", "m", std::nullopt})},
+      {"view",
+       array<arrow::StringViewBuilder, std::string>({"v", "a view of some length", std::nullopt})},
       {"flag", array<arrow::BooleanBuilder, bool>({true, false, std::nullopt})},
       {"int", array<arrow::Int64Builder, int64_t>({INT64_MIN, INT64_MAX, std::nullopt})},
       {"uint", array<arrow::UInt64Builder, uint64_t>({0, UINT64_MAX, std::nullopt})},
@@ -110,13 +112,15 @@ TEST_CASE("arrow: streams, files and Parquet are recognized by their bytes", "[c
   }
 }
 
-TEST_CASE("arrow: a column of another name or of large strings serves as well",
+TEST_CASE("arrow: a column of another name or of strings in another layout serves as well",
           "[corpora][arrow]") {
   const TemporaryDir dir;
   const auto rows = all_types()->Slice(0, 2);
   for (const Format format : {Format::kStream, Format::kParquet}) {
     const auto path = dir.write("data", bytes_of(*rows, format));
     CHECK(read({{"path", path}, {"field", "large"}}).texts() == Texts{"l", "m"});
+    CHECK(read({{"path", path}, {"field", "view"}}).texts() == Texts{"v", "a view of some length"});
+    CHECK(read({{"path", path}, {"field", "encoded"}}).texts() == Texts{"yes", "no"});
   }
 }
 
@@ -144,7 +148,7 @@ TEST_CASE("arrow: records hold every column as JSON", "[corpora][arrow]") {
     REQUIRE(corpus.message == "");
     REQUIRE(corpus.documents.size() == 3);
     CHECK(corpus.documents[0].text ==
-          "{\"text\":\"a\\\"\\\\\\u000a\u20ac\",\"large\":\"l\",\"flag\":true,"
+          "{\"text\":\"a\\\"\\\\\\u000a\u20ac\",\"large\":\"l\",\"view\":\"v\",\"flag\":true,"
           "\"int\":-9223372036854775808,\"uint\":0,\"float\":0.1,\"double\":0.1,"
           "\"list\":[\"A\",\"B\"],\"choices\":{\"label\":\"x\",\"n\":-1},\"encoded\":\"yes\"}");
     const json second = json::parse(corpus.documents[1].text);
@@ -253,6 +257,18 @@ TEST_CASE("arrow: a folder of Parquet files is read in the order of their names"
   dir.write("readme.txt", "no data");
   CHECK(read({{"path", dir.path().string()}}).texts() == Texts{"0", "1", "2", "3", "4"});
   CHECK(read({{"path", dir.path().string()}, {"from", 2}, {"to", 4}}).texts() == Texts{"2", "3"});
+}
+
+TEST_CASE("arrow: a folder of which a shard is missing is refused", "[corpora][arrow]") {
+  const TemporaryDir dir;
+  const std::string path = dir.path().string();
+  const std::string shard = bytes_of(*texts({"0"}), Format::kParquet);
+  dir.write("train-00000-of-00003.parquet", shard);
+  dir.write("train-00002-of-00003.parquet", shard);
+  CHECK(read({{"path", path}}).message ==
+        path + ": train: got 2 of 3 pieces, piece 1 (from 0) is missing");
+  dir.write("train-00001-of-00003.parquet", shard);
+  CHECK(read({{"path", path}}).texts() == Texts{"0", "0", "0"});
 }
 
 TEST_CASE("arrow: a folder that is no saved data set is refused", "[corpora][arrow]") {
