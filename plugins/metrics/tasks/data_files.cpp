@@ -1,9 +1,13 @@
 #include "metrics/tasks/data_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <memory>
+#include <string_view>
+
+#include "shared/shards/shards.hpp"
 
 namespace quench::tasks {
 
@@ -13,33 +17,61 @@ namespace {
 
 constexpr uint64_t kMaxJsonBytes = uint64_t{256} << 20;
 
-// The corpus plugin for a file's name, or nothing.
-std::optional<std::string> reader_of(const std::string& name) {
-  const auto ends = [&](const char* suffix) { return name.ends_with(suffix); };
-  if (ends(".arrow") || ends(".parquet")) {
-    return "arrow";
+// Endings of files and the corpus plugin that reads them. Of a split that is there with several
+// endings, the files with the first of these are taken: they hold the same records.
+struct Format {
+  std::string_view ending;
+  const char* reader;
+};
+constexpr std::array<Format, 5> kFormats = {{{".parquet", "arrow"},
+                                             {".arrow", "arrow"},
+                                             {".jsonl", "jsonl"},
+                                             {".jsonl.gz", "jsonl"},
+                                             {".json", ""}}};
+
+std::string reader_of(const std::string& name) {
+  for (const Format& format : kFormats) {
+    if (name.ends_with(format.ending)) {
+      return format.reader;
+    }
   }
-  if (ends(".jsonl") || ends(".jsonl.gz")) {
-    return "jsonl";
-  }
-  return ends(".json") ? std::optional<std::string>("") : std::nullopt;
+  return "";
 }
 
-// Files of `folder` that begin with `start` and that something reads, sorted.
-std::vector<SplitFile> files_in(const fs::path& folder, const std::string& start) {
-  std::vector<SplitFile> out;
+// Names in `folder` that begin with `start`, without those of save_to_disk's own files. A link to
+// nothing is among them, so that opening it says what is wrong.
+std::vector<std::string> names_in(const fs::path& folder, const std::string& start) {
+  std::vector<std::string> out;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    const std::optional<std::string> reader = reader_of(name);
-    if (name.starts_with(start) && reader && entry.is_regular_file(error) &&
+    if (name.starts_with(start) && !entry.is_directory(error) &&
         !name.ends_with("dataset_info.json") && !name.ends_with("state.json")) {
-      out.push_back({entry.path().string(), *reader});
+      out.push_back(name);
     }
   }
-  std::sort(out.begin(), out.end(),
-            [](const SplitFile& a, const SplitFile& b) { return a.path < b.path; });
+  std::sort(out.begin(), out.end());
   return out;
+}
+
+// Files of `folder` that begin with `start` and that something reads, in the order of their names.
+std::vector<SplitFile> files_in(const fs::path& folder, const std::string& start) {
+  const std::vector<std::string> names = names_in(folder, start);
+  for (const Format& format : kFormats) {
+    std::vector<SplitFile> out;
+    std::vector<std::string> paths;
+    for (const std::string& name : names) {
+      if (name.ends_with(format.ending)) {
+        paths.push_back((folder / name).string());
+        out.push_back({paths.back(), format.reader});
+      }
+    }
+    if (!out.empty()) {
+      check_shards(paths);
+      return out;
+    }
+  }
+  return {};
 }
 
 // A split below a data set's folder, in any of the layouts in which data sets are kept.
@@ -64,6 +96,7 @@ std::vector<fs::path> folders_of(const Definition& task, const std::string& data
   if (!data.empty()) {
     for (const std::string& path : task.data.paths) {
       out.push_back(fs::path(data) / path);
+      out.push_back(fs::path(data) / path / "data");  // a repository of the hub as it is
     }
     return out;
   }
@@ -77,6 +110,50 @@ std::vector<fs::path> folders_of(const Definition& task, const std::string& data
     } catch (const kit::Error& error) {
       missing += (missing.empty() ? "" : "; ") + std::string(error.what());
     }
+  }
+  return out;
+}
+
+std::unique_ptr<kit::Json> parsed(std::string_view text, const std::string& where) {
+  try {
+    return std::make_unique<kit::Json>(text.data(), text.size());
+  } catch (const kit::Error& error) {
+    throw kit::Error(error.code() == QUENCH_RESOURCE_EXHAUSTED ? error.code() : QUENCH_DATA_LOSS,
+                     where + ": not JSON: " + error.what());
+  }
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+// Whether a file with the ending of JSON holds a record a line: its first line is an object, and
+// more than white space follows.
+bool is_json_lines(std::string_view text) {
+  const std::string_view first = first_line(text);
+  if (text.find_first_not_of(" \t\r\n", first.size()) == std::string_view::npos) {
+    return false;
+  }
+  try {
+    return kit::Json(first.data(), first.size()).type("") == QUENCH_JSON_OBJECT;
+  } catch (const kit::Error&) {
+    return false;
+  }
+}
+
+std::vector<std::string> lines_of(std::string_view text, const std::string& path) {
+  std::vector<std::string> out;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = first_line(text);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+      continue;
+    }
+    const std::string where = path + ":" + std::to_string(number);
+    if (parsed(line, where)->type("") != QUENCH_JSON_OBJECT) {
+      throw kit::Error(QUENCH_DATA_LOSS, where + ": wanted an object");
+    }
+    out.emplace_back(line);
   }
   return out;
 }
@@ -108,13 +185,19 @@ Split find_split(const Definition& task, const std::vector<std::string>& names,
       const fs::path path = fs::path(data) / file;
       std::error_code error;
       if (!data.empty() && fs::is_regular_file(path, error)) {
-        return {name, {{path.string(), reader_of(file).value_or("")}}};
+        return {name, {{path.string(), reader_of(file)}}};
       }
     }
   }
   std::vector<std::string> places;
-  for (const fs::path& folder : folders) {
-    places.push_back(folder.string());
+  if (data.empty()) {
+    for (const fs::path& folder : folders) {
+      places.push_back(folder.string());
+    }
+  } else {
+    for (const std::string& path : task.data.paths) {
+      places.push_back((fs::path(data) / path).string());
+    }
   }
   throw kit::Error(QUENCH_NOT_FOUND, "task " + task.name + ": no split " + list_of(names) +
                                          (places.empty() ? "" : " below " + list_of(places)) +
@@ -130,13 +213,17 @@ std::vector<std::string> json_records(const std::string& path) {
   }
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));
-  std::vector<std::string> out;
+  if (is_json_lines(text)) {
+    return lines_of(text, path);
+  }
   // Where a record, an object of the second level, begins and ends. The whole is parsed by the
   // host's strict reader first, so what follows is well-formed.
-  const kit::Json whole(text.data(), text.size());
-  if (whole.type("") != QUENCH_JSON_OBJECT && whole.type("") != QUENCH_JSON_ARRAY) {
+  const std::unique_ptr<kit::Json> whole = parsed(text, path);
+  const int32_t type = whole->type("");
+  if (type != QUENCH_JSON_OBJECT && type != QUENCH_JSON_ARRAY) {
     throw kit::Error(QUENCH_DATA_LOSS, path + ": wanted a list or an object of records");
   }
+  std::vector<std::string> out;
   int depth = 0;
   bool quoted = false;
   size_t first = 0;
@@ -152,10 +239,16 @@ std::vector<std::string> json_records(const std::string& path) {
         first = at;
       }
     } else if (c == '}' || c == ']') {
-      if (depth-- == 2) {
+      if (depth-- == 2 && c == '}') {
         out.push_back(text.substr(first, at + 1 - first));
       }
     }
+  }
+  const size_t members = type == QUENCH_JSON_ARRAY ? whole->size("") : whole->keys("").size();
+  if (out.size() != members) {
+    throw kit::Error(QUENCH_DATA_LOSS, path + ": wanted records, got " +
+                                           std::to_string(members - out.size()) +
+                                           " members that are no objects");
   }
   return out;
 }

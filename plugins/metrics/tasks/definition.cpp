@@ -171,6 +171,7 @@ std::vector<Definition> definitions_of(const kit::Json& json, const std::string&
 Question question_of(const Definition& task, const Value& record) {
   Question out;
   if (task.contexts) {
+    out.continues = true;
     out.choices = texts_in(task.contexts->value(record), "contexts");
     out.continuation = task.continuation->text(record);
   } else {
@@ -202,8 +203,8 @@ Question question_of(const Definition& task, const Value& record) {
 
 std::string shot_of(const Question& question) {
   const std::string& right = question.choices[question.answer];
-  return question.prompt.empty() ? right + " " + question.continuation + "\n\n"
-                                 : question.prompt + " " + right + "\n\n";
+  return question.continues ? right + " " + question.continuation + "\n\n"
+                            : question.prompt + " " + right + "\n\n";
 }
 
 }  // namespace quench::tasks

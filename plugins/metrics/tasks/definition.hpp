@@ -41,7 +41,8 @@ struct Definition {
 
 // A question with its prompt made, without shots.
 struct Question {
-  std::string prompt;                // empty with contexts
+  bool continues = false;  // contexts, which are the choices, stand in place of a prompt
+  std::string prompt;
   std::vector<std::string> choices;  // or contexts
   std::string continuation;          // with contexts
   size_t answer = 0;

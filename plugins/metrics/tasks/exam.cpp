@@ -9,6 +9,15 @@ namespace quench::tasks {
 
 namespace {
 
+Question question_at(const Definition& task, const Records& records, size_t at) {
+  try {
+    return question_of(task, records[at]);
+  } catch (const kit::Error& error) {
+    kit::fail(error.code(), "task %s: %s: %s", task.name.c_str(), records.place(at).c_str(),
+              error.what());
+  }
+}
+
 // The shots that stand before a question.
 class Shots {
  public:
@@ -17,12 +26,9 @@ class Shots {
         pool_(exam.shot_split.files.empty() ? exam.records : exam.shot_records),
         shots_(settings.shots),
         random_(settings.seed) {
-    const bool same = exam.shot_split.files.empty();
-    drawn_ = shots_ + (same || exam.task.spare_shot ? 1 : 0);
-    if (shots_ > 0 && pool_.size() < drawn_) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "task %s: %llu shots asked, split %s has %zu records",
-                exam.task.name.c_str(), static_cast<unsigned long long>(shots_),
-                exam.shot_split.name.c_str(), pool_.size());
+    spare_ = exam.shot_split.files.empty() || exam.task.spare_shot;
+    if (shots_ > 0 && pool_.size() < shots_ + (spare_ ? 1 : 0)) {
+      too_few(pool_.size(), shots_ + (spare_ ? 1 : 0), "");
     }
   }
 
@@ -31,30 +37,54 @@ class Shots {
     if (shots_ == 0) {
       return "";
     }
-    std::vector<size_t> chosen;
-    if (exam_.task.first_shots) {
-      for (size_t i = 0; i < drawn_; ++i) {
-        chosen.push_back(i);
-      }
-    } else {
-      chosen = random_.sample(pool_.size(), drawn_);
+    std::vector<size_t> chosen = exam_.task.first_shots
+                                     ? others(record)
+                                     : random_.sample(pool_.size(), shots_ + (spare_ ? 1 : 0));
+    if (spare_) {  // a question is no shot of its own
+      std::erase_if(chosen, [&](size_t at) { return pool_[at] == record; });
     }
-    std::string out;
-    uint64_t used = 0;
-    for (const size_t at : chosen) {
-      if (used < shots_ && !(pool_[at] == record)) {  // a question is no shot of its own
-        out += shot_of(question_of(exam_.task, pool_[at]));
-        ++used;
+    if (chosen.size() < shots_) {  // it was drawn more than once: from all others, then
+      const std::vector<size_t> pool = others(record);
+      if (pool.size() < shots_) {
+        too_few(pool.size(), shots_, " other than the question");
       }
+      chosen.clear();
+      for (const size_t at : random_.sample(pool.size(), shots_)) {
+        chosen.push_back(pool[at]);
+      }
+    }
+    chosen.resize(shots_);
+    std::string out;
+    for (const size_t at : chosen) {
+      out += shot_of(question_at(exam_.task, pool_, at));
     }
     return out;
   }
 
  private:
+  // The records that are not the question, or all where it cannot be among them.
+  std::vector<size_t> others(const Value& record) const {
+    std::vector<size_t> out;
+    const size_t enough = exam_.task.first_shots ? shots_ : pool_.size();
+    for (size_t at = 0; at < pool_.size() && out.size() < enough; ++at) {
+      if (!spare_ || !(pool_[at] == record)) {
+        out.push_back(at);
+      }
+    }
+    return out;
+  }
+
+  [[noreturn]] void too_few(size_t got, uint64_t wanted, const char* kind) const {
+    kit::fail(QUENCH_INVALID_ARGUMENT,
+              "task %s: %llu shots: got %zu records%s in split %s, wanted %llu",
+              exam_.task.name.c_str(), static_cast<unsigned long long>(shots_), got, kind,
+              exam_.shot_split.name.c_str(), static_cast<unsigned long long>(wanted));
+  }
+
   const Exam& exam_;
-  const std::vector<Value>& pool_;
+  const Records& pool_;
   uint64_t shots_;
-  uint64_t drawn_ = 0;
+  bool spare_ = false;  // whether one more is drawn, since the question may be among them
   PythonRandom random_;
 };
 
@@ -62,7 +92,7 @@ std::vector<Request> requests_of(const Question& question, const std::string& be
   std::vector<Request> out;
   for (const std::string& choice : question.choices) {
     Request request;
-    if (question.prompt.empty()) {
+    if (question.continues) {
       request = {before + choice, " " + question.continuation};
     } else {
       request = {before + question.prompt, " " + choice};
@@ -84,22 +114,32 @@ size_t best_of(const std::vector<double>& scores) {
 
 }  // namespace
 
+void Records::add(const std::string& file, Value record) {
+  if (parts_.empty() || parts_.back().file != file) {
+    parts_.push_back({file, values_.size()});
+  }
+  values_.push_back(std::move(record));
+}
+
+std::string Records::place(size_t at) const {
+  const auto after =
+      std::upper_bound(parts_.begin(), parts_.end(), at,
+                       [](size_t wanted, const Part& p) { return wanted < p.first; });
+  const Part& part = *std::prev(after);
+  return part.file + ", record " + std::to_string(at - part.first);
+}
+
 void make_items(Exam& exam, const ExamSettings& settings) {
   const size_t count = settings.limit > 0 ? std::min<size_t>(settings.limit, exam.records.size())
                                           : exam.records.size();
   Shots shots(exam, settings);
   for (size_t i = 0; i < count; ++i) {
-    try {
-      Question question = question_of(exam.task, exam.records[i]);
-      Item item;
-      item.requests = requests_of(question, exam.task.description + shots.before(exam.records[i]));
-      item.choices = std::move(question.choices);
-      item.answer = question.answer;
-      exam.items.push_back(std::move(item));
-    } catch (const kit::Error& error) {
-      kit::fail(error.code(), "task %s, split %s, record %zu: %s", exam.task.name.c_str(),
-                exam.split.name.c_str(), i, error.what());
-    }
+    Question question = question_at(exam.task, exam.records, i);
+    Item item;
+    item.requests = requests_of(question, exam.task.description + shots.before(exam.records[i]));
+    item.choices = std::move(question.choices);
+    item.answer = question.answer;
+    exam.items.push_back(std::move(item));
   }
 }
 

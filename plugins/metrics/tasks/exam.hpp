@@ -33,12 +33,30 @@ struct ExamSettings {
   uint32_t seed = 1234;
 };
 
+// The records of a split, which may lie in several files.
+class Records {
+ public:
+  void add(const std::string& file, Value record);
+  size_t size() const { return values_.size(); }
+  const Value& operator[](size_t at) const { return values_[at]; }
+  // "FILE, record 3", counted from 0 in its file.
+  std::string place(size_t at) const;
+
+ private:
+  struct Part {
+    std::string file;
+    size_t first;
+  };
+  std::vector<Value> values_;
+  std::vector<Part> parts_;
+};
+
 struct Exam {
   Definition task;
   Split split;
   Split shot_split;  // without files where no shots are asked for, or `split` has them
-  std::vector<Value> records;
-  std::vector<Value> shot_records;
+  Records records;
+  Records shot_records;
 
   // What came of it.
   std::vector<Item> items;
@@ -46,7 +64,7 @@ struct Exam {
 };
 
 // Makes the prompts of the first questions, with shots drawn as lm-eval draws them.
-// INVALID_ARGUMENT names the record that does not fit the task.
+// INVALID_ARGUMENT names the file and the record that does not fit the task.
 void make_items(Exam& exam, const ExamSettings& settings);
 
 // The ids of all requests, item by item. Of a text that is longer than the model sees, the end

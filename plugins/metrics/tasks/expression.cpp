@@ -18,6 +18,23 @@ constexpr int kMaxDepth = 32;  // of parentheses, lists and arguments
   throw kit::Error(QUENCH_INVALID_ARGUMENT, what);
 }
 
+// "; it has a, b", for messages.
+std::string fields_of(const Value& record) {
+  std::string out;
+  if (const auto* object = record.as<Object>()) {
+    for (const auto& [name, value] : *object) {
+      out += (out.empty() ? "; it has " : ", ") + name;
+    }
+  }
+  return out;
+}
+
+// A template as messages show it.
+std::string shown(const std::string& text) {
+  constexpr size_t kShown = 60;  // bytes; a message has little room
+  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+}
+
 using Node = std::function<Value(const Value& record)>;
 using TextMethod = std::function<Value(const std::string& text)>;
 
@@ -202,7 +219,7 @@ class Parser {
     return [name](const Value& record) {
       const Value* field = record.find(name);
       if (field == nullptr) {
-        refuse("the record has no field `" + name + "`");
+        refuse("the record has no field `" + name + "`" + fields_of(record));
       }
       return *field;
     };
@@ -401,7 +418,7 @@ Template::Template(const std::string& text) : source_(text) {
       at = close + 2;
     }
   } catch (const kit::Error& error) {
-    refuse("template `" + source_ + "`: " + error.what());
+    refuse("template `" + shown(source_) + "`: " + error.what());
   }
   parts_ = std::make_shared<const std::vector<Part>>(std::move(parts));
 }
@@ -417,7 +434,7 @@ Value Template::value(const Value& record) const {
     }
     return out;
   } catch (const kit::Error& error) {
-    refuse("template `" + source_ + "`: " + error.what());
+    refuse("template `" + shown(source_) + "`: " + error.what());
   }
 }
 

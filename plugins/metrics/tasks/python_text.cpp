@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
+
+#include "metrics/tasks/special_casing.hpp"
 
 namespace quench::tasks {
 
@@ -60,24 +61,77 @@ std::string stripped(std::string_view text, std::string_view characters, bool le
   return out;
 }
 
-using CaseOf = utf8proc_int32_t (*)(utf8proc_int32_t);
+enum class Case { kLower, kUpper, kTitle };
 
-void append(std::string& out, const Character& character, CaseOf case_of) {
+bool is_cased(int32_t code) {
+  const utf8proc_category_t category = utf8proc_category(code);
+  return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
+         category == UTF8PROC_CATEGORY_LT || code == 0xaa || code == 0xba ||
+         (code >= 0x2160 && code <= 0x217f) || (code >= 0x24b6 && code <= 0x24e9);
+}
+
+// Marks, modifiers, and punctuation that stands within words: neither ends a word.
+bool is_case_ignorable(int32_t code) {
+  constexpr std::array<int32_t, 17> kWithinWords = {0x27,   0x2e,   0x3a,   0xb7,   0x387,  0x55f,
+                                                    0x5f4,  0x2018, 0x2019, 0x2024, 0x2027, 0xfe13,
+                                                    0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a};
+  switch (utf8proc_category(code)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      return std::find(kWithinWords.begin(), kWithinWords.end(), code) != kWithinWords.end();
+  }
+}
+
+// Whether the capital sigma at `at` ends a word, where its lower case is another.
+bool is_final(const std::vector<Character>& all, size_t at) {
+  size_t before = at;
+  while (before > 0 && is_case_ignorable(all[before - 1].code)) {
+    --before;
+  }
+  size_t after = at + 1;
+  while (after < all.size() && is_case_ignorable(all[after].code)) {
+    ++after;
+  }
+  return before > 0 && is_cased(all[before - 1].code) &&
+         (after == all.size() || !is_cased(all[after].code));
+}
+
+void append(std::string& out, const std::vector<Character>& all, size_t at, Case wanted) {
+  constexpr int32_t kCapitalSigma = 0x3a3;
+  constexpr int32_t kCapitalIWithDot = 0x130;
+  const Character& character = all[at];
   if (character.code < 0) {
     out += character.bytes;
     return;
   }
+  int32_t code = character.code;
+  if (wanted == Case::kLower) {
+    if (code == kCapitalIWithDot) {
+      out += "i\u0307";
+      return;
+    }
+    code = code == kCapitalSigma && is_final(all, at) ? 0x3c2 : utf8proc_tolower(code);
+  } else if (const SpecialCase* special = special_case(code)) {
+    out += wanted == Case::kUpper ? special->upper : special->title;
+    return;
+  } else {
+    code = wanted == Case::kUpper ? utf8proc_toupper(code) : utf8proc_totitle(code);
+  }
   std::array<utf8proc_uint8_t, 4> bytes{};
-  const auto used = utf8proc_encode_char(case_of(character.code), bytes.data());
+  const auto used = utf8proc_encode_char(code, bytes.data());
   out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(used));
 }
 
-std::string mapped(std::string_view text, CaseOf first, CaseOf rest) {
+std::string mapped(std::string_view text, Case first, Case rest) {
   std::string out;
-  CaseOf case_of = first;
-  for (const Character& character : characters_of(text)) {
-    append(out, character, case_of);
-    case_of = rest;
+  const std::vector<Character> all = characters_of(text);
+  for (size_t at = 0; at < all.size(); ++at) {
+    append(out, all, at, at == 0 ? first : rest);
   }
   return out;
 }
@@ -99,13 +153,13 @@ std::string strip_right(std::string_view text, std::string_view characters) {
 }
 
 std::string lower(std::string_view text) {
-  return mapped(text, utf8proc_tolower, utf8proc_tolower);
+  return mapped(text, Case::kLower, Case::kLower);
 }
 std::string upper(std::string_view text) {
-  return mapped(text, utf8proc_toupper, utf8proc_toupper);
+  return mapped(text, Case::kUpper, Case::kUpper);
 }
 std::string capitalize(std::string_view text) {
-  return mapped(text, utf8proc_totitle, utf8proc_tolower);
+  return mapped(text, Case::kTitle, Case::kLower);
 }
 
 std::string replace(std::string_view text, std::string_view what, std::string_view by) {

@@ -17,7 +17,8 @@ std::string strip(std::string_view text, std::string_view characters = {});
 std::string strip_left(std::string_view text, std::string_view characters = {});
 std::string strip_right(std::string_view text, std::string_view characters = {});
 
-// Case by code point; characters whose other case has several code points stay as they are.
+// With the characters whose other case is several (SpecialCasing.txt), and the sigma that ends a
+// word.
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
 // The first character in title case, all others lower.

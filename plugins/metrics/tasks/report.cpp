@@ -230,7 +230,7 @@ void write_log(const std::vector<Exam>& exams, const std::string& file) {
     for (size_t i = 0; i < exam.items.size(); ++i) {
       const Item& item = exam.items[i];
       out << "{\"task\":" << json_string(exam.task.name) << ",\"doc_id\":" << i
-          << ",\"requests\":[";
+          << ",\"target\":" << item.answer << ",\"requests\":[";
       for (size_t r = 0; r < item.requests.size(); ++r) {
         out << (r > 0 ? "," : "") << "{\"context\":" << json_string(item.requests[r].context)
             << ",\"continuation\":" << json_string(item.requests[r].continuation)

@@ -123,16 +123,16 @@ class Tasks final : public kit::RecordMetric {
   bool take(uint32_t data_set, std::string_view record) override {
     const DataSet& set = data_sets_.at(data_set);
     Exam& exam = exams_[set.exam];
-    add_record(exam, set.shots, record);
+    add_record(exam, set.shots, set.path, record);
     // Questions that nobody asks need not be read, unless shots are drawn from among them.
     const bool pool = settings_.shots > 0 && exam.shot_split.files.empty();
     return set.shots || pool || settings_.limit == 0 || exam.records.size() < settings_.limit;
   }
 
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
-    for (const OwnFile& file : own_files_) {
+    for (const DataSet& file : own_files_) {
       for (const std::string& record : json_records(file.path)) {
-        add_record(exams_[file.exam], file.shots, record);
+        add_record(exams_[file.exam], file.shots, file.path, record);
       }
     }
     own_files_.clear();
@@ -171,10 +171,6 @@ class Tasks final : public kit::RecordMetric {
   struct DataSet {
     size_t exam;
     bool shots;
-  };
-  struct OwnFile {
-    size_t exam;
-    bool shots;
     std::string path;
   };
 
@@ -191,14 +187,14 @@ class Tasks final : public kit::RecordMetric {
       } else {
         host.want(exams_[exam].task.name + " " + split.name, file.corpus,
                   "{\"path\":" + json_text(file.path) + ",\"records\":true}");
-        data_sets_.push_back({exam, shots});
+        data_sets_.push_back({exam, shots, file.path});
       }
     }
   }
 
-  static void add_record(Exam& exam, bool shots, std::string_view record) {
+  static void add_record(Exam& exam, bool shots, const std::string& path, std::string_view record) {
     (shots ? exam.shot_records : exam.records)
-        .push_back(Value::of(kit::Json(record.data(), record.size())));
+        .add(path, Value::of(kit::Json(record.data(), record.size())));
   }
 
   uint64_t longest(const kit::Evaluation& evaluation) const {
@@ -219,7 +215,7 @@ class Tasks final : public kit::RecordMetric {
   ExamSettings settings_;
   std::vector<Exam> exams_;
   std::vector<DataSet> data_sets_;
-  std::vector<OwnFile> own_files_;
+  std::vector<DataSet> own_files_;  // that no corpus plugin reads
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "metrics/tasks/value.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "quench/kit/parameters.hpp"
@@ -41,6 +42,8 @@ Value Value::of(const kit::Json& json, const std::string& at) {
       for (const std::string& key : json.keys(at)) {
         object.emplace_back(key, of(json, at + step(key)));
       }
+      std::sort(object.begin(), object.end(),
+                [](const auto& a, const auto& b) { return a.first < b.first; });
       return object;
     }
     default:

@@ -13,7 +13,7 @@ namespace quench::tasks {
 
 class Value;
 using List = std::vector<Value>;
-using Object = std::vector<std::pair<std::string, Value>>;  // in the record's order
+using Object = std::vector<std::pair<std::string, Value>>;  // by key, whatever the file's order
 
 class Value {
  public:

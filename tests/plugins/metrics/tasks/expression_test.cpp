@@ -1,6 +1,7 @@
 #include "metrics/tasks/expression.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/test_host.hpp"
 
@@ -63,6 +64,20 @@ TEST_CASE("task template: methods are those of Python's texts", "[metrics][tasks
         "a Xb _");
   CHECK(rendered("{{t.from(2)}}", R"({"t": "äöü"})") == "ü");
   CHECK(rendered("{{t.join(\"\\n\")}}", R"({"t": ["a", "b"]})") == "a\nb");
+}
+
+TEST_CASE("task template: case is Python's, where it takes several characters and where sigma ends",
+          "[metrics][tasks]") {
+  const auto cased = [](const std::string& method, const std::string& text) {
+    return Template("{{t." + method + "()}}").text(record(nlohmann::json{{"t", text}}.dump()));
+  };
+  CHECK(cased("capitalize", "ßTRASSE") == "Sstrasse");
+  CHECK(cased("capitalize", "ﬁN") == "Fin");
+  CHECK(cased("capitalize", "ǆ") == "ǅ");
+  CHECK(cased("upper", "straße ŉ ᾳ") == "STRASSE ʼN ΑΙ");
+  CHECK(cased("lower", "İZMİR") == "i̇zmi̇r");
+  CHECK(cased("lower", "ΟΔΟΣ ΣΑΣ Σ ΑΣ'Α ΑΣ.") == "οδος σας σ ασ'α ας.");
+  CHECK(cased("upper", "ÿ") == "Ÿ");
 }
 
 TEST_CASE("task template: a text method on a list works on every element", "[metrics][tasks]") {

@@ -1,0 +1,19 @@
+// Characters whose upper or title case is several.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace quench::tasks {
+
+// In UTF-8.
+struct SpecialCase {
+  int32_t code;
+  std::string_view upper;
+  std::string_view title;
+};
+
+// Nothing for a character whose cases are single ones.
+const SpecialCase* special_case(int32_t code);
+
+}  // namespace quench::tasks
