@@ -14,6 +14,7 @@
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/records.h"
 #include "quench/abi/extension/residual.h"
+#include "quench/abi/extension/token_wise.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
@@ -139,6 +140,7 @@ BEGINS_WITH_ITS_SIZE(quench_tokenizer);
 BEGINS_WITH_ITS_SIZE(quench_weights);
 BEGINS_WITH_ITS_SIZE(quench_journal);
 BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
+BEGINS_WITH_ITS_SIZE(quench_model_token_wise);
 BEGINS_WITH_ITS_SIZE(quench_record_host);
 BEGINS_WITH_ITS_SIZE(quench_metric_records);
 BEGINS_WITH_ITS_SIZE(quench_group_weights_args);
