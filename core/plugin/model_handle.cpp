@@ -1,11 +1,13 @@
 #include "core/plugin/model_handle.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "core/json/parse_json.hpp"
 #include "core/plugin/instance.hpp"
+#include "quench/abi/extension/token_wise.h"
 
 namespace quench {
 
@@ -33,13 +35,15 @@ ModelHandle::ModelHandle(ModelHandle&& other) noexcept
     : id_(std::move(other.id_)),
       label_(std::move(other.label_)),
       table_(other.table_),
-      model_(std::exchange(other.model_, nullptr)) {}
+      model_(std::exchange(other.model_, nullptr)),
+      ops_(std::move(other.ops_)) {}
 
 ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
   std::swap(id_, other.id_);
   std::swap(label_, other.label_);
   std::swap(table_, other.table_);
   std::swap(model_, other.model_);
+  std::swap(ops_, other.ops_);
   return *this;
 }
 
@@ -134,6 +138,20 @@ uint64_t ModelHandle::weight_generation(const std::string& name) const {
 void ModelHandle::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                                 const quench_linear_op* op) {
   table_call(label_, "set_linear_op", table_->set_linear_op, model_, block, group, linear, op);
+  if (op != nullptr) {
+    ops_.insert({block, group, linear});
+  } else {
+    ops_.erase({block, group, linear});
+  }
+}
+
+uint32_t ModelHandle::token_wise_from(uint32_t block) const {
+  const uint32_t stages = this->block(block).stage_count;
+  const auto* table =
+      static_cast<const quench_model_token_wise*>(extension(QUENCH_MODEL_TOKEN_WISE));
+  const auto first = ops_.lower_bound({block, 0, 0});
+  const bool replaced = first != ops_.end() && (*first)[0] == block;
+  return table == nullptr || replaced ? stages : std::min(stages, table->from(model_, block));
 }
 
 void ModelHandle::head_rows(const quench_model_head_rows& table, const quench_tensor& h,

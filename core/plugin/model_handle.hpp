@@ -2,7 +2,9 @@
 // "model <id>: ". Pointers that come back are the model's own and valid until the handle goes.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +51,10 @@ class ModelHandle {
   uint64_t weight_generation(const std::string& name) const;
   // nullptr restores the weight; else the model takes the op over.
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
+  // The first stage of `block` that can be run on some of the tokens alone, with the same result
+  // for those (extension/token_wise.h); stage_count where there is none, and where an op stands in
+  // place of one of the block's linears, since what an op makes of a row may depend on the others.
+  uint32_t token_wise_from(uint32_t block) const;
 
   // The rows that the output head reads (extension/head.h); `table` is this model's extension.
   void head_rows(const quench_model_head_rows& table, const quench_tensor& h,
@@ -64,6 +70,7 @@ class ModelHandle {
   std::string label_;
   const quench_model_table* table_ = nullptr;
   quench_model* model_ = nullptr;
+  std::set<std::array<uint32_t, 3>> ops_;  // block, group, linear
 };
 
 // Throws Error(NOT_FOUND) with the way to give one when there is no config; `where` is its path.

@@ -20,6 +20,9 @@ void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small)
 void in_place_gives_the_same_bits(const quench_item& item, const SmallModel& small);
 // A later token, and the other rows of a batch, do not matter to a token.
 void the_future_and_other_rows_do_not_matter(const quench_item& item, const SmallModel& small);
+// Where a family says from which stage on a token's own rows are enough (extension/token_wise.h),
+// they are.
+void some_tokens_may_end_alone(const quench_item& item, const SmallModel& small);
 // Packed segments see themselves only, and padding is seen by nobody.
 void segments_are_contexts_of_their_own(const quench_item& item, const SmallModel& small);
 void weights_come_back_after_a_restore(const quench_item& item, const SmallModel& small);

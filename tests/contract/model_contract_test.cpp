@@ -2,9 +2,11 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include "quench/abi/extension/shapes.h"
+#include "quench/abi/extension/token_wise.h"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -27,6 +29,21 @@ class Carried {
         storage_(static_cast<size_t>(shape_[0] * shape_[1] * dtype.bits / 64 + 1), ~uint64_t{0}) {}
   bool is(quench_dtype dtype, const std::vector<int64_t>& shape) const {
     return kit::same(dtype_, dtype) && shape_ == shape;
+  }
+  // Those of `tokens`, `each` rows for one token.
+  Carried rows(const std::vector<size_t>& tokens, int64_t each) const {
+    Carried out(dtype_, {static_cast<int64_t>(tokens.size()) * each, shape_[1]});
+    const auto bytes = static_cast<size_t>(each * shape_[1] * dtype_.bits / 8);
+    const auto* from = reinterpret_cast<const char*>(storage_.data());
+    auto* to = reinterpret_cast<char*>(out.storage_.data());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      std::memcpy(to + i * bytes, from + tokens[i] * bytes, bytes);
+    }
+    return out;
+  }
+  std::vector<float> values() const {
+    const auto* first = reinterpret_cast<const float*>(storage_.data());
+    return {first, first + shape_[0] * shape_[1]};
   }
   // Valid as long as this object stays where it is.
   quench_tensor view() {
@@ -115,6 +132,41 @@ class OpenModel {
     for (uint32_t b = 0; b < info().blocks; ++b) {
       for (uint32_t s = 0; s < block(b).stage_count; ++s) {
         run_stage(b, s, shown, count, carried, in_place);
+      }
+    }
+    return carried.at(residual);
+  }
+
+  // The same for the tokens `kept`, which alone go through the last block from stage `from` on.
+  Carried forward_few(const Batch& batch, const std::vector<size_t>& kept, uint32_t from) {
+    auto tokens = tensor<int32_t>({batch.rows, batch.length}, batch.tokens);
+    const quench_tensor tokens_view = tokens.view();
+    const quench_batch all = {sizeof all, 0, &tokens_view, nullptr, nullptr};
+    Ids few_ids;
+    for (const size_t token : kept) {
+      few_ids.push_back(batch.tokens[token]);
+    }
+    const auto few_count = static_cast<int64_t>(kept.size());
+    auto few_tokens = tensor<int32_t>({few_count, 1}, few_ids);
+    const quench_tensor few_view = few_tokens.view();
+    const quench_batch few = {sizeof few, 0, &few_view, nullptr, nullptr};
+    const int64_t count = batch.rows * batch.length;
+    std::map<std::string, Carried> carried;
+    const std::string residual = carry(0, 0)[0].name;
+    carried.emplace(residual, Carried(info().dtype, {count, info().width}));
+    const quench_tensor h = carried.at(residual).view();
+    const quench_embed_args embed = {sizeof embed, 0, &all, &h, nullptr};
+    ok(table.embed(model, &embed, &error));
+    const uint32_t last = info().blocks - 1;
+    for (uint32_t b = 0; b <= last; ++b) {
+      for (uint32_t s = 0; s < block(b).stage_count; ++s) {
+        if (b == last && s == from) {
+          for (const quench_carry_info& one : carry(b, s)) {
+            carried.at(one.name) = carried.at(one.name).rows(kept, one.rows_per_token);
+          }
+        }
+        const bool narrow = b == last && s >= from;
+        run_stage(b, s, narrow ? few : all, narrow ? few_count : count, carried, true);
       }
     }
     return carried.at(residual);
@@ -359,6 +411,29 @@ void the_future_and_other_rows_do_not_matter(const quench_item& item, const Smal
   }
 }
 
+void some_tokens_may_end_alone(const quench_item& item, const SmallModel& small) {
+  OpenModel model(item, small);
+  model.ok(model.status);
+  const auto* token_wise = static_cast<const quench_model_token_wise*>(
+      model.table.extension == nullptr
+          ? nullptr
+          : model.table.extension(model.model, QUENCH_MODEL_TOKEN_WISE));
+  if (token_wise == nullptr) {
+    return;
+  }
+  const uint32_t last = model.info().blocks - 1;
+  const uint32_t from = token_wise->from(model.model, last);
+  REQUIRE(from < model.block(last).stage_count);
+  const Batch batch = some_batch(model, 2, 12);
+  const std::vector<size_t> kept = {3, 4, 11, 12, 20};
+  const std::vector<float> wanted = model.forward(batch, false).rows(kept, 1).values();
+  const std::vector<float> found = model.forward_few(batch, kept, from).values();
+  REQUIRE(found.size() == wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {  // a product of another shape may round otherwise
+    CHECK(found[i] == Approx(wanted[i]).epsilon(1e-4).margin(1e-5));
+  }
+}
+
 void segments_are_contexts_of_their_own(const quench_item& item, const SmallModel& small) {
   OpenModel model(item, small);
   model.ok(model.status);
@@ -499,6 +574,10 @@ TEST_CASE("every model gives the same bits in place", "[contract][models]") {
 }
 TEST_CASE("every model is causal and keeps rows apart", "[contract][models]") {
   for_each_model(model_contract::the_future_and_other_rows_do_not_matter);
+}
+TEST_CASE("every model that looks at tokens alone at its end may be given some of them",
+          "[contract][models]") {
+  for_each_model(model_contract::some_tokens_may_end_alone);
 }
 TEST_CASE("every model keeps packed segments apart", "[contract][models]") {
   for_each_model(model_contract::segments_are_contexts_of_their_own);

@@ -73,6 +73,34 @@ quench_tensor DeviceTensor::view() const {
           strides_.data(), 0};
 }
 
+DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
+                     std::span<const uint64_t> places, uint64_t each) {
+  const int64_t width = from.shape[1];
+  DeviceTensor out(model, from.dtype, {static_cast<int64_t>(places.size() * each), width});
+  const uint64_t row_bytes = static_cast<uint64_t>(width) * (from.dtype.bits / 8u);
+  for (size_t first = 0, end = 0; first < places.size(); first = end) {
+    end = first + 1;
+    while (end < places.size() && places[end] == places[end - 1] + 1) {
+      ++end;
+    }
+    const int64_t shape[2] = {static_cast<int64_t>((end - first) * each), width};
+    const auto run = [&](const quench_tensor& matrix, uint64_t row) {
+      quench_tensor view = matrix;
+      view.shape = shape;
+      view.data = static_cast<char*>(matrix.data) + row * row_bytes;
+      return view;
+    };
+    const quench_tensor source = run(from, places[first] * each);
+    const quench_tensor target = run(out.view(), first * each);
+    if (from.device.type == QUENCH_DEVICE_CPU) {
+      std::memcpy(target.data, source.data, (end - first) * each * row_bytes);
+    } else {
+      model.copy(source, target);
+    }
+  }
+  return out;
+}
+
 std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts) {
   std::map<uint64_t, std::vector<uint64_t>> by_length;
   for (uint64_t row = 0; row + 1 < starts.size(); ++row) {
@@ -221,6 +249,49 @@ void ActivationStream::forward(size_t batch) {
       stage(batch, block, s);
     }
   }
+}
+
+void ActivationStream::forward(size_t batch, std::span<const uint64_t> places) {
+  embed(batch);
+  const uint32_t blocks = model_.info().blocks;
+  for (uint32_t block = 0; block < blocks; ++block) {
+    const uint32_t stages = model_.block(block).stage_count;
+    const uint32_t alone = block + 1 < blocks ? stages : model_.token_wise_from(block);
+    for (uint32_t s = 0; s < stages; ++s) {
+      if (block + 1 == blocks && s == alone) {
+        narrow(batch, places, block, s);
+      }
+      stage(batch, block, s);
+    }
+    if (block + 1 == blocks && alone == stages) {
+      narrow(batch, places, block, stages);
+    }
+  }
+}
+
+void ActivationStream::narrow(size_t batch, std::span<const uint64_t> places, uint32_t block,
+                              uint32_t stage) {
+  State& state = states_[batch];
+  if (places.size() == state.tokens.size()) {
+    return;
+  }
+  const std::span<const quench_carry_info> infos = model_.carry(block, stage);
+  Carried narrowed;
+  for (size_t i = 0; i < state.carried.size(); ++i) {
+    narrowed.push_back(
+        {state.carried[i].name, rows_at(model_, state.carried[i].tensor.view(), places,
+                                        static_cast<uint64_t>(infos[i].rows_per_token))});
+  }
+  state.carried = std::move(narrowed);
+  std::vector<int32_t> tokens;
+  for (const uint64_t place : places) {
+    tokens.push_back(state.tokens[place]);
+  }
+  state.tokens = std::move(tokens);
+  state.positions.clear();
+  state.segments.clear();
+  state.shape = {static_cast<int64_t>(places.size()), 1};
+  state.strides = contiguous_strides(state.shape);
 }
 
 ActivationStream::Carried ActivationStream::copy(const Carried& from) const {

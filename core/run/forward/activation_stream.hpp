@@ -49,6 +49,11 @@ class DeviceTensor {
   std::vector<int64_t> strides_;
 };
 
+// The rows places[0]*each .. +each-1, places[1]*each .., ... of `from` [N, width]; neighbours are
+// copied together.
+DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
+                     std::span<const uint64_t> places, uint64_t each);
+
 // A rectangle of token ids: `rows` rows of `length` ids each.
 struct MicroBatch {
   std::vector<uint64_t> rows;  // indices into the caller's rows
@@ -88,6 +93,10 @@ class ActivationStream {
   void stage(size_t batch, uint32_t block, uint32_t stage);
   // Embeds and runs all blocks of one micro-batch.
   void forward(size_t batch);
+  // Likewise, for the tokens at `places` (of [rows, length] in C order, ascending) alone: what is
+  // carried then has their rows and no others. The last block runs only on them from the first
+  // stage on that looks at each token alone.
+  void forward(size_t batch, std::span<const uint64_t> places);
   // Copies what every micro-batch carries; `rewind` puts it in place of what they carry by then,
   // and the copies are gone.
   void keep();
@@ -122,6 +131,8 @@ class ActivationStream {
   };
 
   Carried copy(const Carried& from) const;
+  // Leaves the tokens at `places` of what is carried into `stage`, each a row of its own.
+  void narrow(size_t batch, std::span<const uint64_t> places, uint32_t block, uint32_t stage);
   // Moves what is carried into `stage` through it.
   void run_stage(size_t batch, Carried& carried, uint32_t block, uint32_t stage) const;
 

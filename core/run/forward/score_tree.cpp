@@ -1,7 +1,6 @@
 #include "core/run/forward/score_tree.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
@@ -12,50 +11,28 @@ namespace quench {
 
 namespace {
 
-// Rows first .. first+count-1 of `matrix` [N, width], C order.
-struct RowsView {
-  RowsView(const quench_tensor& matrix, uint64_t first, uint64_t count)
-      : shape{static_cast<int64_t>(count), matrix.shape[1]} {
-    view = matrix;
-    view.shape = shape;
-    view.data = static_cast<char*>(matrix.data) +
-                first * static_cast<uint64_t>(matrix.shape[1]) * (matrix.dtype.bits / 8u);
+// The places from which something is predicted, ascending, each once.
+std::vector<uint64_t> distinct_places(const std::vector<ScoredPlace>& scored) {
+  std::vector<uint64_t> places;
+  for (const ScoredPlace& one : scored) {
+    places.push_back(one.place);
   }
-  RowsView(const RowsView&) = delete;
-  RowsView& operator=(const RowsView&) = delete;
-  int64_t shape[2];
-  quench_tensor view;
-};
-
-// Rows of h [N, width] in the order of `scored`, one for each; neighbours are copied together.
-DeviceTensor gather(ModelHandle& model, const quench_tensor& h,
-                    const std::vector<ScoredPlace>& scored) {
-  DeviceTensor out(model, h.dtype, {static_cast<int64_t>(scored.size()), h.shape[1]});
-  const quench_tensor all = out.view();
-  const uint64_t row_bytes = static_cast<uint64_t>(h.shape[1]) * (h.dtype.bits / 8u);
-  for (size_t first = 0, end = 0; first < scored.size(); first = end) {
-    end = first + 1;
-    while (end < scored.size() && scored[end].place == scored[end - 1].place + 1) {
-      ++end;
-    }
-    const RowsView from(h, scored[first].place, end - first);
-    const RowsView to(all, first, end - first);
-    if (h.device.type == QUENCH_DEVICE_CPU) {
-      std::memcpy(to.view.data, from.view.data, (end - first) * row_bytes);
-    } else {
-      model.copy(from.view, to.view);
-    }
-  }
-  return out;
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
 }
 
-void score_places(ModelHandle& model, const quench_tensor& h,
+// h has a row for each of `places`.
+void score_places(ModelHandle& model, const quench_tensor& h, const std::vector<uint64_t>& places,
                   const std::vector<ScoredPlace>& scored, const quench_score_args& args) {
-  const DeviceTensor rows = gather(model, h, scored);
   std::vector<int32_t> targets;
-  for (const ScoredPlace& place : scored) {
-    targets.push_back(args.ids[place.id]);
+  std::vector<uint64_t> from;
+  for (const ScoredPlace& one : scored) {
+    targets.push_back(args.ids[one.id]);
+    const auto found = std::lower_bound(places.begin(), places.end(), one.place);
+    from.push_back(static_cast<uint64_t>(found - places.begin()));
   }
+  const DeviceTensor rows = rows_at(model, h, from, 1);
   std::vector<double> nll(targets.size());
   std::vector<int32_t> argmax(args.argmax != nullptr ? targets.size() : 0);
   const auto count = static_cast<int64_t>(targets.size());
@@ -95,8 +72,9 @@ void score_tree(ModelHandle& model, const quench_score_args& args) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }
     if (!batches[b].scored.empty()) {
-      stream.forward(b);
-      score_places(model, stream.carried(b)[0], batches[b].scored, args);
+      const std::vector<uint64_t> places = distinct_places(batches[b].scored);
+      stream.forward(b, places);
+      score_places(model, stream.carried(b)[0], places, batches[b].scored, args);
       stream.release(b);
     }
     done += batches[b].ids.size();

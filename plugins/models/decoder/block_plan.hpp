@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ struct CarrySpec {
 struct BlockSpec {
   std::vector<GroupSpec> groups;
   std::vector<std::vector<CarrySpec>> carries;  // [stages + 1]: into stage 0, ..., out of the last
+  // The first stage from which on each token is looked at alone (extension/token_wise.h); none
+  // where the family does not say.
+  std::optional<uint32_t> token_wise_from = {};
 };
 
 // A BlockSpec as the ABI has it. Everything it hands out lives as long as the object, which does

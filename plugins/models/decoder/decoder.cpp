@@ -14,6 +14,7 @@
 #include "quench/abi/extension/pads.h"
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/shapes.h"
+#include "quench/abi/extension/token_wise.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -183,6 +184,12 @@ constexpr quench_model_product_rate kProductRate = {
       });
     }};
 
+constexpr quench_model_token_wise kTokenWise = {
+    sizeof(quench_model_token_wise),
+    [](const quench_model* model, uint32_t block) noexcept -> uint32_t {
+      return static_cast<const Decoder&>(kit::detail::self(model)).token_wise_from(block);
+    }};
+
 constexpr quench_model_curvature kCurvature = {
     sizeof(quench_model_curvature),
     [](quench_model* model, const quench_loss_args* args, int32_t kind,
@@ -208,6 +215,9 @@ const void* Decoder::extension(const char* id) const {
   if (wanted == QUENCH_MODEL_PRODUCT_RATE) {
     return &kProductRate;
   }
+  if (wanted == QUENCH_MODEL_TOKEN_WISE) {
+    return &kTokenWise;
+  }
   if (wanted == QUENCH_MODEL_HEAD_ROWS) {
     return &kHeadRows;
   }
@@ -222,6 +232,11 @@ const void* Decoder::extension(const char* id) const {
     return &kGradient;
   }
   return wanted == QUENCH_MODEL_CURVATURE ? &kCurvature : nullptr;
+}
+
+uint32_t Decoder::token_wise_from(uint32_t block) const {
+  const BlockPlan& plan = *plans_[block];
+  return plan.spec().token_wise_from.value_or(plan.stage_count());
 }
 
 void Decoder::weight_get(const std::string& name, const quench_tensor& destination) {

@@ -80,7 +80,9 @@ class Decoder : public kit::Model {
                                        const quench_tensor* gradient);
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
-  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, product_rate/1.
+  // quench.model.token_wise/1.
+  uint32_t token_wise_from(uint32_t block) const;
+  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, product_rate/1, token_wise/1.
   const void* extension(const char* id) const override;
 
  protected:

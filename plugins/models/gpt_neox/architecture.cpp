@@ -116,6 +116,7 @@ BlockSpec block_of(const Config& config, int64_t index, const RowMap& values, qu
                                                                        {h}}
                                  : std::vector<std::vector<CarrySpec>>{{h},    {h, x},     {h, x},
                                                                        {h, x}, {h, inner}, {h}};
+  spec.token_wise_from = 2;  // behind the attention
   return spec;
 }
 

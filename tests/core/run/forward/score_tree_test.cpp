@@ -127,6 +127,28 @@ TEST_CASE("score tree: a trained model scores rows as if their whole text stood 
   check_equal(checkpoint.model, 592, 1e-9);
 }
 
+TEST_CASE("score tree: the last block ends with the scored tokens, unless an op looks at all rows",
+          "[core][run]") {
+  const auto folder = quench::test::fixture("trajectories/gpt_neox-traj/step1200");
+  if (!folder) {
+    return;
+  }
+  quench::OpenCheckpoint checkpoint = quench::open_checkpoint(
+      quench::test::built_catalog(), quench::single_checkpoint(folder->string()), {},
+      {QUENCH_DTYPE_FLOAT, 64, 1}, {QUENCH_DEVICE_CPU, 0});
+  ModelHandle& model = checkpoint.model;
+  CHECK(model.token_wise_from(1) == 2);
+  const quench_linear_op op = {sizeof op, nullptr,
+                               [](void*, const quench_tensor*, const quench_tensor*, void*,
+                                  quench_error*) noexcept -> quench_status { return QUENCH_OK; },
+                               [](void*) noexcept {}};
+  model.set_linear_op(1, 3, 0, &op);
+  CHECK(model.token_wise_from(0) == 2);
+  CHECK(model.token_wise_from(1) == model.block(1).stage_count);
+  model.set_linear_op(1, 3, 0, nullptr);
+  CHECK(model.token_wise_from(1) == 2);
+}
+
 TEST_CASE("score tree: alternatives of one id are predicted from the prefix's last position",
           "[core][run]") {
   Rows rows;
