@@ -35,8 +35,12 @@ void* allocate_tensor_memory(size_t bytes) {
 void tune_allocators() {
   setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
 #ifdef __GLIBC__
+  constexpr int kKept = 32 << 20;  // bytes
   if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) {
     mallopt(M_MMAP_THRESHOLD, 2 * static_cast<int>(kHugePage));
+  }
+  if (std::getenv("MALLOC_TRIM_THRESHOLD_") == nullptr) {
+    mallopt(M_TRIM_THRESHOLD, kKept);
   }
 #endif
 }
