@@ -72,7 +72,8 @@ at::Tensor rotated_high(const at::Tensor& low, const at::Tensor& high, const Ang
 }
 
 // y = x with the first 2*half elements of each head turned by the angles, or by their opposites. x
-// [B,T,H,D] with inner stride 1, y contiguous, cos and sin [B or 1, T, 1, half], contiguous.
+// and y [B,T,H,D] with inner stride 1, which may be one tensor; cos and sin [B or 1, T, 1, half],
+// contiguous.
 template <typename T>
 void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor& y) {
   const auto* from = x.const_data_ptr<T>();
@@ -92,7 +93,7 @@ void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor
       const int64_t angle = (shared ? place : token) * half;
       for (int64_t head = 0; head < heads; ++head) {
         const T* in = from + row * x.stride(0) + place * x.stride(1) + head * x.stride(2);
-        T* out = to + (token * heads + head) * width;
+        T* out = to + row * y.stride(0) + place * y.stride(1) + head * y.stride(2);
         for (int64_t i = 0; i < half; ++i) {
           const T c = cos[angle + i];
           const T s = back ? -sin[angle + i] : sin[angle + i];
@@ -100,20 +101,26 @@ void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor
           out[half + i] = in[half + i] * c + in[i] * s;
           out[i] = low;
         }
-        std::copy(in + 2 * half, in + width, out + 2 * half);
+        if (in != out) {
+          std::copy(in + 2 * half, in + width, out + 2 * half);
+        }
       }
     }
   });
 }
 
+void turn_into(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor& y) {
+  if (x.scalar_type() == at::kDouble) {
+    turn<double>(x, angles, back, y);
+  } else {
+    turn<float>(x, angles, back, y);
+  }
+}
+
 at::Tensor turned(const at::Tensor& x, const Angles& angles, bool back) {
   const at::Tensor held = x.stride(3) == 1 ? x : x.contiguous();
   at::Tensor y = at::empty(x.sizes(), x.options());
-  if (x.scalar_type() == at::kDouble) {
-    turn<double>(held, angles, back, y);
-  } else {
-    turn<float>(held, angles, back, y);
-  }
+  turn_into(held, angles, back, y);
   return y;
 }
 
@@ -153,6 +160,10 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
     }
     const at::Tensor whole = at::cat(parts, 3);
     return whole.scalar_type() == x.scalar_type() ? whole : whole.to(x.scalar_type());
+  }
+  if (own && x.stride(3) == 1) {
+    turn_into(x, angles, /*back=*/false, x);
+    return x;
   }
   const at::Tensor new_low = low.mul(angles.cos).sub_(high.mul(angles.sin));
   const at::Tensor new_high = high.mul(angles.cos).add_(low.mul(angles.sin));
