@@ -11,9 +11,13 @@
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/journal.h"
+#include "quench/abi/extension/metric_memory.h"
+#include "quench/abi/extension/modules.h"
+#include "quench/abi/extension/pads.h"
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/records.h"
 #include "quench/abi/extension/residual.h"
+#include "quench/abi/extension/shapes.h"
 #include "quench/abi/extension/token_wise.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
@@ -141,6 +145,9 @@ BEGINS_WITH_ITS_SIZE(quench_weights);
 BEGINS_WITH_ITS_SIZE(quench_journal);
 BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
 BEGINS_WITH_ITS_SIZE(quench_model_token_wise);
+BEGINS_WITH_ITS_SIZE(quench_model_pads);
+BEGINS_WITH_ITS_SIZE(quench_metric_memory);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_modules);
 BEGINS_WITH_ITS_SIZE(quench_record_host);
 BEGINS_WITH_ITS_SIZE(quench_metric_records);
 BEGINS_WITH_ITS_SIZE(quench_group_weights_args);
