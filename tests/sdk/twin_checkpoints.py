@@ -47,7 +47,7 @@ def main(folder):
         add(f"{at}mlp.up_proj.weight", INNER, WIDTH)
         add(f"{at}mlp.down_proj.weight", WIDTH, INNER)
     for name, more in (("theirs", {"model_type": "seventh", "use_sliding_window": False, "sliding_window": None}),
-                       ("ours", {"model_type": "opensci", "qk_layernorm": True})):
+                       ("ours", {"model_type": "opensci", "qk_layernorm": True, "mlp_bias": False})):
         os.makedirs(f"{folder}/{name}")
         with open(f"{folder}/{name}/config.json", "w") as out:
             json.dump({**SHARED, **more}, out)
