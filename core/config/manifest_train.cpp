@@ -148,7 +148,7 @@ void read_precision(MappingReader& reader, ManifestTraining& out, Problems& prob
 }
 
 std::string read_mark_of(MappingReader& reader, const std::string& where, Problems& problems) {
-  const std::string mark = reader.text("mark", "");
+  std::string mark = reader.text("mark", "");
   const YamlNode* node = reader.get("mark");
   if (node != nullptr &&
       std::find(branch_marks().begin(), branch_marks().end(), mark) == branch_marks().end()) {

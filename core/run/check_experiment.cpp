@@ -136,8 +136,8 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }
   }
-  for (const auto& [spec, reason] : experiment.absent) {
-    checks.attempt("", [&] { fail(QUENCH_NOT_FOUND, "{}", reason); });
+  for (const auto& absent : experiment.absent) {
+    checks.attempt("", [&] { fail(QUENCH_NOT_FOUND, "{}", absent.second); });
   }
   if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes" &&
       !experiment.absent.contains(experiment.tokenizer)) {
@@ -150,8 +150,8 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     const CorpusHandle corpus(catalog, *use.plugin, use.parameters);
   };
   for (const MetricCell& cell : experiment.metrics) {
-    for (const auto& [parameter, use] : cell.corpora) {
-      checks.attempt(cell.where, [&] { check_corpus(use); });
+    for (const auto& corpus : cell.corpora) {
+      checks.attempt(cell.where, [&] { check_corpus(corpus.second); });
     }
     checks.attempt(cell.where, [&] {
       MetricHandle metric(catalog, *cell.plugin, cell.parameters);

@@ -67,6 +67,7 @@ std::vector<std::string> nearest_names(const std::string& pattern,
     }
   }
   std::vector<std::pair<size_t, std::string>> sorted;
+  sorted.reserve(best.size());
   for (const auto& [form, found] : best) {
     sorted.push_back(found);
   }

@@ -18,6 +18,7 @@ const std::vector<std::pair<std::string, quench_dtype>> kDtypes = {
 const std::vector<std::string>& dtype_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
+    names.reserve(std::size(kDtypes));
     for (const auto& [name, dtype] : kDtypes) {
       names.push_back(name);
     }

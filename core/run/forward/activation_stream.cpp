@@ -228,6 +228,7 @@ void ActivationStream::run_stage(size_t batch, Carried& carried, uint32_t block,
   }
   const auto views = [](const std::vector<Named>& list) {
     std::vector<quench_tensor> out;
+    out.reserve(list.size());
     for (const Named& named : list) {
       out.push_back(named.tensor.view());
     }

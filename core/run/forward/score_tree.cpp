@@ -14,6 +14,7 @@ namespace {
 // The places from which something is predicted, ascending, each once.
 std::vector<uint64_t> distinct_places(const std::vector<ScoredPlace>& scored) {
   std::vector<uint64_t> places;
+  places.reserve(scored.size());
   for (const ScoredPlace& one : scored) {
     places.push_back(one.place);
   }

@@ -60,7 +60,7 @@ nlohmann::json quantizer_work(const nlohmann::json& parts) {
   return out;
 }
 
-Rates::Rates(fs::path home) : file_(std::move(home) / "rates.json") {
+Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
   try {
     if (!fs::exists(file_)) {
       return;

@@ -38,7 +38,7 @@ struct Cost {
 // last writer wins and a damaged file counts as none.
 class Rates {
  public:
-  explicit Rates(std::filesystem::path home);
+  explicit Rates(const std::filesystem::path& home);
 
   // One piece of work that took `seconds`: what it was (any JSON that tells equal work apart),
   // which plugin did it, parameters of the model, tokens through it.

@@ -48,7 +48,7 @@ json definitions() {
              "(, *(>=|<=|==|!=|>|<)? *[0-9]+([.][0-9]+){0,2} *)*$"}}}};
 }
 
-json schedule_schema(const json& shapes, json more, const json& required) {
+json schedule_schema(const json& shapes, const json& more, const json& required) {
   json properties = {
       {"schedule", {{"enum", shapes}}},
       {"peak", described({{"type", "number"}, {"minimum", 0}}, "The highest learning rate")},

@@ -125,6 +125,7 @@ InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catal
   item.parameters = complete_parameters(*item.plugin, given, problems);
   if (!problems.empty()) {
     std::vector<std::string> messages;
+    messages.reserve(problems.size());
     for (const ParameterProblem& problem : problems) {
       messages.push_back(fmt::format("{}: {}", where, problem.message));
     }
