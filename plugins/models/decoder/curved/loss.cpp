@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "models/decoder/curved/operations.hpp"
+#include "models/decoder/curved/ordered_sum.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/host.hpp"
 
@@ -16,24 +17,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr uint64_t kRows = 4;  // that a task takes
-constexpr size_t kLanes = 8;   // partial sums of a row
-
-// Calls each(c) for the columns and returns the sum of the results, in a fixed order.
-template <typename Each>
-double sum_over(size_t columns, Each&& each) {
-  double partial[kLanes] = {};
-  size_t c = 0;
-  for (; c + kLanes <= columns; c += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      partial[lane] += static_cast<double>(each(c + lane));
-    }
-  }
-  for (; c < columns; ++c) {
-    partial[c % kLanes] += static_cast<double>(each(c));
-  }
-  return ((partial[0] + partial[1]) + (partial[2] + partial[3])) +
-         ((partial[4] + partial[5]) + (partial[6] + partial[7]));
-}
 
 // change -> weight * p (change - Σ p change) of each row of `likely`, p.
 template <typename T>
@@ -50,7 +33,7 @@ at::Tensor bent(const at::Tensor& likely, const at::Tensor& change, double weigh
           const T* by = moved + row * columns;
           T* at = to + row * columns;
           const auto mean =
-              static_cast<T>(sum_over(columns, [&](size_t c) { return own[c] * by[c]; }));
+              static_cast<T>(ordered_sum(columns, [&](size_t c) { return own[c] * by[c]; }));
           const auto factor = static_cast<T>(weight);
           for (size_t c = 0; c < columns; ++c) {
             at[c] = factor * own[c] * (by[c] - mean);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/decoder/curved/operations.hpp"
+#include "models/decoder/curved/ordered_sum.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
 
@@ -19,8 +20,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-constexpr size_t kLanes = 8;  // partial sums of a row
 
 struct CurvedNorm : torch::CustomClassHolder {
   at::Tensor weight;  // [C], 1 where the norm has none
@@ -40,21 +39,7 @@ Shared norm_of(AutogradContext* context) {
 // The mean in float64 of each(c), in a fixed order.
 template <typename Each>
 double mean_over(size_t columns, Each&& each) {
-  double partial[kLanes] = {};
-  size_t c = 0;
-  for (; c + kLanes <= columns; c += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      partial[lane] += static_cast<double>(each(c + lane));
-    }
-  }
-  for (; c < columns; ++c) {
-    partial[c % kLanes] += static_cast<double>(each(c));
-  }
-  double sum = 0;
-  for (const double part : partial) {
-    sum += part;
-  }
-  return sum / static_cast<double>(columns);
+  return ordered_sum(columns, each) / static_cast<double>(columns);
 }
 
 // out = P(w) = r (w - mean(w) - x^ mean(w x^)), the derivative of x^ = r (x - mean(x)) along w, and
@@ -135,7 +120,6 @@ at::Tensor backward_of(const CurvedNorm& norm, const at::Tensor& dy, const at::T
   return dx;
 }
 
-template <typename T>
 struct Moved {
   at::Tensor y;  // the change of y
   at::Tensor x;  // the derivative for x of Σ dx · change
@@ -147,9 +131,9 @@ struct Moved {
 //   - r² x^ (p - q a) / C - r a P(g) - r q w / C,
 // to which dy v, by way of x^, adds P(dy v).
 template <typename T>
-Moved<T> change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
-                   const at::Tensor& inverse, const at::Tensor& change) {
-  Moved<T> moved = {at::empty_like(dy), at::empty_like(dy)};
+Moved change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
+                const at::Tensor& inverse, const at::Tensor& change) {
+  Moved moved = {at::empty_like(dy), at::empty_like(dy)};
   const auto columns = static_cast<size_t>(norm.weight.numel());
   const double count = static_cast<double>(columns);
   const auto* d = dy.const_data_ptr<T>();
@@ -162,38 +146,36 @@ Moved<T> change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tenso
   const std::vector<T> none(columns, T{0});
   const T* v = along.defined() ? along.const_data_ptr<T>() : none.data();
   const T* b = shift.defined() ? shift.const_data_ptr<T>() : none.data();
-  auto* y = moved.y.template mutable_data_ptr<T>();
-  auto* x = moved.x.template mutable_data_ptr<T>();
-  over_rows<T>(dy, columns, norm.weighted ? norm.vectors->to(norm.weight) : at::Tensor(),
-               [&](uint64_t row, T* sums) {
-                 const T* dr = d + row * columns;
-                 const T* hat = normals + row * columns;
-                 const T* u = changes + row * columns;
-                 T* w = y + row * columns;  // until it becomes the change of y
-                 T* to = x + row * columns;
-                 const double r = scales[row];
-                 project(u, hat, r, norm.centered, columns, w);
-                 const double a = mean_over(columns, [&](size_t c) { return u[c] * hat[c]; });
-                 const double mean =
-                     norm.centered ? mean_over(columns, [&](size_t c) { return u[c]; }) : 0.0;
-                 const double p = count * mean_over(columns, [&](size_t c) {
-                                    return dr[c] * weight[c] * (u[c] - static_cast<T>(mean));
-                                  });
-                 const double q = count * mean_over(columns, [&](size_t c) {
-                                    return dr[c] * weight[c] * hat[c];
-                                  });
-                 for (size_t c = 0; c < columns; ++c) {
-                   to[c] = dr[c] * (v[c] - static_cast<T>(r * a) * weight[c]);
-                 }
-                 project(to, hat, r, norm.centered, columns, to);
-                 const auto by_normal = static_cast<T>(r * r * (p - q * a) / count);
-                 const auto by_change = static_cast<T>(r * q / count);
-                 for (size_t c = 0; c < columns; ++c) {
-                   to[c] -= by_normal * hat[c] + by_change * w[c];
-                   sums[c] += dr[c] * w[c];
-                   w[c] = w[c] * weight[c] + hat[c] * v[c] + b[c];
-                 }
-               });
+  auto* y = moved.y.mutable_data_ptr<T>();
+  auto* x = moved.x.mutable_data_ptr<T>();
+  over_rows<T>(
+      dy, columns, norm.weighted ? norm.vectors->to(norm.weight) : at::Tensor(),
+      [&](uint64_t row, T* sums) {
+        const T* dr = d + row * columns;
+        const T* hat = normals + row * columns;
+        const T* u = changes + row * columns;
+        T* w = y + row * columns;  // until it becomes the change of y
+        T* to = x + row * columns;
+        const double r = scales[row];
+        project(u, hat, r, norm.centered, columns, w);
+        const double a = mean_over(columns, [&](size_t c) { return u[c] * hat[c]; });
+        const double mean =
+            norm.centered ? mean_over(columns, [&](size_t c) { return u[c]; }) : 0.0;
+        const double p = ordered_sum(
+            columns, [&](size_t c) { return dr[c] * weight[c] * (u[c] - static_cast<T>(mean)); });
+        const double q = ordered_sum(columns, [&](size_t c) { return dr[c] * weight[c] * hat[c]; });
+        for (size_t c = 0; c < columns; ++c) {
+          to[c] = dr[c] * (v[c] - static_cast<T>(r * a) * weight[c]);
+        }
+        project(to, hat, r, norm.centered, columns, to);
+        const auto by_normal = static_cast<T>(r * r * (p - q * a) / count);
+        const auto by_change = static_cast<T>(r * q / count);
+        for (size_t c = 0; c < columns; ++c) {
+          to[c] -= by_normal * hat[c] + by_change * w[c];
+          sums[c] += dr[c] * w[c];
+          w[c] = w[c] * weight[c] + hat[c] * v[c] + b[c];
+        }
+      });
   return moved;
 }
 
