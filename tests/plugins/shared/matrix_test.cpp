@@ -1,3 +1,4 @@
+#include <ATen/Context.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/isnan.h>
@@ -23,6 +24,7 @@ using quench::matrix::product_into;
 namespace {
 
 const quench::test::InstalledHost host;
+const bool seeded = (at::manual_seed(1), true);  // libtorch's own seed is another one every time
 
 // Sums of some thousand numbers in [0, 1) against float64; the tests' largest depth is 2100.
 double tolerance(at::ScalarType type) {
