@@ -1,46 +1,57 @@
 #include "core/io/tensor_memory.hpp"
 
 #include <malloc.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+
+#include "core/io/block_cache.hpp"
 
 namespace quench {
 
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kHugePage = size_t{2} << 20;  // of x86-64 and of arm64 with 4 KiB pages
+constexpr size_t kKept = 4 * kTensorMemorySlack;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCaches = false;  // every block has its own guards, and none is used again
+#else
+constexpr bool kCaches = true;
+#endif
+
+BlockCache& large_blocks() {
+  static auto* cache = new BlockCache(kKept, kTensorMemorySlack);  // outlives static destructors
+  return *cache;
+}
 
 }  // namespace
 
 void* allocate_tensor_memory(size_t bytes) {
-  if (bytes > SIZE_MAX - kHugePage) {
-    return nullptr;
+  if (kCaches && bytes >= BlockCache::kHugePage) {
+    return large_blocks().allocate(bytes);
   }
-  const bool large = bytes >= 2 * kHugePage;
   void* memory = nullptr;  // an empty tensor gets an address of its own
-  if (posix_memalign(&memory, large ? kHugePage : kAlignment, std::max<size_t>(bytes, 1)) != 0) {
-    return nullptr;
+  return posix_memalign(&memory, kAlignment, std::max<size_t>(bytes, 1)) == 0 ? memory : nullptr;
+}
+
+void release_tensor_memory(void* memory) {
+  // Every large block starts at a huge page, and hardly any other.
+  const bool perhaps_large = reinterpret_cast<uintptr_t>(memory) % BlockCache::kHugePage == 0;
+  if (!kCaches || !perhaps_large || !large_blocks().release(memory)) {
+    std::free(memory);
   }
-  if (large) {
-    // Whole huge pages only, so that the last one costs no more than it holds. Advice: no failure.
-    madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-  }
-  return memory;
 }
 
 void tune_allocators() {
-  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
 #ifdef __GLIBC__
-  constexpr int kKept = 32 << 20;  // bytes
+  constexpr int kLarge = 4 << 20;       // bytes
+  constexpr int kKeptAtEnd = 32 << 20;  // bytes
   if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) {
-    mallopt(M_MMAP_THRESHOLD, 2 * static_cast<int>(kHugePage));
+    mallopt(M_MMAP_THRESHOLD, kLarge);
   }
   if (std::getenv("MALLOC_TRIM_THRESHOLD_") == nullptr) {
-    mallopt(M_TRIM_THRESHOLD, kKept);
+    mallopt(M_TRIM_THRESHOLD, kKeptAtEnd);
   }
 #endif
 }

@@ -3,15 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 
 namespace quench {
 
-// `bytes` of memory, not cleared, 64-byte aligned; nullptr when there is none left. Large blocks
-// ask for huge pages: the kernel clears a page at its first touch, and for 4 KiB pages the fault
-// costs more than the clearing. To be given back by std::free. [thread-safe]
+// Bytes above what a process needs at its peak that are kept all the same (BlockCache).
+inline constexpr size_t kTensorMemorySlack = size_t{128} << 20;
+
+// `bytes` of memory, not cleared, 64-byte aligned; nullptr when there is none left. Blocks of 2 MiB
+// and more lie on huge pages (of 4 KiB pages the fault costs more than the clearing) and some are
+// kept when they are released (core/io/block_cache.hpp). [thread-safe]
 void* allocate_tensor_memory(size_t bytes);
+// Takes it back; nullptr is allowed. [thread-safe]
+void release_tensor_memory(void* memory);
 
 // The same for a container.
 template <typename T>
@@ -25,16 +29,15 @@ struct TensorAllocator {
     }
     return static_cast<T*>(memory);
   }
-  void deallocate(T* memory, size_t) { std::free(memory); }
+  void deallocate(T* memory, size_t) { release_tensor_memory(memory); }
   bool operator==(const TensorAllocator&) const = default;
 };
 
-// Settings of the allocators below the libraries that plugins bring, before any of them is loaded:
-// blocks of 4 MiB and more go back to the system when they are freed (glibc would keep blocks of up
-// to 32 MiB, so that a pass over a model held half a gigabyte that nobody used); of smaller ones
-// 32 MiB stay at the end of the heap (glibc would keep 128 KiB, so that a small model faulted its
-// activations in again for every batch); and libtorch's own tensors lie on huge pages too. What the
-// user's environment says is left alone.
+// Settings of the heap, where everything else lies, before other threads run: blocks of 4 MiB and
+// more go back to the system when they are freed (glibc would keep blocks of up to 32 MiB, so that
+// a pass over a model held half a gigabyte that nobody used); of smaller ones 32 MiB stay at its
+// end (glibc would keep 128 KiB, so that a small model faulted its activations in again for every
+// batch). What the user's environment says is left alone.
 void tune_allocators();
 
 }  // namespace quench

@@ -1,7 +1,6 @@
 #include "core/plugin/host_services.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -50,7 +49,7 @@ void* memory_allocate(const quench_host*, uint64_t bytes) noexcept {
 }
 
 void memory_release(const quench_host*, void* memory) noexcept {
-  std::free(memory);
+  release_tensor_memory(memory);
 }
 
 void random_fill(const quench_host* host, const char* stream, uint64_t counter, uint64_t count,

@@ -1,7 +1,6 @@
 #include "core/run/forward/activation_stream.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -51,7 +50,7 @@ DeviceMemory::~DeviceMemory() {
   if (model_.has_own_memory()) {
     model_.release(data_);
   } else {
-    std::free(data_);
+    release_tensor_memory(data_);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/io/tensor_memory.hpp"
 #include "core/run/forward/activation_stream.hpp"
 
 namespace quench {
@@ -154,6 +155,8 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
     memory.stage = stage_bytes(shapes, longest);
     memory.groups = widest_groups(shapes, whole_block, float_stream);
   }
+  memory.slack =
+      std::min<uint64_t>(kTensorMemorySlack, memory.stage + memory.groups + memory.solver);
   return memory;
 }
 

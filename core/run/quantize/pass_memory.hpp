@@ -19,7 +19,10 @@ struct PassMemory {
   uint64_t stage = 0;   // what one micro-batch needs inside a stage: an estimate
   uint64_t groups = 0;  // Gram matrices that exist at once, with their panels
   uint64_t solver = 0;  // the factor of the widest group, and copies of its largest weight
-  uint64_t total() const { return kept + made + activations + rides + stage + groups + solver; }
+  uint64_t slack = 0;   // of these three, what is kept for other sizes when it is released
+  uint64_t total() const {
+    return kept + made + activations + rides + stage + groups + solver + slack;
+  }
 };
 
 // For a quantizer that gathers a Gram matrix in float64 per group where it observes rows, and

@@ -2,22 +2,21 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
 namespace {
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
+struct Release {
+  void operator()(void* memory) const { quench::release_tensor_memory(memory); }
 };
-using Memory = std::unique_ptr<void, Free>;
+using Memory = std::unique_ptr<void, Release>;
 
 }  // namespace
 
 TEST_CASE("Tensor memory is aligned and writable to its last byte", "[io]") {
-  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{65}, (size_t{4} << 20) - 1,
-                             size_t{4} << 20, (size_t{9} << 20) + 13}) {
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{65}, (size_t{2} << 20) - 1,
+                             size_t{2} << 20, (size_t{9} << 20) + 13}) {
     INFO(bytes << " bytes");
     const Memory memory(quench::allocate_tensor_memory(bytes));
     REQUIRE(memory != nullptr);

@@ -4,6 +4,8 @@
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/InferenceMode.h>
 
 #include <string>
@@ -97,6 +99,47 @@ inline quench_tensor view_of(const at::Tensor& tensor) {
           0};
 }
 
+namespace detail {
+
+[[noreturn]] inline void no_tensor_memory(uint64_t bytes) {
+  fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for %llu bytes of a tensor",
+       static_cast<unsigned long long>(bytes));
+}
+
+// libtorch's own CPU tensors in the host's memory, which keeps large blocks for the next tensor of
+// their size. Without a host (a test of a kernel, say) they lie where libtorch puts them.
+class HostAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) final {
+    const auto* memory = service<quench_memory>(QUENCH_SERVICE_MEMORY);
+    if (memory == nullptr) {
+      return c10::GetDefaultCPUAllocator()->allocate(bytes);
+    }
+    void* data = bytes == 0 ? nullptr : memory->allocate(current_host, bytes);
+    if (data == nullptr && bytes > 0) {
+      no_tensor_memory(bytes);
+    }
+    return {data, data, release, at::kCPU};
+  }
+  c10::DeleterFnPtr raw_deleter() const final {
+    return current_host != nullptr ? release : c10::GetDefaultCPUAllocator()->raw_deleter();
+  }
+  void copy_data(void* to, const void* from, size_t bytes) const final {
+    default_copy_data(to, from, bytes);
+  }
+
+ private:
+  static void release(void* data) {
+    service<quench_memory>(QUENCH_SERVICE_MEMORY)->release(current_host, data);
+  }
+};
+
+inline HostAllocator host_allocator;
+// Done when the plugin's library is loaded, as libtorch does with its own allocators.
+inline const bool kHostAllocatorIsSet = (c10::SetCPUAllocator(&host_allocator), true);
+
+}  // namespace detail
+
 // An uninitialized CPU tensor in the host's memory, which the host may see.
 inline at::Tensor host_empty(at::IntArrayRef shape, at::ScalarType type) {
   const auto* memory = service<quench_memory>(QUENCH_SERVICE_MEMORY);
@@ -107,8 +150,7 @@ inline at::Tensor host_empty(at::IntArrayRef shape, at::ScalarType type) {
   const auto bytes = static_cast<uint64_t>(count) * c10::elementSize(type);
   void* data = memory->allocate(current_host, bytes > 0 ? bytes : 1);
   if (data == nullptr) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for %llu bytes of a tensor",
-         static_cast<unsigned long long>(bytes));
+    detail::no_tensor_memory(bytes);
   }
   return at::from_blob(
       data, shape, [memory](void* held) { memory->release(current_host, held); },
