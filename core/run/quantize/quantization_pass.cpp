@@ -318,12 +318,11 @@ HostTensor QuantizationPass::float_weight(const quench_linear_info& linear) cons
   return weight;
 }
 
-HostTensor QuantizationPass::scaled(const HostTensor& weight, const ObservedGroup& group) {
-  HostTensor out = weight;
+HostTensor QuantizationPass::scaled(HostTensor weight, const ObservedGroup& group) {
   if (group.input_scale() != nullptr) {
-    multiply_columns(out, *group.input_scale());
+    multiply_columns(weight, *group.input_scale());
   }
-  return out;
+  return weight;
 }
 
 // Where some setting decides for the group as a whole.
@@ -348,9 +347,9 @@ void QuantizationPass::prepare_group(ObservedGroup& group) {
 
 void QuantizationPass::quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear) {
   const quench_linear_info& info = group.info().linears[linear];
-  const HostTensor found = float_weight(info);
+  HostTensor found = float_weight(info);
   kept_.keep(info.weight, found);
-  const HostTensor weight = scaled(found, group);
+  const HostTensor weight = scaled(std::move(found), group);
   for_each_setting([&](PassSetting& setting) {
     setting.out.result.layers.push_back(quantize_for(setting, block, group, linear, weight));
   });

@@ -60,7 +60,7 @@ class QuantizationPass {
   // The weight of a linear as quantizers get it; NUMERICAL by name where it is not finite.
   HostTensor float_weight(const quench_linear_info& linear) const;
   // The same times the group's input scale, where it has one.
-  static HostTensor scaled(const HostTensor& weight, const ObservedGroup& group);
+  static HostTensor scaled(HostTensor weight, const ObservedGroup& group);
   void prepare_group(ObservedGroup& group);
   void quantize_linear(uint32_t block, ObservedGroup& group, uint32_t linear);
   // Runs `body` for each setting that has not failed; the failure of the only one is thrown.
