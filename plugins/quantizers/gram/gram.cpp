@@ -85,8 +85,9 @@ void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
   }
   for (int64_t done = 0; done < rows.size(0);) {
     const int64_t count = std::min(kPanelRows - filled_, rows.size(0) - done);
-    if (count == kPanelRows && !weights.defined() &&
-        rows.scalar_type() == panel_.scalar_type()) {  // a whole panel, where it lies
+    const bool as_they_are =
+        rows.scalar_type() == panel_.scalar_type() || rows.scalar_type() == at::kFloat;
+    if (count == kPanelRows && !weights.defined() && as_they_are) {  // a whole panel where it lies
       add_panel(rows.narrow(0, done, count));
       done += count;
       continue;
@@ -113,7 +114,11 @@ void Gram::flush() {
 
 void Gram::add_panel(const at::Tensor& rows) {
   kit::check_cancelled();
-  matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
+  if (float64_) {
+    matrix::add_float64_square(matrix_, rows);
+  } else {
+    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
+  }
 }
 
 // Copies the upper triangle to the lower one and refuses what overflowed.

@@ -3,6 +3,7 @@
 #ifdef QUENCH_HAS_MATRIX_KERNELS
 
 #include <algorithm>
+#include <type_traits>
 
 #include "quench/kit/host.hpp"
 #include "shared/matrix/buffer.hpp"
@@ -25,13 +26,13 @@ int64_t parts_of(int64_t count, int64_t size) {
 }
 
 // The part of a product that is made from one copied part of b.
-template <typename T, typename To>
+template <typename T, typename To, typename From>
 struct Step {
-  Operand<T> a;    // from the step's first row and k on
-  const T* b;      // panels of all of the step's depth, one run of kDepth after the other
-  int64_t row;     // the first one of the result that is wanted in these columns
-  int64_t rows;    // from there on
-  int64_t column;  // first column
+  Operand<From> a;  // from the step's first row and k on
+  const T* b;       // panels of all of the step's depth, one run of kDepth after the other
+  int64_t row;      // the first one of the result that is wanted in these columns
+  int64_t rows;     // from there on
+  int64_t column;   // first column
   int64_t columns;
   int64_t depth;
   bool first;  // no k came before
@@ -55,23 +56,23 @@ bool is_wanted(Part part, int64_t row, int64_t column) {
          (part == Part::kUpper ? column + kTileColumns<T> > row : row + kTileRows > column);
 }
 
-// Rows of a are read where they lie if only few columns use them and their tile is full; else from
-// a copy.
-template <typename T, typename To>
-void run_task(const Step<T, To>& step, const Range& range) {
+// Rows of a are read where they lie if they are T, only few columns use them and their tile is
+// full; else from a copy.
+template <typename T, typename To, typename From>
+void run_task(const Step<T, To, From>& step, const Range& range) {
   constexpr int64_t kWidth = kTileColumns<T>;
   const Result<T, To>& result = *step.result;
-  const bool copies = range.panels > kTaskPanels;
+  const bool copies = !std::is_same_v<T, From> || range.panels > kTaskPanels;
   const int64_t copied_from = copies ? 0 : range.rows / kTileRows * kTileRows;
   const Buffer memory(parts_of(range.rows - copied_from, kTileRows) * kTileRows *
                       std::min(kDepth, step.depth) * static_cast<int64_t>(sizeof(T)));
   T* copied = memory.as<T>();
   for (int64_t k = 0; k < step.depth; k += kDepth) {
     const int64_t depth = std::min(kDepth, step.depth - k);
-    const Operand<T> here = {step.a.data + range.row * step.a.along + k * step.a.deep, step.a.along,
-                             step.a.deep};
-    pack<T>({here.data + copied_from * here.along, here.along, here.deep}, range.rows - copied_from,
-            depth, kTileRows, copied);
+    const Operand<From> here = {step.a.data + range.row * step.a.along + k * step.a.deep,
+                                step.a.along, step.a.deep};
+    pack<From, T>({here.data + copied_from * here.along, here.along, here.deep},
+                  range.rows - copied_from, depth, kTileRows, copied);
     const T* b = step.b + step.panels() * kWidth * k;
     const bool adds = result.add || k > 0 || !step.first;
     for (int64_t j = range.panel; j < range.panel + range.panels; ++j) {
@@ -81,10 +82,13 @@ void run_task(const Step<T, To>& step, const Range& range) {
         if (!is_wanted<T>(result.part, row, column)) {
           continue;
         }
-        const Panel<T> panel =
-            i >= copied_from ? Panel<T>{copied + (i - copied_from) * depth, kTileRows, false}
-            : here.deep == 1 ? Panel<T>{here.data + i * here.along, here.along, true}
-                             : Panel<T>{here.data + i, here.deep, false};
+        Panel<T> panel = {copied + (i - copied_from) * depth, kTileRows, false};
+        if constexpr (std::is_same_v<T, From>) {
+          if (i < copied_from) {
+            panel = here.deep == 1 ? Panel<T>{here.data + i * here.along, here.along, true}
+                                   : Panel<T>{here.data + i, here.deep, false};
+          }
+        }
         run_tile<T, To>(panel, b + j * kWidth * depth, depth,
                         {result.to + row * result.stride + column, result.stride,
                          std::min(kTileRows, range.rows - i),
@@ -96,8 +100,8 @@ void run_task(const Step<T, To>& step, const Range& range) {
 }
 
 // `step` in tasks: blocks of rows times ranges of columns. No element depends on the tasks.
-template <typename T, typename To>
-void run_step(const Step<T, To>& step) {
+template <typename T, typename To, typename From>
+void run_step(const Step<T, To, From>& step) {
   const int64_t panels = step.panels();
   const int64_t tiles = parts_of(step.rows, kTileRows);
   if (tiles * panels * step.depth <= kFewTiles * kDepth) {
@@ -120,8 +124,8 @@ void run_step(const Step<T, To>& step) {
 }
 
 // Copies the step's part of b, which begins at `from`, to `to`.
-template <typename T, typename To>
-void pack_step(const Operand<T>& from, const Step<T, To>& step, T* to) {
+template <typename T, typename To, typename From>
+void pack_step(const Operand<From>& from, const Step<T, To, From>& step, T* to) {
   constexpr int64_t kWidth = kTileColumns<T>;
   constexpr int64_t kPanels = 4;  // of one task
   const int64_t panels = step.panels();
@@ -131,9 +135,9 @@ void pack_step(const Operand<T>& from, const Step<T, To>& step, T* to) {
       const int64_t k = task / across * kDepth;
       const int64_t depth = std::min(kDepth, step.depth - k);
       const int64_t first = task % across * kPanels * kWidth;
-      pack<T>({from.data + first * from.along + k * from.deep, from.along, from.deep},
-              std::min(kPanels * kWidth, step.columns - first), depth, kWidth,
-              to + panels * kWidth * k + first * depth);
+      pack<From, T>({from.data + first * from.along + k * from.deep, from.along, from.deep},
+                    std::min(kPanels * kWidth, step.columns - first), depth, kWidth,
+                    to + panels * kWidth * k + first * depth);
     }
   };
   const auto tasks = static_cast<uint64_t>(across * parts_of(step.depth, kDepth));
@@ -146,8 +150,8 @@ void pack_step(const Operand<T>& from, const Step<T, To>& step, T* to) {
 
 }  // namespace
 
-template <typename T, typename To>
-void multiply(const Operand<T>& a, const Operand<T>& b, const Sizes& sizes,
+template <typename T, typename To, typename From>
+void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
               const Result<T, To>& result) {
   constexpr int64_t kWidth = kTileColumns<T>;
   constexpr int64_t kElements = kPackedBytes / static_cast<int64_t>(sizeof(T));
@@ -163,16 +167,17 @@ void multiply(const Operand<T>& a, const Operand<T>& b, const Sizes& sizes,
     const int64_t end =
         result.part == Part::kUpper ? std::min(column + columns, sizes.rows) : sizes.rows;
     for (int64_t k = 0; k < sizes.depth && first < end; k += deep) {
-      const Step<T, To> step{{a.data + first * a.along + k * a.deep, a.along, a.deep},
-                             packed,
-                             first,
-                             end - first,
-                             column,
-                             columns,
-                             std::min(deep, sizes.depth - k),
-                             k == 0,
-                             &result};
-      pack_step<T, To>({b.data + column * b.along + k * b.deep, b.along, b.deep}, step, packed);
+      const Step<T, To, From> step{{a.data + first * a.along + k * a.deep, a.along, a.deep},
+                                   packed,
+                                   first,
+                                   end - first,
+                                   column,
+                                   columns,
+                                   std::min(deep, sizes.depth - k),
+                                   k == 0,
+                                   &result};
+      pack_step<T, To, From>({b.data + column * b.along + k * b.deep, b.along, b.deep}, step,
+                             packed);
       run_step(step);
     }
   }
@@ -183,6 +188,8 @@ template void multiply(const Operand<float>&, const Operand<float>&, const Sizes
 template void multiply(const Operand<float>&, const Operand<float>&, const Sizes&,
                        const Result<float, double>&);
 template void multiply(const Operand<double>&, const Operand<double>&, const Sizes&,
+                       const Result<double, double>&);
+template void multiply(const Operand<float>&, const Operand<float>&, const Sizes&,
                        const Result<double, double>&);
 
 }  // namespace quench::matrix

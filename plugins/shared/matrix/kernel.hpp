@@ -43,14 +43,15 @@ struct Result {
   Part part = Part::kAll;
 };
 
-// On the host's threads. To is T, or double where T is float.
-template <typename T, typename To>
-void multiply(const Operand<T>& a, const Operand<T>& b, const Sizes& sizes,
+// Products and sums of T, on the host's threads. To is T, or double where T is float; From is T, or
+// float where T is double.
+template <typename T, typename To, typename From = T>
+void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
               const Result<T, To>& result);
 
 // Copies `count` x depth elements into panels of `width`, each [depth, width], filled up with
 // zeros.
-template <typename T>
-void pack(const Operand<T>& from, int64_t count, int64_t depth, int64_t width, T* to);
+template <typename From, typename T>
+void pack(const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to);
 
 }  // namespace quench::matrix

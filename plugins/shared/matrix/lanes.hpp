@@ -52,6 +52,9 @@ struct Lanes<double> {
   QUENCH_AVX512_INLINE static Vector load(Mask mask, const double* from) {
     return _mm512_maskz_loadu_pd(mask, from);
   }
+  QUENCH_AVX512_INLINE static Vector load(Mask mask, const float* from) {
+    return _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_maskz_loadu_ps(mask, from)));
+  }
   QUENCH_AVX512_INLINE static void store(double* to, Mask mask, Vector x) {
     _mm512_mask_storeu_pd(to, mask, x);
   }

@@ -11,12 +11,12 @@ namespace {
 constexpr int64_t kAhead = 12;  // rows, each on a page of its own, that memory is asked for early
 
 // Panels whose elements of one k are neighbours: rows of memory are read from end to end.
-template <typename T>
-QUENCH_AVX512 void copy_rows(const T* from, int64_t deep, int64_t count, int64_t depth,
+template <typename From, typename T>
+QUENCH_AVX512 void copy_rows(const From* from, int64_t deep, int64_t count, int64_t depth,
                              int64_t width, T* to) {
   using L = Lanes<T>;
   for (int64_t k = 0; k < depth; ++k, from += deep) {
-    for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(T))) {
+    for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(From))) {
       __builtin_prefetch(from + kAhead * deep + i);
     }
     T* row = to + k * width;
@@ -30,14 +30,14 @@ QUENCH_AVX512 void copy_rows(const T* from, int64_t deep, int64_t count, int64_t
 }
 
 // One panel whose elements of one k lie `along` apart, and those of one row are neighbours.
-template <typename T>
-QUENCH_AVX512 void copy_turned(const T* from, int64_t along, int64_t count, int64_t depth,
+template <typename From, typename T>
+QUENCH_AVX512 void copy_turned(const From* from, int64_t along, int64_t count, int64_t depth,
                                int64_t width, T* to) {
   using L = Lanes<T>;
   for (int64_t first = 0; first < width; first += L::kCount) {
     const int64_t rows = std::clamp<int64_t>(count - first, 0, L::kCount);
     const auto written = L::first(width - first);
-    const T* source = from + first * along;
+    const From* source = from + first * along;
     for (int64_t k = 0; k < depth; k += L::kCount) {
       typename L::Vector block[L::kCount];
       const auto read = L::first(depth - k);
@@ -55,8 +55,8 @@ QUENCH_AVX512 void copy_turned(const T* from, int64_t along, int64_t count, int6
 
 }  // namespace
 
-template <typename T>
-void pack(const Operand<T>& from, int64_t count, int64_t depth, int64_t width, T* to) {
+template <typename From, typename T>
+void pack(const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to) {
   if (from.along == 1) {
     copy_rows(from.data, from.deep, count, depth, width, to);
     return;
@@ -69,6 +69,7 @@ void pack(const Operand<T>& from, int64_t count, int64_t depth, int64_t width, T
 
 template void pack(const Operand<float>&, int64_t, int64_t, int64_t, float*);
 template void pack(const Operand<double>&, int64_t, int64_t, int64_t, double*);
+template void pack(const Operand<float>&, int64_t, int64_t, int64_t, double*);
 
 }  // namespace quench::matrix
 

@@ -13,6 +13,7 @@ namespace quench::matrix {
 namespace {
 
 constexpr int64_t kBlock = 256;           // columns of a triangle that libtorch makes at once
+constexpr int64_t kCorner = 64;           // rows and columns of a square on its diagonal, likewise
 constexpr int64_t kWorthwhile = 1 << 15;  // products of fewer multiplications stay with libtorch
 
 bool is_plain(const at::Tensor& matrix) {
@@ -23,18 +24,18 @@ bool is_plain(const at::Tensor& matrix) {
 
 #ifdef QUENCH_HAS_MATRIX_KERNELS
 
-template <typename T, typename To>
+template <typename T, typename To, typename From = T>
 void run(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, Result<T, To> result) {
   result.to = to.mutable_data_ptr<To>();
   result.stride = to.stride(0);
-  multiply<T, To>({a.const_data_ptr<T>(), a.stride(0), a.stride(1)},
-                  {b.const_data_ptr<T>(), b.stride(1), b.stride(0)},
-                  {a.size(0), b.size(1), a.size(1)}, result);
+  multiply<T, To, From>({a.const_data_ptr<From>(), a.stride(0), a.stride(1)},
+                        {b.const_data_ptr<From>(), b.stride(1), b.stride(0)},
+                        {a.size(0), b.size(1), a.size(1)}, result);
 }
 
 #else
 
-template <typename T, typename To>
+template <typename T, typename To, typename From = T>
 void run(const at::Tensor&, const at::Tensor&, const at::Tensor&, const Result<T, To>&) {}
 
 #endif
@@ -48,6 +49,48 @@ void add_theirs(at::Tensor to, const at::Tensor& a, const at::Tensor& b, double 
   }
 }
 
+// The square `size` rows and columns from `first` on, of which one triangle is wanted: two squares
+// of half the size and a rectangle beside them.
+void add_corner_of_theirs(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
+                          double factor, Part part, int64_t first, int64_t size) {
+  const auto add = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    add_theirs(to.narrow(0, row, rows).narrow(1, column, columns), a.narrow(0, row, rows),
+               b.narrow(1, column, columns), factor);
+  };
+  if (size <= kCorner) {
+    add(first, size, first, size);
+    return;
+  }
+  const int64_t half = size / 2;
+  const int64_t middle = first + half;
+  add_corner_of_theirs(to, a, b, factor, part, first, half);
+  add_corner_of_theirs(to, a, b, factor, part, middle, size - half);
+  if (part == Part::kUpper) {
+    add(first, half, middle, size - half);
+  } else {
+    add(middle, size - half, first, half);
+  }
+}
+
+// Adds libtorch's product; of a triangle, `to` is square.
+void add_part_of_theirs(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
+                        double factor, Part part) {
+  if (part == Part::kAll) {
+    add_theirs(to, a, b, factor);
+    return;
+  }
+  for (int64_t begin = 0; begin < to.size(1); begin += kBlock) {  // block columns of the triangle
+    const int64_t size = std::min(kBlock, to.size(1) - begin);
+    add_corner_of_theirs(to, a, b, factor, part, begin, size);
+    const int64_t first = part == Part::kLower ? begin + size : 0;
+    const int64_t end = part == Part::kUpper ? begin : to.size(0);
+    if (first < end) {
+      add_theirs(to.narrow(0, first, end - first).narrow(1, begin, size),
+                 a.narrow(0, first, end - first), b.narrow(1, begin, size), factor);
+    }
+  }
+}
+
 template <typename T>
 void run_with_bias(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                    const at::Tensor& bias) {
@@ -56,14 +99,14 @@ void run_with_bias(const at::Tensor& to, const at::Tensor& a, const at::Tensor& 
   run<T, T>(to, a, b, result);
 }
 
-template <typename T, typename To>
+template <typename T, typename To, typename From = T>
 void run_sum(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
              Part part) {
   Result<T, To> result;
   result.factor = factor;
   result.add = true;
   result.part = part;
-  run<T, To>(to, a, b, result);
+  run<T, To, From>(to, a, b, result);
 }
 
 bool fits(const at::Tensor& to) {
@@ -122,19 +165,15 @@ void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                   : run_sum<float, float>(to, a, b, factor, part);
     }
   }
-  if (part == Part::kAll) {
-    add_theirs(to, a, b, factor);
-    return;
+  add_part_of_theirs(to, a, b, factor, part);
+}
+
+void add_float64_square(const at::Tensor& to, const at::Tensor& rows) {
+  if (rows.scalar_type() == at::kFloat && has_kernel_for(rows.t(), rows) && fits(to)) {
+    return run_sum<double, double, float>(to, rows.t(), rows, 1, Part::kUpper);
   }
-  for (int64_t begin = 0; begin < to.size(1); begin += kBlock) {  // block columns of the triangle
-    const int64_t size = std::min(kBlock, to.size(1) - begin);
-    const int64_t first = part == Part::kLower ? std::min(begin, to.size(0)) : 0;
-    const int64_t end = part == Part::kUpper ? std::min(begin + size, to.size(0)) : to.size(0);
-    if (first < end) {
-      add_theirs(to.narrow(0, first, end - first).narrow(1, begin, size),
-                 a.narrow(0, first, end - first), b.narrow(1, begin, size), factor);
-    }
-  }
+  const at::Tensor wide = rows.to(at::kDouble);
+  add_product(to, wide.t(), wide, 1, Part::kUpper);
 }
 
 }  // namespace quench::matrix

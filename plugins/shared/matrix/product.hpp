@@ -32,4 +32,8 @@ void product_into(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b
 void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor = 1,
                  Part part = Part::kAll);
 
+// Adds rows' · rows to the upper triangle of the float64 `to` [n, n]; products and sums are float64
+// whatever the type of rows [m, n].
+void add_float64_square(const at::Tensor& to, const at::Tensor& rows);
+
 }  // namespace quench::matrix

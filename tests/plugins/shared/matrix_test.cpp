@@ -14,6 +14,7 @@
 #include "tests/plugins/quantizers/two_threads.hpp"
 #include "tests/support/test_host.hpp"
 
+using quench::matrix::add_float64_square;
 using quench::matrix::add_product;
 using quench::matrix::has_kernel_for;
 using quench::matrix::has_processor;
@@ -111,6 +112,24 @@ TEST_CASE("matrix: of a triangle all that is wanted is made", "[shared]") {
   const at::Tensor lower = at::full({n, n}, 1, at::kDouble);
   add_product(lower, x.t(), x, 1, Part::kLower);
   CHECK(relative_error(at::tril(lower).add(at::triu(wanted, 1)), wanted) < tolerance(type));
+}
+
+TEST_CASE("matrix: the float64 square of float32 rows is that of the same rows in float64",
+          "[shared]") {
+  const int64_t n = GENERATE(5, 40, 97, 500);
+  const int64_t count = GENERATE(1, 300, 1024);
+  const bool turned = GENERATE(false, true);
+  CAPTURE(n, count, turned);
+  const at::Tensor rows = matrix(count, n, turned, at::kFloat, 3);
+  const at::Tensor made = at::full({n, n}, 1, at::kDouble);
+  add_float64_square(made, rows);
+  const at::Tensor same = at::full({n, n}, 1, at::kDouble);
+  add_float64_square(same, wide(rows).contiguous());
+  const at::Tensor wanted = at::mm(wide(rows).t(), wide(rows)).add(1);
+  CHECK(relative_error(at::triu(made).add(at::tril(wanted, -1)), wanted) < tolerance(at::kDouble));
+  if (has_kernel_for(rows.t(), rows)) {
+    CHECK(at::triu(made).equal(at::triu(same)));
+  }
 }
 
 TEST_CASE("matrix: one and two threads give the same bits", "[shared]") {
