@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,6 +39,22 @@ const char* status_name(quench_status code);
 // `code`.
 quench_status report_error(quench_error* error, quench_status code,
                            std::string_view message) noexcept;
+
+// Runs `body` for a plugin that called the host. What it throws becomes `error`, and its code:
+// RESOURCE_EXHAUSTED where no memory was left, INTERNAL for what is not an Error.
+template <typename Body>
+quench_status guarded(quench_error* error, Body&& body) noexcept {
+  try {
+    body();
+    return QUENCH_OK;
+  } catch (const Error& failure) {
+    return report_error(error, failure.code(), failure.what());
+  } catch (const std::bad_alloc&) {
+    return report_error(error, QUENCH_RESOURCE_EXHAUSTED, "no memory left");
+  } catch (const std::exception& failure) {
+    return report_error(error, QUENCH_INTERNAL, failure.what());
+  }
+}
 
 // Text as it may appear in a one-line message: control characters and invalid UTF-8 escaped, cut at
 // `limit` bytes.

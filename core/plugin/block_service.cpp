@@ -14,18 +14,13 @@ std::atomic<BlockReplay*> offered{nullptr};
 // Runs `body` with what is offered now.
 template <typename Body>
 quench_status with_replay(quench_error* error, Body body) noexcept {
-  try {
+  return guarded(error, [&] {
     BlockReplay* replay = offered;
     if (replay == nullptr) {
       fail(QUENCH_FAILED_PRECONDITION, "no calibration batches stand before a stage now");
     }
     body(*replay);
-    return QUENCH_OK;
-  } catch (const Error& failure) {
-    return report_error(error, failure.code(), failure.what());
-  } catch (const std::exception& failure) {
-    return report_error(error, QUENCH_RESOURCE_EXHAUSTED, failure.what());
-  }
+  });
 }
 
 quench_status place(const quench_host*, quench_replay_place* out, quench_error* error) noexcept {

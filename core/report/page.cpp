@@ -116,12 +116,16 @@ std::string summary(const Report& report) {
     }
   }
   const size_t failed = report.observations.failed.size();
-  std::string out = fmt::format("{} sets of weights, {} methods, {} values", weights.size(),
-                                methods.size(), report.observations.all.size());
+  const auto counted = [](size_t count, const char* one, const char* several) {
+    return fmt::format("{} {}", count, count == 1 ? one : several);
+  };
+  std::string out = counted(weights.size(), "set of weights", "sets of weights") + ", " +
+                    counted(methods.size(), "method", "methods") + ", " +
+                    counted(report.observations.all.size(), "value", "values");
   out += failed == 0 ? "." : fmt::format("; <a href=\"#failed\">{} failed</a>.", failed);
   if (!report.health.empty()) {
-    out += fmt::format(" <a href=\"#health\">{} {} to know</a>.", report.health.size(),
-                       report.health.size() == 1 ? "thing" : "things");
+    out += fmt::format(" <a href=\"#health\">{} to know</a>.",
+                       counted(report.health.size(), "thing", "things"));
   }
   return out;
 }

@@ -73,16 +73,11 @@ class MetricTokenizer {
              [](void* context, const char* text, uint64_t bytes, int32_t special,
                 const int32_t** ids, uint64_t* count, quench_error* error) noexcept {
                auto& self = *static_cast<MetricTokenizer*>(context);
-               try {
+               return guarded(error, [&] {
                  self.ids_ = self.tokenizer_.encode({text, bytes}, special != 0);
                  *ids = self.ids_.data();
                  *count = self.ids_.size();
-                 return QUENCH_OK;
-               } catch (const Error& failure) {
-                 return report_error(error, failure.code(), failure.what());
-               } catch (const std::exception& failure) {
-                 return report_error(error, QUENCH_INTERNAL, failure.what());
-               }
+               });
              }};
   }
   MetricTokenizer(const MetricTokenizer&) = delete;

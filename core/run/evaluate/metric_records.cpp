@@ -32,14 +32,7 @@ class RecordHost {
   // Runs `body` on the host behind `context`; what it throws becomes a status.
   template <typename Body>
   static quench_status guarded(void* context, quench_error* error, Body body) noexcept {
-    try {
-      body(*static_cast<RecordHost*>(context));
-      return QUENCH_OK;
-    } catch (const Error& failure) {
-      return report_error(error, failure.code(), failure.what());
-    } catch (const std::exception& failure) {
-      return report_error(error, QUENCH_INTERNAL, failure.what());
-    }
+    return quench::guarded(error, [&] { body(*static_cast<RecordHost*>(context)); });
   }
 
   // Kept until `wants` returns.

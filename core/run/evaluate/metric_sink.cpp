@@ -16,14 +16,7 @@ MetricSink& self(void* context) {
 
 quench_status take_json(void* context, const char* name, const char* text, uint64_t bytes,
                         quench_error* error) noexcept {
-  try {
-    self(context).details[name] = parse_json({text, bytes}, name);
-    return QUENCH_OK;
-  } catch (const Error& failure) {
-    return report_error(error, failure.code(), failure.what());
-  } catch (const std::exception& failure) {
-    return report_error(error, QUENCH_INTERNAL, failure.what());
-  }
+  return guarded(error, [&] { self(context).details[name] = parse_json({text, bytes}, name); });
 }
 
 }  // namespace

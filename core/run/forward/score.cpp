@@ -156,14 +156,7 @@ Subject::Subject(ModelHandle& model, ScoreBook* book) : model_(model), book_(boo
   subject_ = {sizeof(quench_subject), &model.table(), model.get(), this,
               [](void* context, const quench_score_args* args,
                  quench_error* error) noexcept -> quench_status {
-                try {
-                  static_cast<Subject*>(context)->score_rows(*args);
-                  return QUENCH_OK;
-                } catch (const Error& failure) {
-                  return report_error(error, failure.code(), failure.what());
-                } catch (const std::exception& failure) {
-                  return report_error(error, QUENCH_INTERNAL, failure.what());
-                }
+                return guarded(error, [&] { static_cast<Subject*>(context)->score_rows(*args); });
               }};
 }
 

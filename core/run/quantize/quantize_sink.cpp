@@ -10,18 +10,6 @@ QuantizeSink& self(void* context) {
   return *static_cast<QuantizeSink*>(context);
 }
 
-template <typename Body>
-quench_status guarded(quench_error* error, Body body) noexcept {
-  try {
-    body();
-    return QUENCH_OK;
-  } catch (const Error& failure) {
-    return report_error(error, failure.code(), failure.what());
-  } catch (const std::exception& failure) {
-    return report_error(error, QUENCH_RESOURCE_EXHAUSTED, failure.what());
-  }
-}
-
 quench_status make_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
                           const int64_t* shape, quench_tensor* view, quench_error* error) noexcept {
   return guarded(error, [&] {

@@ -70,15 +70,13 @@ quench_linear_op divided_inputs(const quench_linear_op& op, std::vector<double> 
   const auto apply = [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
                         quench_error* error) noexcept -> quench_status {
     const auto& own = *static_cast<DividedOp*>(context);
-    try {
-      const HostTensor rows = divided(*x, own.scale);
-      const quench_tensor view = rows.view();
-      return own.op.apply(own.op.context, &view, y, stream, error);
-    } catch (const Error& failure) {
-      return report_error(error, failure.code(), failure.what());
-    } catch (const std::exception& failure) {
-      return report_error(error, QUENCH_RESOURCE_EXHAUSTED, failure.what());
+    HostTensor rows;
+    const quench_status divided_rows = guarded(error, [&] { rows = divided(*x, own.scale); });
+    if (divided_rows != QUENCH_OK) {
+      return divided_rows;
     }
+    const quench_tensor view = rows.view();
+    return own.op.apply(own.op.context, &view, y, stream, error);
   };
   const auto release = [](void* context) noexcept { delete static_cast<DividedOp*>(context); };
   return {sizeof(quench_linear_op), made.release(), apply, release};

@@ -19,8 +19,6 @@ class Editor {
 
  private:
   static Editor& self(void* context) { return *static_cast<Editor*>(context); }
-  template <typename Body>
-  static quench_status guarded(quench_error* error, Body body) noexcept;
   void set(const char* parameter, const quench_tensor& value);
   void divide_inputs(uint32_t block, uint32_t group, const quench_tensor& scale);
   void describe_residual();
@@ -35,18 +33,6 @@ class Editor {
   std::string no_residual_;
   quench_model_editor editor_{};
 };
-
-template <typename Body>
-quench_status Editor::guarded(quench_error* error, Body body) noexcept {
-  try {
-    body();
-    return QUENCH_OK;
-  } catch (const Error& failure) {
-    return report_error(error, failure.code(), failure.what());
-  } catch (const std::exception& failure) {
-    return report_error(error, QUENCH_RESOURCE_EXHAUSTED, failure.what());
-  }
-}
 
 Editor::Editor(ModelHandle& model, FloatWeights& kept, size_t limit)
     : model_(model), kept_(kept), limit_(limit), info_(model.info()) {
