@@ -45,6 +45,7 @@ struct ManifestItem {
   bool keep = false;           // write the averaged weights beside the results
   // Of a metric.
   std::string of_weights = "all";  // what it measures: all, float or quantized
+  bool in_pass = false;            // its rows ride along with quantization passes
 };
 
 struct ManifestCalibration {

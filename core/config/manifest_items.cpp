@@ -19,7 +19,7 @@ const Section& section_of(ItemKind kind) {
   static const Section kAveragings = {"averaging", {"label", "of", "raw", "keep"}};
   static const Section kQuantizers = {
       "quantizers", {"label", "calibration", "replicates", "export", "transform"}};
-  static const Section kMetrics = {"metrics", {"label", "of"}};
+  static const Section kMetrics = {"metrics", {"label", "of", "in_pass"}};
   return kind == ItemKind::kAveraging   ? kAveragings
          : kind == ItemKind::kQuantizer ? kQuantizers
                                         : kMetrics;
@@ -57,6 +57,9 @@ class ItemReader {
     }
     if (item.id.empty()) {
       add(node.place, "an entry without an id");
+    }
+    if (item.in_pass && item.of_weights == "float") {
+      add(item.place, "`in_pass` is about quantized weights, and `of: float` leaves them out");
     }
     return item;
   }
@@ -207,6 +210,8 @@ class ItemReader {
       item.of = names_of(member.value, "of", "a list of checkpoints, branch@revision");
     } else if (member.key == "raw") {
       item.raw = flag_of(member, true);
+    } else if (member.key == "in_pass") {
+      item.in_pass = flag_of(member, false);
     } else {
       item.keep = flag_of(member, false);
     }

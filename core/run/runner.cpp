@@ -10,6 +10,7 @@
 #include "core/run/evaluate/evaluate.hpp"
 #include "core/run/evaluate/journal.hpp"
 #include "core/run/export_row.hpp"
+#include "core/run/forward/score.hpp"
 #include "core/run/grid/describe_cell.hpp"
 #include "core/run/keep_row.hpp"
 #include "core/run/module_rules.hpp"
@@ -402,6 +403,7 @@ class JobRunner {
                                                const std::string& name) {
     std::vector<std::vector<Record>> out(cells.size());
     bool to_do = false;
+    state_.book.set_answers({});  // they were another variant's
     for (size_t m = 0; m < cells.size(); ++m) {
       if (const auto& fault =
               state_
@@ -428,7 +430,9 @@ class JobRunner {
       FloatWeights kept(open->model);
       try {
         QuantizedModel result =
-            quantization_.apply(quantizer, draw_of(variant), open->model, *state_.tokenizer, kept);
+            quantization_.apply(quantizer, draw_of(variant), open->model, *state_.tokenizer, kept,
+                                to_do ? requests(cells) : std::span<const ScoreRequest>());
+        state_.book.set_answers(std::move(result.answers));
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
         if (!folder.empty()) {
@@ -450,6 +454,27 @@ class JobRunner {
       measure(*open, nullptr, cells, parts, description, nullptr, out);
     }
     return out;
+  }
+
+  // Whether rows of the cell's metric are to ride along with passes of these weights.
+  bool rides(const Cell& cell) const {
+    const std::vector<Cell>& all = by_weights_.at(cell.weights);
+    return experiment_.metrics[cell.metric].in_pass &&
+           std::any_of(all.begin(), all.end(), [&](const Cell& each) {
+             return each.metric == cell.metric && each.variant.quantizer &&
+                    each.state == CellState::kToDo;
+           });
+  }
+
+  // What is known to be scored on a variant.
+  std::span<const ScoreRequest> requests(std::span<const Cell> cells) const {
+    if (state_.book.requests().empty() &&
+        std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return rides(cell); })) {
+      HostServices::instance().log(
+          QUENCH_LOG_INFO, "",
+          "in_pass: no rows ride along, because none were scored on these weights in this run yet");
+    }
+    return state_.book.requests();
   }
 
   // What else a metric asked for.
@@ -511,9 +536,9 @@ class JobRunner {
         if (metric.dtype && !same_dtype(*metric.dtype, experiment_.dtype)) {
           own.emplace(in_dtype(*metric.dtype, open, kept));
         }
-        std::vector<Record> values =
-            evaluate_metric(catalog_, corpora_, metric, own ? *own : open.model, *state_.tokenizer,
-                            further_weights(metric, open, kept));
+        std::vector<Record> values = evaluate_metric(
+            catalog_, corpora_, metric, own ? *own : open.model, *state_.tokenizer,
+            further_weights(metric, open, kept), rides(cells[m]) && !own ? &state_.book : nullptr);
         for (Record& value : values) {
           name(value, cells[m], parts[m], quantizer);
         }
@@ -626,6 +651,7 @@ class JobRunner {
     std::vector<nlohmann::json> parts;          // of the cells of these weights
     std::vector<std::optional<Error>> faults;   // likewise: why they cannot be measured
     std::vector<std::vector<Record>> floating;  // by metric
+    ScoreBook book;                             // of the metrics whose rows ride along
   };
 
   Catalog& catalog_;

@@ -89,6 +89,14 @@ nlohmann::json quench_json(std::vector<std::string> arguments,
   return nlohmann::json::parse(finished.out);
 }
 
+void make_home(const fs::path& folder) {
+  fs::create_directory(folder);
+  const fs::path probes = binary_dir() / "tests/regression_home/plugins.json";
+  if (fs::exists(probes)) {
+    fs::copy(probes, folder / "plugins.json");
+  }
+}
+
 nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> arguments,
                             const std::map<std::string, std::string>& environment) {
   const TemporaryDir folder;
@@ -97,11 +105,7 @@ nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> ar
                    {"run", manifest.string(), "--out", (folder / "results").string()});
   // A store of its own: a record of an earlier build would answer for this one.
   const fs::path home = folder / "home";
-  fs::create_directory(home);
-  const fs::path probes = binary_dir() / "tests/regression_home/plugins.json";
-  if (fs::exists(probes)) {
-    fs::copy(probes, home / "plugins.json");
-  }
+  make_home(home);
   std::map<std::string, std::string> all = environment;
   all.emplace("QUENCH_HOME", home.string());
   return quench_json(std::move(arguments), all);

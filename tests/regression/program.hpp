@@ -27,6 +27,9 @@ Finished run_quench(const std::vector<std::string>& arguments,
 nlohmann::json quench_json(std::vector<std::string> arguments,
                            const std::map<std::string, std::string>& environment = {});
 
+// Makes a QUENCH_HOME in which the plugins need not be probed again.
+void make_home(const std::filesystem::path& folder);
+
 // `quench run` of a manifest with this text, in a folder of its own.
 nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> arguments = {},
                             const std::map<std::string, std::string>& environment = {});

@@ -13,7 +13,6 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/run/evaluate/metric_records.hpp"
 #include "core/run/evaluate/metric_sink.hpp"
-#include "core/run/forward/score.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {
@@ -94,7 +93,7 @@ class MetricTokenizer {
 
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer,
-                                    const std::vector<MetricWeights>& weights) {
+                                    const std::vector<MetricWeights>& weights, ScoreBook* book) {
   if (metric.dtype && !same_dtype(*metric.dtype, model.info().dtype)) {
     fail(QUENCH_UNSUPPORTED, "metric {}: wants the model in {}", metric.plugin->id,
          dtype_name(*metric.dtype));
@@ -103,7 +102,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle handle(catalog, *metric.plugin, metric.parameters);
   give_records(catalog, handle, wanted_records(catalog, handle, corpora.hub()));
-  const Subject subject(model);
+  const Subject subject(model, book);
   const OpenWeightsList further(weights);
   MetricSink sink;
   std::optional<MetricTokenizer> encoder;

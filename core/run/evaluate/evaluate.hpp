@@ -10,6 +10,7 @@
 #include "core/plugin/model_handle.hpp"
 #include "core/run/corpora/corpora.hpp"
 #include "core/run/experiment/experiment.hpp"
+#include "core/run/forward/score.hpp"
 #include "core/store/record.hpp"
 
 namespace quench {
@@ -25,10 +26,12 @@ struct MetricWeights {
 
 // One record per value, with metric, label, value, unit, direction, standard error, details, items,
 // index and count, seconds and peak memory; what was measured is for the caller to say. Throws
-// Error when the metric fails, gives no value or one that is not finite.
+// Error when the metric fails, gives no value or one that is not finite. `book`: answers what it
+// can, and notes the rest; null: everything is scored.
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer,
-                                    const std::vector<MetricWeights>& weights = {});
+                                    const std::vector<MetricWeights>& weights = {},
+                                    ScoreBook* book = nullptr);
 
 // The value of a record such that less is better, for schemes that search.
 double lower_is_better(const Record& record);

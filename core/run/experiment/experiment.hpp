@@ -85,6 +85,8 @@ struct MetricCell {
   // Whether it measures the float weights, and the quantized ones.
   bool of_float = true;
   bool of_quantized = true;
+  // Whether what it scores may ride along with quantization passes: the values are the same.
+  bool in_pass = false;
 };
 
 // A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.

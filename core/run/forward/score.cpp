@@ -152,7 +152,8 @@ bool ScoreBook::answer(const quench_score_args& args) const {
   return true;
 }
 
-Subject::Subject(ModelHandle& model, ScoreBook* book) : model_(model), book_(book) {
+Subject::Subject(ModelHandle& model, ScoreBook* book)
+    : model_(model), book_(book), before_(book != nullptr ? generation() : 0) {
   subject_ = {sizeof(quench_subject), &model.table(), model.get(), this,
               [](void* context, const quench_score_args* args,
                  quench_error* error) noexcept -> quench_status {
@@ -160,17 +161,26 @@ Subject::Subject(ModelHandle& model, ScoreBook* book) : model_(model), book_(boo
               }};
 }
 
+uint64_t Subject::generation() const {
+  uint64_t total = 0;
+  for (const quench_parameter_info& parameter : model_.parameters()) {
+    total += model_.weight_generation(parameter.name);
+  }
+  return total;
+}
+
 void Subject::score_rows(const quench_score_args& args) {
   if (args.parents != nullptr) {
     score_tree(model_, args);
     return;
   }
-  if (book_ != nullptr && book_->answer(args)) {
+  ScoreBook* const book = book_ != nullptr && generation() == before_ ? book_ : nullptr;
+  if (book != nullptr && book->answer(args)) {
     return;
   }
   score(model_, args);
-  if (book_ != nullptr) {
-    book_->note(args);
+  if (book != nullptr) {
+    book->note(args);
   }
 }
 

@@ -55,7 +55,7 @@ class ScoreBook {
   // Keeps a request that is not there yet.
   void note(const quench_score_args& args);
   const std::vector<ScoreRequest>& requests() const { return requests_; }
-  // Parallel to the requests, or none.
+  // Of the first requests, in their order; of none, when the model changes.
   void set_answers(std::vector<ScoreAnswer> answers) { answers_ = std::move(answers); }
   // Copies the answer to an equal request into args; false where there is none.
   bool answer(const quench_score_args& args) const;
@@ -66,7 +66,8 @@ class ScoreBook {
 };
 
 // The model as a metric sees it. Must outlive every use of `subject()`. With a `book`, requests are
-// answered from it where it can, else scored and noted in it.
+// answered from it where it can, else scored and noted in it; but what is asked after the metric
+// has set a weight is only scored.
 class Subject {
  public:
   explicit Subject(ModelHandle& model, ScoreBook* book = nullptr);
@@ -76,9 +77,12 @@ class Subject {
 
  private:
   void score_rows(const quench_score_args& args);
+  // Grows with every weight that is set.
+  uint64_t generation() const;
 
   ModelHandle& model_;
   ScoreBook* book_;
+  uint64_t before_ = 0;  // the generation when the metric began
   quench_subject subject_;
 };
 

@@ -349,7 +349,9 @@ json manifest_schema(const Catalog& catalog) {
   json metrics = entries_schema(
       catalog, "metric",
       {{"label", label_key()},
-       {"of", described({{"enum", {"all", "float", "quantized"}}}, "Which weights it measures")}});
+       {"of", described({{"enum", {"all", "float", "quantized"}}}, "Which weights it measures")},
+       {"in_pass", described({{"type", "boolean"}},
+                             "true: its rows go through each block as soon as it is quantized")}});
   metrics["type"] = "array";
   metrics["minItems"] = 1;
   json out = closed(

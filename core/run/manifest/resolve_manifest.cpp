@@ -321,6 +321,7 @@ class ManifestResolver {
                       metric_dtype(*plugin, parameters)};
       cell.of_float = item.of_weights != "quantized";
       cell.of_quantized = item.of_weights != "float";
+      cell.in_pass = item.in_pass;
       for (const ParameterSchema& schema : plugin->parameters) {
         const auto name = parameters.find(schema.name);
         if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Keys of an entry that are the host's and stand beside the plugin's id.
-constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform",
-                                     "of",    "raw",         "keep",       "export"};
+constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform", "of",
+                                     "raw",   "keep",        "export",     "in_pass"};
 
 // Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache,
 // and where it is not there, stays as it is and goes to `absent` with the reason.

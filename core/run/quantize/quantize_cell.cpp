@@ -41,6 +41,9 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
       {"peak_memory_bytes",
        {{"predicted", result.predicted_peak_bytes}, {"measured", result.peak_bytes}}}};
   out["pass_seconds"]["settings"] = result.settings;  // that share them
+  if (result.ride_tokens > 0) {
+    out["ride_tokens"] = result.ride_tokens;
+  }
   if (cell.calibration) {
     out["calibration"] = {{"name", cell.calibration->name},
                           {"tokens", result.calibration_tokens},
@@ -82,6 +85,7 @@ std::vector<StoredLinear> take_stored(QuantizationResult& result, nlohmann::json
 QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& cell) {
   QuantizedModel out{result.bits_per_weight, details_of(result, cell), {}};
   out.stored = take_stored(result, out.details);
+  out.answers = std::move(result.answers);
   return out;
 }
 
@@ -106,18 +110,18 @@ void QuantizeCell::expect(std::vector<Quantization> quantizations) {
 
 QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationDraw& draw,
                                    ModelHandle& model, TokenizerChoice& tokenizer,
-                                   FloatWeights& kept) {
+                                   FloatWeights& kept, std::span<const ScoreRequest> rides) {
   const auto turn = [&] {
     return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
       return waiting.of.cell == &cell && same(waiting.of.draw, draw);
     });
   };
   if (turn() == waiting_.end()) {
-    run_together({&cell, draw}, model, tokenizer);
+    run_together({&cell, draw}, model, tokenizer, rides);
   }
   const auto found = turn();
   if (found == waiting_.end()) {
-    return apply_alone(cell, draw, model, tokenizer, kept);
+    return apply_alone(cell, draw, model, tokenizer, kept, rides);
   }
   QuantizedSetting setting = std::move(found->setting);
   const nlohmann::json plan = std::move(found->plan);
@@ -134,7 +138,7 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
 }
 
 void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
-                                TokenizerChoice& tokenizer) {
+                                TokenizerChoice& tokenizer, std::span<const ScoreRequest> rides) {
   if (!first.cell->calibration || first.cell->transform) {
     return;
   }
@@ -166,6 +170,7 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   options.calibration = &calibration;
   options.judge = judge();
   options.store_as = first.cell->store_as;
+  options.rides = rides;
   std::vector<QuantizedSetting> settings = quantize_settings(model, quantizers, options);
   for (size_t i = 0; i < together.size(); ++i) {
     Waiting& waiting = waiting_.emplace_back(Waiting{together[i], std::move(settings[i]), {}});
@@ -182,10 +187,11 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
 
 QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
                                          ModelHandle& model, TokenizerChoice& tokenizer,
-                                         FloatWeights& kept) {
+                                         FloatWeights& kept, std::span<const ScoreRequest> rides) {
   QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
   QuantizeOptions options;
   options.store_as = cell.store_as;
+  options.rides = rides;
   CalibrationRows calibration;
   if (cell.calibration) {
     calibration = rows(cell, draw, model, tokenizer);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/plugin/quantizer_handle.hpp"
@@ -16,6 +17,9 @@ struct QuantizedModel {
   double bits_per_weight = 0;
   nlohmann::json details;            // layers, calibration, and what the pass cost
   std::vector<StoredLinear> stored;  // with QuantizerCell::store_as
+  // Parallel to the requests that rode along; without the last of them where those were not known
+  // yet when the pass of several settings ran.
+  std::vector<ScoreAnswer> answers = {};
 };
 
 // A quantizer on a calibration draw.
@@ -31,9 +35,12 @@ class QuantizeCell {
   // What is to be applied to the model that is open now, in place of what was expected before.
   // Those that can share a pass with one that is applied go through it, and wait for their turn.
   void expect(std::vector<Quantization> quantizations);
-  // The model carries the quantized weights afterwards, until `kept.restore()`. Throws Error.
+  // The model carries the quantized weights afterwards, until `kept.restore()`. `rides` go through
+  // a pass that this call begins; requests may only be added to them as long as something waits.
+  // Throws Error.
   QuantizedModel apply(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
-                       TokenizerChoice& tokenizer, FloatWeights& kept);
+                       TokenizerChoice& tokenizer, FloatWeights& kept,
+                       std::span<const ScoreRequest> rides = {});
   // The calibration rows that apply would use; for those who want to know early that they exist.
   CalibrationRows rows(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
                        TokenizerChoice& tokenizer);
@@ -45,14 +52,16 @@ class QuantizeCell {
     nlohmann::json plan;  // what check_plan said
   };
   QuantizedModel apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
-                             ModelHandle& model, TokenizerChoice& tokenizer, FloatWeights& kept);
+                             ModelHandle& model, TokenizerChoice& tokenizer, FloatWeights& kept,
+                             std::span<const ScoreRequest> rides);
   // Checks that what the quantizer says of its channel scales leaves the float model as it is,
   // which is in `model`; a word for the record, null where it says nothing.
   static nlohmann::json check_plan(QuantizerHandle& quantizer, ModelHandle& model,
                                    const CalibrationRows* calibration);
   // Runs one pass for the quantization and all expected ones that can share it; they wait
   // afterwards. Nothing happens where there are none.
-  void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer);
+  void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer,
+                    std::span<const ScoreRequest> rides);
 
   // Who measures the layers' errors; looked for when it is first needed.
   QuantizerHandle* judge();

@@ -371,6 +371,34 @@ TEST_CASE("score book: an answer is given to the same question only", "[core][ru
   CHECK(ask()[3] == truth[3]);  // another question
 }
 
+TEST_CASE("score book: what is asked after a metric has set a weight is scored", "[core][run]") {
+  Fixture f;
+  const quench::ScoreRequest asked = request();
+  const quench::ScoreAnswer truth = scored(f.model, asked);
+  quench::ScoreBook book;
+  quench::ScoreAnswer out = truth;
+  const quench_score_args args{
+      sizeof args,       0,      3, asked.ids.data(), asked.starts.data(), nullptr, out.nll.data(),
+      out.argmax.data(), nullptr};
+  book.note(args);
+  book.set_answers({{std::vector<double>(asked.ids.size(), 7.0), truth.argmax}});
+  quench::Subject subject(f.model, &book);
+  const quench_subject& view = subject.subject();
+  quench_error error{sizeof error, 0, {}};
+  const auto ask = [&] {
+    REQUIRE(view.score(view.context, &args, &error) == QUENCH_OK);
+    return out.nll;
+  };
+  CHECK(ask() == std::vector<double>(asked.ids.size(), 7.0));
+  const HostTensor weight = f.mix(0);
+  HostTensor other(weight.dtype(), weight.shape());  // zeros
+  const quench_tensor changed = other.view();
+  REQUIRE(view.table->weight_set(view.model, "blocks.0.mix.weight", &changed, &error) == QUENCH_OK);
+  CHECK(ask() == scored(f.model, asked).nll);
+  CHECK(ask() != truth.nll);
+  CHECK(book.requests().size() == 1);
+}
+
 TEST_CASE("pass memory: what is kept and carried follows from shapes", "[core][run]") {
   Fixture f;
   quench::QuantizeOptions options;
