@@ -124,7 +124,7 @@ constexpr const char* kPresets = R"({
             "scale_from": "stale"},
   "study_damp05": {"desc_act": true, "damp": 0.05, "damp_increment": 0.01,
                    "damp_retry": "cumulative", "scale_from": "stale"},
-  "modern": {"act_group_aware": true, "damp": 0.05, "damp_increment": 0.01}
+  "modern": {"act_group_aware": true, "damp": 0.05, "damp_increment": 0.01, "scale_from": "stale"}
 })";
 
 }  // namespace
