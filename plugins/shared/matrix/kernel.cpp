@@ -56,13 +56,22 @@ bool is_wanted(Part part, int64_t row, int64_t column) {
          (part == Part::kUpper ? column + kTileColumns<T> > row : row + kTileRows > column);
 }
 
-// Rows of a are read where they lie if they are T, only few columns use them and their tile is
-// full; else from a copy.
+// Whether a tile's rows, each read along its depth, find room in the first-level cache together:
+// rows a multiple of 4 KiB apart would all want the same lines of it.
+template <typename T, typename From>
+bool reads_well_in_place(const Operand<From>& a) {
+  constexpr int64_t kSets = 4096;  // bytes
+  return a.deep == 1 && a.along * static_cast<int64_t>(sizeof(T)) % kSets != 0;
+}
+
+// Rows of a are read where they lie if they are T, their tile is full, and only few columns use
+// them or they read well there; else from a copy.
 template <typename T, typename To, typename From>
 void run_task(const Step<T, To, From>& step, const Range& range) {
   constexpr int64_t kWidth = kTileColumns<T>;
   const Result<T, To>& result = *step.result;
-  const bool copies = !std::is_same_v<T, From> || range.panels > kTaskPanels;
+  const bool copies =
+      !std::is_same_v<T, From> || (range.panels > kTaskPanels && !reads_well_in_place<T>(step.a));
   const int64_t copied_from = copies ? 0 : range.rows / kTileRows * kTileRows;
   const Buffer memory(parts_of(range.rows - copied_from, kTileRows) * kTileRows *
                       std::min(kDepth, step.depth) * static_cast<int64_t>(sizeof(T)));
