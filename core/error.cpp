@@ -35,12 +35,15 @@ const char* status_name(quench_status code) {
 
 quench_status report_error(quench_error* error, quench_status code,
                            std::string_view message) noexcept {
-  if (error != nullptr) {
-    error->struct_size = sizeof(quench_error);
-    error->code = code;
-    const size_t kept = std::min(message.size(), sizeof error->message - 1);
+  if (error != nullptr && error->struct_size >= sizeof(quench_error)) {
+    size_t kept = std::min(message.size(), sizeof error->message - 1);
+    while (kept < message.size() && kept > 0 &&
+           (static_cast<unsigned char>(message[kept]) & 0xC0) == 0x80) {
+      --kept;  // not in the middle of a UTF-8 sequence
+    }
     std::copy_n(message.data(), kept, error->message);
     error->message[kept] = '\0';
+    error->code = code;
   }
   return code;
 }

@@ -35,8 +35,8 @@ template <typename... Args>
 // The name of a code in messages and records: "data loss".
 const char* status_name(quench_status code);
 
-// Fills a plugin's error record (which may be NULL), cutting the message to fit, and returns
-// `code`.
+// Fills a plugin's error record, cutting the message to fit between characters, and returns `code`.
+// The record may be NULL; one that says it is too small is left alone.
 quench_status report_error(quench_error* error, quench_status code,
                            std::string_view message) noexcept;
 
@@ -53,6 +53,8 @@ quench_status guarded(quench_error* error, Body&& body) noexcept {
     return report_error(error, QUENCH_RESOURCE_EXHAUSTED, "no memory left");
   } catch (const std::exception& failure) {
     return report_error(error, QUENCH_INTERNAL, failure.what());
+  } catch (...) {
+    return report_error(error, QUENCH_INTERNAL, "unknown exception");
   }
 }
 

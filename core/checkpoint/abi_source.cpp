@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <utility>
 
 #include "core/error.hpp"
@@ -12,36 +10,10 @@ namespace quench {
 
 namespace {
 
-quench_status report(quench_error* error, quench_status code, std::string_view message) noexcept {
-  if (error != nullptr && error->struct_size >= sizeof(quench_error)) {
-    size_t length = std::min(message.size(), sizeof error->message - 1);
-    // Not in the middle of a UTF-8 sequence.
-    while (length < message.size() && length > 0 &&
-           (static_cast<unsigned char>(message[length]) & 0xC0) == 0x80) {
-      --length;
-    }
-    std::memcpy(error->message, message.data(), length);
-    error->message[length] = '\0';
-    error->code = code;
-  }
-  return code;
-}
-
 // Runs `body(source)`; no exception passes.
 template <typename Body>
 quench_status guarded(const quench_source* source, quench_error* error, Body body) noexcept {
-  try {
-    body(*static_cast<const TensorSource*>(source->context));
-    return QUENCH_OK;
-  } catch (const Error& failure) {
-    return report(error, failure.code(), failure.what());
-  } catch (const std::bad_alloc&) {
-    return report(error, QUENCH_RESOURCE_EXHAUSTED, "tensor source: out of memory");
-  } catch (const std::exception& failure) {
-    return report(error, QUENCH_INTERNAL, failure.what());
-  } catch (...) {
-    return report(error, QUENCH_INTERNAL, "tensor source: unknown exception");
-  }
+  return quench::guarded(error, [&] { body(*static_cast<const TensorSource*>(source->context)); });
 }
 
 uint64_t count(const quench_source* source) noexcept {
