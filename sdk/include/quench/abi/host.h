@@ -1,6 +1,6 @@
 /* What the host offers to a plugin. A module receives one quench_host in `init` and asks it for
  * service tables by id; a table lives as long as the process. A service that the host does not have
- * is NULL. Required of every host: log, cancel, memory, random, tasks, json.
+ * is NULL. Required of every host: log, cancel, memory, random, tasks, processor, json.
  */
 #ifndef QUENCH_ABI_HOST_H
 #define QUENCH_ABI_HOST_H
@@ -18,11 +18,10 @@ typedef struct quench_host {
   void* context;
   const char* version; /* of the host, "0.1.0" */
   /* The service table for `id`, or NULL. [thread-safe] */
-  const void* (*service)(const struct quench_host* host, const char* id)QUENCH_NOEXCEPT;
+  const void* (*service)(const struct quench_host* host, const char* id) QUENCH_NOEXCEPT;
 } quench_host;
 
-/* ---- quench.log/1 -----------------------------------------------------------------------------
- */
+/* ---- quench.log/1 ---------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_LOG "quench.log/1"
 #define QUENCH_LOG_DEBUG 0
 #define QUENCH_LOG_INFO 1
@@ -36,8 +35,7 @@ typedef struct quench_log {
   void (*write)(const quench_host* host, int32_t level, const char* message) QUENCH_NOEXCEPT;
 } quench_log;
 
-/* ---- quench.progress/1, quench.cancel/1 --------------------------------------------------------
- */
+/* ---- quench.progress/1, quench.cancel/1 ------------------------------------------------------ */
 #define QUENCH_SERVICE_PROGRESS "quench.progress/1"
 typedef struct quench_progress {
   uint32_t struct_size;
@@ -55,33 +53,30 @@ typedef struct quench_cancel {
   int32_t (*requested)(const quench_host* host) QUENCH_NOEXCEPT;
 } quench_cancel;
 
-/* ---- quench.memory/1 ---------------------------------------------------------------------------
- */
+/* ---- quench.memory/1 ------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_MEMORY "quench.memory/1"
 typedef struct quench_memory {
   uint32_t struct_size;
   /* Host memory, 64-byte aligned, not cleared; NULL when there is none left. Memory that a plugin
    * lets the host see (weights above all) comes from here. [thread-safe] */
-  void* (*allocate)(const quench_host* host, uint64_t bytes)QUENCH_NOEXCEPT;
+  void* (*allocate)(const quench_host* host, uint64_t bytes) QUENCH_NOEXCEPT;
   /* Gives it back; NULL is allowed. [thread-safe] */
   void (*release)(const quench_host* host, void* memory) QUENCH_NOEXCEPT;
 } quench_memory;
 
-/* ---- quench.random/1 ---------------------------------------------------------------------------
- */
+/* ---- quench.random/1 ------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_RANDOM "quench.random/1"
 typedef struct quench_random {
   uint32_t struct_size;
   /* The only source of randomness: Philox4x32-10 (Salmon et al. 2011) keyed by run seed, the
-   * module's id and `stream` (a layer name, say). Fills `values` with numbers counter ..
-   * counter+count-1 of that stream, uniform over 64 bits, the same on every machine. [thread-safe]
-   */
+   * module's id and `stream` (a layer name, say). Fills `values` with numbers
+   * counter .. counter+count-1 of that stream, uniform over 64 bits, the same on every machine.
+   * [thread-safe] */
   void (*uniform)(const quench_host* host, const char* stream, uint64_t counter, uint64_t count,
                   uint64_t* values) QUENCH_NOEXCEPT;
 } quench_random;
 
-/* ---- quench.tasks/1 ----------------------------------------------------------------------------
- */
+/* ---- quench.tasks/1 -------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_TASKS "quench.tasks/1"
 typedef struct quench_tasks {
   uint32_t struct_size;
@@ -98,8 +93,22 @@ typedef struct quench_tasks {
                                 void* user) QUENCH_NOEXCEPT;
 } quench_tasks;
 
-/* ---- quench.json/1 -----------------------------------------------------------------------------
- */
+/* ---- quench.processor/1 ---------------------------------------------------------------------- */
+#define QUENCH_SERVICE_PROCESSOR "quench.processor/1"
+#define QUENCH_INSTRUCTIONS_PORTABLE 0 /* what every processor of the architecture has */
+#define QUENCH_INSTRUCTIONS_AVX2 1     /* AVX2 and FMA */
+#define QUENCH_INSTRUCTIONS_AVX512 2   /* AVX-512 F, BW, DQ and VL */
+
+typedef struct quench_processor {
+  uint32_t struct_size;
+  /* The widest instruction set that kernels chosen at run time may use, QUENCH_INSTRUCTIONS_*: what
+   * the processor has, or less where the user says so (QUENCH_ISA). It is part of every record's
+   * key, so a kernel asks here and never the processor itself; the vendor decides nothing. The same
+   * for the life of the process. [thread-safe] */
+  int32_t (*instructions)(const quench_host* host) QUENCH_NOEXCEPT;
+} quench_processor;
+
+/* ---- quench.json/1 --------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_JSON "quench.json/1"
 #define QUENCH_JSON_ABSENT 0
 #define QUENCH_JSON_NULL 1
@@ -137,7 +146,7 @@ typedef struct quench_json {
   uint64_t (*size)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
   /* Key of member `index` of an object, or NULL; valid until the document is released. */
   const char* (*key)(const quench_json_document* document, const char* pointer,
-                     uint64_t index)QUENCH_NOEXCEPT;
+                     uint64_t index) QUENCH_NOEXCEPT;
 } quench_json;
 
 #ifdef __cplusplus

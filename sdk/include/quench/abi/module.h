@@ -28,7 +28,8 @@ extern "C" {
 typedef struct quench_item {
   uint32_t struct_size;
   uint32_t flags;        /* 0; a reader refuses bits that it does not know */
-  const char* kind;      /* "model", "quantizer", "averaging", "metric", "corpus", "optimizer" */
+  const char* kind;      /* QUENCH_KIND_* of kind/<kind>.h: "model", "quantizer", "transform",
+                            "averaging", "metric", "corpus", "optimizer" */
   const char* id;        /* [a-z][a-z0-9_-]{0,63}, unique within its kind */
   const char* version;   /* "1.2.3" */
   const char* summary;   /* one sentence */
@@ -66,8 +67,7 @@ typedef struct quench_module {
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-const quench_module*
-quench_module_v1(void) QUENCH_NOEXCEPT;
+const quench_module* quench_module_v1(void) QUENCH_NOEXCEPT;
 
 #ifdef __cplusplus
 }

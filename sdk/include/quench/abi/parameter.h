@@ -21,11 +21,8 @@ extern "C" {
 #define QUENCH_PARAMETER_INTEGER_LIST 6
 #define QUENCH_PARAMETER_NUMBER_LIST 7
 #define QUENCH_PARAMETER_STRING_LIST 8
-#define QUENCH_PARAMETER_CORPUS \
-  9 /* name of a corpus; the host opens and tokenizes it, see kind/metric.h */
-#define QUENCH_PARAMETER_PATH                                         \
-  10 /* a file or folder; relative paths are relative to the manifest \
-      */
+#define QUENCH_PARAMETER_CORPUS 9 /* name of a corpus, opened and tokenized: kind/metric.h */
+#define QUENCH_PARAMETER_PATH 10  /* a file or folder; relative to the manifest's folder */
 
 typedef struct quench_parameter {
   uint32_t struct_size;

@@ -19,7 +19,7 @@ extern "C" {
 /* ABI 0.x: both sides must have been built for the same minor; from 1.0 on, a host accepts every
  * module of its major whose `min_host_minor` it reaches. */
 #define QUENCH_ABI_MAJOR 0
-#define QUENCH_ABI_MINOR 1
+#define QUENCH_ABI_MINOR 2
 
 typedef int32_t quench_status;
 

@@ -52,8 +52,8 @@ typedef struct quench_replay_gradient_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   const quench_replay_args* replay;
-  const quench_tensor*
-      output_gradients;           /* [carry(block, to_stage)] of the loss by what comes out */
+  /* [carry(block, to_stage)] of the loss by what comes out */
+  const quench_tensor* output_gradients;
   const quench_tensor* gradients; /* [overlay_count], out: of the loss by each overlay's value */
 } quench_replay_gradient_args;
 

@@ -16,8 +16,8 @@ typedef struct quench_group_weights_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   uint32_t count; /* linears of the group */
-  const quench_tensor*
-      weights; /* [count], each as in quench_quantize_args; borrowed for the call */
+  /* [count], each as in quench_quantize_args; borrowed for the call */
+  const quench_tensor* weights;
   void* stream;
 } quench_group_weights_args;
 

@@ -61,11 +61,10 @@ typedef struct quench_averaging_table {
   quench_status (*finish)(quench_averaging* averaging, double* values, uint64_t count,
                           quench_error* error) QUENCH_NOEXCEPT;
 
-  const void* (*extension)(const quench_averaging* averaging, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_averaging* averaging, const char* id) QUENCH_NOEXCEPT;
 } quench_averaging_table;
 
-/* ---- Extension quench.averaging.search/1
- * ----------------------------------------------------------- */
+/* ---- Extension quench.averaging.search/1 ----------------------------------------------------- */
 /* For schemes that choose members by their score (greedy soups). */
 #define QUENCH_AVERAGING_SEARCH "quench.averaging.search/1"
 

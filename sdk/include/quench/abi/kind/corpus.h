@@ -1,7 +1,8 @@
 /* Kind "corpus": a stream of documents, of ready-made token ids, or of records with fields.
  *
- *   open(parameters) -> next()* -> close           reading is sequential and starts at the first
- * document
+ *   open(parameters) -> next()* -> close
+ *
+ * Reading is sequential and starts at the first document.
  *
  * [instance-serial; the host may read one corpus on its I/O thread]
  */
@@ -27,16 +28,16 @@ typedef struct quench_document {
   uint64_t text_bytes;
   const int32_t* ids; /* token ids, or NULL */
   uint64_t id_count;
-  const char*
-      record; /* a JSON object with all fields, when the corpus was asked for records, or NULL */
+  /* a JSON object with all fields, when the corpus was asked for records, or NULL */
+  const char* record;
   uint64_t record_bytes;
   uint64_t index; /* position in the corpus, from 0, skipped documents included */
 } quench_document;
 
 typedef struct quench_corpus_table {
   uint32_t struct_size;
-  /* Opens the corpus; NOT_FOUND names a missing file, DATA_LOSS a broken one. The caller closes it.
-   */
+  /* Opens the corpus; NOT_FOUND names a missing file, DATA_LOSS a broken one. The caller closes
+   * it. */
   quench_status (*open)(const char* parameters_json, uint64_t bytes, quench_corpus** corpus,
                         quench_error* error) QUENCH_NOEXCEPT;
   void (*close)(quench_corpus* corpus) QUENCH_NOEXCEPT;
@@ -47,7 +48,7 @@ typedef struct quench_corpus_table {
    * parameters are not part of it. [any time] */
   quench_status (*fingerprint)(quench_corpus* corpus, char hex[65],
                                quench_error* error) QUENCH_NOEXCEPT;
-  const void* (*extension)(const quench_corpus* corpus, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_corpus* corpus, const char* id) QUENCH_NOEXCEPT;
 } quench_corpus_table;
 
 #ifdef __cplusplus

@@ -24,8 +24,8 @@ typedef struct quench_tokens {
   uint64_t documents;
   const int32_t* ids;      /* all documents, one after the other */
   const uint64_t* offsets; /* [documents+1]: document d is ids[offsets[d] .. offsets[d+1]) */
-  const uint64_t*
-      bytes; /* [documents] UTF-8 bytes of each document, or NULL where ids came as ids */
+  /* [documents] UTF-8 bytes of each document, or NULL where ids came as ids */
+  const uint64_t* bytes;
 } quench_tokens;
 
 /* Sequences to score. Row b is ids[starts[b] .. starts[b+1]), its own context from position 0;
@@ -136,7 +136,7 @@ typedef struct quench_metric_table {
   /* Measures. May be called again for another model. */
   quench_status (*evaluate)(quench_metric* metric, const quench_evaluate_args* args,
                             quench_error* error) QUENCH_NOEXCEPT;
-  const void* (*extension)(const quench_metric* metric, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_metric* metric, const char* id) QUENCH_NOEXCEPT;
   /* QUENCH_METRIC_NEEDS_* of these parameters; NULL: nothing. */
   uint32_t (*needs)(const quench_metric* metric) QUENCH_NOEXCEPT;
 } quench_metric_table;

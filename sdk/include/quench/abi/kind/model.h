@@ -8,9 +8,9 @@
  * (q,k,v; o; gate,up; down). A block with G groups is cut into stages at the inputs of its groups,
  * normally G+1:
  *
- *   stage 0:  h                -> h, x0        x0 = input of group 0 (after the norm)
- *   stage s:  h, x(s-1), ...   -> h, xs, ...   applies group s-1's linears, computes group s's
- * input stage G:  h, x(G-1), ...   -> h            applies the last group
+ *   stage 0:  h               -> h, x0        computes x0, the input of group 0 (after the norm)
+ *   stage s:  h, x(s-1), ...  -> h, xs, ...   applies group s-1's linears, computes group s's input
+ *   stage G:  h, x(G-1), ...  -> h            applies the last group's linears
  *
  * The host owns every tensor between stages. `carry` says which tensors enter a stage, so a family
  * may carry more than h and x (a parallel branch, a gate, routing decisions). What leaves the last
@@ -39,8 +39,7 @@ extern "C" {
 
 typedef struct quench_model quench_model; /* an open model; the plugin's own object */
 
-/* ---- Descriptions: all pointers in them are valid until the model is closed
- * -------------------------- */
+/* ---- Descriptions: all pointers in them are valid until the model is closed ------------------ */
 
 typedef struct quench_model_info {
   uint32_t struct_size;
@@ -68,8 +67,8 @@ typedef struct quench_parameter_info {
   int32_t dimensions;
   const int64_t* shape;
   uint64_t offset; /* of element 0 in the flat vector, in elements */
-  uint32_t
-      alias_count; /* further names under which files and callers know this tensor (tied weights) */
+  /* further names under which files and callers know this tensor (tied weights) */
+  uint32_t alias_count;
   const char* const* aliases;
 } quench_parameter_info;
 
@@ -79,8 +78,8 @@ typedef struct quench_linear_info {
   uint32_t struct_size;
   uint32_t flags;   /* QUENCH_LINEAR_* */
   const char* name; /* module name: "gpt_neox.layers.0.attention.dense" */
-  const char*
-      role; /* "qkv", "q", "k", "v", "o", "gate", "up", "down", "gate_up", or the family's own */
+  /* "qkv", "q", "k", "v", "o", "gate", "up", "down", "gate_up", or the family's own */
+  const char* role;
   const char* weight; /* parameter name; the weight is [out_features, in_features], C order */
   const char* bias;   /* parameter name or NULL */
   int64_t out_features;
@@ -99,8 +98,7 @@ typedef struct quench_scale_site {
 typedef struct quench_group_info {
   uint32_t struct_size;
   uint32_t stage; /* its input exists after this stage */
-  int32_t input;  /* index of the tensor, among those carried out of `stage`, whose rows the linears
-                     read */
+  int32_t input;  /* which of the tensors carried out of `stage` the linears read */
   int32_t rows;   /* carried int32 [M*k,1] tensor of destinations of the M rows; -1: all belong */
   int32_t expert; /* entry i says where row i/k goes: here if it is this; -1 where `rows` is -1 */
   uint32_t linear_count;
@@ -124,12 +122,11 @@ typedef struct quench_block_info {
   const quench_group_info* groups; /* in the order in which they are quantized */
 } quench_block_info;
 
-/* ---- Argument blocks
- * ----------------------------------------------------------------------------- */
+/* ---- Argument blocks ------------------------------------------------------------------------- */
 
 typedef struct quench_model_open_args {
   uint32_t struct_size;
-  uint32_t flags;              /* QUENCH_OPEN_* (extension/initialize.h) */
+  uint32_t flags;              /* QUENCH_OPEN_* (extension/initialize.h, extension/shapes.h) */
   const quench_source* source; /* borrowed for the call; the model copies what it keeps */
   const char* config_json;     /* text of config.json */
   uint64_t config_bytes;
@@ -140,14 +137,14 @@ typedef struct quench_model_open_args {
 /* A batch of B rows of T tokens, N = B*T. Attention is causal within a row. */
 typedef struct quench_batch {
   uint32_t struct_size;
-  uint32_t flags;              /* QUENCH_OPEN_* (extension/initialize.h) */
+  uint32_t flags;              /* 0 */
   const quench_tensor* tokens; /* int32 [B,T], host memory */
   /* int32 [B,T], host memory, or NULL: 0..T-1 in each row. */
   const quench_tensor* positions;
   /* int32 [B,T], host memory, or NULL: all 0. A token sees earlier tokens of its row in segment 0
-   * and in its own segment; -1 marks padding, which no other token sees and which
-   * sees itself alone. So packed documents are segments
-   * 1,2,...; a shared prefix with alternatives is segment 0 followed by segments 1,2,... */
+   * and in its own segment; -1 marks padding, which no other token sees and which sees itself
+   * alone. So packed documents are segments 1,2,...; a shared prefix with alternatives is segment 0
+   * followed by segments 1,2,... (extension/pads.h adds -2.) */
   const quench_tensor* segments;
 } quench_batch;
 
@@ -167,8 +164,8 @@ typedef struct quench_stage_args {
   const quench_batch* batch;
   uint32_t in_count;
   uint32_t out_count;
-  const quench_tensor*
-      in; /* [in_count], each [N*rows_per_token, width], as carry(block, stage) says */
+  /* [in_count], each [N*rows_per_token, width], as carry(block, stage) says */
+  const quench_tensor* in;
   /* [out_count], as carry(block, stage+1) says; out: overwritten. A tensor of `out` is either the
    * very same storage as the tensor of `in` with the same name, or overlaps nothing. */
   const quench_tensor* out;
@@ -183,8 +180,8 @@ typedef struct quench_head_args {
   /* out, float64 [N], host memory: -log p(target) in nats, 0 where not scored. Logits of a whole
    * batch never exist at once. */
   const quench_tensor* nll;
-  const quench_tensor*
-      argmax; /* out, int32 [N], host memory, or NULL: most likely id, lowest on ties */
+  /* out, int32 [N], host memory, or NULL: most likely id, lowest on ties */
+  const quench_tensor* argmax;
   void* stream;
 } quench_head_args;
 
@@ -200,8 +197,7 @@ typedef struct quench_linear_op {
   void (*release)(void* context) QUENCH_NOEXCEPT;
 } quench_linear_op;
 
-/* ---- The table
- * ----------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 typedef struct quench_model_table {
   uint32_t struct_size;
@@ -276,7 +272,7 @@ typedef struct quench_model_table {
                                  quench_error* error) QUENCH_NOEXCEPT;
 
   /* A table of extension/ or of a third party, or NULL. */
-  const void* (*extension)(const quench_model* model, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_model* model, const char* id) QUENCH_NOEXCEPT;
 } quench_model_table;
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* Kind "optimizer": one update rule.
  *
- *   create(parameters) -> begin(tensors) -> for each step: step(tensor, gradient, lr) of every
- * tensor
- *   -> evaluation_weights where evaluated and stepped weights differ -> state_get / state_set ->
- * destroy
+ *   create(parameters) -> begin(tensors) ->
+ *   for each training step: step(tensor, gradient, lr) of every tensor
+ *   for each checkpoint:    evaluation_weights, where they differ from the stepped ones; state
+ *   -> destroy
  *
  * The host owns schedules, gradients and clipping. An update depends on the arguments and the state
  * alone, bit for bit, whatever the number of threads that the tasks service has. State is all that
@@ -58,7 +58,7 @@ typedef struct quench_optimizer_table {
    * last. `view` is writable, so that the same call serves loading. */
   quench_status (*state)(quench_optimizer* optimizer, uint64_t index, const char** name,
                          quench_tensor* view, quench_error* error) QUENCH_NOEXCEPT;
-  const void* (*extension)(const quench_optimizer* optimizer, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_optimizer* optimizer, const char* id) QUENCH_NOEXCEPT;
 } quench_optimizer_table;
 
 #ifdef __cplusplus

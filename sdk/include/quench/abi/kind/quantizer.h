@@ -72,11 +72,16 @@ typedef struct quench_quantize_sink {
   uint32_t struct_size;
   void* context;
   /* Makes a host tensor called `name` and fills `view` for the quantizer to write through, until
-   * the call returns. Names with a meaning for the host: "codes"  uint8  [out,in]      integer
-   * codes, original column order "scales" float64|float32 [out,groups] "zeros"  float64|float32
-   * [out,groups] "g_idx"  int32  [in]          group of each input column "perm"   int32  [in]
-   * perm[k] = column that was quantized k-th A weight is then scales[:,g_idx] * (codes -
-   * zeros[:,g_idx]). Other names are kept as they are. */
+   * the call returns. Names with a meaning for the host:
+   *
+   *   "codes"   uint8            [out,in]       integer codes, original column order
+   *   "scales"  float64|float32  [out,groups]
+   *   "zeros"   float64|float32  [out,groups]
+   *   "g_idx"   int32            [in]           group of each input column
+   *   "perm"    int32            [in]           perm[k]: the column that was quantized k-th
+   *
+   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other names are kept as they are.
+   */
   quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
                           const int64_t* shape, quench_tensor* view,
                           quench_error* error) QUENCH_NOEXCEPT;
@@ -97,8 +102,8 @@ typedef struct quench_quantize_args {
   uint32_t struct_size;
   uint32_t flags;  /* 0 */
   uint32_t linear; /* index in the group */
-  const quench_tensor*
-      weight; /* [out,in], float32, or float64 when the model runs in float64; read only */
+  /* [out,in], float32, or float64 when the model runs in float64; read only */
+  const quench_tensor* weight;
   /* out: [out,in], dtype and device of `weight`; the dequantized weight. Left alone with a linear
    * op. */
   const quench_tensor* dequantized;
@@ -132,11 +137,10 @@ typedef struct quench_quantizer_table {
                             const quench_quantize_args* args, quench_error* error) QUENCH_NOEXCEPT;
   void (*end)(quench_quantizer* quantizer, quench_quantizer_state* state) QUENCH_NOEXCEPT;
 
-  const void* (*extension)(const quench_quantizer* quantizer, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_quantizer* quantizer, const char* id) QUENCH_NOEXCEPT;
 } quench_quantizer_table;
 
-/* ---- Extension quench.quantizer.gram/1
- * ------------------------------------------------------------- */
+/* ---- Extension quench.quantizer.gram/1 ------------------------------------------------------- */
 /* For quantizers built on the Gram matrix of a group, G = Σ w·xxᵀ. It lets one quantizer's
  * statistics serve another's group, and lets the host ask for the error of any quantizer's result.
  */
@@ -144,8 +148,8 @@ typedef struct quench_quantizer_table {
 
 typedef struct quench_quantizer_gram {
   uint32_t struct_size;
-  /* A view of G, float64 or float32 [in,in], both triangles filled, valid until `end`; `rows` = Σ
-   * w. */
+  /* A view of G, float64 or float32 [in,in], both triangles filled, valid until `end`;
+   * `rows` = Σ w. */
   quench_status (*get)(quench_quantizer* quantizer, quench_quantizer_state* state,
                        quench_tensor* gram, double* rows, quench_error* error) QUENCH_NOEXCEPT;
   /* Takes over G from elsewhere instead of observing. Copies. */
@@ -159,8 +163,7 @@ typedef struct quench_quantizer_gram {
                                 quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantizer_gram;
 
-/* ---- Extension quench.quantizer.shared_state/1
- * ----------------------------------------------------- */
+/* ---- Extension quench.quantizer.shared_state/1 ----------------------------------------------- */
 /* For quantizers whose statistics serve several settings, so that one pass and what is derived from
  * a group (a factorization) serve several bit widths. */
 #define QUENCH_QUANTIZER_SHARED_STATE "quench.quantizer.shared_state/1"

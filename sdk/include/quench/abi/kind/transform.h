@@ -76,7 +76,7 @@ typedef struct quench_transform_table {
   quench_status (*apply)(quench_transform* transform, const quench_model_editor* editor,
                          quench_error* error) QUENCH_NOEXCEPT;
 
-  const void* (*extension)(const quench_transform* transform, const char* id)QUENCH_NOEXCEPT;
+  const void* (*extension)(const quench_transform* transform, const char* id) QUENCH_NOEXCEPT;
 } quench_transform_table;
 
 /* ---- Extension quench.quantizer.plan/1 of a quantizer ---------------------------------------- */
