@@ -12,6 +12,7 @@
 #include "core/cli/standard_streams.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/version.hpp"
 
@@ -85,6 +86,8 @@ std::string unknown_command_message(const CLI::App& app, int argc, char** argv) 
 }
 
 int run(int argc, char** argv) {
+  quench::HostServices::instance().set_instructions(
+      quench::as_usage([] { return quench::choose_instruction_set(variable("QUENCH_ISA")); }));
   quench::Context context;
   std::error_code no_proc;
   context.executable = std::filesystem::read_symlink("/proc/self/exe", no_proc);

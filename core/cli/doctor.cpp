@@ -7,26 +7,13 @@
 #include <thread>
 
 #include "core/cli/command.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
 #include "core/version.hpp"
 
 namespace quench {
 
 namespace {
-
-// The widest of the instruction sets that decide which kernels run.
-const char* instruction_set() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) {
-    return "AVX-512";
-  }
-  if (__builtin_cpu_supports("avx2")) {
-    return "AVX2";
-  }
-  return "x86-64 without AVX2";
-#else
-  return "not x86-64";
-#endif
-}
 
 std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
@@ -45,8 +32,13 @@ int examine(Context& context) {
   const double gib = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1024.0 * 1024 * 1024);
   fmt::print("quench      {}\n", kVersion);
   fmt::print("system      {} {} {}\n", system.sysname, system.release, system.machine);
-  fmt::print("processor   {}, {} threads, {}\n", processor_name(),
-             std::thread::hardware_concurrency(), instruction_set());
+  fmt::print("processor   {}, {} threads\n", processor_name(), std::thread::hardware_concurrency());
+  std::vector<std::string> names;
+  for (const InstructionSet instructions : available_instruction_sets()) {
+    names.emplace_back(to_text(instructions));
+  }
+  fmt::print("kernels     {} (the processor has {})\n",
+             to_text(HostServices::instance().instructions()), fmt::join(names, ", "));
   fmt::print("memory      {:.1f} GiB\n", gib);
   std::string hub;
   try {

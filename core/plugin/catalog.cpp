@@ -13,6 +13,7 @@
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
 #include "core/plugin/module_reader.hpp"
@@ -38,9 +39,11 @@ Live& live() {
   return *state;
 }
 
-// Before the first library that may bring an OpenMP runtime: its team is the run's thread budget,
-// and idle members sleep instead of spinning against the host's own tasks.
-void prepare_openmp() {
+// Before the first library that may bring an OpenMP runtime or kernels of its own: its team is the
+// run's thread budget, idle members sleep instead of spinning against the host's own tasks, and
+// kernels are those of the run's instruction set.
+void prepare_libraries() {
+  bind_libraries_to(HostServices::instance().instructions());
   setenv("OMP_NUM_THREADS", std::to_string(HostServices::instance().threads()).c_str(), 1);
   setenv("OMP_WAIT_POLICY", "passive", 0);
   setenv("OMP_DYNAMIC", "false", 1);
@@ -68,7 +71,7 @@ void check_links(const PluginDescription& description) {
 const quench_module* bring_up(const PluginDescription& description) {
   Live& state = live();
   if (state.modules.empty()) {
-    prepare_openmp();
+    prepare_libraries();
   }
   const File file(description.library);
   check_bytes(description, sha256_of(file));

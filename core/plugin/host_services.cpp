@@ -67,6 +67,10 @@ quench_status tasks_parallel_for(const quench_host*, uint64_t count, uint64_t gr
   return parallel_for(HostServices::instance().threads(), count, grain, body, user);
 }
 
+int32_t processor_instructions(const quench_host*) noexcept {
+  return static_cast<int32_t>(HostServices::instance().instructions());
+}
+
 quench_status journal_get(const quench_host*, uint64_t index, double* value) noexcept {
   EvaluationJournal* journal = HostServices::instance().journal();
   const std::optional<double> found = journal != nullptr ? journal->get(index) : std::nullopt;
@@ -90,6 +94,7 @@ const void* service(const quench_host*, const char* id) noexcept {
   static constexpr quench_memory kMemory = {sizeof(quench_memory), memory_allocate, memory_release};
   static constexpr quench_random kRandom = {sizeof(quench_random), random_fill};
   static constexpr quench_tasks kTasks = {sizeof(quench_tasks), tasks_threads, tasks_parallel_for};
+  static constexpr quench_processor kProcessor = {sizeof(quench_processor), processor_instructions};
   static constexpr quench_journal kJournal = {sizeof(quench_journal), journal_get, journal_put};
   const std::pair<const char*, const void*> services[] = {{QUENCH_SERVICE_LOG, &kLog},
                                                           {QUENCH_SERVICE_PROGRESS, &kProgress},
@@ -97,6 +102,7 @@ const void* service(const quench_host*, const char* id) noexcept {
                                                           {QUENCH_SERVICE_MEMORY, &kMemory},
                                                           {QUENCH_SERVICE_RANDOM, &kRandom},
                                                           {QUENCH_SERVICE_TASKS, &kTasks},
+                                                          {QUENCH_SERVICE_PROCESSOR, &kProcessor},
                                                           {QUENCH_SERVICE_JSON, json_service()},
                                                           {QUENCH_SERVICE_JOURNAL, &kJournal},
                                                           {QUENCH_SERVICE_BLOCK, block_service()}};

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/plugin/instruction_set.hpp"
 #include "quench/abi/host.h"
 
 namespace quench {
@@ -40,6 +41,10 @@ class HostServices {
   // The run's thread budget, at least 1.
   void set_threads(uint32_t threads) { threads_ = threads == 0 ? 1 : threads; }
   uint32_t threads() const { return threads_; }
+  // Of all kernels; the widest that the processor has unless set, which is for before the first
+  // plugin is loaded.
+  void set_instructions(InstructionSet instructions) { instructions_ = instructions; }
+  InstructionSet instructions() const { return instructions_; }
   // Sinks are called under a lock, one line at a time, from any thread; they must not throw.
   // Without a sink, lines and progress are dropped.
   void set_log_sink(LogSink sink);
@@ -61,6 +66,7 @@ class HostServices {
 
   std::atomic<uint64_t> seed_{0};
   std::atomic<uint32_t> threads_{1};
+  std::atomic<InstructionSet> instructions_{available_instruction_sets().back()};
   std::atomic<bool> cancel_{false};
   std::atomic<EvaluationJournal*> journal_{nullptr};
   std::mutex sinks_;

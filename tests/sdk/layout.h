@@ -80,6 +80,7 @@ BEGINS_WITH_ITS_SIZE(quench_cancel);
 BEGINS_WITH_ITS_SIZE(quench_memory);
 BEGINS_WITH_ITS_SIZE(quench_random);
 BEGINS_WITH_ITS_SIZE(quench_tasks);
+BEGINS_WITH_ITS_SIZE(quench_processor);
 BEGINS_WITH_ITS_SIZE(quench_json);
 BEGINS_WITH_ITS_SIZE(quench_parameter);
 BEGINS_WITH_ITS_SIZE(quench_tensor_info);

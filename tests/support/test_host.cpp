@@ -1,5 +1,6 @@
 #include "tests/support/test_host.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -91,6 +92,35 @@ quench_status parallel_for(const quench_host*, uint64_t count, uint64_t grain,
     }
   }
   return QUENCH_OK;
+}
+
+// ---- processor
+
+int32_t first_instructions() {
+  const char* wanted = std::getenv("QUENCH_ISA");
+  const std::vector<int32_t> available = available_instructions();
+  if (wanted == nullptr) {
+    return available.back();
+  }
+  const std::string_view name(wanted);
+  const int32_t found = name == "portable" ? QUENCH_INSTRUCTIONS_PORTABLE
+                        : name == "avx2"   ? QUENCH_INSTRUCTIONS_AVX2
+                        : name == "avx512" ? QUENCH_INSTRUCTIONS_AVX512
+                                           : -1;
+  if (std::find(available.begin(), available.end(), found) == available.end()) {
+    std::fprintf(stderr, "QUENCH_ISA = %s: not here\n", wanted);
+    std::abort();
+  }
+  return found;
+}
+
+std::atomic<int32_t>& chosen_instructions() {
+  static std::atomic<int32_t> chosen{first_instructions()};
+  return chosen;
+}
+
+int32_t instructions(const quench_host*) noexcept {
+  return chosen_instructions();
 }
 
 // ---- json
@@ -235,18 +265,20 @@ constexpr quench_cancel kCancel = {sizeof kCancel, cancel_requested};
 constexpr quench_memory kMemory = {sizeof kMemory, allocate, release};
 constexpr quench_random kRandom = {sizeof kRandom, uniform};
 constexpr quench_tasks kTasks = {sizeof kTasks, threads, parallel_for};
+constexpr quench_processor kProcessor = {sizeof kProcessor, instructions};
 constexpr quench_json kJson = {sizeof kJson, parse,  release_document, type, boolean,
                                integer,      number, string,           size, key};
 
 const void* find_service(const quench_host*, const char* id) noexcept {
   const std::string_view wanted_id(id);
-  return wanted_id == QUENCH_SERVICE_LOG      ? static_cast<const void*>(&kLog)
-         : wanted_id == QUENCH_SERVICE_CANCEL ? static_cast<const void*>(&kCancel)
-         : wanted_id == QUENCH_SERVICE_MEMORY ? static_cast<const void*>(&kMemory)
-         : wanted_id == QUENCH_SERVICE_RANDOM ? static_cast<const void*>(&kRandom)
-         : wanted_id == QUENCH_SERVICE_TASKS  ? static_cast<const void*>(&kTasks)
-         : wanted_id == QUENCH_SERVICE_JSON   ? static_cast<const void*>(&kJson)
-                                              : nullptr;
+  return wanted_id == QUENCH_SERVICE_LOG         ? static_cast<const void*>(&kLog)
+         : wanted_id == QUENCH_SERVICE_CANCEL    ? static_cast<const void*>(&kCancel)
+         : wanted_id == QUENCH_SERVICE_MEMORY    ? static_cast<const void*>(&kMemory)
+         : wanted_id == QUENCH_SERVICE_RANDOM    ? static_cast<const void*>(&kRandom)
+         : wanted_id == QUENCH_SERVICE_TASKS     ? static_cast<const void*>(&kTasks)
+         : wanted_id == QUENCH_SERVICE_PROCESSOR ? static_cast<const void*>(&kProcessor)
+         : wanted_id == QUENCH_SERVICE_JSON      ? static_cast<const void*>(&kJson)
+                                                 : nullptr;
 }
 
 constexpr quench_host kHost = {sizeof kHost, QUENCH_ABI_MINOR, nullptr, "test", find_service};
@@ -255,6 +287,24 @@ constexpr quench_host kHost = {sizeof kHost, QUENCH_ABI_MINOR, nullptr, "test", 
 
 const quench_host* test_host() {
   return &kHost;
+}
+std::vector<int32_t> available_instructions() {
+  std::vector<int32_t> found = {QUENCH_INSTRUCTIONS_PORTABLE};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {
+    found.push_back(QUENCH_INSTRUCTIONS_AVX2);
+    if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0) {
+      found.push_back(QUENCH_INSTRUCTIONS_AVX512);
+    }
+  }
+#endif
+  return found;
+}
+UseInstructions::UseInstructions(int32_t instructions)
+    : before_(chosen_instructions().exchange(instructions)) {}
+UseInstructions::~UseInstructions() {
+  chosen_instructions() = before_;
 }
 int64_t live_allocations() {
   return live;

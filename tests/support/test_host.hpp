@@ -2,7 +2,8 @@
 //
 //   static const quench::test::InstalledHost host;     at the top of a test file that uses the kit
 //
-// Services: log (to stderr), cancel, memory, random, tasks (on the calling thread), json.
+// Services: log (to stderr), cancel, memory, random, tasks (on the calling thread), processor,
+// json.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,22 @@ const quench_host* test_host();
 // Makes kit code of this process use test_host().
 struct InstalledHost {
   InstalledHost() { kit::current_host = test_host(); }
+};
+
+// The instruction sets that this processor has, QUENCH_INSTRUCTIONS_*, the widest last.
+std::vector<int32_t> available_instructions();
+
+// What the processor service answers: what QUENCH_ISA names or, where it is not set, the widest
+// that there is; for the life of a UseInstructions, the one that it was made with.
+class UseInstructions {
+ public:
+  explicit UseInstructions(int32_t instructions);
+  ~UseInstructions();
+  UseInstructions(const UseInstructions&) = delete;
+  UseInstructions& operator=(const UseInstructions&) = delete;
+
+ private:
+  int32_t before_;
 };
 
 // Blocks that plugins got from the host's memory and have not given back.

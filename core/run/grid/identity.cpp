@@ -11,6 +11,7 @@
 #include "core/json/parse_json.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/run/corpora/tokenizer_choice.hpp"
 #include "core/run/experiment/host_numerics.hpp"
@@ -35,19 +36,6 @@ std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
     all += plugin->id + "=" + plugin->sha256 + "\n";
   }
   return sha256_hex(all);
-}
-
-// The widest vectors that libraries here choose their kernels by.
-const char* vector_extension() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0) {
-    return "avx512";
-  }
-  return __builtin_cpu_supports("avx2") != 0 ? "avx2" : "x86-64";
-#else
-  return "generic";
-#endif
 }
 
 nlohmann::json to_json(const CheckpointIdentity& identity) {
@@ -309,7 +297,7 @@ nlohmann::json Identities::environment(const Experiment& experiment,
       libraries[link.soname] = link.build_id;
     }
   }
-  return {{"isa", vector_extension()},
+  return {{"isa", key_text(HostServices::instance().instructions())},
           {"device", device_text(experiment.device)},
           {"dtype", dtype_text(experiment.dtype)},
           {"libraries", libraries}};

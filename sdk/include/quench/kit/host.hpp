@@ -52,6 +52,13 @@ inline uint32_t thread_count() {
   return table != nullptr ? table->threads(current_host) : 1;
 }
 
+// The instruction set of every kernel that is chosen at run time, QUENCH_INSTRUCTIONS_*; the
+// portable one without a host.
+inline int32_t instructions() {
+  const auto* table = service<quench_processor>(QUENCH_SERVICE_PROCESSOR);
+  return table != nullptr ? table->instructions(current_host) : QUENCH_INSTRUCTIONS_PORTABLE;
+}
+
 // body(begin, end) over disjoint ranges of at most `grain` that cover [0, count); the ranges do not
 // depend on the number of threads. What a body throws is thrown here again (the first one).
 template <typename Body>
