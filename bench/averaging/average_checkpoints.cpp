@@ -8,7 +8,6 @@
 // the result comes on top.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -25,6 +24,7 @@
 namespace {
 
 namespace fs = std::filesystem;
+using quench::ChildProcess;
 using quench::bench::Samples;
 using quench::bench::wall_clock;
 
@@ -92,20 +92,19 @@ double copy_memory() {
   if (pipe2(ends, O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe");
   }
-  const pid_t child = fork();
-  if (child == 0) {
+  ChildProcess child = ChildProcess::start_copy([&] {
     std::vector<char> from(size_t{256} << 20, 1);
     std::vector<char> to(from.size(), 2);
     const double start = wall_clock();
     std::memcpy(to.data(), from.data(), from.size());
     const double rate = static_cast<double>(from.size()) / (wall_clock() - start);
-    _exit(write(ends[1], &rate, sizeof rate) == sizeof rate && to[1] == 1 ? 0 : 1);
-  }
+    return write(ends[1], &rate, sizeof rate) == sizeof rate && to[1] == 1 ? 0 : 1;
+  });
   double rate = 0;
   close(ends[1]);
   const ssize_t got = read(ends[0], &rate, sizeof rate);
   close(ends[0]);
-  waitpid(child, nullptr, 0);
+  child.wait();
   if (got != sizeof rate) {
     throw std::runtime_error("copying memory failed");
   }

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/support/timing.hpp"
-
-extern char** environ;
+#include "core/process/child_process.hpp"
 
 namespace quench::bench {
 
@@ -21,31 +18,19 @@ struct Run {
   long peak_kib;     // largest resident set
 };
 
-// Throws std::runtime_error unless it exits with 0. Its standard output goes to /dev/null.
-inline Run run_command(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
+// Throws std::runtime_error unless it can be started and exits with 0. Its standard output goes to
+// /dev/null.
+inline Run run_command(const std::vector<std::string>& words) {
+  Command command;
+  command.words = words;
+  command.streams = {ChildStream::file(1, "/dev/null", O_WRONLY)};
   const double start = wall_clock();
-  const int failed =
-      posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = -1;
-  rusage usage{};
-  if (failed == 0) {
-    wait4(child, &status, 0, &usage);
-  }
+  const ProcessEnd end = ChildProcess::start(command).wait();
   const double wall = wall_clock() - start;
-  if (failed != 0 || status != 0) {
-    throw std::runtime_error(command[0] + ": failed");
+  if (end.code() != 0) {
+    throw std::runtime_error(words[0] + ": failed");
   }
-  return {wall, seconds_of(usage), usage.ru_maxrss};
+  return {wall, seconds_of(end.usage), end.usage.ru_maxrss};
 }
 
 }  // namespace quench::bench

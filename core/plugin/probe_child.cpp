@@ -4,10 +4,8 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cfenv>
 #include <clocale>
 #include <csignal>
@@ -25,6 +23,7 @@
 #include "core/plugin/probe.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/trial.hpp"
+#include "core/process/child_process.hpp"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -109,7 +108,7 @@ size_t count_threads() {
 }
 
 void check_manners(const ProcessState& before, size_t threads, json& findings) {
-  if (waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD) {
+  if (has_children()) {
     fail(QUENCH_FAILED_PRECONDITION, "starts a process when it is loaded");
   }
   if (const std::string change = before.change(ProcessState::now()); !change.empty()) {

@@ -1,8 +1,6 @@
 // The parent's side of probing: starts children, waits with a limit, and says how they ended.
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,12 +9,12 @@
 #include <csignal>
 #include <cstring>
 #include <list>
+#include <system_error>
 
 #include "core/error.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/probe.hpp"
-
-extern char** environ;
+#include "core/process/child_process.hpp"
 
 namespace quench {
 
@@ -57,7 +55,7 @@ void close_descriptor(int& descriptor) {
 
 struct Child {
   size_t index;  // of its library
-  pid_t process;
+  ChildProcess process;
   int report;
   int output;
   Clock::time_point deadline;
@@ -88,49 +86,31 @@ void drain(int& descriptor, std::string& text, size_t keep_last) {
 Child start(size_t index, const std::filesystem::path& library, const ProbeOptions& options) {
   Pipe report;
   Pipe output;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.write, 1);
-  posix_spawn_file_actions_adddup2(&actions, output.write, 2);
-  posix_spawn_file_actions_adddup2(&actions, report.write, 3);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);  // so that what it forks off can be ended with it
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<std::string> words = {options.self.string(), "__probe"};
+  Command command;
+  command.words = {options.self.string(), "__probe"};
   if (options.create) {
-    words.emplace_back("--create");
+    command.words.emplace_back("--create");
   }
-  words.push_back(library.string());
-  std::vector<char*> arguments;
-  for (std::string& word : words) {
-    arguments.push_back(word.data());
-  }
-  arguments.push_back(nullptr);
-  pid_t process = -1;
-  const int error =
-      posix_spawn(&process, options.self.c_str(), &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  close_descriptor(report.write);
-  close_descriptor(output.write);
-  if (error != 0) {
-    close_descriptor(report.read);
-    close_descriptor(output.read);
+  command.words.push_back(library.string());
+  command.streams = {ChildStream::file(0, "/dev/null", O_RDONLY),
+                     ChildStream::copy(1, output.write), ChildStream::copy(2, output.write),
+                     ChildStream::copy(3, report.write)};
+  command.group = ChildGroup::kOwn;  // so that what it forks off can be ended with it
+  try {
+    ChildProcess process = ChildProcess::start(command);
+    close_descriptor(report.write);
+    close_descriptor(output.write);
+    const auto limit =
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+    return {index, std::move(process), report.read, output.read, Clock::now() + limit, "", "",
+            false};
+  } catch (const std::system_error& error) {
+    for (int* end : {&report.read, &report.write, &output.read, &output.write}) {
+      close_descriptor(*end);
+    }
     fail(QUENCH_FAILED_PRECONDITION, "{} cannot be run to probe plugins: {}", options.self.string(),
-         std::strerror(error));
+         error.code().message());
   }
-  const auto limit =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
-  return {index, process, report.read, output.read, Clock::now() + limit, "", "", false};
 }
 
 // The last lines of what the child printed, on one line.
@@ -151,16 +131,17 @@ std::string signal_name(int signal) {
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
 }
 
-// Why there is no description, of a child that ended with `status`.
-std::string ending(const Child& child, int status, const std::string& phase, double seconds) {
+// Why there is no description.
+std::string ending(const Child& child, const ProcessEnd& end, const std::string& phase,
+                   double seconds) {
   const std::string words = last_words(child.printed);
   if (child.timed_out) {
     return fmt::format("did not answer within {} s (stopped {}){}", seconds, phase, words);
   }
-  if (WIFSIGNALED(status)) {
-    return fmt::format("ended by {} {}{}", signal_name(WTERMSIG(status)), phase, words);
+  if (end.signal != 0) {
+    return fmt::format("ended by {} {}{}", signal_name(end.signal), phase, words);
   }
-  return fmt::format("ended the process with exit code {} {}{}", WEXITSTATUS(status), phase, words);
+  return fmt::format("ended the process with exit code {} {}{}", end.exit_code, phase, words);
 }
 
 void read_description(const json& in, const std::filesystem::path& library, ProbeResult& result) {
@@ -182,7 +163,7 @@ void read_description(const json& in, const std::filesystem::path& library, Prob
   in.at("findings").get_to(result.findings);
 }
 
-ProbeResult judge(const Child& child, int status, const std::filesystem::path& library,
+ProbeResult judge(const Child& child, const ProcessEnd& ended, const std::filesystem::path& library,
                   double seconds) {
   ProbeResult result;
   std::string phase = "before it was loaded";
@@ -196,8 +177,8 @@ ProbeResult judge(const Child& child, int status, const std::filesystem::path& l
       description = line;
     }
   }
-  if (description.empty() || child.timed_out || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    result.rejected = ending(child, status, phase, seconds);
+  if (description.empty() || child.timed_out || ended.code() != 0) {
+    result.rejected = ending(child, ended, phase, seconds);
     result.timed_out = child.timed_out;
     return result;
   }
@@ -235,23 +216,14 @@ void wait_for(std::list<Child>& children) {
   poll(descriptors.data(), descriptors.size(), descriptors.empty() ? 1 : kTick);
 }
 
-bool has_ended(const Child& child) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(child.process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-         info.si_pid != 0;
-}
-
-// Ends what the child left behind, takes its last words and its status. The child is still a zombie
-// here, so its process group's number belongs to nobody else.
-int reap(Child& child) {
-  kill(-child.process, SIGKILL);
-  int status = 0;
-  waitpid(child.process, &status, 0);
+// Ends the child and what it left behind, takes its last words and how it ended.
+ProcessEnd reap(Child& child) {
+  const ProcessEnd end = child.process.end();
   drain(child.report, child.reported, 0);
   drain(child.output, child.printed, kTail);
   close_descriptor(child.report);
   close_descriptor(child.output);
-  return status;
+  return end;
 }
 
 }  // namespace
@@ -277,14 +249,14 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
       drain(child->output, child->printed, kTail);
       if (Clock::now() > child->deadline && !child->timed_out) {
         child->timed_out = true;
-        kill(-child->process, SIGKILL);
+        child->process.signal(SIGKILL);
       }
-      if (!has_ended(*child)) {
+      if (!child->process.has_ended()) {
         ++child;
         continue;
       }
-      const int status = reap(*child);
-      results[child->index] = judge(*child, status, libraries[child->index], options.seconds);
+      const ProcessEnd end = reap(*child);
+      results[child->index] = judge(*child, end, libraries[child->index], options.seconds);
       child = children.erase(child);
     }
   }

@@ -1,14 +1,12 @@
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <system_error>
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
+#include "core/process/child_process.hpp"
 #include "core/report/csv.hpp"
 #include "core/report/gnuplot.hpp"
 
@@ -20,30 +18,23 @@ namespace {
 
 constexpr uint64_t kMaxComplaint = 1u << 20;
 
-// Runs `gnuplot <script>` in `folder`, its words in the file `log`; returns waitpid's status.
+// Runs `gnuplot <script>` in `folder`, its words in the file `log`; returns its exit code.
 int run_gnuplot(const fs::path& folder, const std::string& script, const fs::path& log) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  std::string program = "gnuplot";
-  std::string argument = script;
-  char* const arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = -1;
-  const int error = posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    fail(error == ENOENT ? QUENCH_NOT_FOUND : QUENCH_FAILED_PRECONDITION,
+  Command command;
+  command.words = {"gnuplot", script};
+  command.folder = folder;
+  command.streams = {ChildStream::file(0, "/dev/null", O_RDONLY),
+                     ChildStream::file(1, log.string(), O_WRONLY | O_CREAT | O_TRUNC),
+                     ChildStream::copy(2, 1)};
+  try {
+    return ChildProcess::start(command).wait().code();
+  } catch (const std::system_error& error) {
+    fail(error.code() == std::errc::no_such_file_or_directory ? QUENCH_NOT_FOUND
+                                                              : QUENCH_FAILED_PRECONDITION,
          "gnuplot: cannot be started: {}; it draws pdf, svg and png (Debian: apt-get install "
          "gnuplot-nox), html and csv need nothing",
-         std::strerror(error));
+         error.code().message());
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
 }
 
 // What gnuplot says before its reason is the command itself.
@@ -66,10 +57,10 @@ fs::path plot_figure(const Figure& figure, const fs::path& folder, PlotFormat fo
   const fs::path log = fs::absolute(folder / (figure.name + ".log" + tag));
   write_file_atomically(to_draw, gnuplot_script(figure, data, output + tag, format));
   std::string complaint;
-  int status = 0;
+  int code = 0;
   std::error_code ignored;
   try {
-    status = run_gnuplot(folder, to_draw.filename().string(), log);
+    code = run_gnuplot(folder, to_draw.filename().string(), log);
     complaint = read_file(log, kMaxComplaint);
   } catch (const Error&) {
     fs::remove(to_draw, ignored);
@@ -79,7 +70,7 @@ fs::path plot_figure(const Figure& figure, const fs::path& folder, PlotFormat fo
   fs::remove(to_draw, ignored);
   fs::remove(log, ignored);
   const bool is_drawn = fs::exists(drawn) && fs::file_size(drawn, ignored) > 0;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !is_drawn) {
+  if (code != 0 || !is_drawn) {
     fs::remove(drawn, ignored);
     fail(QUENCH_INTERNAL, "gnuplot: {}: {}", (folder / script).string(),
          complaint.empty() ? "it drew nothing" : printable(last_words(complaint), 400));

@@ -1,11 +1,8 @@
 // `quench run` as a whole: killed at every call that writes, at random times, on disks that fail,
 // and several times at once. However it goes, the records are those of the undisturbed run, and at
 // most one cell was computed twice.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -213,21 +210,10 @@ TEST_CASE("run: killed at random times, again and again, it ends the same", "[fa
   std::mt19937 random(20);
   const auto quick = [&] { return std::chrono::microseconds(random() % 120'000); };
   for (int i = 0; i < kills; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      (void)!::chdir(scene.path().c_str());
-      for (const auto& [name, value] : scene.environment()) {
-        ::setenv(name.c_str(), value.c_str(), 1);
-      }
-      (void)!::freopen("/dev/null", "w", stdout);
-      (void)!::freopen("/dev/null", "w", stderr);
-      const std::string program = Scene::command()[0];
-      ::execl(program.c_str(), program.c_str(), "run", "m.yaml", nullptr);
-      ::_exit(127);
-    }
+    quench::ChildProcess child =
+        start_silently(Scene::command(), scene.environment(), scene.path());
     std::this_thread::sleep_for(quick());
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
+    child.end();
     if (i % 8 == 7) {
       INFO("after " << i + 1 << " kills");
       CHECK(scene.records() == scene.expected());

@@ -111,6 +111,10 @@ std::string core_objection(const std::string& file, const Include& include) {
       !include.target.starts_with("quench/abi/")) {
     return "the host's own includes are \"core/...\" and \"quench/abi/...\"";
   }
+  if (file.starts_with("core/process/") && include.target.starts_with("core/") &&
+      !include.target.starts_with("core/process/")) {
+    return "core/process stands on the system alone";
+  }
   // Folders that `run` and `cli` stand on do not know them; nobody knows `cli` but main.cpp.
   const std::string folder = file.substr(0, file.rfind('/'));
   const bool above = folder == "core" || folder.starts_with("core/cli");

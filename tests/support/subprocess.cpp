@@ -1,11 +1,8 @@
 #include "tests/support/subprocess.hpp"
 
 #include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <stdexcept>
 
 #include "tests/support/temporary.hpp"
 
@@ -13,21 +10,13 @@ namespace quench::test {
 
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  for (std::string& text : strings) {
-    out.push_back(text.data());
-  }
-  out.push_back(nullptr);
-  return out;
-}
+constexpr int kToWrite = O_WRONLY | O_CREAT | O_TRUNC;
 
 }  // namespace
 
-Ended run_program(std::vector<std::string> command,
-                  const std::map<std::string, std::string>& environment,
-                  const std::filesystem::path& folder) {
-  std::map<std::string, std::string> all = {{"PATH", "/usr/bin:/bin"}, {"HOME", folder.string()}};
+std::vector<std::string> variables_of(const Environment& environment,
+                                      const std::filesystem::path& home) {
+  Environment all = {{"PATH", "/usr/bin:/bin"}, {"HOME", home.string()}};
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) {
       all[name] = value;
@@ -36,33 +25,51 @@ Ended run_program(std::vector<std::string> command,
   for (const auto& [name, value] : environment) {
     all[name] = value;
   }
-  std::vector<std::string> variables;
+  std::vector<std::string> out;
   for (const auto& [name, value] : all) {
-    variables.push_back(name + "=" + value);
+    out.push_back(name + "=" + value);
   }
+  return out;
+}
+
+Ended run_program(const std::vector<std::string>& command, const Environment& environment,
+                  const std::filesystem::path& folder, const std::string& input) {
   // Files instead of pipes: nobody has to read while the child writes.
   const TemporaryDir streams;
-  const std::string out = streams / "out";
-  const std::string err = streams / "err";
-  std::vector<char*> argv = pointers(command);
-  std::vector<char*> envp = pointers(variables);
-  const pid_t child = fork();
-  if (child == 0) {
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
-    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
-    ::dup2(::open(out.c_str(), kFlags, 0600), STDOUT_FILENO);
-    ::dup2(::open(err.c_str(), kFlags, 0600), STDERR_FILENO);
-    if (::chdir(folder.c_str()) == 0) {
-      ::execve(argv[0], argv.data(), envp.data());
-    }
-    ::_exit(127);
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) {
-    throw std::runtime_error(command[0] + " could not be run");
-  }
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out),
-          read_file(err)};
+  Command child;
+  child.words = command;
+  child.environment = variables_of(environment, folder);
+  child.folder = folder;
+  child.streams = {ChildStream::file(0, streams.write("in", input), O_RDONLY),
+                   ChildStream::file(1, streams / "out", kToWrite),
+                   ChildStream::file(2, streams / "err", kToWrite)};
+  const int code = ChildProcess::start(child).wait().code();
+  return {code, read_file(streams / "out"), read_file(streams / "err")};
+}
+
+ChildProcess start_silently(const std::vector<std::string>& command, const Environment& environment,
+                            const std::filesystem::path& folder) {
+  Command child;
+  child.words = command;
+  child.environment = variables_of(environment, folder);
+  child.folder = folder;
+  child.streams = {ChildStream::file(0, "/dev/null", O_RDONLY),
+                   ChildStream::file(1, "/dev/null", O_WRONLY), ChildStream::copy(2, 1)};
+  return ChildProcess::start(child);
+}
+
+Ended run_shell(const std::string& line) {
+  const TemporaryDir streams;
+  Command shell;
+  shell.words = {"/bin/sh", "-c", line};
+  shell.streams = {ChildStream::file(0, "/dev/null", O_RDONLY),
+                   ChildStream::file(1, streams / "out", kToWrite), ChildStream::copy(2, 1)};
+  const int code = ChildProcess::start(shell).wait().code();
+  return {code, read_file(streams / "out"), ""};
+}
+
+bool has_program(const std::string& program) {
+  return run_shell("command -v " + program).code == 0;
 }
 
 }  // namespace quench::test

@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
@@ -86,15 +84,11 @@ TEST_CASE("average: a disk that fills up is an error that names the file, and no
           "[cli]") {
   const Workplace here;
   // A limit on the size of files, smaller than the weights, stands for the full disk.
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const rlimit small{50'000, before.rlim_max};
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const pid_t process =
-      here.start({"average", "tiny", "tiny", "--scheme", "soup", "-o", "tiny-out"});
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  quench::Command command =
+      here.command({"average", "tiny", "tiny", "--scheme", "soup", "-o", "tiny-out"});
+  command.words.insert(command.words.begin(),
+                       {"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 97; exec \"$0\" \"$@\""});
+  quench::ChildProcess process = quench::ChildProcess::start(command);
   const Outcome got = here.wait(process);
   CHECK(got.code == 1);
   CHECK(got.err.find("model.safetensors: writing at offset") != std::string::npos);

@@ -125,9 +125,7 @@ TEST_CASE("eval: what only the data tells is an error before the model is measur
 }
 
 TEST_CASE("eval: a quantizer that needs calibration and has none is bad usage", "[cli][torch]") {
-  if (!quench::test::has_plugin("quantizers/gptq")) {
-    return;
-  }
+  quench::test::need_plugin("quantizers/gptq");
   const Workplace here;
   const Outcome got = here.run(eval_with({"--quantizer", "gptq:bits=4"}));
   CHECK(got.code == 2);

@@ -32,16 +32,15 @@ std::string training(const std::string& rules) {
          "corpora: {v: {text: {path: t.txt}}}\n";
 }
 
-bool has_plugins() {
-  return quench::test::has_plugin("quantizers/rtn") && quench::test::has_plugin("models/gpt_neox");
+void need_plugins() {
+  quench::test::need_plugin("quantizers/rtn");
+  quench::test::need_plugin("models/gpt_neox");
 }
 
 }  // namespace
 
 TEST_CASE("module rules: a pattern that fits nothing is an error of plan and run", "[cli]") {
-  if (!has_plugins()) {
-    return;
-  }
+  need_plugins();
   const Workplace here;
   here.folder().write("m.yaml",
                       training("\"*.attention.dense bits=3\", \"*.mlp.dense_h_to_4 skip\""));
@@ -62,9 +61,7 @@ TEST_CASE("module rules: a pattern that fits nothing is an error of plan and run
 
 // The template family does not describe itself, so its linears are known once it is open.
 TEST_CASE("module rules: where shapes are not told, the cells fail when the model opens", "[cli]") {
-  if (!has_plugins()) {
-    return;
-  }
+  need_plugins();
   const Workplace here;
   here.folder().write("m.yaml",
                       "name: m\ncheckpoints: {model: tiny}\n"

@@ -32,9 +32,8 @@ std::string manifest(const std::string& metric) {
 }  // namespace
 
 TEST_CASE("plan: the memory of a Hessian is within 15 % of what it takes", "[cli][slow]") {
-  if (!quench::test::has_plugin("models/gpt_neox") || !quench::test::has_plugin("optimizers/sgd")) {
-    return;
-  }
+  quench::test::need_plugin("models/gpt_neox");
+  quench::test::need_plugin("optimizers/sgd");
   const Workplace here;
   here.folder().write("m.yaml", manifest("validation_loss: {corpus: v, block: 64}"));
   REQUIRE(here.run({"run", "m.yaml"}).code == 0);

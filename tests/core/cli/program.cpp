@@ -1,34 +1,17 @@
 #include "tests/core/cli/program.hpp"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
 
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 
 #include "tests/support/fixtures.hpp"
+#include "tests/support/skip.hpp"
 
 namespace quench::test {
-
-namespace {
-
-// `redirection`: "" or what a shell would write: ">&-", "2>&-", ">/dev/full".
-void redirect(const std::string& redirection) {
-  if (redirection == ">&-") {
-    ::close(STDOUT_FILENO);
-  } else if (redirection == "2>&-") {
-    ::close(STDERR_FILENO);
-  } else if (redirection == ">/dev/full") {
-    ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO);
-  }
-}
-
-}  // namespace
 
 std::string program_path() {
   return (binary_dir() / "bin/quench").string();
@@ -44,19 +27,16 @@ std::vector<std::string> program_environment() {
           "QUENCH_PLUGIN_SYSTEM_PATH="};
 }
 
-bool has_plugin(const std::string& kind_and_id) {
-  const bool there = std::filesystem::exists(binary_dir() / "lib/quench" / (kind_and_id + ".so"));
-  if (!there) {
-    std::fprintf(stderr, "SKIPPED: %s is not built\n", kind_and_id.c_str());
-  }
-  return there;
+void need_plugin(const std::string& kind_and_id) {
+  skip_unless(std::filesystem::exists(binary_dir() / "lib/quench" / (kind_and_id + ".so")),
+              kind_and_id + " is not built");
 }
 
 Workplace::Workplace() {
-  const std::string command = std::string("perl ") + QUENCH_TINY_CHECKPOINT + " '" +
-                              (folder_ / "tiny").string() + "' template_model";
-  if (std::system(command.c_str()) != 0) {
-    throw std::runtime_error("no checkpoint: " + command);
+  const Ended made = run_shell(std::string("perl ") + QUENCH_TINY_CHECKPOINT + " '" +
+                               (folder_ / "tiny").string() + "' template_model");
+  if (made.code != 0) {
+    throw std::runtime_error("no checkpoint: " + made.out);
   }
   std::string text;
   for (int i = 0; text.size() < 1000; ++i) {
@@ -70,51 +50,41 @@ Workplace::Workplace() {
   }
 }
 
-pid_t Workplace::start(const Arguments& arguments, const std::string& redirection) const {
-  std::vector<std::string> words = {program_path()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = program_environment();
-  std::erase_if(variables, [](const std::string& v) { return v.starts_with("QUENCH_HOME="); });
-  variables.push_back("QUENCH_HOME=" + (folder_ / "home").string());
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-  for (std::string& word : words) {
-    argv.push_back(word.data());
+Command Workplace::command(const Arguments& arguments, const std::string& redirection) const {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
+  Command command;
+  command.words = {program_path()};
+  command.words.insert(command.words.end(), arguments.begin(), arguments.end());
+  command.environment = program_environment();
+  std::erase_if(*command.environment,
+                [](const std::string& v) { return v.starts_with("QUENCH_HOME="); });
+  command.environment->push_back("QUENCH_HOME=" + (folder_ / "home").string());
+  command.folder = folder_.path();
+  command.streams = {ChildStream::file(STDIN_FILENO, "/dev/null", O_RDONLY),
+                     ChildStream::file(STDOUT_FILENO, folder_ / "out", kFlags),
+                     ChildStream::file(STDERR_FILENO, folder_ / "err", kFlags)};
+  if (redirection == ">&-") {
+    command.streams.push_back(ChildStream::closed(STDOUT_FILENO));
+  } else if (redirection == "2>&-") {
+    command.streams.push_back(ChildStream::closed(STDERR_FILENO));
+  } else if (redirection == ">/dev/full") {
+    command.streams.push_back(ChildStream::file(STDOUT_FILENO, "/dev/full", O_WRONLY));
   }
-  for (std::string& variable : variables) {
-    envp.push_back(variable.data());
-  }
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  const std::string out = folder_ / "out";
-  const std::string err = folder_ / "err";
-  const pid_t process = fork();
-  if (process == 0) {
-    for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
-      std::signal(number, SIG_DFL);
-    }
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
-    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
-    ::dup2(::open(out.c_str(), kFlags, 0644), STDOUT_FILENO);
-    ::dup2(::open(err.c_str(), kFlags, 0644), STDERR_FILENO);
-    redirect(redirection);
-    if (::chdir(folder_.path().c_str()) == 0) {
-      ::execve(argv[0], argv.data(), envp.data());
-    }
-    ::_exit(127);
-  }
-  return process;
+  return command;
 }
 
-Outcome Workplace::wait(pid_t process) const {
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+ChildProcess Workplace::start(const Arguments& arguments, const std::string& redirection) const {
+  return ChildProcess::start(command(arguments, redirection));
+}
+
+Outcome Workplace::wait(ChildProcess& process) const {
+  const int code = process.wait().code();
   return {code, read_file(folder_ / "out"), read_file(folder_ / "err")};
 }
 
 Outcome Workplace::run(const Arguments& arguments, const std::string& redirection) const {
-  return wait(start(arguments, redirection));
+  ChildProcess process = start(arguments, redirection);
+  return wait(process);
 }
 
 bool Workplace::wait_for_work() const {

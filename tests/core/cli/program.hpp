@@ -1,20 +1,15 @@
 // The program as a child process, in a folder with a small checkpoint of the template family.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
 
+#include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace quench::test {
 
-struct Outcome {
-  int code = -1;  // exit code, or 128 + signal
-  std::string out;
-  std::string err;
-};
+using Outcome = Ended;
 
 // A working folder: `tiny` is a checkpoint (256 ids, width 32, 2 blocks, byte tokenizer), `t.txt` a
 // text of 1000 bytes. The program sees the plugins of the build and of the SDK's template, and has
@@ -25,9 +20,12 @@ class Workplace {
 
   using Arguments = std::vector<std::string>;
   Outcome run(const Arguments& arguments, const std::string& redirection = "") const;
-  // Starts without waiting; output goes to the files `out` and `err` of the folder.
-  pid_t start(const Arguments& arguments, const std::string& redirection = "") const;
-  Outcome wait(pid_t process) const;
+  // The program with these arguments; output goes to the files `out` and `err` of the folder.
+  // `redirection`: "" or what a shell would write: ">&-", "2>&-", ">/dev/full".
+  Command command(const Arguments& arguments, const std::string& redirection = "") const;
+  // Starts it without waiting.
+  ChildProcess start(const Arguments& arguments, const std::string& redirection = "") const;
+  Outcome wait(ChildProcess& process) const;
   // Until stderr holds something, at most 60 s; false when that never happened.
   bool wait_for_work() const;
 
@@ -39,8 +37,8 @@ class Workplace {
   TemporaryDir folder_;
 };
 
-// For the tests that run methods on libtorch: says so loudly where those plugins are not built.
-bool has_plugin(const std::string& kind_and_id);
+// For the tests that run methods on libtorch: skips where those plugins are not built.
+void need_plugin(const std::string& kind_and_id);
 
 // The program's environment: nothing of the caller's beyond PATH. Its QUENCH_HOME knows all
 // plugins.

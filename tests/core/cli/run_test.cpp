@@ -8,6 +8,7 @@
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "tests/core/cli/program.hpp"
+#include "tests/support/skip.hpp"
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
@@ -102,10 +103,12 @@ TEST_CASE("run: results that cannot be written are an error before any work", "[
   CHECK(got.code == 1);
   CHECK(got.out.empty());
   CHECK(got.err == "file/below: cannot be listed: Not a directory\n");
-  if (::geteuid() == 0) {
-    WARN("SKIPPED: root writes to read-only folders");
-    return;
-  }
+}
+
+TEST_CASE("run: a folder that may not be written is an error", "[cli]") {
+  quench::test::skip_unless(::geteuid() != 0, "root writes to read-only folders");
+  const Workplace here;
+  make_models(here);
   fs::create_directory(here.folder() / "shut");
   fs::permissions(here.folder() / "shut", fs::perms::owner_read | fs::perms::owner_exec);
   const Outcome shut = here.run({"run", "m.yaml", "--out", "shut"});

@@ -32,14 +32,14 @@ bool wait_for_record(const Workplace& here) {
 Outcome stopped_by(const Workplace& here, const Workplace::Arguments& arguments, int number,
                    bool after_record = false) {
   here.write_long_text();
-  const pid_t process = here.start(arguments);
+  quench::ChildProcess process = here.start(arguments);
   CHECK(here.wait_for_work());
   if (after_record) {
     CHECK(wait_for_record(here));
   }
   ::usleep(500'000);
   const auto sent = std::chrono::steady_clock::now();
-  ::kill(process, number);
+  process.signal(number);
   const Outcome got = here.wait(process);
   CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(5));
   return got;

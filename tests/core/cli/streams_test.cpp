@@ -1,66 +1,24 @@
-#include <fcntl.h>
-#include <poll.h>
-#include <pty.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "core/version.hpp"
 #include "tests/core/cli/program.hpp"
+#include "tests/support/skip.hpp"
+#include "tests/support/terminal.hpp"
 
+using quench::ChildProcess;
 using quench::test::Outcome;
+using quench::test::skip_unless;
+using quench::test::Terminal;
 using quench::test::Workplace;
 
 namespace {
 
 const Workplace::Arguments kEval = {"eval", "tiny", "--metric",
                                     "validation_loss:text=t.txt,block=16"};
-
-// What the program writes to a terminal until `wanted` appears, at most 60 s; then it is stopped.
-std::string on_terminal(const Workplace& here, Workplace::Arguments arguments,
-                        const std::string& wanted) {
-  arguments.insert(arguments.begin(), quench::test::program_path());
-  std::vector<std::string> variables = quench::test::program_environment();
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-  for (std::string& word : arguments) {
-    argv.push_back(word.data());
-  }
-  for (std::string& variable : variables) {
-    envp.push_back(variable.data());
-  }
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  int terminal = -1;
-  const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
-  if (process == 0) {
-    if (::chdir(here.folder().path().c_str()) == 0) {
-      ::execve(argv[0], argv.data(), envp.data());
-    }
-    ::_exit(127);
-  }
-  std::string shown;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (shown.find(wanted) == std::string::npos && std::chrono::steady_clock::now() < end) {
-    pollfd ready{terminal, POLLIN, 0};
-    poll(&ready, 1, 100);
-    char buffer[4096];
-    const ssize_t got =
-        (ready.revents & (POLLIN | POLLHUP)) != 0 ? ::read(terminal, buffer, sizeof buffer) : 0;
-    if (got < 0) {
-      break;
-    }
-    shown.append(buffer, static_cast<size_t>(got));
-  }
-  ::kill(process, SIGKILL);
-  ::waitpid(process, nullptr, 0);
-  ::close(terminal);
-  return shown;
-}
 
 }  // namespace
 
@@ -119,21 +77,24 @@ TEST_CASE("output: a closed stderr loses the messages, not the results", "[cli]"
 }
 
 TEST_CASE("progress: a terminal sees a line with rate and time left", "[cli]") {
+  const std::optional<Terminal> terminal = Terminal::open();
+  skip_unless(terminal.has_value(), "there is no pseudo-terminal (is /dev/pts mounted?)");
   const Workplace here;
   here.write_long_text();
-  const std::string shown = on_terminal(
-      here, {"eval", "tiny", "--metric", "validation_loss:text=long.txt,block=1024"}, " left");
+  const ChildProcess process = terminal->start(
+      here.command({"eval", "tiny", "--metric", "validation_loss:text=long.txt,block=1024"}));
+  const std::string shown = terminal->read_until(" left", std::chrono::seconds(60));
   CHECK_THAT(shown, Catch::Contains("\r\033[Ktiny: scoring tokens ") && Catch::Contains("/s, "));
 }
 
 TEST_CASE("progress: no carriage return where stderr is no terminal", "[cli]") {
   const Workplace here;
   here.write_long_text();
-  const pid_t process =
+  ChildProcess process =
       here.start({"eval", "tiny", "--metric", "validation_loss:text=long.txt,block=1024"});
   CHECK(here.wait_for_work());
   ::usleep(500'000);
-  ::kill(process, SIGKILL);
+  process.signal(SIGKILL);
   const Outcome got = here.wait(process);
   CHECK_THAT(got.err, Catch::StartsWith("tiny\n"));
   CHECK(got.err.find_first_of("\r\033") == std::string::npos);

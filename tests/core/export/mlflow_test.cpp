@@ -1,17 +1,16 @@
 #include "core/export/mlflow.hpp"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <unistd.h>
-#include <catch2/catch.hpp>
 
+#include <catch2/catch.hpp>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <thread>
 
 #include "tests/core/export/tracked_records.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -71,65 +70,58 @@ class FakeServer {
   int made = 0;
 };
 
-// A server of the real thing in a folder of its own, as long as this object lives.
+// A server of the real thing in a folder of its own, as long as this object lives. Skips the
+// calling test where there is no `mlflow` on the path.
 class RealServer {
  public:
-  // Nothing, said loudly, where there is no `mlflow` on the path or it does not start.
-  static std::optional<std::string> start(RealServer& server) {
-    const char* path = std::getenv("PATH");
-    const std::map<std::string, std::string> environment = {{"PATH", path == nullptr ? "" : path}};
-    const auto run = [&](const std::string& script) {
-      return run_program({"/bin/sh", "-c", script}, environment, server.folder_.path());
-    };
-    if (run("command -v mlflow").code != 0) {
-      std::fprintf(stderr, "SKIPPED: no mlflow on the path\n");
-      return std::nullopt;
-    }
+  RealServer() {
+    skip_unless(has_program("mlflow"), "there is no mlflow on the path");
     const int port = 20000 + getpid() % 20000;
-    const Ended started =
-        run("setsid mlflow server --host 127.0.0.1 --port " + std::to_string(port) +
-            " --workers 1 --backend-store-uri sqlite:///m.db > log 2>&1 & echo $!");
-    server.group_ = std::atoi(started.out.c_str());
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    for (int tries = 0; tries < 240; ++tries) {
+    Command command;
+    command.words = {"mlflow",        "server", "--host",
+                     "127.0.0.1",     "--port", std::to_string(port),
+                     "--workers",     "1",      "--backend-store-uri",
+                     "sqlite:///m.db"};
+    command.folder = folder_.path();
+    command.streams = {ChildStream::file(0, "/dev/null", O_RDONLY),
+                       ChildStream::file(1, folder_ / "log", O_WRONLY | O_CREAT),
+                       ChildStream::copy(2, 1)};
+    command.group = ChildGroup::kOwn;  // it starts workers
+    server_ = ChildProcess::start(command);
+    url_ = "http://127.0.0.1:" + std::to_string(port);
+    for (int tries = 0; tries < 240 && !server_->has_ended(); ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
-      if (code_of([&] { http_post_json(url + "/health", "{}"); }) == QUENCH_OK) {
-        return url;
+      if (code_of([&] { http_post_json(url_ + "/health", "{}"); }) == QUENCH_OK) {
+        return;
       }
     }
-    std::fprintf(stderr, "SKIPPED: mlflow server does not answer\n");
-    return std::nullopt;
+    FAIL("the mlflow server does not answer: " << read_file(folder_ / "log"));
   }
-  ~RealServer() {
-    if (group_ > 1) {
-      kill(-group_, SIGKILL);
-    }
-  }
+
+  const std::string& url() const { return url_; }
 
  private:
   TemporaryDir folder_;
-  pid_t group_ = 0;
+  std::string url_;
+  std::optional<ChildProcess> server_;
 };
 
 }  // namespace
 
 TEST_CASE("mlflow: a real server has one run for each line, however often it is sent",
           "[core][export]") {
-  RealServer server;
-  const std::optional<std::string> url = RealServer::start(server);
-  if (!url) {
-    return;
-  }
+  const RealServer server;
   const std::vector<TrackedLine> lines = tracked_lines(tracked_records());
-  CHECK(export_to_mlflow(*url, "it's a run", lines).made == 2);
-  CHECK(export_to_mlflow(*url, "it's a run", lines).unchanged == 2);
+  CHECK(export_to_mlflow(server.url(), "it's a run", lines).made == 2);
+  CHECK(export_to_mlflow(server.url(), "it's a run", lines).unchanged == 2);
   std::vector<Record> more = tracked_records();
   more.push_back(tracked_record(300, false, "validation_loss", 2.5));
-  const MlflowOutcome again = export_to_mlflow(*url, "it's a run", tracked_lines(more));
+  const MlflowOutcome again = export_to_mlflow(server.url(), "it's a run", tracked_lines(more));
   CHECK(again.replaced == 1);
   CHECK(again.unchanged == 1);
   const json found = json::parse(
-      http_post_json(*url + "/api/2.0/mlflow/runs/search", R"({"experiment_ids":["1"]})").body);
+      http_post_json(server.url() + "/api/2.0/mlflow/runs/search", R"({"experiment_ids":["1"]})")
+          .body);
   REQUIRE(found.at("runs").size() == 2);
   for (const json& run : found.at("runs")) {
     const bool floating = run.at("info").at("run_name") == "main/float";

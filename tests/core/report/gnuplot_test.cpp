@@ -9,6 +9,8 @@
 #include "core/report/report.hpp"
 #include "tests/core/report/demo_run.hpp"
 #include "tests/core/report/hostile_run.hpp"
+#include "tests/support/skip.hpp"
+#include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -19,12 +21,9 @@ using quench::test::TemporaryDir;
 
 namespace {
 
-bool has_gnuplot() {
-  const bool found = std::system("command -v gnuplot > /dev/null") == 0;
-  if (!found) {
-    WARN("SKIPPED: there is no gnuplot (Debian: gnuplot-nox)");
-  }
-  return found;
+void need_gnuplot() {
+  quench::test::skip_unless(quench::test::has_program("gnuplot"),
+                            "there is no gnuplot (Debian: gnuplot-nox)");
 }
 
 quench::Report demo_report() {
@@ -36,9 +35,7 @@ quench::Report demo_report() {
 }  // namespace
 
 TEST_CASE("gnuplot: every figure becomes a file, with script and data beside it", "[report]") {
-  if (!has_gnuplot()) {
-    return;
-  }
+  need_gnuplot();
   const auto [format, magic] = GENERATE(values<std::pair<PlotFormat, const char*>>(
       {{PlotFormat::kPdf, "%PDF"}, {PlotFormat::kSvg, "<?xml"}, {PlotFormat::kPng, "\x89PNG"}}));
   const TemporaryDir folder;
@@ -60,14 +57,15 @@ TEST_CASE("gnuplot: every figure becomes a file, with script and data beside it"
   // The script draws by itself, in its folder.
   const std::string name = std::string("loss_plane.") + quench::plot_suffix(format);
   fs::remove(folder / name);
-  CHECK(std::system(("cd " + folder.path().string() + " && gnuplot loss_plane.gp").c_str()) == 0);
+  const auto drawn =
+      quench::test::run_shell("cd '" + folder.path().string() + "' && gnuplot loss_plane.gp");
+  INFO(drawn.out);
+  CHECK(drawn.code == 0);
   CHECK(fs::exists(folder / name));
 }
 
 TEST_CASE("gnuplot: hostile names are drawn, not run", "[report]") {
-  if (!has_gnuplot()) {
-    return;
-  }
+  need_gnuplot();
   const TemporaryDir folder;
   const quench::Report report = quench::test::hostile_report();
   for (const quench::Figure& figure : report.figures) {

@@ -1,12 +1,12 @@
 #include "core/store/heartbeat.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <fstream>
 
+#include "core/process/child_process.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace fs = std::filesystem;
@@ -75,12 +75,10 @@ TEST_CASE("heartbeat: beats without being told", "[store]") {
 
 TEST_CASE("heartbeat: a killed process is dead, and so is a reused pid", "[store]") {
   const TemporaryDir folder;
-  const pid_t child = fork();
-  if (child == 0) {
+  quench::ChildProcess::start_copy([&] {
     Heartbeat heart(folder.path(), "0", "0001-00000000", 10);
-    kill(getpid(), SIGKILL);
-  }
-  waitpid(child, nullptr, 0);
+    return std::raise(SIGKILL);
+  }).wait();
   HeartbeatState state = only(folder.path());
   CHECK(state.state == "running");
   CHECK(HeartbeatWatcher().judge(state) == Life::kDead);

@@ -1,11 +1,9 @@
 #include "core/store/store.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "core/process/child_process.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -179,26 +177,18 @@ TEST_CASE("store: eight processes publish the same keys without a loss", "[store
   const TemporaryDir home;
   constexpr int kProcesses = 8;
   constexpr int kKeys = 40;
-  std::vector<pid_t> children;
+  std::vector<quench::ChildProcess> children;
   for (int p = 0; p < kProcesses; ++p) {
-    const pid_t child = fork();
-    if (child == 0) {
-      try {
-        Store store(home.path());
-        for (int k = 0; k < kKeys; ++k) {
-          store.publish({sample_record((k * 7 + p * 11) % kKeys)});
-        }
-        _exit(0);
-      } catch (const std::exception&) {
-        _exit(1);
+    children.push_back(quench::ChildProcess::start_copy([&] {
+      Store store(home.path());
+      for (int k = 0; k < kKeys; ++k) {
+        store.publish({sample_record((k * 7 + p * 11) % kKeys)});
       }
-    }
-    children.push_back(child);
+      return 0;
+    }));
   }
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    CHECK(status == 0);
+  for (quench::ChildProcess& child : children) {
+    CHECK(child.wait().code() == 0);
   }
   const Store store(home.path());
   for (int k = 0; k < kKeys; ++k) {

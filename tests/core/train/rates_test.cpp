@@ -64,12 +64,12 @@ TEST_CASE("training rates: beyond its end a decayed schedule stays at its final 
 
 TEST_CASE("state keys: a fork shares those of its constant part and no others", "[train]") {
   const StateKeys trunk("recipe", constant(700));
-  const StateKeys fork("recipe", wsd(600, 100));
-  CHECK(trunk.at(0) == fork.at(0));
-  CHECK(trunk.at(300) == fork.at(300));
-  CHECK(trunk.at(500) == fork.at(500));
-  CHECK(trunk.at(501) != fork.at(501));
-  CHECK(trunk.at(512) != fork.at(512));
+  const StateKeys forked("recipe", wsd(600, 100));
+  CHECK(trunk.at(0) == forked.at(0));
+  CHECK(trunk.at(300) == forked.at(300));
+  CHECK(trunk.at(500) == forked.at(500));
+  CHECK(trunk.at(501) != forked.at(501));
+  CHECK(trunk.at(512) != forked.at(512));
 }
 
 TEST_CASE("state keys: every step, every recipe and every peak has its own", "[train]") {

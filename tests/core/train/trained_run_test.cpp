@@ -1,12 +1,9 @@
 // Whole trainings through the program: what is trained once, what a kill leaves, what a full disk
 // leaves, and averages on the way.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <random>
 #include <set>
@@ -14,6 +11,7 @@
 
 #include "core/checkpoint/safetensors.hpp"
 #include "tests/core/train/training_scene.hpp"
+#include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 
 namespace fs = std::filesystem;
@@ -32,21 +30,8 @@ SceneSettings with_forks() {
   return out;
 }
 
-// Starts without waiting, output to nowhere.
-pid_t start(const TrainingScene& scene) {
-  const std::vector<std::string> command = scene.command();
-  const pid_t child = fork();
-  if (child == 0) {
-    (void)!::chdir(scene.path().c_str());
-    for (const auto& [name, value] : scene.environment()) {
-      ::setenv(name.c_str(), value.c_str(), 1);
-    }
-    (void)!::freopen("/dev/null", "w", stdout);
-    (void)!::freopen("/dev/null", "w", stderr);
-    ::execl(command[0].c_str(), command[0].c_str(), "run", "m.yaml", nullptr);
-    ::_exit(127);
-  }
-  return child;
+quench::ChildProcess start(const TrainingScene& scene) {
+  return quench::test::start_silently(scene.command(), scene.environment(), scene.path());
 }
 
 size_t files_with(const fs::path& folder, const std::string& ending) {
@@ -101,8 +86,8 @@ TEST_CASE("training: forks share the constant part and end as runs of their own"
   alone.rest = "steps: 16, every: 4";
   const TrainingScene single(alone);
   single.records();
-  CHECK(single.weights("step16") == scene.weights("late/step16"));
-  CHECK(single.weights("step8") == scene.weights("trunk/step8"));
+  CHECK(quench::test::differences(single.weights("step16"), scene.weights("late/step16")) == "");
+  CHECK(quench::test::differences(single.weights("step8"), scene.weights("trunk/step8")) == "");
 }
 
 TEST_CASE("training: what is there is not trained again, by any manifest", "[train]") {
@@ -115,7 +100,7 @@ TEST_CASE("training: what is there is not trained again, by any manifest", "[tra
   whole.rest = "steps: 16, every: 4";
   const TrainingScene other(whole);
   other.records();
-  CHECK(other.weights("step16") == scene.weights("step16"));
+  CHECK(quench::test::differences(other.weights("step16"), scene.weights("step16")) == "");
 }
 
 TEST_CASE("training: one and two threads give the same weights", "[train]") {
@@ -123,7 +108,7 @@ TEST_CASE("training: one and two threads give the same weights", "[train]") {
   const TrainingScene two({});
   one.records({"--threads", "1"});
   two.records({"--threads", "2"});
-  CHECK(one.weights("step12") == two.weights("step12"));
+  CHECK(quench::test::differences(one.weights("step12"), two.weights("step12")) == "");
 }
 
 TEST_CASE("training: accumulated micro-batches give the batch's gradient", "[train]") {
@@ -146,14 +131,13 @@ TEST_CASE("training: killed at random again and again, it ends with the same bit
   const TrainingScene scene(settings);
   std::mt19937 random(11);
   for (int i = 0; i < 8; ++i) {
-    const pid_t child = start(scene);
+    quench::ChildProcess child = start(scene);
     std::this_thread::sleep_for(std::chrono::milliseconds(150 + random() % 700));
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
+    child.end();
   }
   scene.records({"--threads", "1"});
   for (const char* name : {"trunk/step4", "trunk/step16", "early/step10", "late/step16"}) {
-    CHECK(scene.weights(name) == undisturbed.weights(name));
+    CHECK(quench::test::differences(scene.weights(name), undisturbed.weights(name)) == "");
   }
   CHECK(scene.log("late").size() == 16);
 }
@@ -178,7 +162,7 @@ TEST_CASE("training: killed at a call that writes, it goes on with the same bits
                  << calls[of_training[i] - 1].path);
     CHECK(scene.run_under(plan).ended.code == 128 + SIGKILL);
     scene.records();
-    CHECK(scene.weights("step12") == undisturbed.weights("step12"));
+    CHECK(quench::test::differences(scene.weights("step12"), undisturbed.weights("step12")) == "");
   }
 }
 
@@ -207,25 +191,22 @@ TEST_CASE("training: a full disk is told by path, and what was written stays", "
   CHECK(full.err.find("No space left") != std::string::npos);
   const auto records = scene.records();
   CHECK(records.size() == 3);
-  CHECK(scene.weights("step12") == undisturbed.weights("step12"));
+  CHECK(quench::test::differences(scene.weights("step12"), undisturbed.weights("step12")) == "");
 }
 
 TEST_CASE("training: a stop on request is resumable and changes nothing", "[train]") {
   SceneSettings settings;
   settings.rest = "steps: 20k, every: 20k";
   const TrainingScene scene(settings);
-  const pid_t child = start(scene);
+  quench::ChildProcess child = start(scene);
   // The text is packed just before the first step.
   const fs::path tokens = scene.path() / "home/tokens";
   for (int i = 0; i < 1200 && !(fs::exists(tokens) && files_with(tokens, ".packed") > 0); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  ::kill(child, SIGTERM);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  REQUIRE(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 75);
+  child.signal(SIGTERM);
+  CHECK(child.wait().code() == 75);
   const auto plan = scene.plan();
   CHECK(plan[0].at("legs")[0].at("from").get<int64_t>() > 0);
 }

@@ -1,0 +1,63 @@
+#include "tests/support/terminal.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace quench::test {
+
+std::optional<Terminal> Terminal::open() {
+  const int descriptor = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return std::nullopt;
+  }
+  char path[64] = {};
+  const bool ready = grantpt(descriptor) == 0 && unlockpt(descriptor) == 0 &&
+                     ptsname_r(descriptor, path, sizeof path) == 0 &&
+                     access(path, R_OK | W_OK) == 0;
+  if (!ready) {
+    close(descriptor);
+    return std::nullopt;
+  }
+  return Terminal(descriptor, path);
+}
+
+Terminal::Terminal(Terminal&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+
+Terminal::~Terminal() {
+  if (descriptor_ >= 0) {
+    close(descriptor_);
+  }
+}
+
+ChildProcess Terminal::start(Command command) const {
+  command.group = ChildGroup::kSession;
+  command.streams = {ChildStream::file(0, path_, O_RDWR), ChildStream::copy(1, 0),
+                     ChildStream::copy(2, 0)};
+  return ChildProcess::start(command);
+}
+
+std::string Terminal::read_until(const std::string& wanted, std::chrono::seconds limit) const {
+  constexpr int kTick = 100;  // ms
+  std::string shown;
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (shown.find(wanted) == std::string::npos && std::chrono::steady_clock::now() < end) {
+    pollfd ready{descriptor_, POLLIN, 0};
+    if (poll(&ready, 1, kTick) <= 0) {
+      continue;
+    }
+    char buffer[4096];
+    const ssize_t got = ::read(descriptor_, buffer, sizeof buffer);
+    if (got <= 0) {
+      break;  // nobody has the terminal open any more
+    }
+    shown.append(buffer, static_cast<size_t>(got));
+  }
+  return shown;
+}
+
+}  // namespace quench::test
