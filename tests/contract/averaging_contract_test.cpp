@@ -111,6 +111,7 @@ void a_search_ends_no_worse_than_the_best_member(const quench_item& item) {
           ? nullptr
           : averager.table.extension(averager.averaging, QUENCH_AVERAGING_SEARCH);
   if (extension == nullptr) {
+    SUCCEED("it does not search");
     return;
   }
   const auto& search = *static_cast<const quench_averaging_search*>(extension);

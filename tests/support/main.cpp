@@ -14,6 +14,7 @@ constexpr int kEnoughFailures = 20;
 constexpr size_t kShown = 4000;  // bytes of an expression or a message
 
 size_t cases_run = 0;
+size_t cases_without_assertion = 0;
 
 std::string cut(const std::string& text) {
   return text.size() <= kShown
@@ -47,7 +48,13 @@ class BoundedReporter : public Catch::ConsoleReporter {
 
 struct CaseCounter : Catch::TestEventListenerBase {
   using Catch::TestEventListenerBase::TestEventListenerBase;
-  void testCaseEnded(const Catch::TestCaseStats&) override { ++cases_run; }
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    ++cases_run;
+    if (stats.totals.assertions.total() == 0) {
+      ++cases_without_assertion;
+      std::fprintf(stderr, "%s: no assertion was made\n", stats.testInfo.name.c_str());
+    }
+  }
 };
 
 CATCH_REGISTER_REPORTER("bounded", BoundedReporter)
@@ -58,8 +65,7 @@ CATCH_REGISTER_LISTENER(CaseCounter)
 int main(int argc, char** argv) {
   Catch::Session session;
   Catch::ConfigData& config = session.configData();
-  config.warnings = static_cast<Catch::WarnAbout::What>(Catch::WarnAbout::NoAssertions |
-                                                        Catch::WarnAbout::NoTests);
+  config.warnings = Catch::WarnAbout::NoTests;
   config.abortAfter = kEnoughFailures;
   config.reporterName = "bounded";
   if (session.applyCommandLine(argc, argv) != 0) {
@@ -69,7 +75,7 @@ int main(int argc, char** argv) {
   if (config.listTests || config.listTags || config.listReporters || config.listTestNamesOnly) {
     return result;  // how many there are, which catch_discover_tests reads
   }
-  if (result != 0) {
+  if (result != 0 || cases_without_assertion > 0) {
     return kFailed;
   }
   const size_t skipped = quench::test::skipped_cases();

@@ -36,7 +36,10 @@ TEST_CASE("test binary: a skipped case is told from a passed and a failed one", 
 
 TEST_CASE("test binary: a case that checks nothing fails, and so does a name of no case",
           "[support]") {
-  CHECK(run_case("checks nothing").code == kFailed);
+  const Ended nothing = run_case("checks nothing");
+  CHECK(nothing.code == kFailed);
+  CHECK(nothing.err == "checks nothing: no assertion was made\n");
+  CHECK(run_case("checks behind its sections").code == 0);
   CHECK(run_case("there is no such case").code == kFailed);
 }
 

@@ -50,6 +50,17 @@ TEST_CASE("skips one value") {
   CHECK(value == 2);
 }
 
+TEST_CASE("checks behind its sections") {
+  int value = 0;
+  SECTION("one") {
+    value = 1;
+  }
+  SECTION("two") {
+    value = 2;
+  }
+  CHECK(value > 0);
+}
+
 TEST_CASE("passes") {
   skip_unless(true, "never");
   CHECK(true);
