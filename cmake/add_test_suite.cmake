@@ -1,6 +1,6 @@
 # The only way to make a test binary.
 #
-#   add_test_suite(<name> SOURCES a_test.cpp ... [LINK target ...] [LABELS label ...])
+#   add_test_suite(<name> SOURCES a_test.cpp ... [LINK target ...] [LABELS label ...] [ENVIRONMENT name=value ...])
 #
 # One ctest entry per test case. Its labels are its first folder under tests/ (`core`), its own name, and LABELS;
 # `slow` marks what `./dev test` leaves to `./dev test all`. The target <folder>_suites builds a folder's suites.
@@ -11,7 +11,7 @@ include(Catch)
 set(quench_skip_code 77)
 
 function(add_test_suite name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE quench_test_main quench_test_support quench_warnings ${arg_LINK})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
@@ -27,6 +27,6 @@ function(add_test_suite name)
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(WRITE "${properties}" "foreach(test IN LISTS ${name}_TESTS)\n"
        "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 900\n"
-       "                       SKIP_RETURN_CODE ${quench_skip_code})\nendforeach()\n")
+       "                       SKIP_RETURN_CODE ${quench_skip_code} ENVIRONMENT \"${arg_ENVIRONMENT}\")\nendforeach()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
 endfunction()

@@ -53,7 +53,7 @@ at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const std::optional<at::Tensor>& mask) {
   const Recorder* recorder = Recorder::current();
   const bool recorded = recorder != nullptr;
-  if (!recorded && !mask && has_causal_attention(q, k, v)) {
+  if (!recorded && !mask && q.is_cpu()) {
     return causal_attention(q, k, v);
   }
   if (current_form() == Form::kCurved && !mask && has_curved_attention(q)) {

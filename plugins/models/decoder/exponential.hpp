@@ -1,23 +1,75 @@
-// e^x of 16 values, for functions that are compiled for AVX-512.
-#pragma once
+// e^x of a vector, for files that shared/matrix/each_isa.hpp compiles.
+namespace quench::decoder::QUENCH_ISA_NAMESPACE {
 
-#include "shared/matrix/lanes.hpp"
+using matrix::QUENCH_ISA_NAMESPACE::Lanes;
+using matrix::QUENCH_ISA_NAMESPACE::lesser;
 
-namespace quench::decoder {
+// What the type's e^x is made of: ln 2 in two parts, the first so short that its products with
+// whole numbers are exact; where e^x is 0; 1.5 times the power of two at which numbers are whole;
+// the coefficients of Taylor's series that are not lost in rounding where |r| <= 0.3466.
+template <typename T>
+struct Exponential;
+template <>
+struct Exponential<float> {
+  using Bits = uint32_t;
+  static constexpr int kMantissa = 23;
+  static constexpr Bits kBias = 127;
+  static constexpr float kLeast = -104;
+  static constexpr float kWhole = 0x1.8p23F;
+  static constexpr float kHigh = 0.693145752F;
+  static constexpr float kLow = 1.42860677e-6F;
+  static constexpr float kLast = 1.0F / 5040;
+  static constexpr float kFactors[] = {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6,
+                                       0.5F,       1.0F,       1.0F};
+};
+template <>
+struct Exponential<double> {
+  using Bits = uint64_t;
+  static constexpr int kMantissa = 52;
+  static constexpr Bits kBias = 1023;
+  static constexpr double kLeast = -746;
+  static constexpr double kWhole = 0x1.8p52;
+  static constexpr double kHigh = 0x1.62e42feep-1;
+  static constexpr double kLow = 0x1.a39ef35793c76p-33;
+  static constexpr double kLast = 1.0 / 6227020800;
+  static constexpr double kFactors[] = {1.0 / 479001600,
+                                        1.0 / 39916800,
+                                        1.0 / 3628800,
+                                        1.0 / 362880,
+                                        1.0 / 40320,
+                                        1.0 / 5040,
+                                        1.0 / 720,
+                                        1.0 / 120,
+                                        1.0 / 24,
+                                        1.0 / 6,
+                                        0.5,
+                                        1.0,
+                                        1.0};
+};
 
 // e^x for x <= 0, to about one unit in the last place; NaN stays NaN.
-QUENCH_AVX512_INLINE __m512 exponential(__m512 x) {
-  const __m512 held = _mm512_max_ps(_mm512_set1_ps(-104.0F), x);  // e^-104 is 0 in float32
-  const __m512 n =
-      _mm512_roundscale_ps(_mm512_mul_ps(held, _mm512_set1_ps(1.44269504F)), 0x08);  // to nearest
-  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145752F), held);
-  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860677e-6F), r);
-  // Taylor's series; |r| <= 0.3466, so what is left out is 7e-9 of the sum.
-  __m512 sum = _mm512_set1_ps(1.0F / 5040);
-  for (const float factor : {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F}) {
-    sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(factor));
+template <typename T>
+QUENCH_INLINE typename Lanes<T>::Vector exponential(typename Lanes<T>::Vector x) {
+  using L = Lanes<T>;
+  using E = Exponential<T>;
+  using Bits = typename E::Bits;
+  typedef Bits Integers __attribute__((vector_size(QUENCH_ISA_BYTES)));
+  const auto held = L::greater(L::same(E::kLeast), x);
+  const auto shifted = held * L::same(static_cast<T>(1.4426950408889634)) + L::same(E::kWhole);
+  const auto n = shifted - L::same(E::kWhole);  // to nearest
+  auto r = L::multiply_add(n, L::same(-E::kHigh), held);
+  r = L::multiply_add(n, L::same(-E::kLow), r);
+  auto sum = L::same(E::kLast);
+  for (const T factor : E::kFactors) {
+    sum = L::multiply_add(sum, r, L::same(factor));
   }
-  return _mm512_scalef_ps(sum, n);
+  // 2^n in two steps, the first exact, so that what is below the normal numbers is rounded once.
+  const Integers whole =
+      reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(L::same(E::kWhole));
+  const Integers half = ((whole + 2 * E::kBias) >> 1) - E::kBias;
+  using Vector = typename L::Vector;
+  sum *= reinterpret_cast<Vector>((half + E::kBias) << E::kMantissa);
+  return sum * reinterpret_cast<Vector>((whole - half + E::kBias) << E::kMantissa);
 }
 
-}  // namespace quench::decoder
+}  // namespace quench::decoder::QUENCH_ISA_NAMESPACE

@@ -35,51 +35,13 @@ std::string place(const quench_tensor& targets, int64_t token) {
   return "token " + std::to_string(token);
 }
 
-// Sum in float64 of each row of `values` [R, V]. Eight partial sums a row in a fixed order: the
-// same bits for any number of threads, which at::sum does not promise.
-template <typename T>
-void row_sums(const at::Tensor& values, double* sums) {
-  const auto* data = static_cast<const T*>(values.const_data_ptr());
-  const auto columns = static_cast<size_t>(values.size(1));
-  kit::parallel_for(static_cast<uint64_t>(values.size(0)), 2, [&](uint64_t begin, uint64_t end) {
-    for (uint64_t row = begin; row < end; ++row) {
-      const T* at = data + row * columns;
-      double partial[8] = {};
-      size_t c = 0;
-      for (; c + 8 <= columns; c += 8) {
-        for (size_t lane = 0; lane < 8; ++lane) {
-          partial[lane] += static_cast<double>(at[c + lane]);
-        }
-      }
-      for (; c < columns; ++c) {
-        partial[c % 8] += static_cast<double>(at[c]);
-      }
-      sums[row] = ((partial[0] + partial[1]) + (partial[2] + partial[3])) +
-                  ((partial[4] + partial[5]) + (partial[6] + partial[7]));
-    }
-  });
-}
-
-std::vector<double> sums_of(const at::Tensor& values) {
-  std::vector<double> sums(static_cast<size_t>(values.size(0)));
-  if (!values.is_cpu()) {
-    const at::Tensor summed = at::sum(values, {1}, false, at::kDouble).cpu();
-    std::copy_n(static_cast<const double*>(summed.const_data_ptr()), sums.size(), sums.begin());
-  } else if (values.scalar_type() == at::kDouble) {
-    row_sums<double>(values, sums.data());
-  } else {
-    row_sums<float>(values, sums.data());
-  }
-  return sums;
-}
-
 std::vector<double> doubles(const at::Tensor& values) {
   const at::Tensor held = values.to(at::kDouble).cpu().contiguous();
   const auto* data = static_cast<const double*>(held.const_data_ptr());
   return {data, data + held.numel()};
 }
 
-// Exponentials of a few rows at a time, by libtorch.
+// Exponentials of a few rows at a time, on a device.
 std::vector<RowSum> composed_sums(const at::Tensor& logits) {
   std::vector<RowSum> out;
   const int64_t rows = logits.size(0);
@@ -91,7 +53,7 @@ std::vector<RowSum> composed_sums(const at::Tensor& logits) {
     at::Tensor scaled = buffer.narrow(0, 0, count);
     at::sub_out(scaled, panel, peak);
     at::exp_out(scaled, scaled);
-    const std::vector<double> sums = sums_of(scaled);
+    const std::vector<double> sums = doubles(at::sum(scaled, {1}, false, at::kDouble));
     const std::vector<double> peaks = doubles(peak);
     for (size_t i = 0; i < sums.size(); ++i) {
       out.push_back({peaks[i], sums[i]});
@@ -104,7 +66,7 @@ std::vector<RowSum> composed_sums(const at::Tensor& logits) {
 void score(const at::Tensor& logits, std::span<const int64_t> tokens,
            std::span<const int32_t> targets, std::span<double> nll) {
   const at::Tensor wide = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
-  const std::vector<RowSum> sums = has_log_sums(wide) ? log_sums(wide) : composed_sums(wide);
+  const std::vector<RowSum> sums = wide.is_cpu() ? log_sums(wide) : composed_sums(wide);
   std::vector<int64_t> chosen(tokens.size());
   for (size_t i = 0; i < chosen.size(); ++i) {
     chosen[i] = std::max<int64_t>(targets[static_cast<size_t>(tokens[i])], 0);

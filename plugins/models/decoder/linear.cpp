@@ -41,7 +41,7 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
     context->saved_data["bias_gradient"] = bias_gradient;
     context->saved_data["type"] = static_cast<int64_t>(x.scalar_type());
     if (from.scalar_type() != x.scalar_type()) {
-      at::Tensor y = at::mm(from, weight.t()).to(x.scalar_type());
+      at::Tensor y = matrix::product(from, weight.t()).to(x.scalar_type());
       return bias.defined() ? y.add_(bias) : y;
     }
     at::Tensor y = at::empty({from.size(0), weight.size(0)}, from.options());
@@ -70,14 +70,8 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
 }  // namespace
 
 void add_product(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& to) {
-  if (!to.defined()) {
-    return;
-  }
-  if (to.scalar_type() == dy.scalar_type()) {
+  if (to.defined()) {
     matrix::add_product(to, dy.t(), x);
-  } else {
-    at::Tensor held = to;
-    held.add_(at::mm(dy.t(), x));
   }
 }
 

@@ -5,17 +5,12 @@
 
 #include <vector>
 
+#include "models/decoder/row_exponentials.hpp"
+
 namespace quench::decoder {
 
-// Of a row: log Σ e^x is peak + log(sum).
-struct RowSum {
-  double peak;
-  double sum;  // of e^(x - peak)
-};
-
-// Each row of `logits` [R, V], float32 in host memory, contiguous; exponentials in float32, sums in
-// float64 in a fixed order. Only where has_log_sums.
-bool has_log_sums(const at::Tensor& logits);
+// Each row of `logits` [R, V], float32 or float64 in host memory; exponentials in that type, sums
+// in float64 in a fixed order.
 std::vector<RowSum> log_sums(const at::Tensor& logits);
 
 }  // namespace quench::decoder

@@ -1,22 +1,21 @@
 #include "shared/matrix/kernel.hpp"
 
-#ifdef QUENCH_HAS_MATRIX_KERNELS
-
 #include <algorithm>
 #include <type_traits>
 
 #include "quench/kit/host.hpp"
 #include "shared/matrix/buffer.hpp"
+#include "shared/matrix/tile.hpp"
 
 namespace quench::matrix {
 
 namespace {
 
-// Of a panel, the depth whose products are summed in registers: kTileColumns of b are 32 KiB.
+// Of a panel, the depth whose products are summed in registers; part of what a result is, so the
+// same for all instruction sets. With AVX-512 these rows of a panel of b are 32 KiB.
 constexpr int64_t kDepth = 256;
-constexpr int64_t kTaskRows = 8 * kTileRows;
 constexpr int64_t kTasks = 16;             // wanted of a product, so that threads end together
-constexpr int64_t kFewTiles = 64;          // products of no more are one task
+constexpr int64_t kFewProducts = 1 << 22;  // products of no more multiplications are one task
 constexpr int64_t kTaskPanels = 4;         // of b, at least, so that a copy of a pays
 constexpr int64_t kPackedBytes = 3 << 20;  // of b that are copied at a time
 constexpr int64_t kPackedDepth = 4 * kDepth;
@@ -25,20 +24,37 @@ int64_t parts_of(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-// The part of a product that is made from one copied part of b.
+// The tile of an instruction set.
+struct Shape {
+  Isa isa;
+  int64_t rows;
+  int64_t columns;
+
+  int64_t task_rows() const { return kBlockRows / rows * rows; }
+};
+
+template <typename T>
+Shape shape_of(Isa isa) {
+  return {isa, tile_rows(isa), tile_columns<T>(isa)};
+}
+
+// Some columns of a product, and of its depth what is made in one go.
 template <typename T, typename To, typename From>
 struct Step {
+  Shape shape;
   Operand<From> a;  // from the step's first row and k on
-  const T* b;       // panels of all of the step's depth, one run of kDepth after the other
-  int64_t row;      // the first one of the result that is wanted in these columns
-  int64_t rows;     // from there on
-  int64_t column;   // first column
+  Operand<From> b;  // from its first column and k on
+  const T*
+      packed;      // b in panels, one run of kDepth after the other; null: each task copies its own
+  int64_t row;     // the first one of the result that is wanted in these columns
+  int64_t rows;    // from there on
+  int64_t column;  // first column
   int64_t columns;
   int64_t depth;
   bool first;  // no k came before
   const Result<T, To>* result;
 
-  int64_t panels() const { return parts_of(columns, kTileColumns<T>); }
+  int64_t panels() const { return parts_of(columns, shape.columns); }
 };
 
 // Rows and panels of b that one task works on; whole tiles of rows, but at the end.
@@ -49,11 +65,10 @@ struct Range {
   int64_t panels;
 };
 
-// Whether anything of the tile of kTileRows rows from `row` on is wanted.
-template <typename T>
-bool is_wanted(Part part, int64_t row, int64_t column) {
+// Whether anything of the tile from (row, column) on is wanted.
+bool is_wanted(const Shape& shape, Part part, int64_t row, int64_t column) {
   return part == Part::kAll ||
-         (part == Part::kUpper ? column + kTileColumns<T> > row : row + kTileRows > column);
+         (part == Part::kUpper ? column + shape.columns > row : row + shape.rows > column);
 }
 
 // Whether a tile's rows, each read along its depth, find room in the first-level cache together:
@@ -64,89 +79,162 @@ bool reads_well_in_place(const Operand<From>& a) {
   return a.deep == 1 && a.along * static_cast<int64_t>(sizeof(T)) % kSets != 0;
 }
 
-// Rows of a are read where they lie if they are T, their tile is full, and only few columns use
-// them or they read well there; else from a copy.
-template <typename T, typename To, typename From>
-void run_task(const Step<T, To, From>& step, const Range& range) {
-  constexpr int64_t kWidth = kTileColumns<T>;
-  const Result<T, To>& result = *step.result;
-  const bool copies =
-      !std::is_same_v<T, From> || (range.panels > kTaskPanels && !reads_well_in_place<T>(step.a));
-  const int64_t copied_from = copies ? 0 : range.rows / kTileRows * kTileRows;
-  const Buffer memory(parts_of(range.rows - copied_from, kTileRows) * kTileRows *
-                      std::min(kDepth, step.depth) * static_cast<int64_t>(sizeof(T)));
-  T* copied = memory.as<T>();
-  for (int64_t k = 0; k < step.depth; k += kDepth) {
-    const int64_t depth = std::min(kDepth, step.depth - k);
-    const Operand<From> here = {step.a.data + range.row * step.a.along + k * step.a.deep,
-                                step.a.along, step.a.deep};
-    pack<From, T>({here.data + copied_from * here.along, here.along, here.deep},
-                  range.rows - copied_from, depth, kTileRows, copied);
-    const T* b = step.b + step.panels() * kWidth * k;
-    const bool adds = result.add || k > 0 || !step.first;
-    for (int64_t j = range.panel; j < range.panel + range.panels; ++j) {
-      const int64_t column = step.column + j * kWidth;
-      for (int64_t i = 0; i < range.rows; i += kTileRows) {
-        const int64_t row = step.row + range.row + i;
-        if (!is_wanted<T>(result.part, row, column)) {
-          continue;
-        }
-        Panel<T> panel = {copied + (i - copied_from) * depth, kTileRows, false};
-        if constexpr (std::is_same_v<T, From>) {
-          if (i < copied_from) {
-            panel = here.deep == 1 ? Panel<T>{here.data + i * here.along, here.along, true}
-                                   : Panel<T>{here.data + i, here.deep, false};
-          }
-        }
-        run_tile<T, To>(panel, b + j * kWidth * depth, depth,
-                        {result.to + row * result.stride + column, result.stride,
-                         std::min(kTileRows, range.rows - i),
-                         std::min(kWidth, step.column + step.columns - column), result.factor, adds,
-                         adds || result.bias == nullptr ? nullptr : result.bias + column});
+template <typename From>
+Operand<From> moved(const Operand<From>& from, int64_t along, int64_t deep) {
+  return {from.data + along * from.along + deep * from.deep, from.along, from.deep};
+}
+
+// A task's rows of a, for one run of the depth: read where they lie if they are T, their tile is
+// full, and only few columns use them or they read well there; else from a copy.
+template <typename T, typename From>
+class Rows {
+ public:
+  // `memory` has room for size() elements.
+  Rows(const Shape& shape, const Operand<From>& from, int64_t count, bool copies, T* memory)
+      : shape_(shape),
+        from_(from),
+        copied_from_(copies ? 0 : count / shape.rows * shape.rows),
+        full_(count / shape.rows * shape.rows),
+        rest_(count - full_),
+        memory_(memory) {}
+
+  static int64_t size(const Shape& shape, int64_t count, int64_t depth) {
+    return parts_of(count, shape.rows) * shape.rows * depth;
+  }
+
+  void read(int64_t k, int64_t depth) {
+    k_ = k;
+    depth_ = depth;
+    if (copied_from_ < full_) {
+      pack<From, T>(shape_.isa, moved(from_, copied_from_, k), full_ - copied_from_, depth,
+                    shape_.rows, memory_);
+    }
+    if (rest_ > 0) {
+      pack<From, T>(shape_.isa, moved(from_, full_, k), rest_, depth, rows_read(shape_.isa, rest_),
+                    memory_ + (full_ - copied_from_) * depth);
+    }
+  }
+
+  Panel<T> tile(int64_t row) const {
+    if (row < copied_from_) {
+      if constexpr (std::is_same_v<T, From>) {
+        const Operand<T> here = moved(from_, row, k_);
+        return here.deep == 1 ? Panel<T>{here.data, here.along, true}
+                              : Panel<T>{here.data, here.deep, false};
       }
+    }
+    const int64_t width = row < full_ ? shape_.rows : rows_read(shape_.isa, rest_);
+    return {memory_ + (row - copied_from_) * depth_, width, false};
+  }
+
+ private:
+  const Shape& shape_;
+  Operand<From> from_;
+  int64_t copied_from_;
+  int64_t full_;
+  int64_t rest_;
+  T* memory_;
+  int64_t k_ = 0;
+  int64_t depth_ = 0;
+};
+
+// A copied panel of b, and its rows of the result.
+template <typename T, typename To, typename From>
+void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, From>& rows,
+               int64_t panel, const T* b, int64_t k, int64_t depth) {
+  const Shape& shape = step.shape;
+  const Result<T, To>& result = *step.result;
+  const bool adds = result.add || k > 0 || !step.first;
+  const int64_t column = step.column + panel * shape.columns;
+  for (int64_t i = 0; i < range.rows; i += shape.rows) {
+    const int64_t row = step.row + range.row + i;
+    if (is_wanted(shape, result.part, row, column)) {
+      run_tile<T, To>(shape.isa, rows.tile(i), b, depth,
+                      {result.to + row * result.stride + column, result.stride,
+                       std::min(shape.rows, range.rows - i),
+                       std::min(shape.columns, step.column + step.columns - column), result.factor,
+                       adds, adds || result.bias == nullptr ? nullptr : result.bias + column});
     }
   }
 }
 
-// `step` in tasks: blocks of rows times ranges of columns. No element depends on the tasks.
 template <typename T, typename To, typename From>
-void run_step(const Step<T, To, From>& step) {
-  const int64_t panels = step.panels();
-  const int64_t tiles = parts_of(step.rows, kTileRows);
-  if (tiles * panels * step.depth <= kFewTiles * kDepth) {
-    run_task(step, {0, step.rows, 0, panels});
-    return;
+void run_task(const Step<T, To, From>& step, const Range& range) {
+  const Shape& shape = step.shape;
+  const int64_t deep = std::min(kDepth, step.depth);
+  const bool copies =
+      !std::is_same_v<T, From> || (range.panels > kTaskPanels && !reads_well_in_place<T>(step.a));
+  const int64_t own = step.packed == nullptr ? shape.columns * deep : 0;
+  const Buffer memory((own + Rows<T, From>::size(shape, range.rows, deep)) *
+                      static_cast<int64_t>(sizeof(T)));
+  Rows<T, From> rows(shape, moved(step.a, range.row, 0), range.rows, copies, memory.as<T>() + own);
+  for (int64_t k = 0; k < step.depth; k += kDepth) {
+    const int64_t depth = std::min(kDepth, step.depth - k);
+    rows.read(k, depth);
+    for (int64_t j = range.panel; j < range.panel + range.panels; ++j) {
+      const int64_t column = j * shape.columns;
+      const T* b = memory.as<T>();
+      if (step.packed == nullptr) {
+        pack<From, T>(shape.isa, moved(step.b, column, k),
+                      std::min(shape.columns, step.columns - column), depth, shape.columns,
+                      memory.as<T>());
+      } else {
+        b = step.packed + step.panels() * shape.columns * k + column * depth;
+      }
+      run_panel(step, range, rows, j, b, k, depth);
+    }
   }
-  const int64_t rows = std::min(kTaskRows, std::max<int64_t>(1, tiles / 2) * kTileRows);
+}
+
+// `step` in tasks of some rows and panels each. No element depends on the tasks.
+template <typename T, typename To, typename From>
+void run_tasks(const Step<T, To, From>& step, int64_t rows, int64_t panels) {
   const int64_t down = parts_of(step.rows, rows);
-  const int64_t wanted = std::clamp<int64_t>(parts_of(panels, parts_of(kTasks, down)),
-                                             std::min(panels, 2 * kTaskPanels), panels);
-  const int64_t across = parts_of(panels, wanted);
+  const int64_t across = parts_of(step.panels(), panels);
   kit::parallel_for(static_cast<uint64_t>(down * across), 1, [&](uint64_t begin, uint64_t end) {
     for (auto task = static_cast<int64_t>(begin); task < static_cast<int64_t>(end); ++task) {
       const int64_t row = task / across * rows;
-      const int64_t panel = task % across * wanted;
-      run_task(step,
-               {row, std::min(rows, step.rows - row), panel, std::min(wanted, panels - panel)});
+      const int64_t panel = task % across * panels;
+      run_task(step, {row, std::min(rows, step.rows - row), panel,
+                      std::min(panels, step.panels() - panel)});
     }
   });
 }
 
-// Copies the step's part of b, which begins at `from`, to `to`.
+// So few rows that each panel of b is used by one task: it is copied there, and found in the cache.
 template <typename T, typename To, typename From>
-void pack_step(const Operand<From>& from, const Step<T, To, From>& step, T* to) {
-  constexpr int64_t kWidth = kTileColumns<T>;
+void run_few_rows(const Step<T, To, From>& step) {
+  if (step.rows * step.columns * step.depth <= kFewProducts) {
+    return run_task(step, {0, step.rows, 0, step.panels()});
+  }
+  const int64_t panels = parts_of(step.panels(), kTasks);
+  run_tasks(step, step.rows, std::clamp<int64_t>(panels, 1, 2 * kTaskPanels));
+}
+
+template <typename T, typename To, typename From>
+void run_many_rows(const Step<T, To, From>& step) {
+  const int64_t tiles = parts_of(step.rows, step.shape.rows);
+  const int64_t rows =
+      std::min(step.shape.task_rows(), std::max<int64_t>(1, tiles / 2) * step.shape.rows);
+  const int64_t wanted = parts_of(step.panels(), parts_of(kTasks, parts_of(step.rows, rows)));
+  run_tasks(step, rows,
+            std::clamp(wanted, std::min(step.panels(), 2 * kTaskPanels), step.panels()));
+}
+
+// Copies the step's part of b to `to`.
+template <typename T, typename To, typename From>
+void pack_step(const Step<T, To, From>& step, T* to) {
   constexpr int64_t kPanels = 4;  // of one task
-  const int64_t panels = step.panels();
-  const int64_t across = parts_of(panels, kPanels);
+  const int64_t width = step.shape.columns;
+  const int64_t across = parts_of(step.panels(), kPanels);
   const auto copy = [&](uint64_t begin, uint64_t end) {
     for (auto task = static_cast<int64_t>(begin); task < static_cast<int64_t>(end); ++task) {
       const int64_t k = task / across * kDepth;
       const int64_t depth = std::min(kDepth, step.depth - k);
-      const int64_t first = task % across * kPanels * kWidth;
-      pack<From, T>({from.data + first * from.along + k * from.deep, from.along, from.deep},
-                    std::min(kPanels * kWidth, step.columns - first), depth, kWidth,
-                    to + panels * kWidth * k + first * depth);
+      const int64_t first = task % across * kPanels * width;
+      pack<From, T>(step.shape.isa, moved(step.b, first, k),
+                    std::min(kPanels * width, step.columns - first), depth, width,
+                    to + step.panels() * width * k + first * depth);
     }
   };
   const auto tasks = static_cast<uint64_t>(across * parts_of(step.depth, kDepth));
@@ -162,22 +250,28 @@ void pack_step(const Operand<From>& from, const Step<T, To, From>& step, T* to) 
 template <typename T, typename To, typename From>
 void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
               const Result<T, To>& result) {
-  constexpr int64_t kWidth = kTileColumns<T>;
+  const Shape shape = shape_of<T>(isa());
+  const int64_t all = parts_of(sizes.columns, shape.columns) * shape.columns;
+  if (sizes.rows <= shape.task_rows()) {
+    return run_few_rows(Step<T, To, From>{shape, a, b, nullptr, 0, sizes.rows, 0, sizes.columns,
+                                          sizes.depth, true, &result});
+  }
   constexpr int64_t kElements = kPackedBytes / static_cast<int64_t>(sizeof(T));
   const int64_t deep = std::min(sizes.depth, kPackedDepth);
-  const int64_t wide = std::min(std::max<int64_t>(1, kElements / deep / kWidth) * kWidth,
-                                parts_of(sizes.columns, kWidth) * kWidth);
+  const int64_t wide =
+      std::min(std::max<int64_t>(1, kElements / deep / shape.columns) * shape.columns, all);
   const Buffer memory(wide * deep * static_cast<int64_t>(sizeof(T)));
-  T* packed = memory.as<T>();
   for (int64_t column = 0; column < sizes.columns; column += wide) {
     const int64_t columns = std::min(wide, sizes.columns - column);
     const int64_t first =
-        result.part == Part::kLower ? std::min(column, sizes.rows) / kTileRows * kTileRows : 0;
+        result.part == Part::kLower ? std::min(column, sizes.rows) / shape.rows * shape.rows : 0;
     const int64_t end =
         result.part == Part::kUpper ? std::min(column + columns, sizes.rows) : sizes.rows;
     for (int64_t k = 0; k < sizes.depth && first < end; k += deep) {
-      const Step<T, To, From> step{{a.data + first * a.along + k * a.deep, a.along, a.deep},
-                                   packed,
+      const Step<T, To, From> step{shape,
+                                   moved(a, first, k),
+                                   moved(b, column, k),
+                                   memory.as<T>(),
                                    first,
                                    end - first,
                                    column,
@@ -185,9 +279,8 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
                                    std::min(deep, sizes.depth - k),
                                    k == 0,
                                    &result};
-      pack_step<T, To, From>({b.data + column * b.along + k * b.deep, b.along, b.deep}, step,
-                             packed);
-      run_step(step);
+      pack_step(step, memory.as<T>());
+      run_many_rows(step);
     }
   }
 }
@@ -200,7 +293,9 @@ template void multiply(const Operand<double>&, const Operand<double>&, const Siz
                        const Result<double, double>&);
 template void multiply(const Operand<float>&, const Operand<float>&, const Sizes&,
                        const Result<double, double>&);
+template void multiply(const Operand<Bfloat16>&, const Operand<Bfloat16>&, const Sizes&,
+                       const Result<float, float>&);
+template void multiply(const Operand<Float16>&, const Operand<Float16>&, const Sizes&,
+                       const Result<float, float>&);
 
 }  // namespace quench::matrix
-
-#endif

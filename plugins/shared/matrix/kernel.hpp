@@ -1,21 +1,18 @@
 // The arithmetic of product.hpp on plain memory: Goto and van de Geijn, "Anatomy of
 // high-performance matrix multiplication", 2008. Panels of both operands are copied so that a small
 // kernel (tile.hpp) reads them in order.
-//
-// Only on processors that product.hpp's has_processor() tells; where the compiler cannot make it,
-// nothing of it is there.
 #pragma once
 
 #include <cstdint>
 
+#include "shared/matrix/half.hpp"
+#include "shared/matrix/isa.hpp"
 #include "shared/matrix/part.hpp"
-#include "shared/matrix/tile.hpp"
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(QUENCH_WITHOUT_MATRIX_KERNELS)
-#define QUENCH_HAS_MATRIX_KERNELS 1
-#endif
 
 namespace quench::matrix {
+
+// Rows of a block that makes good use of tiles and caches, whatever the instruction set.
+inline constexpr int64_t kBlockRows = 112;
 
 // One operand: element (i, k), k the dimension that is summed over, lies at i * along + k * deep;
 // one of them is 1.
@@ -29,7 +26,7 @@ struct Operand {
 struct Sizes {
   int64_t rows;
   int64_t columns;
-  int64_t depth;
+  int64_t depth;  // at least 1
 };
 
 // to = (add ? to : bias, or 0) + factor * a · b
@@ -43,8 +40,8 @@ struct Result {
   Part part = Part::kAll;
 };
 
-// Products and sums of T, on the host's threads. To is T, or double where T is float; From is T, or
-// float where T is double.
+// Products and sums of T, on the host's threads. To is T, or double where T is float; From is T,
+// or float where T is double, or a 16-bit type where T is float.
 template <typename T, typename To, typename From = T>
 void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
               const Result<T, To>& result);
@@ -52,6 +49,6 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
 // Copies `count` x depth elements into panels of `width`, each [depth, width], filled up with
 // zeros.
 template <typename From, typename T>
-void pack(const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to);
+void pack(Isa isa, const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to);
 
 }  // namespace quench::matrix

@@ -1,70 +1,179 @@
-// Vectors of AVX-512 as the kernels need them, for float and double. Functions here are compiled
-// for that instruction set whatever the flags of the file, and may be called from such functions
-// only.
-#pragma once
+// Vectors of one instruction set, for the files that each_isa.hpp compiles: the compiler's vector
+// extensions for all that they can say, intrinsics for the rest (multiply-add, parts of a vector,
+// transposes, powers of two). Included once per instruction set.
+//
+// AVX-512 and AVX2 give the same bits wherever a kernel's lanes are independent or number 16. The
+// portable form rounds a product before its sum, so its bits are its own.
+#include "shared/matrix/half.hpp"
 
-#include <immintrin.h>
+#define QUENCH_INLINE __attribute__((always_inline)) inline
 
-#include <algorithm>
-#include <cstdint>
+namespace quench::matrix::QUENCH_ISA_NAMESPACE {
 
-#define QUENCH_AVX512 __attribute__((target("avx512f")))
-#define QUENCH_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) inline
-
-namespace quench::matrix {
+QUENCH_INLINE int64_t lesser(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 template <typename T>
-struct Lanes;
+struct Lanes {
+  static constexpr int64_t kCount = QUENCH_ISA_BYTES / sizeof(T);
+  typedef T Vector __attribute__((vector_size(QUENCH_ISA_BYTES)));
 
-template <>
-struct Lanes<float> {
-  using Vector = __m512;
-  using Mask = __mmask16;
-  static constexpr int64_t kCount = 16;
-  QUENCH_AVX512_INLINE static Mask first(int64_t count) {
-    return count >= 16 ? 0xFFFF : static_cast<Mask>((1U << std::max<int64_t>(0, count)) - 1);
-  }
-  QUENCH_AVX512_INLINE static Vector zero() { return _mm512_setzero_ps(); }
-  QUENCH_AVX512_INLINE static Vector same(float x) { return _mm512_set1_ps(x); }
-  QUENCH_AVX512_INLINE static Vector load(const float* from) { return _mm512_loadu_ps(from); }
-  QUENCH_AVX512_INLINE static Vector load(Mask mask, const float* from) {
-    return _mm512_maskz_loadu_ps(mask, from);
-  }
-  QUENCH_AVX512_INLINE static void store(float* to, Mask mask, Vector x) {
-    _mm512_mask_storeu_ps(to, mask, x);
-  }
-  QUENCH_AVX512_INLINE static Vector multiply_add(Vector x, Vector y, Vector z) {
-    return _mm512_fmadd_ps(x, y, z);
-  }
-};
+  QUENCH_INLINE static Vector zero() { return Vector{}; }
+  QUENCH_INLINE static Vector same(T x) { return x - Vector{}; }
+  // NaN where b is.
+  QUENCH_INLINE static Vector greater(Vector a, Vector b) { return a > b ? a : b; }
 
-template <>
-struct Lanes<double> {
-  using Vector = __m512d;
-  using Mask = __mmask8;
-  static constexpr int64_t kCount = 8;
-  QUENCH_AVX512_INLINE static Mask first(int64_t count) {
-    return count >= 8 ? 0xFF : static_cast<Mask>((1U << std::max<int64_t>(0, count)) - 1);
+  QUENCH_INLINE static Vector load(const T* from) {
+    Vector x;
+    __builtin_memcpy(&x, from, sizeof x);
+    return x;
   }
-  QUENCH_AVX512_INLINE static Vector zero() { return _mm512_setzero_pd(); }
-  QUENCH_AVX512_INLINE static Vector same(double x) { return _mm512_set1_pd(x); }
-  QUENCH_AVX512_INLINE static Vector load(const double* from) { return _mm512_loadu_pd(from); }
-  QUENCH_AVX512_INLINE static Vector load(Mask mask, const double* from) {
-    return _mm512_maskz_loadu_pd(mask, from);
+  QUENCH_INLINE static void store(T* to, Vector x) { __builtin_memcpy(to, &x, sizeof x); }
+
+  // The first `count` lanes, which may be none or more than there are; 0 in the others.
+  QUENCH_INLINE static Vector load(const T* from, int64_t count) {
+    if (count >= kCount) {
+      return load(from);
+    }
+    return load_part(from, count);
   }
-  QUENCH_AVX512_INLINE static Vector load(Mask mask, const float* from) {
-    return _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_maskz_loadu_ps(mask, from)));
+  // x, and 0 from lane `count` on.
+  QUENCH_INLINE static Vector first(Vector x, int64_t count) {
+    Vector lane;
+    for (int64_t i = 0; i < kCount; ++i) {
+      lane[i] = static_cast<T>(i);
+    }
+    return lane < same(static_cast<T>(count)) ? x : zero();
   }
-  QUENCH_AVX512_INLINE static void store(double* to, Mask mask, Vector x) {
-    _mm512_mask_storeu_pd(to, mask, x);
+  QUENCH_INLINE static void store(T* to, int64_t count, Vector x) {
+    if (count >= kCount) {
+      return store(to, x);
+    }
+    store_part(to, count, x);
   }
-  QUENCH_AVX512_INLINE static Vector multiply_add(Vector x, Vector y, Vector z) {
-    return _mm512_fmadd_pd(x, y, z);
+
+  // Likewise, widened.
+  template <typename From>
+  QUENCH_INLINE static Vector load(const From* from, int64_t count) {
+    From part[kCount];
+    if (count < kCount) {
+      for (int64_t i = 0; i < kCount; ++i) {
+        part[i] = i < count ? from[i] : From{};
+      }
+      from = part;
+    }
+    return widened(from);
+  }
+
+#if QUENCH_ISA_BYTES == 64
+  QUENCH_INLINE static Vector multiply_add(Vector x, Vector y, Vector z) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm512_fmadd_ps(x, y, z);
+    } else {
+      return _mm512_fmadd_pd(x, y, z);
+    }
+  }
+#elif QUENCH_ISA_BYTES == 32
+  QUENCH_INLINE static Vector multiply_add(Vector x, Vector y, Vector z) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm256_fmadd_ps(x, y, z);
+    } else {
+      return _mm256_fmadd_pd(x, y, z);
+    }
+  }
+#else
+  QUENCH_INLINE static Vector multiply_add(Vector x, Vector y, Vector z) {
+    return x * y + z;
+  }
+#endif
+
+ private:
+#if QUENCH_ISA_BYTES == 64
+  QUENCH_INLINE static uint32_t mask(int64_t count) {
+    return count <= 0 ? 0 : (uint32_t{1} << count) - 1;
+  }
+  QUENCH_INLINE static Vector load_part(const T* from, int64_t count) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask(count)), from);
+    } else {
+      return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask(count)), from);
+    }
+  }
+  QUENCH_INLINE static void store_part(T* to, int64_t count, Vector x) {
+    if constexpr (sizeof(T) == 4) {
+      _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask(count)), x);
+    } else {
+      _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask(count)), x);
+    }
+  }
+#elif QUENCH_ISA_BYTES == 32
+  QUENCH_INLINE static __m256i mask(int64_t count) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int32_t>(count)),
+                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    } else {
+      return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+    }
+  }
+  QUENCH_INLINE static Vector load_part(const T* from, int64_t count) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm256_maskload_ps(from, mask(count));
+    } else {
+      return _mm256_maskload_pd(from, mask(count));
+    }
+  }
+  QUENCH_INLINE static void store_part(T* to, int64_t count, Vector x) {
+    if constexpr (sizeof(T) == 4) {
+      _mm256_maskstore_ps(to, mask(count), x);
+    } else {
+      _mm256_maskstore_pd(to, mask(count), x);
+    }
+  }
+#else
+  QUENCH_INLINE static Vector load_part(const T* from, int64_t count) {
+    Vector x{};
+    for (int64_t i = 0; i < count; ++i) {
+      x[i] = from[i];
+    }
+    return x;
+  }
+  QUENCH_INLINE static void store_part(T* to, int64_t count, Vector x) {
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] = x[i];
+    }
+  }
+#endif
+
+  typedef uint32_t Words __attribute__((vector_size(QUENCH_ISA_BYTES)));
+  typedef uint16_t Halves __attribute__((vector_size(QUENCH_ISA_BYTES / 2)));
+
+  QUENCH_INLINE static Vector widened(const float* from) {
+    typedef float Narrow __attribute__((vector_size(QUENCH_ISA_BYTES / 2)));
+    Narrow x;
+    __builtin_memcpy(&x, from, sizeof x);
+    return __builtin_convertvector(x, Vector);
+  }
+  QUENCH_INLINE static Vector widened(const Bfloat16* from) {
+    Halves x;
+    __builtin_memcpy(&x, from, sizeof x);
+    return reinterpret_cast<Vector>(__builtin_convertvector(x, Words) << 16);
+  }
+  // Exponents move by 112, which a product does for subnormals too; all ones stay all ones.
+  QUENCH_INLINE static Vector widened(const Float16* from) {
+    Halves half;
+    __builtin_memcpy(&half, from, sizeof half);
+    const Words x = __builtin_convertvector(half, Words);
+    const Words size = x & 0x7FFF;
+    const Words finite = reinterpret_cast<Words>(reinterpret_cast<Vector>(size << 13) * 0x1p112F);
+    const Words special = (size << 13) | 0x7F800000;
+    return reinterpret_cast<Vector>((size >= 0x7C00 ? special : finite) | ((x & 0x8000) << 16));
   }
 };
 
 // rows[i] lane j -> rows[j] lane i.
-QUENCH_AVX512_INLINE void transpose(__m512 (&rows)[16]) {
+#if QUENCH_ISA_BYTES == 64
+QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[16]) {
   __m512d pairs[16];
 #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {
@@ -94,8 +203,7 @@ QUENCH_AVX512_INLINE void transpose(__m512 (&rows)[16]) {
     rows[12 + c] = _mm512_shuffle_f32x4(ab_odd, de_odd, 0xDD);
   }
 }
-
-QUENCH_AVX512_INLINE void transpose(__m512d (&rows)[8]) {
+QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[8]) {
   __m512d pairs[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
@@ -115,5 +223,53 @@ QUENCH_AVX512_INLINE void transpose(__m512d (&rows)[8]) {
     rows[6 + c] = _mm512_shuffle_f64x2(ab_odd, de_odd, 0xDD);
   }
 }
+#elif QUENCH_ISA_BYTES == 32
+QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[8]) {
+  __m256 pairs[8];
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(rows[i], rows[i + 1]));
+    const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(rows[i], rows[i + 1]));
+    const __m256d c = _mm256_castps_pd(_mm256_unpacklo_ps(rows[i + 2], rows[i + 3]));
+    const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(rows[i + 2], rows[i + 3]));
+    pairs[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+    pairs[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+    pairs[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+    pairs[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
+  }
+  // pairs[4 r + c]: lanes 4 q + (0..3) are rows 4 r + (0..3), column 4 q + c.
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    rows[c] = _mm256_permute2f128_ps(pairs[c], pairs[4 + c], 0x20);
+    rows[4 + c] = _mm256_permute2f128_ps(pairs[c], pairs[4 + c], 0x31);
+  }
+}
+QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[4]) {
+  __m256d pairs[4];
+#pragma GCC unroll 2
+  for (int i = 0; i < 4; i += 2) {
+    pairs[i] = _mm256_unpacklo_pd(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_pd(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int c = 0; c < 2; ++c) {
+    rows[c] = _mm256_permute2f128_pd(pairs[c], pairs[2 + c], 0x20);
+    rows[2 + c] = _mm256_permute2f128_pd(pairs[c], pairs[2 + c], 0x31);
+  }
+}
+#else
+template <typename Vector, int kCount>
+QUENCH_INLINE void transpose(Vector (&rows)[kCount]) {
+  Vector columns[kCount];
+  for (int i = 0; i < kCount; ++i) {
+    for (int j = 0; j < kCount; ++j) {
+      columns[j][i] = rows[i][j];
+    }
+  }
+  for (int i = 0; i < kCount; ++i) {
+    rows[i] = columns[i];
+  }
+}
+#endif
 
-}  // namespace quench::matrix
+}  // namespace quench::matrix::QUENCH_ISA_NAMESPACE

@@ -6,102 +6,97 @@
 
 #include <algorithm>
 
+#include "quench/kit/error.hpp"
 #include "shared/matrix/kernel.hpp"
 
 namespace quench::matrix {
 
 namespace {
 
-constexpr int64_t kBlock = 256;           // columns of a triangle that libtorch makes at once
-constexpr int64_t kCorner = 64;           // rows and columns of a square on its diagonal, likewise
-constexpr int64_t kWorthwhile = 1 << 15;  // products of fewer multiplications stay with libtorch
-
-bool is_plain(const at::Tensor& matrix) {
-  return matrix.is_cpu() &&
-         (matrix.scalar_type() == at::kFloat || matrix.scalar_type() == at::kDouble) &&
-         (matrix.stride(0) == 1 || matrix.stride(1) == 1);
+bool is_narrow(at::ScalarType type) {
+  return type == at::kBFloat16 || type == at::kHalf;
 }
 
-#ifdef QUENCH_HAS_MATRIX_KERNELS
+// What products of `type` are summed in.
+at::ScalarType sum_type(at::ScalarType type) {
+  return is_narrow(type) ? at::kFloat : type;
+}
+
+void check(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b) {
+  const bool known =
+      a.scalar_type() == at::kFloat || a.scalar_type() == at::kDouble || is_narrow(a.scalar_type());
+  if (!known || b.scalar_type() != a.scalar_type()) {
+    kit::fail(QUENCH_UNSUPPORTED, "product: got %s times %s, wanted one floating-point type",
+              at::toString(a.scalar_type()), at::toString(b.scalar_type()));
+  }
+  if (a.dim() != 2 || b.dim() != 2 || to.dim() != 2 || a.size(1) != b.size(0) ||
+      to.size(0) != a.size(0) || to.size(1) != b.size(1)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "product: shapes that do not fit");
+  }
+}
+
+// The matrix, or a copy with unit stride along one dimension.
+at::Tensor readable(const at::Tensor& matrix) {
+  return matrix.stride(0) == 1 || matrix.stride(1) == 1 ? matrix : matrix.contiguous();
+}
+
+// Whether kernels may write there; a row's elements are neighbours.
+bool is_writable(const at::Tensor& to, at::ScalarType type) {
+  return to.scalar_type() == type && (to.stride(1) == 1 || to.size(1) == 1);
+}
+
+template <typename Element>
+const Element* elements(const at::Tensor& matrix) {
+  return static_cast<const Element*>(matrix.const_data_ptr());
+}
 
 template <typename T, typename To, typename From = T>
 void run(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, Result<T, To> result) {
+  const at::Tensor left = readable(a);
+  const at::Tensor right = readable(b);
   result.to = to.mutable_data_ptr<To>();
   result.stride = to.stride(0);
-  multiply<T, To, From>({a.const_data_ptr<From>(), a.stride(0), a.stride(1)},
-                        {b.const_data_ptr<From>(), b.stride(1), b.stride(0)},
+  multiply<T, To, From>({elements<From>(left), left.stride(0), left.stride(1)},
+                        {elements<From>(right), right.stride(1), right.stride(0)},
                         {a.size(0), b.size(1), a.size(1)}, result);
 }
 
-#else
-
-template <typename T, typename To, typename From = T>
-void run(const at::Tensor&, const at::Tensor&, const at::Tensor&, const Result<T, To>&) {}
-
-#endif
-
-// Adds libtorch's product.
-void add_theirs(at::Tensor to, const at::Tensor& a, const at::Tensor& b, double factor) {
-  if (to.scalar_type() == a.scalar_type()) {
-    to.addmm_(a, b, 1, factor);
-  } else {
-    to.add_(at::mm(a, b), factor);
-  }
-}
-
-// The square `size` rows and columns from `first` on, of which one triangle is wanted: two squares
-// of half the size and a rectangle beside them.
-void add_corner_of_theirs(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
-                          double factor, Part part, int64_t first, int64_t size) {
-  const auto add = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
-    add_theirs(to.narrow(0, row, rows).narrow(1, column, columns), a.narrow(0, row, rows),
-               b.narrow(1, column, columns), factor);
+// to = a · b + bias, into what the sums are made in.
+void write(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias) {
+  const auto run_as = [&]<typename T, typename From>(const T*, const From*) {
+    const at::Tensor wide = bias.defined() ? bias.to(to.scalar_type()).contiguous() : bias;
+    Result<T, T> result;
+    result.bias = wide.defined() ? wide.const_data_ptr<T>() : nullptr;
+    run<T, T, From>(to, a, b, result);
   };
-  if (size <= kCorner) {
-    add(first, size, first, size);
-    return;
-  }
-  const int64_t half = size / 2;
-  const int64_t middle = first + half;
-  add_corner_of_theirs(to, a, b, factor, part, first, half);
-  add_corner_of_theirs(to, a, b, factor, part, middle, size - half);
-  if (part == Part::kUpper) {
-    add(first, half, middle, size - half);
-  } else {
-    add(middle, size - half, first, half);
+  switch (a.scalar_type()) {
+    case at::kDouble:
+      return run_as(static_cast<double*>(nullptr), static_cast<double*>(nullptr));
+    case at::kBFloat16:
+      return run_as(static_cast<float*>(nullptr), static_cast<Bfloat16*>(nullptr));
+    case at::kHalf:
+      return run_as(static_cast<float*>(nullptr), static_cast<Float16*>(nullptr));
+    default:
+      return run_as(static_cast<float*>(nullptr), static_cast<float*>(nullptr));
   }
 }
 
-// Adds libtorch's product; of a triangle, `to` is square.
-void add_part_of_theirs(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
-                        double factor, Part part) {
-  if (part == Part::kAll) {
-    add_theirs(to, a, b, factor);
-    return;
-  }
-  for (int64_t begin = 0; begin < to.size(1); begin += kBlock) {  // block columns of the triangle
-    const int64_t size = std::min(kBlock, to.size(1) - begin);
-    add_corner_of_theirs(to, a, b, factor, part, begin, size);
-    const int64_t first = part == Part::kLower ? begin + size : 0;
-    const int64_t end = part == Part::kUpper ? begin : to.size(0);
-    if (first < end) {
-      add_theirs(to.narrow(0, first, end - first).narrow(1, begin, size),
-                 a.narrow(0, first, end - first), b.narrow(1, begin, size), factor);
-    }
-  }
-}
-
-template <typename T>
-void run_with_bias(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
+// Likewise where kernels cannot write: some rows at a time, so that what is held stays small.
+void write_rounded(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                    const at::Tensor& bias) {
-  Result<T, T> result;
-  result.bias = bias.defined() ? bias.const_data_ptr<T>() : nullptr;
-  run<T, T>(to, a, b, result);
+  constexpr int64_t kHeld = int64_t{1} << 22;  // elements
+  const int64_t rows = std::max(4 * kBlockRows, kHeld / to.size(1));
+  for (int64_t first = 0; first < to.size(0); first += rows) {
+    const int64_t count = std::min(rows, to.size(0) - first);
+    const at::Tensor made =
+        at::empty({count, to.size(1)}, to.options().dtype(sum_type(a.scalar_type())));
+    write(made, a.narrow(0, first, count), b, bias);
+    to.narrow(0, first, count).copy_(made);
+  }
 }
 
 template <typename T, typename To, typename From = T>
-void run_sum(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
-             Part part) {
+void add(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor, Part part) {
   Result<T, To> result;
   result.factor = factor;
   result.add = true;
@@ -109,30 +104,13 @@ void run_sum(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, dou
   run<T, To, From>(to, a, b, result);
 }
 
-bool fits(const at::Tensor& to) {
-  return to.is_cpu() && to.stride(1) == 1;
+bool is_empty(const at::Tensor& to, const at::Tensor& a) {
+  return to.numel() == 0 || a.size(1) == 0;
 }
 
 }  // namespace
 
-bool has_processor() {
-#ifdef QUENCH_HAS_MATRIX_KERNELS
-  static const bool kHas = __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0;
-  return kHas;
-#else
-  return false;
-#endif
-}
-
-bool has_kernel_for(const at::Tensor& a, const at::Tensor& b) {
-  return has_processor() && is_plain(a) && is_plain(b) && a.scalar_type() == b.scalar_type() &&
-         a.size(0) * a.size(1) * b.size(1) >= kWorthwhile;
-}
-
 at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
-  if (!has_kernel_for(a, b)) {
-    return at::mm(a, b);
-  }
   const at::Tensor to = at::empty({a.size(0), b.size(1)}, a.options());
   product_into(to, a, b);
   return to;
@@ -140,37 +118,59 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
 
 void product_into(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                   const at::Tensor& bias) {
-  if (has_kernel_for(a, b) && fits(to) && to.scalar_type() == a.scalar_type()) {
-    return a.scalar_type() == at::kDouble ? run_with_bias<double>(to, a, b, bias)
-                                          : run_with_bias<float>(to, a, b, bias);
-  }
+  check(to, a, b);
   at::Tensor out = to;
-  if (bias.defined()) {
-    at::addmm_out(out, bias, a, b);
+  if (!a.is_cpu()) {
+    bias.defined() ? at::addmm_out(out, bias, a, b) : at::mm_out(out, a, b);
+  } else if (is_empty(to, a)) {
+    bias.defined() ? out.copy_(bias.expand_as(to)) : out.zero_();
+  } else if (is_writable(to, sum_type(a.scalar_type()))) {
+    write(to, a, b, bias);
   } else {
-    at::mm_out(out, a, b);
+    write_rounded(to, a, b, bias);
   }
 }
 
 void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
                  Part part) {
-  const bool narrower = a.scalar_type() == at::kDouble && to.scalar_type() == at::kFloat;
-  if (has_kernel_for(a, b) && fits(to) && !narrower) {
-    const bool wide = to.scalar_type() == at::kDouble;
-    if (wide && a.scalar_type() == at::kDouble) {
-      return run_sum<double, double>(to, a, b, factor, part);
+  check(to, a, b);
+  at::Tensor out = to;
+  if (!a.is_cpu()) {
+    if (to.scalar_type() == a.scalar_type()) {
+      out.addmm_(a, b, 1, factor);
+    } else {
+      out.add_(at::mm(a, b), factor);
     }
-    if (wide || to.scalar_type() == at::kFloat) {
-      return wide ? run_sum<float, double>(to, a, b, factor, part)
-                  : run_sum<float, float>(to, a, b, factor, part);
-    }
+    return;
   }
-  add_part_of_theirs(to, a, b, factor, part);
+  if (is_empty(to, a)) {
+    return;
+  }
+  const bool wide = to.scalar_type() == at::kDouble;
+  const at::ScalarType type = wide ? at::kDouble : sum_type(a.scalar_type());
+  if (!is_writable(to, type)) {
+    const at::Tensor held = to.to(type, /*non_blocking=*/false, /*copy=*/true).contiguous();
+    add_product(held, a, b, factor, part);
+    out.copy_(held);
+  } else if (wide && is_narrow(a.scalar_type())) {
+    add_product(to, a.to(at::kFloat), b.to(at::kFloat), factor, part);
+  } else if (a.scalar_type() == at::kBFloat16) {
+    add<float, float, Bfloat16>(to, a, b, factor, part);
+  } else if (a.scalar_type() == at::kHalf) {
+    add<float, float, Float16>(to, a, b, factor, part);
+  } else if (a.scalar_type() == at::kDouble) {
+    add<double, double>(to, a, b, factor, part);
+  } else if (wide) {
+    add<float, double>(to, a, b, factor, part);
+  } else {
+    add<float, float>(to, a, b, factor, part);
+  }
 }
 
 void add_float64_square(const at::Tensor& to, const at::Tensor& rows) {
-  if (rows.scalar_type() == at::kFloat && has_kernel_for(rows.t(), rows) && fits(to)) {
-    return run_sum<double, double, float>(to, rows.t(), rows, 1, Part::kUpper);
+  if (rows.is_cpu() && rows.scalar_type() == at::kFloat && is_writable(to, at::kDouble) &&
+      !is_empty(to, rows.t())) {
+    return add<double, double, float>(to, rows.t(), rows, 1, Part::kUpper);
   }
   const at::Tensor wide = rows.to(at::kDouble);
   add_product(to, wide.t(), wide, 1, Part::kUpper);

@@ -1,14 +1,27 @@
-// The small kernel of kernel.hpp: one tile of a result, kTileRows x 2 vectors of sums. Beside 2
-// vectors of b and 1 of a they fill 31 of 32 registers.
+// The small kernel of kernel.hpp: one tile of a result, some rows x 2 vectors of sums. They stay in
+// registers, beside 2 vectors of b and 1 of a: 14 rows of 32 registers, 6 rows of 16.
 #pragma once
 
 #include <cstdint>
 
+#include "shared/matrix/isa.hpp"
+
 namespace quench::matrix {
 
-inline constexpr int64_t kTileRows = 14;
+constexpr int64_t tile_rows(Isa isa) {
+  return isa == Isa::kAvx512 ? 14 : 6;
+}
 template <typename T>
-inline constexpr int64_t kTileColumns = 128 / sizeof(T);
+constexpr int64_t tile_columns(Isa isa) {
+  const int64_t bytes = isa == Isa::kAvx512 ? 128 : isa == Isa::kAvx2 ? 64 : 32;
+  return bytes / static_cast<int64_t>(sizeof(T));
+}
+
+// Rows of a that a tile of `rows` reads, which may be a few more.
+constexpr int64_t rows_read(Isa isa, int64_t rows) {
+  const int64_t full = tile_rows(isa);
+  return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : rows <= 8 && full > 8 ? 8 : full;
+}
 
 // Rows of a, where they lie or copied.
 template <typename T>
@@ -30,9 +43,8 @@ struct Tile {
   const T* bias;  // of these columns, or null; only where To is T
 };
 
-// a has kTileRows rows that may be read, whatever tile.rows says; b is a panel
-// [depth, kTileColumns].
+// a has rows_read(tile.rows) rows; b is a panel [depth, tile_columns].
 template <typename T, typename To>
-void run_tile(const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile);
+void run_tile(Isa isa, const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile);
 
 }  // namespace quench::matrix

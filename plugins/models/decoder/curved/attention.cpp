@@ -23,23 +23,16 @@
 #include "quench/kit/host.hpp"
 #include "shared/matrix/buffer.hpp"
 #include "shared/matrix/kernel.hpp"
-#include "shared/matrix/product.hpp"
-
-#ifdef QUENCH_HAS_MATRIX_KERNELS
-#include "shared/matrix/lanes.hpp"
-#endif
 
 namespace quench::decoder {
-
-#ifdef QUENCH_HAS_MATRIX_KERNELS
 
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kQueries = 8 * matrix::kTileRows;  // of a block
-constexpr int64_t kLanes = 16;                       // partial sums of a row
+constexpr int64_t kQueries = matrix::kBlockRows;
+constexpr int64_t kLanes = 16;  // partial sums of a row
 
 // Element (i, j) at i * stride + j.
 template <typename T>
@@ -73,7 +66,7 @@ matrix::Operand<T> columns(Rows<const T> x) {
 }
 
 template <typename T>
-QUENCH_AVX512 T total(const T (&partial)[kLanes]) {
+T total(const T (&partial)[kLanes]) {
   double sum = 0;
   for (const T part : partial) {
     sum += static_cast<double>(part);
@@ -83,7 +76,7 @@ QUENCH_AVX512 T total(const T (&partial)[kLanes]) {
 
 // Σ a b
 template <typename T>
-QUENCH_AVX512 T dot(const T* a, const T* b, int64_t count) {
+T dot(const T* a, const T* b, int64_t count) {
   T partial[kLanes] = {};
   int64_t j = 0;
   for (; j + kLanes <= count; j += kLanes) {
@@ -115,7 +108,7 @@ void make_softmax(T* scores, int64_t seen, int64_t count) {
 
 // e -= Σ p e, bent = p e
 template <typename T>
-QUENCH_AVX512 void center(const T* p, T* e, T* bent, int64_t count) {
+void center(const T* p, T* e, T* bent, int64_t count) {
   const T mean = dot(p, e, count);
   for (int64_t j = 0; j < count; ++j) {
     e[j] -= mean;
@@ -125,7 +118,7 @@ QUENCH_AVX512 void center(const T* p, T* e, T* bent, int64_t count) {
 
 // s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
 template <typename T>
-QUENCH_AVX512 void move(const T* p, const T* e, T* s, T* x, T* bent, int64_t count) {
+void move(const T* p, const T* e, T* s, T* x, T* bent, int64_t count) {
   const T mean = dot(p, s, count);
   for (int64_t j = 0; j < count; ++j) {
     const T u = s[j] - mean;
@@ -369,23 +362,11 @@ struct AttentionForward : torch::autograd::Function<AttentionForward> {
 }  // namespace
 
 bool has_curved_attention(const at::Tensor& q) {
-  return matrix::has_processor() && q.is_cpu() && q.numel() > 0;
+  return q.is_cpu() && q.numel() > 0;
 }
 
 at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   return AttentionForward::apply(with_unit_stride(q), with_unit_stride(k), with_unit_stride(v));
 }
-
-#else
-
-bool has_curved_attention(const at::Tensor&) {
-  return false;
-}
-
-at::Tensor curved_attention(const at::Tensor& q, const at::Tensor&, const at::Tensor&) {
-  return q;
-}
-
-#endif
 
 }  // namespace quench::decoder

@@ -1,5 +1,7 @@
-// Functions compiled once per instruction set, chosen when the program starts. All versions give
-// the same bits: each loop iteration is independent, and nothing is contracted (-ffp-contract=off).
+// Functions compiled once per instruction set; the linker chooses by the processor when the plugin
+// is loaded. All versions give the same bits: each loop iteration is independent, and nothing is
+// contracted (-ffp-contract=off). So the host's choice (kit::instructions) need not hold here: it
+// is for kernels whose sums or roundings differ.
 // A file compiled with QUENCH_ONLY_TARGET="avx2" has that one version, so that tests can run it.
 #pragma once
 

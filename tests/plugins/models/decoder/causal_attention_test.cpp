@@ -6,9 +6,10 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <utility>
 
-#include "shared/matrix/product.hpp"
 #include "tests/plugins/quantizers/two_threads.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -38,6 +39,9 @@ struct Inputs {
     k = all.narrow(2, s.heads, s.key_heads);
     v = all.narrow(2, s.heads + s.key_heads, s.key_heads);
   }
+  Inputs(at::Tensor queries, at::Tensor keys, at::Tensor values)
+      : q(std::move(queries)), k(std::move(keys)), v(std::move(values)) {}
+  Inputs to(at::ScalarType type) const { return {q.to(type), k.to(type), v.to(type)}; }
 };
 
 at::Tensor reference(const Inputs& in) {
@@ -47,11 +51,9 @@ at::Tensor reference(const Inputs& in) {
       .transpose(1, 2);
 }
 
-bool skipped() {
-  if (!matrix::has_processor()) {
-    WARN("attention is libtorch's on this processor: skipped");
-  }
-  return !matrix::has_processor();
+// Each form that this processor can run, one after the other.
+int32_t each_form() {
+  return GENERATE(from_range(available_instructions()));
 }
 
 }  // namespace
@@ -63,23 +65,24 @@ TEST_CASE("causal attention: it is libtorch's in float64", "[models][decoder]") 
                Shape{2, 113, 3, 1, 80}, Shape{1, 256, 2, 1, 8}, Shape{1, 257, 2, 2, 64},
                Shape{1, 700, 2, 1, 96});
   const double spread = GENERATE(1, 8);  // 8: nearly all of the weight on one key
-  CAPTURE(shape.length, shape.width, spread);
-  if (skipped()) {
-    return;
-  }
+  const int32_t form = each_form();
+  const UseInstructions use(form);
+  CAPTURE(form, shape.length, shape.width, spread);
   const Inputs in(shape, spread);
-  REQUIRE(decoder::has_causal_attention(in.q, in.k, in.v));
   const at::Tensor got = decoder::causal_attention(in.q, in.k, in.v);
   const at::Tensor wanted = reference(in);
   // Scores of size spread^2 are rounded to float32.
   CHECK(got.to(at::kDouble).sub(wanted).abs().max().item().toDouble() <
         4e-6 * spread * spread * spread);
+  const Inputs wide = in.to(at::kDouble);
+  // As above, with the unit of float64.
+  CHECK(
+      decoder::causal_attention(wide.q, wide.k, wide.v).sub(wanted).abs().max().item().toDouble() <
+      8e-15 * spread * spread * spread);
 }
 
 TEST_CASE("causal attention: what comes later changes no bit", "[models][decoder]") {
-  if (skipped()) {
-    return;
-  }
+  const UseInstructions use(each_form());
   const Inputs in({1, 400, 2, 1, 64});
   const at::Tensor all = decoder::causal_attention(in.q, in.k, in.v);
   for (const int64_t length : {1, 100, 256, 300}) {
@@ -89,9 +92,7 @@ TEST_CASE("causal attention: what comes later changes no bit", "[models][decoder
 }
 
 TEST_CASE("causal attention: one and two threads give the same bits", "[models][decoder]") {
-  if (skipped()) {
-    return;
-  }
+  const UseInstructions use(each_form());
   const Inputs in({2, 300, 4, 2, 64});
   const at::Tensor one = decoder::causal_attention(in.q, in.k, in.v);
   const TwoThreads threads;
@@ -99,9 +100,7 @@ TEST_CASE("causal attention: one and two threads give the same bits", "[models][
 }
 
 TEST_CASE("causal attention: a NaN reaches what sees it", "[models][decoder]") {
-  if (skipped()) {
-    return;
-  }
+  const UseInstructions use(each_form());
   Inputs in({1, 300, 1, 1, 64});
   in.k.select(1, 280).fill_(std::numeric_limits<float>::quiet_NaN());
   const at::Tensor got = decoder::causal_attention(in.q, in.k, in.v);
@@ -109,10 +108,44 @@ TEST_CASE("causal attention: a NaN reaches what sees it", "[models][decoder]") {
   CHECK_FALSE(got.narrow(1, 0, 256).isnan().any().item().toBool());
 }
 
-TEST_CASE("causal attention: other types are libtorch's", "[models][decoder]") {
-  const Inputs in({1, 20, 1, 1, 64});
-  const at::Tensor wide = in.q.to(at::kDouble);
-  CHECK_FALSE(decoder::has_causal_attention(wide, wide, wide));
+TEST_CASE("causal attention: AVX2 and AVX-512 give the same bits", "[models][decoder]") {
+  skip_unless(available_instructions().back() >= QUENCH_INSTRUCTIONS_AVX512,
+              "this processor has no AVX-512");
+  const at::ScalarType type = GENERATE(at::kFloat, at::kDouble);
+  const Inputs in = Inputs({2, 300, 4, 2, 72}).to(type);
+  const auto made = [&](int32_t instructions) {
+    const UseInstructions use(instructions);
+    return decoder::causal_attention(in.q, in.k, in.v);
+  };
+  CHECK(made(QUENCH_INSTRUCTIONS_AVX2).equal(made(QUENCH_INSTRUCTIONS_AVX512)));
+}
+
+TEST_CASE("causal attention: the portable form is another one", "[models][decoder]") {
+  skip_unless(available_instructions().size() > 1, "this processor has no other form");
+  const Inputs in({1, 300, 2, 2, 64});
+  const auto made = [&](int32_t instructions) {
+    const UseInstructions use(instructions);
+    return decoder::causal_attention(in.q, in.k, in.v);
+  };
+  CHECK_FALSE(made(QUENCH_INSTRUCTIONS_PORTABLE).equal(made(available_instructions().back())));
+}
+
+TEST_CASE("causal attention: 16-bit floats are computed in float32 and rounded once",
+          "[models][decoder]") {
+  const UseInstructions use(each_form());
+  const Inputs in = Inputs({1, 130, 2, 1, 64}).to(at::kBFloat16);
+  const Inputs wide = in.to(at::kFloat);
+  CHECK(decoder::causal_attention(in.q, in.k, in.v)
+            .equal(decoder::causal_attention(wide.q, wide.k, wide.v).to(at::kBFloat16)));
+}
+
+TEST_CASE("causal attention: heads may lie anywhere", "[models][decoder]") {
+  const Inputs in({1, 50, 2, 1, 16});
+  const auto turned = [](const at::Tensor& x) {
+    return x.transpose(2, 3).contiguous().transpose(2, 3);
+  };
+  CHECK(decoder::causal_attention(turned(in.q), turned(in.k), turned(in.v))
+            .equal(decoder::causal_attention(in.q, in.k, in.v)));
 }
 
 }  // namespace quench::test

@@ -1,0 +1,58 @@
+// Compiles the file that QUENCH_ISA_FILE names once per instruction set, in namespace
+// quench::matrix::avx512, ::avx2 and ::portable (QUENCH_ISA_NAMESPACE), after lanes.hpp.
+//
+// No function of such a file may have the name of one that is compiled elsewhere without these
+// instructions, or the linker could keep the wrong one for all machines: it defines everything in
+// its namespace, and calls no inline function or template of a header but those of lanes.hpp.
+#include <cstdint>
+
+#include "shared/matrix/isa.hpp"
+
+#if defined(QUENCH_X86_KERNELS)
+#include <immintrin.h>
+
+#define QUENCH_ISA_BYTES 64
+#define QUENCH_ISA_NAMESPACE avx512
+#if defined(__clang__)
+#pragma clang attribute push( \
+    __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")
+#endif
+#include "shared/matrix/lanes.hpp"
+#include QUENCH_ISA_FILE
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef QUENCH_ISA_BYTES
+#undef QUENCH_ISA_NAMESPACE
+
+#define QUENCH_ISA_BYTES 32
+#define QUENCH_ISA_NAMESPACE avx2
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#include "shared/matrix/lanes.hpp"
+#include QUENCH_ISA_FILE
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef QUENCH_ISA_BYTES
+#undef QUENCH_ISA_NAMESPACE
+#endif
+
+#define QUENCH_ISA_BYTES 16
+#define QUENCH_ISA_NAMESPACE portable
+#include "shared/matrix/lanes.hpp"
+#include QUENCH_ISA_FILE
+#undef QUENCH_ISA_BYTES
+#undef QUENCH_ISA_NAMESPACE
+#undef QUENCH_ISA_FILE

@@ -1,0 +1,15 @@
+// The two 16-bit floats, as they lie in memory; they are only ever converted.
+#pragma once
+
+#include <cstdint>
+
+namespace quench::matrix {
+
+struct Bfloat16 {
+  uint16_t bits;
+};
+struct Float16 {
+  uint16_t bits;
+};
+
+}  // namespace quench::matrix

@@ -1,0 +1,64 @@
+// One instruction set's part of pack.cpp.
+namespace quench::matrix::QUENCH_ISA_NAMESPACE {
+
+inline constexpr int64_t kAhead = 12;  // rows, each on a page of its own, that memory is asked for
+
+// Panels whose elements of one k are neighbours: rows of memory are read from end to end.
+template <typename From, typename T>
+void copy_rows(const From* from, int64_t deep, int64_t count, int64_t depth, int64_t width, T* to) {
+  using L = Lanes<T>;
+  for (int64_t k = 0; k < depth; ++k, from += deep) {
+    for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(From))) {
+      __builtin_prefetch(from + kAhead * deep + i);
+    }
+    T* row = to + k * width;
+    for (int64_t first = 0; first < count; first += width, row += width * depth) {
+      const int64_t inside = lesser(width, count - first);
+      for (int64_t i = 0; i < width; i += L::kCount) {
+        L::store(row + i, width - i, L::load(from + first + i, inside - i));
+      }
+    }
+  }
+}
+
+// One panel whose elements of one k lie `along` apart, and those of one row are neighbours.
+template <typename From, typename T>
+void copy_turned(const From* from, int64_t along, int64_t count, int64_t depth, int64_t width,
+                 T* to) {
+  using L = Lanes<T>;
+  if (width == 1) {
+    for (int64_t k = 0; k < depth; k += L::kCount) {
+      L::store(to + k, depth - k, L::load(from + k, depth - k));
+    }
+    return;
+  }
+  for (int64_t first = 0; first < width; first += L::kCount) {
+    const int64_t rows = lesser(count - first, L::kCount);
+    const From* source = from + first * along;
+    for (int64_t k = 0; k < depth; k += L::kCount) {
+      typename L::Vector block[L::kCount];
+      for (int64_t i = 0; i < L::kCount; ++i) {
+        block[i] = i < rows ? L::load(source + i * along + k, depth - k) : L::zero();
+      }
+      transpose(block);
+      const int64_t deep = lesser(L::kCount, depth - k);
+      for (int64_t i = 0; i < deep; ++i) {
+        L::store(to + (k + i) * width + first, width - first, block[i]);
+      }
+    }
+  }
+}
+
+template <typename From, typename T>
+void pack(const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to) {
+  if (from.along == 1) {
+    copy_rows(from.data, from.deep, count, depth, width, to);
+    return;
+  }
+  for (int64_t first = 0; first < count; first += width, to += width * depth) {
+    copy_turned(from.data + first * from.along, from.along, lesser(width, count - first), depth,
+                width, to);
+  }
+}
+
+}  // namespace quench::matrix::QUENCH_ISA_NAMESPACE

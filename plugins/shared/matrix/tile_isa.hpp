@@ -1,0 +1,111 @@
+// One instruction set's part of tile.cpp.
+namespace quench::matrix::QUENCH_ISA_NAMESPACE {
+
+inline constexpr int kTileRows = QUENCH_ISA_BYTES == 64 ? 14 : 6;
+
+// to[0..lanes) = (add ? to : bias or 0) + factor * sum
+template <typename T>
+QUENCH_INLINE void finish(const Tile<T, T>& tile, int64_t i, int64_t j,
+                          typename Lanes<T>::Vector sum) {
+  using L = Lanes<T>;
+  const int64_t count = tile.columns - j;
+  T* to = tile.to + i * tile.stride + j;
+  const auto before = tile.add               ? L::load(to, count)
+                      : tile.bias != nullptr ? L::load(tile.bias + j, count)
+                                             : L::zero();
+  L::store(to, count, L::multiply_add(L::same(static_cast<T>(tile.factor)), sum, before));
+}
+
+QUENCH_INLINE void finish(const Tile<float, double>& tile, int64_t i, int64_t j,
+                          Lanes<float>::Vector sum) {
+  using L = Lanes<double>;
+  float sums[2 * L::kCount];
+  Lanes<float>::store(sums, sum);
+  for (int half = 0; half < 2; ++half) {
+    const int64_t count = tile.columns - j - half * L::kCount;
+    double* to = tile.to + i * tile.stride + j + half * L::kCount;
+    const auto before = tile.add ? L::load(to, count) : L::zero();
+    L::store(
+        to, count,
+        L::multiply_add(L::same(tile.factor), L::load(sums + half * L::kCount, L::kCount), before));
+  }
+}
+
+// The tile's rows of a begin at `a`. kDeep: they lie `stride` apart, each with its depth in a row;
+// else the rows of one k are neighbours, and k's lie `stride` apart.
+template <bool kDeep, int kRows, typename T, typename To>
+void run_rows(const T* __restrict a, int64_t stride, const T* __restrict b, int64_t depth,
+              const Tile<T, To>& tile) {
+  using L = Lanes<T>;
+  for (int64_t i = 0; tile.add && i < tile.rows; ++i) {
+    for (int64_t line = 0; line < tile.columns * static_cast<int64_t>(sizeof(To)); line += 64) {
+      __builtin_prefetch(reinterpret_cast<const char*>(tile.to + i * tile.stride) + line, 1);
+    }
+  }
+  typename L::Vector sums[kRows][2];
+#pragma GCC unroll 14
+  for (auto& sum : sums) {
+    sum[0] = L::zero();
+    sum[1] = L::zero();
+  }
+  // Every third row: with the strides 1 and 2 that addresses can hold, few registers reach all.
+  constexpr int kThirds = (kRows + 2) / 3;
+  const T* third[kThirds];
+#pragma GCC unroll 5
+  for (int i = 0; i < kThirds; ++i) {
+    third[i] = a + 3 * i * stride;
+  }
+  for (int64_t k = 0; k < depth; ++k, b += 2 * L::kCount) {
+    const auto left = L::load(b);
+    const auto right = L::load(b + L::kCount);
+#pragma GCC unroll 14
+    for (int i = 0; i < kRows; ++i) {
+      const auto x = L::same(kDeep ? third[i / 3][i % 3 * stride] : a[i]);
+      sums[i][0] = L::multiply_add(x, left, sums[i][0]);
+      sums[i][1] = L::multiply_add(x, right, sums[i][1]);
+    }
+    if constexpr (kDeep) {
+#pragma GCC unroll 5
+      for (const T*& row : third) {
+        ++row;
+      }
+    } else {
+      a += stride;
+    }
+  }
+#pragma GCC unroll 14
+  for (int i = 0; i < kRows; ++i) {
+    if (i < tile.rows) {
+      finish(tile, i, 0, sums[i][0]);
+      finish(tile, i, L::kCount, sums[i][1]);
+    }
+  }
+}
+
+template <bool kDeep, typename T, typename To>
+void run_deep(const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile) {
+  if (tile.rows <= 1) {
+    return run_rows<kDeep, 1>(a.data, a.stride, b, depth, tile);
+  }
+  if (tile.rows <= 2) {
+    return run_rows<kDeep, 2>(a.data, a.stride, b, depth, tile);
+  }
+  if (tile.rows <= 4) {
+    return run_rows<kDeep, 4>(a.data, a.stride, b, depth, tile);
+  }
+  if (tile.rows <= 8 && kTileRows > 8) {
+    return run_rows < kDeep, kTileRows < 8 ? kTileRows : 8 > (a.data, a.stride, b, depth, tile);
+  }
+  run_rows<kDeep, kTileRows>(a.data, a.stride, b, depth, tile);
+}
+
+template <typename T, typename To>
+void run(const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile) {
+  if (a.deep) {
+    run_deep<true>(a, b, depth, tile);
+  } else {
+    run_deep<false>(a, b, depth, tile);
+  }
+}
+
+}  // namespace quench::matrix::QUENCH_ISA_NAMESPACE
