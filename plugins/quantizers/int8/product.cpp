@@ -161,12 +161,24 @@ std::span<const Int8Kernel> int8_kernels() {
   return kKernels;
 }
 
+Int8Kernel chosen_int8_kernel() {
+  const int32_t most = kit::instructions();
+  Int8Kernel chosen = Int8Kernel::kPortable;
+  for (const Int8Kernel kernel : int8_kernels()) {
+    const int32_t needed = kernel == Int8Kernel::kAvx512Vnni ? QUENCH_INSTRUCTIONS_AVX512
+                           : kernel == Int8Kernel::kAvx2     ? QUENCH_INSTRUCTIONS_AVX2
+                                                             : QUENCH_INSTRUCTIONS_PORTABLE;
+    chosen = needed <= most ? kernel : chosen;
+  }
+  return chosen;
+}
+
 void Int8Matrix::Free::operator()(int8_t* memory) const {
   std::free(memory);
 }
 
 Int8Matrix::Int8Matrix(std::span<const int8_t> b, int64_t columns, int64_t inner)
-    : Int8Matrix(b, columns, inner, int8_kernels().back()) {}
+    : Int8Matrix(b, columns, inner, chosen_int8_kernel()) {}
 
 Int8Matrix::Int8Matrix(std::span<const int8_t> b, int64_t columns, int64_t inner, Int8Kernel kernel)
     : columns_(columns),

@@ -23,6 +23,8 @@ void multiply_plain(std::span<const int8_t> a, std::span<const int8_t> b, int64_
 enum class Int8Kernel { kPortable, kAvx2, kAvx512Vnni };
 // What this machine has, slowest first.
 std::span<const Int8Kernel> int8_kernels();
+// The fastest of those within the host's instruction set; all give the same sums.
+Int8Kernel chosen_int8_kernel();
 
 // b [columns, inner], laid out for a kernel once and multiplied many times.
 class Int8Matrix {

@@ -3,6 +3,7 @@
 
 #include "quantizers/int8/product.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
+#include "tests/support/test_host.hpp"
 
 namespace quench::test {
 
@@ -50,6 +51,19 @@ TEST_CASE("every int8 kernel gives the plain kernel's sums", "[quantizers][int8]
             }) == expected);
     }
   }
+}
+
+TEST_CASE("the chosen int8 kernel keeps to the host's instruction set", "[quantizers][int8]") {
+  linked_item();
+  const auto chosen = [](int32_t instructions) {
+    const UseInstructions use(instructions);
+    return quantizers::chosen_int8_kernel();
+  };
+  CHECK(chosen(QUENCH_INSTRUCTIONS_PORTABLE) == quantizers::Int8Kernel::kPortable);
+  if (available_instructions().back() >= QUENCH_INSTRUCTIONS_AVX2) {
+    CHECK(chosen(QUENCH_INSTRUCTIONS_AVX2) == quantizers::Int8Kernel::kAvx2);
+  }
+  CHECK(chosen(available_instructions().back()) == quantizers::int8_kernels().back());
 }
 
 // Float sums would be off here: 127 * 127 * 4096 > 2^24.
