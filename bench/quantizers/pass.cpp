@@ -83,8 +83,9 @@ int main(int argc, char** argv) {
   const uint64_t rows = number(3, 32);
   const uint64_t length = number(4, 512);
   const auto threads = static_cast<uint32_t>(number(5, 1));
-  quench::bench::set_product_threads(static_cast<int>(threads));
-  quench::HostServices::instance().set_threads(threads);
+  quench::HostServices& services = quench::HostServices::instance();
+  services.set_threads(threads);
+  quench::bench::set_product_host(services.host_for("bench"), static_cast<int>(threads));
   const fs::path build = QUENCH_BINARY_DIR;
   quench::CatalogOptions options;
   options.search_path = {build / "lib" / "quench"};

@@ -7,11 +7,13 @@
 #include <algorithm>
 
 #include "bench/support/timing.hpp"
+#include "quench/kit/host.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::bench {
 
-void set_product_threads(int threads) {
+void set_product_host(const quench_host* host, int threads) {
+  kit::current_host = host;
   at::set_num_threads(threads);
 }
 

@@ -1,9 +1,12 @@
 // The yardsticks of benchmarks that are not themselves built on libtorch.
 #pragma once
 
+#include "quench/abi/host.h"
+
 namespace quench::bench {
 
-void set_product_threads(int threads);
+// The host whose threads and instruction set our products use, and libtorch's threads.
+void set_product_host(const quench_host* host, int threads);
 
 // Operations a second of processor time.
 struct ProductRate {
@@ -11,7 +14,7 @@ struct ProductRate {
   double libtorch;  // of at::mm
 };
 
-// Of two 2048 x 2048 matrices, the best of three, in float64 or float32. Ours runs on one thread.
+// Of two 2048 x 2048 matrices, the best of three, in float64 or float32.
 ProductRate product_rate(bool float64);
 
 }  // namespace quench::bench
