@@ -5,12 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/io/process_identity.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/attempt_name.hpp"
@@ -24,33 +23,6 @@ namespace {
 
 constexpr size_t kLargestStatus = 1 << 20;
 constexpr std::chrono::seconds kSilence{60};
-
-std::string content_of(const fs::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::string boot_id() {
-  std::string id = content_of("/proc/sys/kernel/random/boot_id");
-  return id.substr(0, id.find('\n'));
-}
-
-std::string host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return printable(name, sizeof name);
-}
-
-// Field 22 of /proc/<pid>/stat; 0 where there is no such process.
-uint64_t process_start(int64_t pid) {
-  const std::string text = content_of(fmt::format("/proc/{}/stat", pid));
-  // The name in parentheses may hold anything; 19 fields stand between it and the wanted one.
-  size_t at = text.rfind(')');
-  for (int field = 0; field < 20 && at != std::string::npos; ++field) {
-    at = text.find(' ', at + 1);
-  }
-  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at, nullptr, 10);
-}
 
 std::string utc_now() {
   const time_t now = ::time(nullptr);

@@ -1,0 +1,68 @@
+#include "core/io/process_identity.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/io/sha256.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string place_of_this_process() {
+  std::error_code none;
+  const std::string numbers = fs::read_symlink("/proc/self/ns/pid", none).string();
+  return sha256_hex(boot_id() + " " + numbers).substr(0, 8);
+}
+
+}  // namespace
+
+std::string boot_id() {
+  std::string id = content_of("/proc/sys/kernel/random/boot_id");
+  return id.substr(0, id.find('\n'));
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return printable(name, sizeof name);
+}
+
+// Field 22 of /proc/<pid>/stat.
+uint64_t process_start(int64_t pid) {
+  const std::string text = content_of(fmt::format("/proc/{}/stat", pid));
+  // The name in parentheses may hold anything; 19 fields stand between it and the wanted one.
+  size_t at = text.rfind(')');
+  for (int field = 0; field < 20 && at != std::string::npos; ++field) {
+    at = text.find(' ', at + 1);
+  }
+  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at, nullptr, 10);
+}
+
+ProcessIdentity this_process() {
+  static const std::string place = place_of_this_process();
+  return {place, ::getpid(), process_start(::getpid())};
+}
+
+std::optional<bool> is_running(const ProcessIdentity& process) {
+  const ProcessIdentity here = this_process();
+  if (here.start == 0 || process.start == 0 || process.place != here.place) {
+    return std::nullopt;
+  }
+  return process_start(process.pid) == process.start;
+}
+
+}  // namespace quench
