@@ -30,7 +30,11 @@ fs::path folder_of(const fs::path& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path, uint64_t needed) : path_(std::move(path)), needed_(needed) {
+AtomicFile::AtomicFile(fs::path path, uint64_t needed, WrittenFiles* list)
+    : path_(std::move(path)), needed_(needed), list_(list) {
+  if (list_ != nullptr) {
+    hash_.emplace();
+  }
   static std::atomic<uint64_t> counter{0};
   // Another process (or host, on a shared file system) may use the same name: O_EXCL decides.
   constexpr int kTries = 100;
@@ -60,6 +64,9 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::write(const void* data, uint64_t bytes) {
   write_all(descriptor_, data, bytes, path_, written_, needed_);
   written_ += bytes;
+  if (hash_) {
+    hash_->update(data, bytes);
+  }
 }
 
 void AtomicFile::finish_writing() {
@@ -79,6 +86,9 @@ void AtomicFile::commit() {
   }
   temporary_.clear();
   sync_folder_of(path_);
+  if (hash_) {
+    (*list_)[path_.filename().string()] = {written_, hash_->hex_digest()};
+  }
 }
 
 bool AtomicFile::commit_new() {
@@ -163,8 +173,8 @@ void write_all(int descriptor, const void* data, uint64_t bytes, const fs::path&
   }
 }
 
-void write_file_atomically(const fs::path& path, std::string_view content) {
-  AtomicFile file(path, content.size());
+void write_file_atomically(const fs::path& path, std::string_view content, WrittenFiles* list) {
+  AtomicFile file(path, content.size(), list);
   file.write(content);
   file.commit();
 }

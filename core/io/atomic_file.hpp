@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "core/io/sha256.hpp"
+#include "core/io/written_files.hpp"
 
 namespace quench {
 
@@ -16,8 +20,10 @@ namespace quench {
 class AtomicFile {
  public:
   // `needed`: the bytes that will be written, 0 when not known; told to the user when they do not
-  // fit. An existing symbolic link at `path` is replaced, never followed.
-  explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0);
+  // fit. `list`: commit() enters the file there, hashed as it was written. An existing symbolic
+  // link at `path` is replaced, never followed.
+  explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0,
+                      WrittenFiles* list = nullptr);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -41,6 +47,8 @@ class AtomicFile {
   int descriptor_ = -1;
   uint64_t needed_;
   uint64_t written_ = 0;
+  WrittenFiles* list_;
+  std::optional<Sha256> hash_;  // where there is a list
 };
 
 // Writes all bytes to an open descriptor, through interruptions and short writes. `path` is for the
@@ -49,7 +57,8 @@ void write_all(int descriptor, const void* data, uint64_t bytes, const std::file
                uint64_t already = 0, uint64_t needed = 0);
 
 // An AtomicFile with this content.
-void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+void write_file_atomically(const std::filesystem::path& path, std::string_view content,
+                           WrittenFiles* list = nullptr);
 
 // Makes the folder and those above it, each durable in the one above. Throws Error naming the path.
 void make_folders(const std::filesystem::path& folder);

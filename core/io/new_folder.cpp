@@ -1,17 +1,21 @@
 #include "core/io/new_folder.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstdio>
+#include <optional>
+#include <random>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/io/process_identity.hpp"
 
 namespace quench {
 
@@ -19,7 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_at(const fs::path& path, const char* doing, int number) {
+constexpr std::string_view kSuffix = ".partial";
+constexpr int64_t kSilence = 86400;  // seconds
+constexpr std::chrono::minutes kBeat{10};
+// A name may have 255 bytes, of which the identity takes less than 80.
+constexpr size_t kShownName = 160;
+
+[[noreturn]] void fail_at(const fs::path& path, const std::string& doing, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
   fail(full ? QUENCH_RESOURCE_EXHAUSTED : QUENCH_FAILED_PRECONDITION, "{}: {} failed: {}",
        printable(path.string(), 4096), doing, std::generic_category().message(number));
@@ -30,16 +40,6 @@ namespace fs = std::filesystem;
        printable(path.string(), 4096));
 }
 
-// A descriptor of the folder with its lock, or -1 when another process has it.
-int open_locked(const fs::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    close(descriptor);
-    return -1;
-  }
-  return descriptor;
-}
-
 // Some network file systems do not sync folders and say EINVAL; there is nothing to do there.
 void sync_folder(int descriptor, const fs::path& path) {
   if (fsync(descriptor) != 0 && errno != EINVAL) {
@@ -47,76 +47,164 @@ void sync_folder(int descriptor, const fs::path& path) {
   }
 }
 
-std::string temporary_prefix(const fs::path& path) {
-  return "." + path.filename().string() + ".";
+// ".<name>.<place>-<pid>-<start>-<8 hex>.partial"
+fs::path temporary_beside(const fs::path& path) {
+  static const ProcessIdentity self = this_process();
+  std::random_device random;
+  return path.parent_path() / fmt::format(".{}.{}-{}-{}-{:08x}{}",
+                                          path.filename().string().substr(0, kShownName),
+                                          self.place, self.pid, self.start, random(), kSuffix);
 }
 
-// What killed processes left beside `path`.
-void remove_leftovers(const fs::path& parent, const std::string& prefix) {
+// The process in the name of a temporary folder, or nothing for other names.
+std::optional<ProcessIdentity> writer_in(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(kSuffix)) {
+    return std::nullopt;
+  }
+  name.remove_suffix(kSuffix.size());
+  name = name.substr(name.rfind('.') + 1);
+  std::string_view parts[4];
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t end = i < 3 ? name.find('-') : name.size();
+    if (end == std::string_view::npos) {
+      return std::nullopt;
+    }
+    parts[i] = name.substr(0, end);
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  constexpr const char* kHex = "0123456789abcdef";
+  const auto is_hex = [&](std::string_view text) {
+    return text.size() == 8 && text.find_first_not_of(kHex) == std::string_view::npos;
+  };
+  const auto number = [](std::string_view text, auto& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc() && end == text.data() + text.size();
+  };
+  ProcessIdentity out;
+  out.place = parts[0];
+  const bool fits = is_hex(parts[0]) && is_hex(parts[3]) && number(parts[1], out.pid) &&
+                    number(parts[2], out.start);
+  return fits ? std::optional(out) : std::nullopt;
+}
+
+void remove_abandoned_in(const fs::path& parent, int64_t now_seconds) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix) || !name.ends_with(".partial")) {
-      continue;
-    }
-    const int descriptor = open_locked(entry.path());
-    if (descriptor >= 0) {
+    if (is_abandoned(entry.path(), now_seconds)) {
       fs::remove_all(entry.path(), ignored);
-      close(descriptor);
     }
+  }
+}
+
+// What processes that are no more left beside `mine`, which was made just now.
+void remove_abandoned_beside(const fs::path& mine) {
+  struct stat status = {};
+  if (lstat(mine.c_str(), &status) == 0) {
+    remove_abandoned_in(mine.parent_path(), status.st_mtim.tv_sec);
   }
 }
 
 }  // namespace
 
-NewFolder::NewFolder(const fs::path& path) {
+std::optional<FolderIdentity> identity_of_folder(const fs::path& path) {
+  struct stat status = {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    return std::nullopt;
+  }
+  return FolderIdentity{status.st_dev, status.st_ino};
+}
+
+void remove_ended(const fs::path& parent) {
+  remove_abandoned_in(parent, /*now_seconds=*/0);  // nothing is silent for long seen from there
+}
+
+bool is_abandoned(const fs::path& folder, int64_t now_seconds) {
+  const auto writer = writer_in(folder.filename().string());
+  struct stat status = {};
+  // Another user's processes may be hidden, and his folders are not ours to remove.
+  if (!writer || lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+      status.st_uid != geteuid()) {
+    return false;
+  }
+  const std::optional<bool> running = is_running(*writer);
+  return running ? !*running : status.st_mtim.tv_sec < now_seconds - kSilence;
+}
+
+NewFolder::NewFolder(const fs::path& path, Existing existing) {
   const fs::path normal = fs::absolute(path).lexically_normal();
   path_ = normal.has_filename() ? normal : normal.parent_path();  // without a slash at the end
   std::error_code ignored;
-  if (fs::symlink_status(path_, ignored).type() != fs::file_type::not_found) {
+  if (existing == Existing::kRefused &&
+      fs::symlink_status(path_, ignored).type() != fs::file_type::not_found) {
     fail_existing(path_);
   }
-  static std::atomic<uint64_t> counter{0};
-  const std::string prefix = temporary_prefix(path_);
-  remove_leftovers(path_.parent_path(), prefix);
-  temporary_ = path_.parent_path() / fmt::format("{}{}-{}.partial", prefix, getpid(), counter++);
+  temporary_ = temporary_beside(path_);
   if (mkdir(temporary_.c_str(), 0777) != 0) {
     const int number = errno;
     temporary_.clear();
     fail_at(path_, "making a temporary folder beside it", number);
   }
-  descriptor_ = open_locked(temporary_);
+  descriptor_ = open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor_ < 0) {
     const int number = errno;
     fs::remove_all(temporary_, ignored);
-    fail_at(path_, "locking a temporary folder beside it", number);
+    fail_at(path_, "opening a temporary folder beside it", number);
   }
+  remove_abandoned_beside(temporary_);
+  thread_ = std::thread([this] { keep_alive(); });
 }
 
 NewFolder::~NewFolder() {
+  stop();
   if (!temporary_.empty()) {
     std::error_code ignored;
     fs::remove_all(temporary_, ignored);
   }
-  if (descriptor_ >= 0) {
-    close(descriptor_);
+  close(descriptor_);
+}
+
+void NewFolder::keep_alive() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!wake_.wait_for(lock, kBeat, [this] { return stopped_; })) {
+    futimens(descriptor_, nullptr);
   }
 }
 
-void NewFolder::commit() {
-  sync_folder(descriptor_, temporary_);
-  // Where the file system cannot refuse to replace, an empty folder may be replaced.
-  int failed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
-  if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) {
-    failed = rename(temporary_.c_str(), path_.c_str());
+void NewFolder::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
   }
-  if (failed != 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)) {
-    fail_existing(path_);
+  wake_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
   }
-  if (failed != 0) {
-    fail_at(path_, "renaming the temporary folder", errno);
+}
+
+void NewFolder::check_whole() const {
+  struct stat here = {};
+  struct stat named = {};
+  const bool same = fstat(descriptor_, &here) == 0 && lstat(temporary_.c_str(), &named) == 0 &&
+                    here.st_dev == named.st_dev && here.st_ino == named.st_ino;
+  if (!same) {
+    fail(QUENCH_DATA_LOSS, "{}: {} was removed or replaced while it was written",
+         printable(path_.string(), 4096), temporary_.filename().string());
   }
-  temporary_.clear();
+  for (const auto& [name, file] : files_) {
+    struct stat status = {};
+    if (fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode)) {
+      fail(QUENCH_DATA_LOSS, "{}: {} was written, and is not there any more",
+           printable(path_.string(), 4096), printable(name));
+    }
+    if (static_cast<uint64_t>(status.st_size) != file.bytes) {
+      fail(QUENCH_DATA_LOSS, "{}: {} has {} bytes by now, {} were written",
+           printable(path_.string(), 4096), printable(name), status.st_size, file.bytes);
+    }
+  }
+}
+
+void NewFolder::sync_parent() const {
   const int parent = open(path_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (parent < 0) {
     fail_at(path_, "opening its folder", errno);
@@ -127,6 +215,73 @@ void NewFolder::commit() {
   if (synced != 0 && number != EINVAL) {
     fail_at(path_, "syncing its folder", number);
   }
+}
+
+void NewFolder::commit() {
+  if (!commit_if_absent()) {
+    fail_existing(path_);
+  }
+}
+
+bool NewFolder::commit_if_absent() {
+  check_whole();
+  sync_folder(descriptor_, temporary_);
+  // Where the file system cannot refuse to replace, an empty folder may be replaced.
+  int failed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
+  if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) {
+    failed = rename(temporary_.c_str(), path_.c_str());
+  }
+  if (failed != 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)) {
+    return false;
+  }
+  if (failed != 0) {
+    fail_at(path_, "renaming the temporary folder", errno);
+  }
+  temporary_.clear();
+  sync_parent();
+  return true;
+}
+
+// Afterwards temporary_ names what was under path_. False where there was nothing.
+bool NewFolder::exchange() {
+  int failed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE);
+  if (failed == 0) {
+    return true;
+  }
+  if (errno == EINVAL || errno == ENOSYS) {
+    const fs::path aside = temporary_beside(path_);
+    failed = rename(path_.c_str(), aside.c_str());
+    if (failed == 0 && rename(temporary_.c_str(), path_.c_str()) == 0) {
+      temporary_ = aside;
+      return true;
+    }
+    if (failed == 0) {
+      const int number = errno;
+      rename(aside.c_str(), path_.c_str());
+      fail_at(path_, "renaming the temporary folder", number);
+    }
+  }
+  if (errno != ENOENT) {
+    fail_at(path_, "exchanging it with the temporary folder", errno);
+  }
+  return false;
+}
+
+bool NewFolder::replace(const FolderIdentity& old) {
+  check_whole();
+  sync_folder(descriptor_, temporary_);
+  if (identity_of_folder(path_) != old || !exchange()) {
+    return false;
+  }
+  if (identity_of_folder(temporary_) != old) {
+    exchange();
+    return false;
+  }
+  sync_parent();
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+  temporary_.clear();
+  return true;
 }
 
 }  // namespace quench

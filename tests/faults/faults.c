@@ -13,7 +13,8 @@
  *   QUENCH_FAULT_FROM=1         every call from N on, not the one alone: a disk that stays full
  *   QUENCH_FAULT_CALLS=a,b      counts these calls alone: "fsync,close"
  *   QUENCH_FAULT_UNDER=DIR      counts calls below this folder alone
- *   QUENCH_FAULT_DROP=a,b       these calls do nothing and say that they did: "fsync" is a mutant
+ *   QUENCH_FAULT_DROP=a,b       these calls do nothing and say that they did: "fsync" is a mutant,
+ *                               "flock" a file system where locks are granted to everybody
  *
  * A failed close does close the descriptor, as Linux does. A failed fsync is not retried by the
  * kernel: the next one succeeds. Only what goes through libc's symbols is seen; std::ofstream and
@@ -30,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -289,6 +291,13 @@ EXPORT int fsync(int descriptor) {
 EXPORT int fdatasync(int descriptor) {
   UNDER_FAULT("fdatasync", path_of(descriptor), syscall(SYS_fdatasync, descriptor));
 }
+/* Not counted: nothing is written. Dropped, a lock is granted to everybody. */
+EXPORT int flock(int descriptor, int operation) {
+  if (dropped != NULL && in_list(dropped, "flock")) {
+    return 0;
+  }
+  return (int)syscall(SYS_flock, descriptor, operation);
+}
 EXPORT int ftruncate(int descriptor, off_t size) {
   UNDER_FAULT("ftruncate", path_of(descriptor), syscall(SYS_ftruncate, descriptor, size));
 }
@@ -300,6 +309,13 @@ EXPORT int rename(const char* from, const char* to) {
   const enum verdict verdict = judge("rename", to);
   origin = NULL;
   UNDER_VERDICT(verdict, syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+}
+EXPORT int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                     unsigned flags) {
+  origin = from;
+  const enum verdict verdict = judge("rename", to);
+  origin = NULL;
+  UNDER_VERDICT(verdict, syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 EXPORT int link(const char* from, const char* to) {
   origin = from;

@@ -165,16 +165,6 @@ TEST_CASE("keep_average: a failure or a stop on the way leaves nothing", "[core]
   CHECK(names_in(root.path()) == before);
 }
 
-TEST_CASE("keep_average: what a killed process left beside the folder goes", "[core][averaging]") {
-  const TemporaryDir root;
-  root.write(".out.1-0.partial/model.safetensors", "half");
-  root.write(".other.1-0.partial/model.safetensors", "half");
-  keep_average(built_catalog(), soup(), {member(root, "one", 1), member(root, "two", 4)},
-               root / "out", {});
-  CHECK_FALSE(fs::exists(root / ".out.1-0.partial"));
-  CHECK(fs::exists(root / ".other.1-0.partial"));
-}
-
 TEST_CASE("keep_average: configs that differ are told of", "[core][averaging]") {
   const TemporaryDir root;
   std::string said;
