@@ -11,8 +11,9 @@
 namespace quench {
 
 SafetensorsWriter::SafetensorsWriter(std::filesystem::path path,
-                                     std::map<std::string, std::string> metadata)
-    : path_(std::move(path)), metadata_(std::move(metadata)) {}
+                                     std::map<std::string, std::string> metadata,
+                                     WrittenFiles* list)
+    : path_(std::move(path)), metadata_(std::move(metadata)), list_(list) {}
 
 void SafetensorsWriter::declare(const TensorInfo& tensor) {
   const std::string where = path_.string() + ": tensor '" + printable(tensor.name) + "'";
@@ -64,7 +65,7 @@ void SafetensorsWriter::begin() {
     fail(QUENCH_INVALID_ARGUMENT, "{}: header of {} bytes, at most {} are allowed", path_.string(),
          text.size(), kSafetensorsMaxHeader);
   }
-  file_.emplace(path_, 8 + text.size() + data_bytes_);
+  file_.emplace(path_, 8 + text.size() + data_bytes_, list_);
   const uint64_t length = text.size();
   file_->write(&length, sizeof length);
   file_->write(text);

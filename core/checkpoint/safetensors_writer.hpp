@@ -14,11 +14,13 @@
 namespace quench {
 
 // Declare all tensors, write their data in the order of declaration in pieces of any size, finish.
-// Nothing is visible under `path` before finish(). Data begins at a multiple of 8 bytes.
+// Nothing is visible under `path` before finish(), which enters the file in `list` where there is
+// one. Data begins at a multiple of 8 bytes.
 class SafetensorsWriter {
  public:
   explicit SafetensorsWriter(std::filesystem::path path,
-                             std::map<std::string, std::string> metadata = {});
+                             std::map<std::string, std::string> metadata = {},
+                             WrittenFiles* list = nullptr);
 
   // Only name, dtype and shape are used. Throws Error(INVALID_ARGUMENT) for a name given twice or
   // reserved and for shapes that overflow, Error(FAILED_PRECONDITION) after the first write().
@@ -34,6 +36,7 @@ class SafetensorsWriter {
 
   std::filesystem::path path_;
   std::map<std::string, std::string> metadata_;
+  WrittenFiles* list_;
   std::vector<TensorInfo> tensors_;
   std::map<std::string, uint64_t> by_name_;
   uint64_t data_bytes_ = 0;

@@ -9,8 +9,9 @@
 namespace quench {
 
 ShardedWriter::ShardedWriter(std::filesystem::path folder, const TensorSource& tensors,
-                             const std::vector<uint64_t>& order, uint64_t shard_bytes)
-    : folder_(std::move(folder)), tensors_(tensors), shard_of_(tensors.count()) {
+                             const std::vector<uint64_t>& order, WrittenFiles& list,
+                             uint64_t shard_bytes)
+    : folder_(std::move(folder)), tensors_(tensors), list_(list), shard_of_(tensors.count()) {
   uint64_t filled = 0;
   for (const uint64_t index : order) {
     const TensorInfo& tensor = tensors.info(index);
@@ -72,7 +73,8 @@ std::string ShardedWriter::file_name(size_t shard) const {
 
 void ShardedWriter::open_shard() {
   open_ = opened_++;
-  writer_.emplace(folder_ / file_name(open_), std::map<std::string, std::string>{{"format", "pt"}});
+  writer_.emplace(folder_ / file_name(open_), std::map<std::string, std::string>{{"format", "pt"}},
+                  &list_);
   for (const uint64_t index : shards_[open_]) {
     writer_->declare(tensors_.info(index));
   }
@@ -93,7 +95,7 @@ void ShardedWriter::write_index() const {
     }
   }
   const nlohmann::json document = {{"metadata", {{"total_size", total_}}}, {"weight_map", map}};
-  write_file_atomically(folder_ / "model.safetensors.index.json", document.dump(2) + "\n");
+  write_file_atomically(folder_ / "model.safetensors.index.json", document.dump(2) + "\n", &list_);
 }
 
 }  // namespace quench

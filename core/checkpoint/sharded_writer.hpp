@@ -16,12 +16,15 @@ namespace quench {
 inline constexpr uint64_t kShardBytes = 5'000'000'000;
 
 // model.safetensors, or shards of at most `shard_bytes` each (a larger tensor has its own) with
-// model.safetensors.index.json, written tensor by tensor. Throws what SafetensorsWriter throws.
+// model.safetensors.index.json, written tensor by tensor and entered in `list`. Throws what
+// SafetensorsWriter throws.
 class ShardedWriter {
  public:
-  // `order`: indices into `tensors`, each once; what is left out is not written. Both are borrowed.
+  // `order`: indices into `tensors`, each once; what is left out is not written. Both are
+  // borrowed, and `list`.
   ShardedWriter(std::filesystem::path folder, const TensorSource& tensors,
-                const std::vector<uint64_t>& order, uint64_t shard_bytes = kShardBytes);
+                const std::vector<uint64_t>& order, WrittenFiles& list,
+                uint64_t shard_bytes = kShardBytes);
 
   uint64_t total_bytes() const { return total_; }
   // The next bytes of the tensor, in the constructor's order.
@@ -38,6 +41,7 @@ class ShardedWriter {
 
   std::filesystem::path folder_;
   const TensorSource& tensors_;
+  WrittenFiles& list_;
   std::vector<std::vector<uint64_t>> shards_;  // indices of tensors
   std::vector<size_t> shard_of_;               // [tensor]
   std::optional<SafetensorsWriter> writer_;

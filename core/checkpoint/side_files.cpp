@@ -18,27 +18,31 @@ constexpr const char* kTokenizerFiles[] = {
     "vocab.json",     "merges.txt",         "added_tokens.json",     "vocab.txt",
     "spiece.model",   "chat_template.jinja"};
 
-void copy_beside(const fs::path& from, const fs::path& folder) {
-  write_file_atomically(folder / from.filename(), read_file(from, kMaxSideFile));
-}
-
 }  // namespace
 
-void copy_side_files(const fs::path& from, const fs::path& tokenizer, const fs::path& to) {
-  std::error_code ignored;
-  const fs::path generation = from / "generation_config.json";
-  if (fs::is_regular_file(generation, ignored)) {
-    copy_beside(generation, to);
-  }
+std::vector<fs::path> side_files(const fs::path& from, const fs::path& tokenizer) {
+  std::vector<fs::path> files;
+  const auto add = [&](const fs::path& file) {
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) {
+      files.push_back(file);
+    }
+  };
+  add(from / "generation_config.json");
   if (!tokenizer.empty() && !fs::is_directory(tokenizer)) {
-    copy_beside(tokenizer, to);
-    return;
+    files.push_back(tokenizer);
+    return files;
   }
   for (const char* name : kTokenizerFiles) {
-    const fs::path file = (tokenizer.empty() ? from : tokenizer) / name;
-    if (fs::is_regular_file(file, ignored)) {
-      copy_beside(file, to);
-    }
+    add((tokenizer.empty() ? from : tokenizer) / name);
+  }
+  return files;
+}
+
+void copy_side_files(const fs::path& from, const fs::path& tokenizer, const fs::path& to,
+                     WrittenFiles& list) {
+  for (const fs::path& file : side_files(from, tokenizer)) {
+    write_file_atomically(to / file.filename(), read_file(file, kMaxSideFile), &list);
   }
 }
 

@@ -43,6 +43,10 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
   });
 }
 
+FolderPlaces folder_places(const std::filesystem::path& run) {
+  return {run / "averages", run / "exports"};
+}
+
 RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
     : store(context.cache_dir,
             [](const std::string& line) {

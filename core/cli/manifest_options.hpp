@@ -11,6 +11,7 @@
 #include "core/config/manifest.hpp"
 #include "core/run/grid/grid.hpp"
 #include "core/run/grid/identity.hpp"
+#include "core/run/row_folders.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/fingerprints.hpp"
 #include "core/store/run_folder.hpp"
@@ -38,6 +39,9 @@ struct LoadedRun {
 };
 // Throws UsageError with all that is wrong.
 LoadedRun load_run(const ManifestOptions& options, Context& context);
+
+// Where a run writes weights.
+FolderPlaces folder_places(const std::filesystem::path& run);
 
 // The records of the run and of other runs, and the hashes of what they depend on.
 class RunKnowledge {

@@ -11,6 +11,7 @@
 #include "core/run/check_experiment.hpp"
 #include "core/run/grid/estimate.hpp"
 #include "core/run/grid/training_cost.hpp"
+#include "core/store/sealed_folder.hpp"
 
 namespace quench {
 
@@ -163,8 +164,84 @@ std::map<std::string, uint64_t> hungry_metrics(const LoadedRun& run,
   return out;
 }
 
+// A folder of weights that the run writes beside its results.
+struct PlannedFolder {
+  std::string what;
+  std::string path;
+  std::string state;  // "written", "to write", "to replace", "in the way", "not known yet"
+  std::string reason;
+};
+
+PlannedFolder planned_folder(const Experiment& experiment, const RowFolder& row,
+                             Identities& identities) {
+  PlannedFolder out{folder_row_name(experiment, row), row.path.string(), "to write", ""};
+  std::string missing;
+  std::optional<nlohmann::json> made_from;
+  try {
+    made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
+  } catch (const Error& error) {  // its cells say so too
+    missing = error.what();
+  }
+  const FolderSurvey there = survey_folder(row.path, made_from ? *made_from : nlohmann::json());
+  if (there.state != FolderState::kAbsent && !made_from) {
+    out.state = "not known yet";
+    out.reason = missing;
+  } else if (there.state == FolderState::kCurrent) {
+    out.state = "written";
+  } else if (there.state != FolderState::kAbsent) {
+    out.state = there.state == FolderState::kStale ? "to replace" : "in the way";
+    out.reason = there.reason;
+  }
+  return out;
+}
+
+std::vector<PlannedFolder> planned_folders(const LoadedRun& run, Identities& identities) {
+  const FolderPlaces places = folder_places(run.folder);
+  as_usage([&] { check_row_folders(run.experiments, places); });
+  std::vector<PlannedFolder> out;
+  for (const Experiment& experiment : run.experiments) {
+    for (const RowFolder& row : row_folders(experiment, places)) {
+      out.push_back(planned_folder(experiment, row, identities));
+    }
+  }
+  return out;
+}
+
+nlohmann::json folders_json(const std::vector<PlannedFolder>& folders) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const PlannedFolder& folder : folders) {
+    out.push_back({{"what", folder.what},
+                   {"folder", folder.path},
+                   {"state", folder.state},
+                   {"reason", folder.reason}});
+  }
+  return out;
+}
+
+void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
+  std::vector<std::vector<std::string>> rows = {{"folder", "state", "why"}};
+  std::map<std::pair<std::string, std::string>, size_t> summed;
+  for (const PlannedFolder& folder : folders) {
+    if (all || folders.size() <= kShownCells) {
+      rows.push_back({folder.path, folder.state, folder.reason});
+    } else {
+      ++summed[{folder.state, folder.reason}];
+    }
+  }
+  if (!summed.empty()) {
+    rows = {{"folders", "state", "why"}};
+    for (const auto& [what, count] : summed) {
+      rows.push_back({std::to_string(count), what.first, what.second});
+    }
+  }
+  if (!folders.empty()) {
+    fmt::print("{}", aligned_table(rows));
+  }
+}
+
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                 const std::vector<TrainingCost>& training,
+                const std::vector<PlannedFolder>& folders,
                 const std::map<std::string, size_t>& counts) {
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -187,6 +264,7 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
   fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name},
                                     {"exports_refused", refused},
                                     {"folder", run.folder.string()},
+                                    {"folders", folders_json(folders)},
                                     {"checkpoints", checkpoints_json(run)},
                                     {"training", training_json(training)},
                                     {"counts", counts},
@@ -244,6 +322,7 @@ int plan(const PlanOptions& options, Context& context) {
   const Rates rates(context.cache_dir);
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  const std::vector<PlannedFolder> folders = planned_folders(run, knowledge.identities);
   std::vector<MetricMemory> memory;
   for (const Experiment& experiment : run.experiments) {
     memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub));
@@ -257,11 +336,12 @@ int plan(const PlanOptions& options, Context& context) {
     ++counts[state_text(cell.state)];
   }
   if (options.manifest.json) {
-    print_json(run, cells, cost, training, counts);
+    print_json(run, cells, cost, training, folders, counts);
     return kExitOk;
   }
   print_training(training);
   print_cells(run, cells, cost, options.all);
+  print_folders(folders, options.all);
   for (const auto& [label, why] : refused_exports(run)) {
     fmt::print("not exported, only measured: {}: {}\n", label, why);
   }

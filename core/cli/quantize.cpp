@@ -10,12 +10,15 @@
 #include "core/run/manifest/resolve_items.hpp"
 #include "core/run/module_rules.hpp"
 #include "core/run/quantize/quantize_cell.hpp"
+#include "core/run/row_folders.hpp"
 #include "core/run/weights/export_weights.hpp"
 #include "core/run/weights/open_checkpoint.hpp"
 #include "core/run/weights/open_weights.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -103,11 +106,22 @@ struct Outcome {
   ExportedFolder written;
 };
 
+// What the folder is made from. The hashes of files are remembered as those of runs are.
+nlohmann::json content_of(const Job& job, const fs::path& folder, Identities& identities) {
+  std::string missing;
+  return *content_of(job.experiment, {0, Variant{0, 0, 0}, folder}, identities, /*measure=*/true,
+                     missing);
+}
+
 Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress,
             Context& context) {
   const Experiment& experiment = job.experiment;
   HostServices::instance().set_seed(experiment.seed);
   OpenCheckpoint opened = as_usage([&] { return open(job, context); });
+  const Equivalences equivalences(context.cache_dir);
+  const Fingerprints fingerprints(context.cache_dir);
+  Identities identities(context.catalog(), equivalences, fingerprints, context.hub);
+  const nlohmann::json made_from = content_of(job, options.out, identities);
   TokenizerChoice tokenizer =
       choose_tokenizer(experiment, experiment.checkpoints.front(), opened.folder);
   Corpora corpora(context.catalog());
@@ -128,8 +142,13 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   progress.step("quantized model");
   out.quantized = measure(experiment, corpora, opened.model, tokenizer, context);
   progress.step("writing");
-  out.written = export_weights(opened.folder, opened.model, std::move(quantized.stored),
-                               options.out, options.tokenizer == "bytes" ? "" : options.tokenizer);
+  SealedFolder target(options.out, /*replaces=*/false);
+  out.written = export_weights(opened.folder, opened.model, std::move(quantized.stored), target,
+                               options.tokenizer == "bytes" ? "" : options.tokenizer);
+  if (!identities.unchanged(experiment.checkpoints.front())) {
+    fail(QUENCH_DATA_LOSS, "{}: changed while it was read", options.model);
+  }
+  target.publish(made_from);
   return out;
 }
 

@@ -53,12 +53,7 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
 
 // Makes the results' folder with all that describes the run.
 void prepare_folder(const LoadedRun& run, Context& context) {
-  std::error_code error;
-  fs::create_directories(run.folder, error);
-  if (error) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be made: {}", run.folder.string(),
-         error.message());
-  }
+  make_folders(run.folder);
   write_file_atomically(run.folder / "manifest.yaml", read_file(run.manifest.file, kYamlMaxBytes));
   write_file_atomically(run.folder / "manifest.json",
                         yaml_to_json(run.manifest.resolved).dump(1) + "\n");
@@ -87,8 +82,7 @@ class Attempt {
     runner.home = context_.cache_dir;
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};
-    runner.averages = run_.folder / "averages";
-    runner.exports = run_.folder / "exports";
+    runner.places = folder_places(run_.folder);
     runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
     runner.fresh = options_.fresh;
     runner.retry_failed = options_.retry == "failed";
@@ -101,6 +95,10 @@ class Attempt {
       }
     };
     runner.on_records = [this](const std::vector<Record>& records) { keep(records); };
+    runner.on_unwritten = [this](const std::string& line) {
+      HostServices::instance().log(QUENCH_LOG_ERROR, "", line);
+      unwritten_.push_back(line);
+    };
     runner.on_step = [this](const std::string& what, uint64_t done, uint64_t total) {
       progress_.step(what, done, total);
       if (heartbeat_) {
@@ -130,6 +128,8 @@ class Attempt {
 
   // The records that this attempt added.
   const std::vector<Record>& kept() const { return kept_; }
+  // Folders of weights that it could not write, with the reason.
+  const std::vector<std::string>& unwritten() const { return unwritten_; }
 
  private:
   void open_file() {
@@ -159,6 +159,7 @@ class Attempt {
   std::optional<RecordFile> file_;
   std::optional<Heartbeat> heartbeat_;
   std::vector<Record> kept_;
+  std::vector<std::string> unwritten_;
 };
 
 // Parameters of the models that were measured, by the hash of their weights.
@@ -207,12 +208,16 @@ std::string conclude(const fs::path& folder) {
   return out;
 }
 
-void print_json(const LoadedRun& run, const std::vector<Record>& records) {
+void print_json(const LoadedRun& run, const std::vector<Record>& records,
+                const std::vector<std::string>& unwritten) {
   nlohmann::json list = nlohmann::json::array();
   for (const Record& record : records) {
     list.push_back(to_json(record));
   }
-  fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name}, {"records", list}}.dump(1));
+  fmt::print(
+      "{}\n",
+      nlohmann::json{{"name", run.manifest.name}, {"records", list}, {"unwritten", unwritten}}.dump(
+          1));
 }
 
 int run(const RunOptions& options, Context& context) {
@@ -241,7 +246,7 @@ int run(const RunOptions& options, Context& context) {
   }
   const std::string conclusion = conclude(loaded.folder);
   if (options.manifest.json) {
-    print_json(loaded, records);
+    print_json(loaded, records, attempt.unwritten());
   } else {
     fmt::print("{}", records_table(records));
     fmt::print("{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
@@ -253,8 +258,12 @@ int run(const RunOptions& options, Context& context) {
       fmt::print("{} failed; try them again with: {} --retry failed\n", failures,
                  context.command_line());
     }
+    if (!attempt.unwritten().empty()) {
+      fmt::print("{} folders of weights are not written; try again with: {}\n",
+                 attempt.unwritten().size(), context.command_line());
+    }
   }
-  return failures > 0 ? kExitFailed : kExitOk;
+  return failures > 0 || !attempt.unwritten().empty() ? kExitFailed : kExitOk;
 }
 
 }  // namespace

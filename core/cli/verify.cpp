@@ -6,10 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/cli/command.hpp"
+#include "core/cli/manifest_options.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/run_folder.hpp"
+#include "core/store/sealed_folder.hpp"
 #include "core/store/sealed_line.hpp"
 #include "core/store/store.hpp"
 
@@ -30,7 +31,27 @@ struct Findings {
   std::vector<std::string> faults;
 };
 
-void verify_run(const std::string& run, Findings& out) {
+// Folders of weights that the run wrote, each file against its hash.
+void verify_folders(const fs::path& folder, Findings& out) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename() != kFolderSeal) {
+      continue;
+    }
+    ++out.checked;
+    const fs::path sealed = it->path().parent_path();
+    try {
+      if (const std::string damage = damage_of(sealed); !damage.empty()) {
+        out.faults.push_back(fmt::format("{}: {}", sealed.string(), damage));
+      }
+    } catch (const Error& failure) {
+      out.faults.emplace_back(failure.what());
+    }
+  }
+}
+
+void verify_run(const std::string& run, bool read_data, Findings& out) {
   if (!fs::is_directory(run)) {
     throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
   }
@@ -44,6 +65,11 @@ void verify_run(const std::string& run, Findings& out) {
   for (const std::string& key : records.conflicts) {
     out.faults.push_back(
         fmt::format("{}: two attempts hold different values under key {}", run, key));
+  }
+  if (read_data) {
+    const FolderPlaces places = folder_places(run);
+    verify_folders(places.averages, out);
+    verify_folders(places.exports, out);
   }
 }
 
@@ -130,7 +156,7 @@ int verify(const VerifyOptions& options, const Context& context) {
   if (options.run.empty()) {
     verify_home(context.cache_dir, options.read_data, findings);
   } else {
-    verify_run(options.run, findings);
+    verify_run(options.run, options.read_data, findings);
   }
   if (options.json) {
     fmt::print("{}\n",
@@ -152,7 +178,8 @@ void add_verify(CLI::App& app, Context& context, Action& action) {
       app.add_subcommand("verify", "Check the records of a run, or of all that runs share");
   command->add_option("run", options->run, "Folder of a run (default: the shared store)");
   command->add_flag("--read-data", options->read_data,
-                    "Read the shared store whole instead of only looking at each file's ends");
+                    "Read all data: of the shared store instead of only each file's ends, of a "
+                    "run also the weights that it wrote");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([&context, &action, options] {
     action = [&context, options] { return verify(*options, context); };

@@ -1,33 +1,31 @@
 #include "core/run/keep_row.hpp"
 
-#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/averaging/keep_average.hpp"
-#include "core/run/grid/grid.hpp"
 #include "core/run/weights/open_checkpoint.hpp"
 
 namespace quench {
 
-void keep_row(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
-              const std::vector<double>& found, const KeepPlace& place) {
-  const std::filesystem::path folder =
-      place.folder / folder_name(weights_name(experiment, weights));
-  if (std::filesystem::exists(folder)) {
-    return;
-  }
+void keep_row(Catalog& catalog, const Experiment& experiment, const OwedFolder& owed,
+              const std::vector<double>& found, const std::string& manifest,
+              const HubEnvironment& hub) {
+  const WeightsCell& weights = experiment.weights[owed.row.weights];
   std::vector<KeptMember> members;
   for (const size_t member : weights.members) {
     const CheckpointCell& cell = experiment.checkpoints[member];
-    members.push_back({open_files(cell, place.hub), cell.location,
-                       locate_checkpoint(cell, place.hub).commit,
+    members.push_back({open_files(cell, hub), cell.location, locate_checkpoint(cell, hub).commit,
                        cell.revision.empty() ? cell.model : cell.revision, cell.step, cell.tokens});
   }
   KeepOptions keep;
   keep.weights = found;
   keep.threads = HostServices::instance().threads();
-  keep.manifest = place.manifest;
-  std::filesystem::create_directories(place.folder);
-  keep_average(catalog, experiment.averagings[*weights.averaging], members, folder, keep);
+  keep.manifest = manifest;
+  keep.made_from = owed.made_from;
+  keep.member_hashes = owed.made_from.at("averaging").at("members");
+  keep.replaces = true;
+  make_folders(owed.row.path.parent_path());
+  keep_average(catalog, experiment.averagings[*weights.averaging], members, owed.row.path, keep);
 }
 
 }  // namespace quench

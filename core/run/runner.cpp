@@ -239,6 +239,7 @@ class JobRunner {
     state_.floating.resize(experiment_.metrics.size());
     std::optional<OpenWeights> open;
     bool to_do = false;
+    std::optional<Error> not_open;
     try {
       state_.files = locate_checkpoint(checkpoint(), options_.hub);
       if (const auto stored = stored_quantization(state_.files.path)) {
@@ -255,12 +256,15 @@ class JobRunner {
       }
       try {
         identify(cells[i], state_.parts[i]);
-        to_do = to_do || cells[i].state == CellState::kToDo || !owed(cells[i].variant).empty();
+        to_do = to_do || cells[i].state == CellState::kToDo;
       } catch (const Error& error) {
         throw_if_final(error);
         state_.faults[i] = error;
       }
     }
+    find_owed(w);
+    to_do = to_do || std::any_of(state_.owed.begin(), state_.owed.end(),
+                                 [](const OwedFolder& owed) { return owed.needs_model; });
     if (to_do) {
       try {
         open.emplace(open_weights(catalog_, experiment_, weights, options_.hub,
@@ -275,6 +279,7 @@ class JobRunner {
       } catch (const Error& error) {
         throw_if_final(error);
         open.reset();
+        not_open = error;
         for (size_t i = 0; i < cells.size(); ++i) {
           if (cells[i].state == CellState::kToDo && !state_.faults[i]) {
             state_.faults[i] = error;
@@ -296,10 +301,64 @@ class JobRunner {
       done_ += same.size();
     }
     quantization_.expect({});
-    if (weights.averaging && !weights.live && experiment_.averagings[*weights.averaging].keep &&
-        !options_.averages.empty()) {
-      keep_row(catalog_, experiment_, weights, open ? open->found : std::vector<double>(),
-               {options_.averages, options_.manifest, options_.hub});
+    for (const OwedFolder& owed : state_.owed) {
+      if (owed.needs_model && not_open) {
+        tell_unwritten(owed.row, *not_open);
+      } else if (!owed.row.variant.quantizer) {
+        write(owed, [&] {
+          keep_row(catalog_, experiment_, owed, open ? open->found : std::vector<double>(),
+                   options_.manifest, options_.hub);
+        });
+      }
+    }
+  }
+
+  // ---- folders of weights
+
+  // What these weights are to be written as, and are not yet.
+  void find_owed(size_t w) {
+    if (memory_.identities == nullptr) {
+      return;
+    }
+    for (const RowFolder& row : row_folders(experiment_, options_.places)) {
+      if (row.weights != w) {
+        continue;
+      }
+      try {
+        if (auto owed = owed_folder(experiment_, row, *memory_.identities)) {
+          state_.owed.push_back(std::move(*owed));
+        }
+      } catch (const Error& error) {
+        throw_if_final(error);
+        tell_unwritten(row, error);
+      }
+    }
+  }
+
+  // The variant's folder, or nullptr where there is nothing to write.
+  const OwedFolder* owed(const Variant& variant) const {
+    const auto found = std::find_if(
+        state_.owed.begin(), state_.owed.end(),
+        [&](const OwedFolder& each) { return each.row.variant == variant && variant.quantizer; });
+    return found != state_.owed.end() ? &*found : nullptr;
+  }
+
+  void tell_unwritten(const RowFolder& row, const Error& error) const {
+    if (options_.on_unwritten) {
+      options_.on_unwritten(fmt::format("{} is not written: {}",
+                                        printable(folder_row_name(experiment_, row), 4096),
+                                        error.what()));
+    }
+  }
+
+  // What was measured stays measured, whether its weights can be written or not.
+  template <typename Body>
+  void write(const OwedFolder& owed, Body body) const {
+    try {
+      body();
+    } catch (const Error& error) {
+      throw_if_final(error);
+      tell_unwritten(owed.row, error);
     }
   }
 
@@ -321,17 +380,12 @@ class JobRunner {
         return cell.state == CellState::kToDo;
       });
       if (const Variant& variant = same[0].variant;
-          (to_do || !owed(variant).empty()) && variant.quantizer) {
+          (to_do || owed(variant) != nullptr) && variant.quantizer) {
         out.push_back({&experiment_.quantizers[*variant.quantizer], draw_of(variant)});
       }
       first += same.size();
     }
     return out;
-  }
-
-  // Where the variant's weights are still to be written.
-  std::filesystem::path owed(const Variant& variant) const {
-    return owed_export(experiment_, *state_.weights, variant, options_.exports);
   }
 
   CalibrationDraw draw_of(const Variant& variant) const {
@@ -418,8 +472,8 @@ class JobRunner {
       to_do = to_do || out[m].empty();
     }
     const Variant& variant = cells[0].variant;
-    const std::filesystem::path folder = open ? owed(variant) : std::filesystem::path();
-    if (!to_do && folder.empty()) {
+    const OwedFolder* folder = open ? owed(variant) : nullptr;
+    if (!to_do && folder == nullptr) {
       return out;
     }
     nlohmann::json description = describe_quantizer(experiment_, variant);
@@ -435,13 +489,18 @@ class JobRunner {
         state_.book.set_answers(std::move(result.answers));
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
-        if (!folder.empty()) {
-          export_row(*open, std::move(result.stored), folder, experiment_.tokenizer);
+        if (folder != nullptr) {
+          write(*folder, [&] {
+            export_row(*open, std::move(result.stored), *folder, experiment_.tokenizer);
+          });
         }
         measure(*open, &kept, cells, parts, description, &extra, out);
       } catch (const Error& error) {
         kept.restore();
         throw_if_final(error);
+        if (folder != nullptr) {
+          tell_unwritten(folder->row, error);
+        }
         for (size_t m = 0; m < cells.size(); ++m) {
           if (out[m].empty()) {
             out[m] = keep_failure(cells[m], parts[m], description, error);
@@ -652,6 +711,7 @@ class JobRunner {
     std::vector<std::optional<Error>> faults;   // likewise: why they cannot be measured
     std::vector<std::vector<Record>> floating;  // by metric
     ScoreBook book;                             // of the metrics whose rows ride along
+    std::vector<OwedFolder> owed;               // to be written
   };
 
   Catalog& catalog_;
@@ -677,9 +737,11 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
   for (const Experiment& experiment : experiments) {
     check_experiment(catalog, experiment, options.hub);
   }
+  check_row_folders(experiments, options.places);
   if (options.on_start) {
     options.on_start();
   }
+  remove_row_leftovers(experiments, options.places);
   Corpora corpora(catalog, TokenCache(options.home), options.hub);
   std::vector<Record> records;
   uint64_t done = 0;

@@ -14,6 +14,7 @@
 #include "core/run/experiment/experiment.hpp"
 #include "core/run/grid/grid.hpp"
 #include "core/run/grid/identity.hpp"
+#include "core/run/row_folders.hpp"
 #include "core/store/record.hpp"
 
 namespace quench {
@@ -32,10 +33,9 @@ struct RunnerOptions {
   std::filesystem::path home;  // QUENCH_HOME, where tokenized text is kept; empty: nowhere
   // Without it nothing is remembered and records have no keys (`quench eval`).
   RunMemory memory;
-  // Folder for averages whose entry says `keep: true`, one folder each; empty: they are not kept.
-  std::filesystem::path averages;
-  // Folder for quantized weights whose entry says `export`; empty: they are not written.
-  std::filesystem::path exports;
+  // For averages whose entry says `keep: true` and quantized weights whose entry says `export`;
+  // written where there is a memory, which knows what a folder was made from.
+  FolderPlaces places;
   std::string manifest;       // its text, for the model cards of kept averages
   bool fresh = false;         // nothing counts as done
   bool retry_failed = false;  // failed cells are tried again
@@ -48,6 +48,8 @@ struct RunnerOptions {
   // derives from them, to be kept together. What it throws ends the run: a record that cannot be
   // kept is no reason to compute the next.
   std::function<void(const std::vector<Record>&)> on_records;
+  // Called with one line for each of these folders that could not be written; the run goes on.
+  std::function<void(const std::string&)> on_unwritten;
   // Called when a checkpoint or a quantizer of it begins, for people, with the number of cells
   // behind and in all.
   std::function<void(const std::string& what, uint64_t done, uint64_t total)> on_step;

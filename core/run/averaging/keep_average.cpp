@@ -10,13 +10,14 @@
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
-#include "core/io/new_folder.hpp"
+#include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/averaging/average_card.hpp"
 #include "core/run/averaging/average_identity.hpp"
 #include "core/run/averaging/average_pass.hpp"
 #include "core/run/experiment/experiment.hpp"
+#include "core/store/sealed_folder.hpp"
 
 namespace quench {
 
@@ -61,7 +62,7 @@ void warn_where_configs_differ(const std::vector<KeptMember>& members) {
 }
 
 // The last member's config with the element type that the weights have now.
-void write_config(const KeptMember& last, quench_dtype dtype, const fs::path& folder) {
+void write_config(const KeptMember& last, quench_dtype dtype, SealedFolder& target) {
   if (last.folder.config_json.empty()) {
     return;
   }
@@ -70,7 +71,7 @@ void write_config(const KeptMember& last, quench_dtype dtype, const fs::path& fo
   if (config.is_object()) {
     config[config.contains("dtype") ? "dtype" : "torch_dtype"] = dtype_text(dtype);
   }
-  write_file_atomically(folder / "config.json", config.dump(2) + "\n");
+  write_file_atomically(target.temporary() / "config.json", config.dump(2) + "\n", &target.files());
 }
 
 std::string card_text(const AveragingCell& averaging, const std::vector<KeptMember>& members,
@@ -90,6 +91,16 @@ std::string card_text(const AveragingCell& averaging, const std::vector<KeptMemb
   return average_card(card);
 }
 
+// What entered must be what the seal says.
+void check_hashes(const std::vector<KeptMember>& members, const std::vector<std::string>& found,
+                  const std::vector<std::string>& wanted) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!found[i].empty() && found[i] != wanted[i]) {
+      fail(QUENCH_DATA_LOSS, "{}: changed while it was read", members[i].location);
+    }
+  }
+}
+
 }  // namespace
 
 AverageMember average_member(const KeptMember& member) {
@@ -99,14 +110,14 @@ AverageMember average_member(const KeptMember& member) {
 KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
                          const std::vector<KeptMember>& members, const fs::path& folder,
                          const KeepOptions& options) {
-  NewFolder target(folder);
+  SealedFolder target(folder, options.replaces);
   std::vector<AverageMember> sources;
   std::transform(members.begin(), members.end(), std::back_inserter(sources), average_member);
   const AverageSource average(catalog, averaging, sources,
                               {options.dtype, options.weights, options.threads});
   warn_where_configs_differ(members);
   const std::vector<uint64_t> order = name_order(average);
-  ShardedWriter writer(target.temporary(), average, order, options.shard_bytes);
+  ShardedWriter writer(target.temporary(), average, order, target.files(), options.shard_bytes);
   check_space(target.temporary(), writer.total_bytes());
 
   AveragePass pass;
@@ -122,13 +133,19 @@ KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
   for (size_t i = 0; i < hashes.size(); ++i) {
     kept.member_hashes[average.order()[i]] = hashes[i];
   }
+  check_hashes(members, kept.member_hashes, options.member_hashes);
   kept.identity =
       average_identity(averaging, sources, kept.member_hashes, options.dtype, options.weights);
-  write_config(members.back(), options.dtype, target.temporary());
-  copy_side_files(members.back().folder.path, options.tokenizer, target.temporary());
+  write_config(members.back(), options.dtype, target);
+  copy_side_files(members.back().folder.path, options.tokenizer, target.temporary(),
+                  target.files());
   write_file_atomically(target.temporary() / "README.md",
-                        card_text(averaging, members, target.path(), options, kept));
-  target.commit();
+                        card_text(averaging, members, target.path(), options, kept),
+                        &target.files());
+  target.publish(options.made_from.is_null()
+                     ? nlohmann::json{{"identity", kept.identity},
+                                      {"config", sha256_hex(members.back().folder.config_json)}}
+                     : options.made_from);
   return kept;
 }
 

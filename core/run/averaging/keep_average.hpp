@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,11 @@ struct KeepOptions {
   std::filesystem::path tokenizer = {};  // folder or file to copy; empty: the last member's
   std::string manifest = {};             // text, for the model card
   uint64_t shard_bytes = 5'000'000'000;  // more than this is split, as the hub's tools do
+  // For the folder's seal; null: what the pass itself finds out about the members. Then also their
+  // content hashes, which the pass must find.
+  nlohmann::json made_from = nullptr;
+  std::vector<std::string> member_hashes = {};
+  bool replaces = false;  // a folder made from something else makes way
   std::function<void(uint64_t done, uint64_t total)> on_progress = {};  // bytes of weights
 };
 
@@ -43,9 +49,10 @@ struct KeptAverage {
 };
 
 // Writes `folder`: weights as safetensors, config.json (the last member's, with the new element
-// type), tokenizer files, and README.md, the model card. It appears complete and durable or not at
-// all. Each byte of the members is read once; their content hashes are taken on the way. Warns when
-// the members' configs differ. Throws Error: FAILED_PRECONDITION when `folder` is there,
+// type), tokenizer files, README.md, the model card, and its seal. It appears complete and durable
+// or not at all; where another process has written the same meanwhile, that stays. Each byte of the
+// members is read once; their content hashes are taken on the way. Warns when the members' configs
+// differ. Throws Error: FAILED_PRECONDITION when `folder` is there and does not make way,
 // RESOURCE_EXHAUSTED when it does not fit, CANCELLED, and what AverageSource throws.
 KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
                          const std::vector<KeptMember>& members,

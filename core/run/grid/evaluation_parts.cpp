@@ -42,8 +42,8 @@ class Parts {
 
   bool gather() {
     out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}};
-    return add_weights() && add_metric() && (what_.quantizer == nullptr || add_quantizer()) &&
-           add_environment();
+    return add_weights() && (what_.metric == nullptr || add_metric()) &&
+           (what_.quantizer == nullptr || add_quantizer()) && add_environment();
   }
 
   nlohmann::json take() { return std::move(out_); }

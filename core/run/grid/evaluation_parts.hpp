@@ -12,8 +12,9 @@
 namespace quench {
 
 // The parts of the key of one evaluation; `quantizer`, its draw and its jitter are for quantized
-// models. Nothing when something that is needed is not remembered and `measure` is false; `missing`
-// then says what ("weights of step600 not read yet").
+// models. Without a metric: all that the weights themselves depend on. Nothing when something that
+// is needed is not remembered and `measure` is false; `missing` then says what ("weights of step600
+// not read yet").
 struct EvaluationParts {
   const Experiment* experiment = nullptr;
   const WeightsCell* weights = nullptr;

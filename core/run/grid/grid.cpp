@@ -94,12 +94,6 @@ std::string weights_name(const Experiment& experiment, const WeightsCell& weight
                            : place;
 }
 
-std::string folder_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
-  return printable(name, 200);
-}
-
 std::string cell_name(const Experiment& experiment, const Cell& cell) {
   const Variant& variant = cell.variant;
   return fmt::format("{}{}, {}{}, {}", job_name(experiment.job),

@@ -57,9 +57,6 @@ struct Cell {
 std::string cell_name(const Experiment& experiment, const Cell& cell);
 // "step600", or "lawa window=5 at step600", after the branch where there are several.
 std::string weights_name(const Experiment& experiment, const WeightsCell& weights);
-// A name of weights or of a method as that of a folder: "lawa window=5 at decay/step1200" has a
-// slash and spaces.
-std::string folder_name(std::string name);
 
 // The same name, from a record of the cell.
 std::string cell_name(const Record& record);

@@ -62,6 +62,7 @@ class Identities {
   std::optional<const PluginDescription*> judge(bool measure);
 
   Catalog& catalog() const { return catalog_; }
+  const HubEnvironment& hub() const { return hub_; }
   const PluginDescription& family(const std::string& id) const;
   // The binary of a plugin, or the one that it was found to be equivalent to.
   std::string plugin_hash(const PluginDescription& plugin) const;

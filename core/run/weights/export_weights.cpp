@@ -12,7 +12,6 @@
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
-#include "core/io/new_folder.hpp"
 #include "core/json/parse_json.hpp"
 
 namespace quench {
@@ -169,9 +168,8 @@ std::string export_fault(PackedFormat format, const nlohmann::json& parameters,
 }
 
 ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
-                              std::vector<StoredLinear> linears, const fs::path& folder,
+                              std::vector<StoredLinear> linears, SealedFolder& target,
                               const fs::path& tokenizer) {
-  NewFolder target(folder);
   ExportedFolder out;
   out.scheme = common_scheme(linears);
   drop_unused(out.scheme, linears);
@@ -197,18 +195,17 @@ ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
       config_with(from, quantization_config_of(out.scheme, left, quantized_head));
   const StoredSource source(from.source, std::move(linears));
   const std::vector<uint64_t> order = order_of_names(source);
-  ShardedWriter writer(target.temporary(), source, order);
+  ShardedWriter writer(target.temporary(), source, order, target.files());
   check_space(target.temporary(), writer.total_bytes());
   writer.write_all();
   writer.finish();
   out.bytes = writer.total_bytes();
-  write_file_atomically(target.temporary() / "config.json", config.dump(2) + "\n");
+  write_file_atomically(target.temporary() / "config.json", config.dump(2) + "\n", &target.files());
   if (out.scheme.format == PackedFormat::kGptq || out.scheme.format == PackedFormat::kGptqV2) {
     write_file_atomically(target.temporary() / "quantize_config.json",
-                          config.at("quantization_config").dump(2) + "\n");
+                          config.at("quantization_config").dump(2) + "\n", &target.files());
   }
-  copy_side_files(from.path, tokenizer, target.temporary());
-  target.commit();
+  copy_side_files(from.path, tokenizer, target.temporary(), target.files());
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "core/checkpoint/packed/store_linear.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/run/experiment/experiment.hpp"
+#include "core/store/sealed_folder.hpp"
 
 namespace quench {
 
@@ -28,14 +29,12 @@ struct ExportedFolder {
   QuantizationConfig scheme;
 };
 
-// Writes `folder`: weights as safetensors, the stored linears in place of their float weights and
-// all else as in `from`; config.json with quantization_config; the tokenizer's files. It appears
-// complete and durable or not at all. Throws Error: FAILED_PRECONDITION when `folder` is there,
-// UNSUPPORTED for linears that differ where the format has one scheme, RESOURCE_EXHAUSTED when it
-// does not fit.
+// Fills `target`, which the caller publishes: weights as safetensors, the stored linears in place
+// of their float weights and all else as in `from`; config.json with quantization_config; the
+// tokenizer's files. Throws Error: UNSUPPORTED for linears that differ where the format has one
+// scheme, RESOURCE_EXHAUSTED when it does not fit.
 ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
-                              std::vector<StoredLinear> linears,
-                              const std::filesystem::path& folder,
+                              std::vector<StoredLinear> linears, SealedFolder& target,
                               const std::filesystem::path& tokenizer = {});
 
 // What became of scales, for records: {format, scales, rounded_scales, largest_scale_change}.

@@ -173,7 +173,7 @@ TEST_CASE("run: an average is a row of the grid, and kept where the manifest say
     averaged += record.at("averaging").is_null() ? 0 : 1;
   }
   CHECK(averaged == 5);  // float, and two quantizers with their errors
-  const fs::path kept = runs.here.folder() / "runs/m/averages/soup_at_step2";
+  const fs::path kept = runs.here.folder() / "runs/m/averages/soup+at+step2";
   CHECK(fs::exists(kept / "model.safetensors"));
   CHECK(fs::exists(kept / "README.md"));
   // Written or not, its loss is the same.

@@ -77,7 +77,7 @@ TEST_CASE("keep_average: the folder is a checkpoint whose weights are the averag
     const fs::path out = root / ("out" + std::to_string(threads));
     const KeptAverage kept = keep_average(built_catalog(), soup(), members, out, options);
     CHECK(names_in(out) == std::vector<std::string>{"README.md", "config.json", "model.safetensors",
-                                                    "tokenizer.json"});
+                                                    "quench.json", "tokenizer.json"});
     const CheckpointFolder opened = open_checkpoint_folder(out);
     CHECK(opened.source->count() == 4);
     CHECK(values(*opened.source, "z.large") == std::vector<float>(400'000, 2.5F));
@@ -123,7 +123,7 @@ TEST_CASE("keep_average: more than a shard holds is split, with an index", "[cor
   CHECK(names_in(root / "out") ==
         std::vector<std::string>{"README.md", "config.json", "model-00001-of-00002.safetensors",
                                  "model-00002-of-00002.safetensors", "model.safetensors.index.json",
-                                 "tokenizer.json"});
+                                 "quench.json", "tokenizer.json"});
   const CheckpointFolder opened = open_checkpoint_folder(root / "out");
   CHECK(values(*opened.source, "z.large") == std::vector<float>(400'000, 2.5F));
   CHECK(values(*opened.source, "a.small") == std::vector<float>{2.5F, 1, -2.5F});
@@ -163,6 +163,19 @@ TEST_CASE("keep_average: a failure or a stop on the way leaves nothing", "[core]
   CHECK(code_of([&] { keep_average(built_catalog(), soup(), members, root / "out", {}); }) ==
         QUENCH_DATA_LOSS);
   CHECK(names_in(root.path()) == before);
+}
+
+TEST_CASE("keep_average: members that are not what the seal says are not averaged",
+          "[core][averaging]") {
+  const TemporaryDir root;
+  const std::vector<KeptMember> members = {member(root, "one", 1), member(root, "two", 4)};
+  KeepOptions options;
+  options.made_from = {{"members", "as they were"}};
+  options.member_hashes = {content_hash(*members[0].folder.source), std::string(64, '0')};
+  CHECK(message_of([&] {
+          keep_average(built_catalog(), soup(), members, root / "out", options);
+        }) == "two: changed while it was read");
+  CHECK_FALSE(fs::exists(root / "out"));
 }
 
 TEST_CASE("keep_average: configs that differ are told of", "[core][averaging]") {

@@ -1,0 +1,201 @@
+#include "core/store/sealed_folder.hpp"
+
+#include <sys/stat.h>
+
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/difference.hpp"
+#include "core/store/sealed_line.hpp"
+#include "core/version.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kSchema = 1;
+constexpr size_t kLargestSeal = size_t{64} << 20;
+constexpr const char* kSealName = "folder";
+
+struct Seal {
+  nlohmann::json made_from;
+  WrittenFiles files;
+};
+
+std::string text_of(const nlohmann::json& made_from, const WrittenFiles& files) {
+  nlohmann::json list = nlohmann::json::object();
+  for (const auto& [name, file] : files) {
+    list[name] = {{"bytes", file.bytes}, {"sha256", file.sha256}};
+  }
+  return seal(kSealName, canonical_json({{"schema", kSchema},
+                                         {"quench", kVersion},
+                                         {"key", sha256_hex(canonical_json(made_from))},
+                                         {"made_from", made_from},
+                                         {"files", list}})) +
+         "\n";
+}
+
+Seal read_seal(const fs::path& folder) {
+  const std::string path = (folder / kFolderSeal).string();
+  const nlohmann::json read = parse_json(read_sealed_file(path, kSealName, kLargestSeal), path);
+  try {
+    if (const int64_t schema = read.at("schema"); schema != kSchema) {
+      fail(QUENCH_DATA_LOSS, "{}: schema {}, this program knows {}", path, schema, kSchema);
+    }
+    Seal out{read.at("made_from"), {}};
+    for (const auto& [name, file] : read.at("files").items()) {
+      out.files[name] = {file.at("bytes").get<uint64_t>(), file.at("sha256").get<std::string>()};
+    }
+    return out;
+  } catch (const nlohmann::json::exception&) {
+    fail(QUENCH_DATA_LOSS, "{}: not a seal of a folder", path);
+  }
+}
+
+bool is_newer(const struct stat& a, const struct stat& b) {
+  return a.st_mtim.tv_sec != b.st_mtim.tv_sec ? a.st_mtim.tv_sec > b.st_mtim.tv_sec
+                                              : a.st_mtim.tv_nsec > b.st_mtim.tv_nsec;
+}
+
+// What the files have against the seal, or "". Hashes are compared of all files, or of those that
+// are newer than the seal.
+std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_all) {
+  struct stat sealed = {};
+  ::lstat((folder / kFolderSeal).c_str(), &sealed);
+  for (const auto& [name, file] : files) {
+    const fs::path path = folder / name;
+    struct stat status = {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+      return fmt::format("{} is missing", printable(name));
+    }
+    if (static_cast<uint64_t>(status.st_size) != file.bytes) {
+      return fmt::format("{} has {} bytes, {} were written", printable(name), status.st_size,
+                         file.bytes);
+    }
+    if ((read_all || is_newer(status, sealed)) && sha256_of(File(path)) != file.sha256) {
+      return fmt::format("{} was changed", printable(name));
+    }
+  }
+  return "";
+}
+
+// A name in the folder that is not in the seal, or "".
+std::string unknown_name(const fs::path& folder, const WrittenFiles& files) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name != kFolderSeal && !files.contains(name)) {
+      return name;
+    }
+  }
+  return "";
+}
+
+std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
+  std::vector<std::string> paths;
+  for (const Difference& difference : explain_difference(was, is)) {
+    paths.push_back(difference.path);
+  }
+  return fmt::format("{} changed", fmt::join(paths, ", "));
+}
+
+// The seal of a folder that quench wrote, or why it is none.
+std::optional<Seal> seal_of(const fs::path& path, std::string& foreign) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    foreign = "it is no folder";
+    return std::nullopt;
+  }
+  if (::lstat((path / kFolderSeal).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    foreign = fmt::format("quench did not write it: it has no {}", kFolderSeal);
+    return std::nullopt;
+  }
+  try {
+    return read_seal(path);
+  } catch (const Error& error) {
+    foreign = error.what();
+    return std::nullopt;
+  }
+}
+
+bool is_absent(const fs::path& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+}  // namespace
+
+FolderSurvey survey_folder(const fs::path& path, const nlohmann::json& made_from) {
+  if (is_absent(path)) {
+    return {};
+  }
+  FolderSurvey out;
+  out.identity = identity_of_folder(path);
+  const std::optional<Seal> seal = seal_of(path, out.reason);
+  if (!seal) {
+    out.state = FolderState::kForeign;
+    return out;
+  }
+  out.reason = seal->made_from != made_from ? what_changed(seal->made_from, made_from)
+                                            : damage(path, seal->files, /*read_all=*/false);
+  const std::string unknown = out.reason.empty() ? "" : unknown_name(path, seal->files);
+  if (!unknown.empty()) {
+    out.reason = fmt::format("{}, and it holds {}, which quench did not put there", out.reason,
+                             printable(unknown));
+  }
+  out.state = out.reason.empty() ? FolderState::kCurrent
+              : !unknown.empty() ? FolderState::kForeign
+                                 : FolderState::kStale;
+  return out;
+}
+
+std::string foreign_content(const fs::path& path) {
+  std::string reason;
+  if (!is_absent(path)) {
+    seal_of(path, reason);
+  }
+  return reason;
+}
+
+std::string damage_of(const fs::path& path) {
+  return damage(path, read_seal(path).files, /*read_all=*/true);
+}
+
+SealedFolder::SealedFolder(const fs::path& path, bool replaces)
+    : folder_(path, replaces ? NewFolder::Existing::kMayBeReplaced : NewFolder::Existing::kRefused),
+      replaces_(replaces) {}
+
+void SealedFolder::publish(const nlohmann::json& made_from) {
+  write_file_atomically(temporary() / kFolderSeal, text_of(made_from, files()));
+  constexpr int kTries = 16;
+  for (int i = 0; i < kTries; ++i) {  // others may publish, replace or remove meanwhile
+    if (folder_.commit_if_absent()) {
+      return;
+    }
+    const FolderSurvey there = survey_folder(path(), made_from);
+    if (there.state == FolderState::kCurrent) {
+      return;
+    }
+    const bool makes_way = there.state == FolderState::kStale && replaces_;
+    if (makes_way && folder_.replace(*there.identity)) {
+      return;
+    }
+    if (there.state != FolderState::kAbsent && !makes_way) {
+      fail(QUENCH_FAILED_PRECONDITION, "{}: is there already, and nothing is overwritten: {}",
+           printable(path().string(), 4096), there.reason);
+    }
+  }
+  fail(QUENCH_FAILED_PRECONDITION, "{}: other processes replace it again and again",
+       printable(path().string(), 4096));
+}
+
+}  // namespace quench

@@ -1,0 +1,172 @@
+#include "core/store/sealed_folder.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "core/io/atomic_file.hpp"
+#include "tests/support/temporary.hpp"
+#include "tests/support/throws.hpp"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace quench::test {
+
+namespace {
+
+const json kThree = {{"quantizer", {{"bits", 3}}}};
+const json kFour = {{"quantizer", {{"bits", 4}}}};
+
+void fill(SealedFolder& folder, const std::string& weights) {
+  write_file_atomically(folder.temporary() / "model.safetensors", weights, &folder.files());
+  write_file_atomically(folder.temporary() / "config.json", "{}", &folder.files());
+}
+
+void publish(const fs::path& path, const json& made_from, const std::string& weights) {
+  SealedFolder folder(path, /*replaces=*/true);
+  fill(folder, weights);
+  folder.publish(made_from);
+}
+
+size_t entries_in(const fs::path& folder) {
+  return static_cast<size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+// The same bytes count, written after the seal.
+void overwrite(const fs::path& file, const std::string& content) {
+  const auto time = fs::last_write_time(file.parent_path() / kFolderSeal);
+  write_file_atomically(file, content);
+  fs::last_write_time(file, time + std::chrono::seconds(1));
+}
+
+}  // namespace
+
+TEST_CASE("sealed_folder: is current for what it was made from, as long as it is whole",
+          "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  CHECK(survey_folder(path, kThree).state == FolderState::kAbsent);
+  publish(path, kThree, "three");
+  CHECK(survey_folder(path, kThree).state == FolderState::kCurrent);
+  CHECK(damage_of(path).empty());
+  CHECK(survey_folder(path, kFour).reason == "quantizer.bits changed");
+  CHECK(survey_folder(path, kFour).state == FolderState::kStale);
+  std::string reason;
+  SECTION("a file is missing") {
+    fs::remove(path / "config.json");
+    reason = "config.json is missing";
+  }
+  SECTION("a file is cut") {
+    fs::resize_file(path / "model.safetensors", 2);
+    reason = "model.safetensors has 2 bytes, 5 were written";
+  }
+  SECTION("a file was edited, with its length kept") {
+    overwrite(path / "model.safetensors", "eerht");
+    reason = "model.safetensors was changed";
+  }
+  SECTION("a file is a link by now") {
+    fs::remove(path / "config.json");
+    fs::create_symlink(root.write("other", "{}"), path / "config.json");
+    reason = "config.json is missing";
+  }
+  const FolderSurvey there = survey_folder(path, kThree);
+  CHECK(there.reason == reason);
+  CHECK(there.state == FolderState::kStale);
+  CHECK(damage_of(path) == reason);
+}
+
+TEST_CASE("sealed_folder: what quench did not write is foreign", "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  SECTION("a folder of the user") {
+    root.write("out/model.safetensors", "mine");
+  }
+  SECTION("an empty folder") {
+    fs::create_directory(path);
+  }
+  SECTION("a file") {
+    root.write("out", "mine");
+  }
+  SECTION("a link") {
+    publish(root / "elsewhere", kThree, "three");
+    fs::create_symlink(root / "elsewhere", path);
+  }
+  SECTION("a folder whose seal does not verify") {
+    publish(path, kThree, "three");
+    std::string seal = read_file(path / kFolderSeal);
+    seal[seal.size() / 2] ^= 1;
+    write_file_atomically(path / kFolderSeal, seal);
+  }
+  SECTION("an old folder of quench to which the user added a file") {
+    publish(path, kFour, "four");
+    root.write("out/notes.txt", "mine");
+    CHECK(survey_folder(path, kFour).state == FolderState::kCurrent);
+    CHECK_THAT(survey_folder(path, kThree).reason,
+               Catch::Contains("it holds notes.txt, which quench did not put there"));
+  }
+  CHECK(survey_folder(path, kThree).state == FolderState::kForeign);
+  const bool may_look = !fs::exists(path / "notes.txt");
+  CHECK(foreign_content(path).empty() != may_look);
+  const std::optional<FolderIdentity> before = identity_of_folder(path);
+  CHECK_THAT(message_of([&] { publish(path, kThree, "three"); }, root.path()),
+             Catch::StartsWith("out: is there already, and nothing is overwritten"));
+  CHECK(identity_of_folder(path) == before);
+}
+
+TEST_CASE("sealed_folder: a stale one makes way for the new one as a whole", "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  publish(path, kThree, "three");
+  publish(path, kFour, "four");
+  CHECK(read_file(path / "model.safetensors") == "four");
+  CHECK(survey_folder(path, kFour).state == FolderState::kCurrent);
+  CHECK(entries_in(root.path()) == 1);
+}
+
+TEST_CASE("sealed_folder: two that write the same are one", "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  SealedFolder mine(path, true);
+  fill(mine, "three");
+  publish(path, kThree, "three");
+  const std::optional<FolderIdentity> theirs = identity_of_folder(path);
+  mine.publish(kThree);
+  CHECK(identity_of_folder(path) == theirs);
+}
+
+TEST_CASE("sealed_folder: one that may not replace refuses another's other content",
+          "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  SealedFolder mine(path, false);
+  fill(mine, "three");
+  publish(path, kFour, "four");
+  CHECK(message_of([&] { mine.publish(kThree); }, root.path()) ==
+        "out: is there already, and nothing is overwritten: quantizer.bits changed");
+  CHECK(read_file(path / "model.safetensors") == "four");
+}
+
+TEST_CASE("sealed_folder: many writers leave one whole folder and nothing else", "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  for (int round = 0; round < 10; ++round) {
+    const json made_from = {{"round", round}};
+    std::vector<std::thread> threads;
+    std::vector<std::string> failures(8);
+    for (size_t t = 0; t < failures.size(); ++t) {
+      threads.emplace_back([&, t] {
+        failures[t] = message_of([&] { publish(path, made_from, std::to_string(round)); });
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    CHECK(failures == std::vector<std::string>(failures.size()));
+    CHECK(survey_folder(path, made_from).state == FolderState::kCurrent);
+    CHECK(entries_in(root.path()) == 1);
+  }
+}
+
+}  // namespace quench::test
