@@ -43,6 +43,7 @@ void install_signal_handlers() {
     }
   }
   signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not a death
+  signal(SIGXFSZ, SIG_IGN);  // and so is a limit of a file's size
 }
 
 std::optional<std::string> variable(const char* name) {
