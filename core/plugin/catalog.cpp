@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
+#include "core/io/trust.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/library.hpp"
@@ -117,8 +118,9 @@ auto sort_key(const PluginDescription& item) {
 Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
   std::vector<fs::path> libraries;  // canonical, in order of precedence
   std::set<fs::path> seen;
+  const Trusted trusted = trusted_with_plugins(options_.self);
   const auto accept = [&](const fs::path& folder) {
-    const std::string fault = folder_fault(folder);
+    const std::string fault = folder_fault(folder, trusted);
     if (!fault.empty()) {
       rejected_.push_back({folder, fault});
     }
@@ -144,8 +146,8 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
         refused_folders.insert(holder);
         continue;
       }
-      if ((fs::status(library, error).permissions() & fs::perms::others_write) != fs::perms::none) {
-        rejected_.push_back({library, "the file is writable by everyone"});
+      if (std::string fault = distrust_of_file(library, trusted); !fault.empty()) {
+        rejected_.push_back({library, std::move(fault)});
         continue;
       }
       libraries.push_back(library);

@@ -1,11 +1,9 @@
 #include "core/plugin/search_path.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 
@@ -67,7 +65,19 @@ std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_l
   return folders;
 }
 
-std::string folder_fault(const fs::path& folder) {
+Trusted trusted_with_plugins(const fs::path& executable) {
+  Trusted out = {{geteuid()}, {}};
+  struct stat status {};
+  if (stat(executable.c_str(), &status) == 0) {
+    out.users.push_back(status.st_uid);
+    if ((status.st_mode & S_IWGRP) != 0) {
+      out.groups.push_back(status.st_gid);
+    }
+  }
+  return out;
+}
+
+std::string folder_fault(const fs::path& folder, const Trusted& trusted) {
   if (!folder.is_absolute()) {
     return "a relative folder in the search path for plugins; expected an absolute one";
   }
@@ -78,26 +88,9 @@ std::string folder_fault(const fs::path& folder) {
                ? ""
                : error.message();
   }
-  struct stat status {};
-  for (fs::path part = real;; part = part.parent_path()) {
-    if (stat(part.c_str(), &status) != 0) {
-      return fmt::format("{}: {}", part.string(), std::strerror(errno));
-    }
-    const bool here = part == real;
-    if (here && !S_ISDIR(status.st_mode)) {
-      return "not a folder";
-    }
-    // In a sticky folder above, others can add but neither rename nor replace.
-    if ((status.st_mode & S_IWOTH) != 0 && (here || (status.st_mode & S_ISVTX) == 0)) {
-      return fmt::format(
-          "{} is writable by everyone; plugins are not loaded from there "
-          "(chmod o-w {})",
-          here ? "the folder" : part.string(), part.string());
-    }
-    if (part == part.root_path()) {
-      return "";
-    }
-  }
+  const std::string fault = distrust_of_folder(real, trusted);
+  return fault.empty() || fault == "not a folder" ? fault
+                                                  : fault + "; plugins are not loaded from there";
 }
 
 std::vector<fs::path> libraries_in(const fs::path& folder) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/io/trust.hpp"
+
 namespace quench {
 
 // What the search path takes from the environment. main fills it by secure_getenv, so that a
@@ -24,9 +26,12 @@ std::vector<std::filesystem::path> default_search_path(
     const std::vector<std::filesystem::path>& command_line, const std::filesystem::path& executable,
     const PluginEnvironment& environment);
 
-// Why nothing is loaded from `folder`, or "": relative, not a folder, or others may write there or
-// put another one in its place. A folder that is not there is no fault.
-std::string folder_fault(const std::filesystem::path& folder);
+// Whose code is loaded: this user's, and that of whoever may write to the program itself.
+Trusted trusted_with_plugins(const std::filesystem::path& executable);
+
+// Why nothing is loaded from `folder`, or "": relative, not a folder, of another user, or others
+// may write there or put another one in its place. A folder that is not there is no fault.
+std::string folder_fault(const std::filesystem::path& folder, const Trusted& trusted);
 
 // The libraries in a folder of the search path: *.so in it and in its folders named after kinds,
 // sorted by name.

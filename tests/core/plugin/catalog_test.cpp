@@ -1,5 +1,7 @@
 #include "core/plugin/catalog.hpp"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/plugin/search_path.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
+#include "tests/support/temporary.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
@@ -114,7 +117,22 @@ TEST_CASE("catalog: folders that others can write to, and relative ones, are ref
   SECTION("the library") {
     fs::permissions(folder.path() / "corpora/good.so", fs::perms::others_write,
                     fs::perm_options::add);
-    CHECK(folder.reason() == "the file is writable by everyone");
+    CHECK_THAT(folder.reason(), StartsWith("the file is writable by everyone"));
+  }
+  SECTION("a folder or a library of another user or group") {
+    if (::geteuid() != 0) {
+      WARN("SKIPPED: only root can give files away");
+      return;
+    }
+    constexpr uid_t kStranger = 54321;
+    const fs::path library = folder.path() / "corpora/good.so";
+    REQUIRE(::chown(library.c_str(), kStranger, 0) == 0);
+    CHECK(folder.reason() == "the file belongs to user 54321");
+    REQUIRE(::chown(library.c_str(), 0, kStranger) == 0);
+    fs::permissions(library, fs::perms::group_write, fs::perm_options::add);
+    CHECK_THAT(folder.reason(), StartsWith("the file is writable by a group (chmod g-w "));
+    REQUIRE(::chown(folder.path().c_str(), kStranger, 0) == 0);
+    CHECK(folder.reason() == "the folder belongs to user 54321; plugins are not loaded from there");
   }
   SECTION("a relative folder") {
     const auto path = quench::default_search_path({}, "", {"plugins", "", {}, {}});
@@ -123,6 +141,27 @@ TEST_CASE("catalog: folders that others can write to, and relative ones, are ref
     REQUIRE(catalog.rejected().size() == 1);
     CHECK_THAT(catalog.rejected()[0].reason, StartsWith("a relative folder"));
   }
+}
+
+TEST_CASE("search path: whoever may change the program may add plugins", "[core][plugin]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: only root can give files away");
+    return;
+  }
+  const quench::test::TemporaryDir root;
+  const fs::path program = root.write("bin/quench", "");
+  const fs::path plugins = root.write("plugins/x.so", "").parent_path();
+  REQUIRE(::chown(plugins.c_str(), 54321, 54321) == 0);
+  const auto fault = [&] {
+    return quench::folder_fault(plugins, quench::trusted_with_plugins(program));
+  };
+  CHECK_THAT(fault(), StartsWith("the folder belongs to user 54321"));
+  REQUIRE(::chown(program.c_str(), 54321, 54321) == 0);
+  CHECK(fault().empty());
+  fs::permissions(plugins, fs::perms::group_write, fs::perm_options::add);
+  CHECK_THAT(fault(), StartsWith("the folder is writable by a group"));
+  fs::permissions(program, fs::perms::group_write, fs::perm_options::add);
+  CHECK(fault().empty());
 }
 
 TEST_CASE("search path: the order is command line, environment, user, program, system",
