@@ -51,16 +51,6 @@ std::optional<std::string> variable(const char* name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-std::filesystem::path cache_dir() {
-  if (const auto home = variable("QUENCH_HOME")) {
-    return *home;
-  }
-  if (const auto cache = variable("XDG_CACHE_HOME"); cache && !cache->empty()) {
-    return std::filesystem::path(*cache) / "quench";
-  }
-  return std::filesystem::path(variable("HOME").value_or("/tmp")) / ".cache" / "quench";
-}
-
 // The parser's complaint as one line that says where help is.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -93,7 +83,8 @@ int run(int argc, char** argv) {
   std::error_code no_proc;
   context.executable = std::filesystem::read_symlink("/proc/self/exe", no_proc);
   context.arguments = {argv, argv + argc};
-  context.cache_dir = cache_dir();
+  context.home_environment = {variable("QUENCH_HOME"), variable("XDG_CACHE_HOME"),
+                              variable("HOME")};
   context.plugin_environment = {variable("QUENCH_PLUGIN_PATH"),
                                 variable("QUENCH_PLUGIN_SYSTEM_PATH"), variable("XDG_DATA_HOME"),
                                 variable("HOME")};

@@ -117,7 +117,7 @@ nlohmann::json compare(const LoadedRun& run, const Candidate& candidate, RunKnow
   const Experiment experiment = cut_down(run.experiments[candidate.cell.job], candidate.cell);
   RunnerOptions options;
   options.hub = context.hub;
-  options.home = context.cache_dir;
+  options.home = context.home();
   options.fail_fast = true;
   const std::vector<Record> now = run_experiments(context.catalog(), {experiment}, options);
   const bool quantized = candidate.cell.variant.quantizer.has_value();

@@ -1,17 +1,14 @@
 // quench clean: frees disk space of what runs share. All of it can be computed again; a run that
 // reads a file keeps it until it closes it. Checkpoints that were trained go on request alone.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/cli/clean_training.hpp"
 #include "core/cli/command.hpp"
+#include "core/store/home_inventory.hpp"
 
 namespace quench {
 
@@ -29,12 +26,6 @@ struct CleanOptions {
   bool optimizer_states = false;
   std::vector<std::string> runs;
   bool json = false;
-};
-
-struct Entry {
-  int64_t modified = 0;  // seconds
-  uint64_t bytes = 0;
-  fs::path path;
 };
 
 // A number and one of `units`, each a letter and its factor.
@@ -59,56 +50,16 @@ uint64_t with_unit(const std::string& option, const std::string& text,
                                printable(text, 40), letters));
 }
 
-struct Inventory {
-  std::vector<Entry> kept;      // could be removed, oldest first
-  std::vector<Entry> leftover;  // what a killed process left behind, and hidden records
-};
-
-Inventory take_inventory(const fs::path& home, int64_t now) {
-  Inventory out;
-  for (const char* part : {"records", "fingerprints", "tokens"}) {
-    std::error_code error;
-    for (fs::recursive_directory_iterator it(home / part, error), end; !error && it != end;
-         it.increment(error)) {
-      struct stat status = {};
-      const fs::path& path = it->path();
-      // Tombstones stay: they are what hides a generation. Gone meanwhile: somebody else cleans.
-      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-          path.extension() == ".forgotten") {
-        continue;
-      }
-      const Entry entry{status.st_mtim.tv_sec, static_cast<uint64_t>(status.st_size), path};
-      fs::path stone = path;
-      stone.replace_extension(".forgotten");
-      const bool hidden = path.extension() == ".json" && fs::exists(stone);
-      if (path.extension() == ".tmp") {
-        if (now - entry.modified > kDay) {  // a younger one may still be written
-          out.leftover.push_back(entry);
-        }
-      } else {
-        (hidden ? out.leftover : out.kept).push_back(entry);
-      }
-    }
-    if (error && error != std::errc::no_such_file_or_directory) {
-      fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", (home / part).string(),
-           error.message());
-    }
-  }
-  std::sort(out.kept.begin(), out.kept.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.modified, a.path) < std::tie(b.modified, b.path);
-  });
-  return out;
-}
-
 int64_t age_of(const std::string& older) {
   return static_cast<int64_t>(
       with_unit("--older", older, {{'d', kDay}, {'h', 3600}, {'w', 7 * kDay}}));
 }
 
-std::vector<Entry> choose(const Inventory& inventory, const CleanOptions& options, int64_t now) {
-  std::vector<Entry> out = inventory.leftover;
+std::vector<HomeEntry> choose(const HomeInventory& inventory, const CleanOptions& options,
+                              int64_t now) {
+  std::vector<HomeEntry> out = inventory.leftover;
   uint64_t total = 0;
-  for (const Entry& entry : inventory.kept) {
+  for (const HomeEntry& entry : inventory.kept) {
     total += entry.bytes;
   }
   const int64_t age = options.older.empty() ? INT64_MAX : age_of(options.older);
@@ -117,7 +68,7 @@ std::vector<Entry> choose(const Inventory& inventory, const CleanOptions& option
           ? UINT64_MAX
           : with_unit("--max", options.most,
                       {{'K', 1 << 10}, {'M', 1 << 20}, {'G', 1 << 30}, {'T', uint64_t{1} << 40}});
-  for (const Entry& entry : inventory.kept) {
+  for (const HomeEntry& entry : inventory.kept) {
     if (now - entry.modified > age || total > most) {
       total -= entry.bytes;
       out.push_back(entry);
@@ -161,22 +112,32 @@ CleanTraining training_request(const CleanOptions& options, int64_t now) {
   return out;
 }
 
+// A folder that was named by mistake has things of others.
+void require_mark(const fs::path& home) {
+  if (fs::exists(home) && !is_marked_home(home)) {
+    throw UsageError(QUENCH_FAILED_PRECONDITION,
+                     fmt::format("{}: holds more than quench keeps and has no {}, so nothing is "
+                                 "removed; if it is quench's alone, make that file there",
+                                 home.string(), kHomeMark));
+  }
+}
+
 int clean(const CleanOptions& options, const Context& context) {
   const int64_t now = ::time(nullptr);
-  const Inventory inventory = take_inventory(context.cache_dir, now);
-  const std::vector<Entry> chosen = choose(inventory, options, now);
+  require_mark(context.home());
+  const HomeInventory inventory = home_inventory(context.home(), now);
+  const std::vector<HomeEntry> chosen = choose(inventory, options, now);
   const CleanTraining request = training_request(options, now);
   uint64_t bytes = 0;
   size_t removed = 0;
-  for (const Entry& entry : chosen) {
-    if (!options.dry_run && ::unlink(entry.path.c_str()) != 0 && errno != ENOENT) {
-      fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be removed: {}", entry.path.string(),
-           std::generic_category().message(errno));
+  for (const HomeEntry& entry : chosen) {
+    if (!options.dry_run) {
+      remove_home_entry(entry);
     }
     bytes += entry.bytes;
     ++removed;
   }
-  const nlohmann::json training = clean_training(context.cache_dir, request);
+  const nlohmann::json training = clean_training(context.home(), request);
   if (options.json) {
     fmt::print("{}\n",
                nlohmann::json{{"dry_run", options.dry_run},
@@ -187,7 +148,7 @@ int clean(const CleanOptions& options, const Context& context) {
                    .dump());
   } else {
     fmt::print("{} {} files, {:.1f} MB, from {}\n", options.dry_run ? "would remove" : "removed",
-               removed, static_cast<double>(bytes) / 1e6, context.cache_dir.string());
+               removed, static_cast<double>(bytes) / 1e6, context.home().string());
     if (!training.is_null()) {
       fmt::print("{}\n", describe_clean_training(training, options.dry_run));
     }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/search_path.hpp"
+#include "core/store/home.hpp"
 
 namespace quench {
 
@@ -49,13 +51,15 @@ auto as_usage(Body body) -> decltype(body()) {
 // The process as its commands see it. The environment is read in main and nowhere else.
 struct Context {
   std::filesystem::path executable;
-  std::filesystem::path cache_dir;
+  HomeEnvironment home_environment;
   PluginEnvironment plugin_environment;
   HubEnvironment hub;
   std::vector<std::string> plugin_path;  // --plugin-path
   unsigned threads = 0;                  // --threads; 0: all of the machine
   std::vector<std::string> arguments;    // the command line, for messages that repeat it
 
+  // QUENCH_HOME: found, made, and checked to be this user's, once. Throws UsageError.
+  const std::filesystem::path& home() const;
   // Scans the search path, once.
   Catalog& catalog();
   // Sets the thread budget of the host; the catalog tells it to OpenMP when it loads a plugin.
@@ -65,6 +69,7 @@ struct Context {
 
  private:
   std::unique_ptr<Catalog> catalog_;
+  mutable std::optional<std::filesystem::path> home_;
 };
 
 // The chosen subcommand's work; returns the exit code.

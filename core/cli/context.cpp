@@ -6,12 +6,25 @@
 
 namespace quench {
 
+const std::filesystem::path& Context::home() const {
+  if (!home_) {
+    try {
+      const std::filesystem::path home = find_home(home_environment);
+      open_home(home);
+      home_ = home;
+    } catch (const Error& error) {
+      throw UsageError(error.code(), error.what());
+    }
+  }
+  return *home_;
+}
+
 Catalog& Context::catalog() {
   if (!catalog_) {
     CatalogOptions options;
     const std::vector<std::filesystem::path> given(plugin_path.begin(), plugin_path.end());
     options.search_path = default_search_path(given, executable, plugin_environment);
-    options.cache_dir = cache_dir;
+    options.cache_dir = home();
     options.self = executable;
     catalog_ = std::make_unique<Catalog>(std::move(options));
   }

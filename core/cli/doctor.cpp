@@ -47,7 +47,7 @@ int examine(Context& context) {
     hub = error.what();
   }
   fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (not there)");
-  fmt::print("own cache   {}\n", context.cache_dir.string());
+  fmt::print("own cache   {}\n", context.home().string());
   Catalog& catalog = context.catalog();
   for (const auto& folder : catalog.options().search_path) {
     fmt::print("plugins in  {}{}\n", folder.string(),

@@ -43,7 +43,7 @@ std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& c
   bool started = false;
   RunnerOptions runner;
   runner.hub = context.hub;
-  runner.home = context.cache_dir;
+  runner.home = context.home();
   runner.fail_fast = true;
   runner.on_start = [&] { started = true; };
   runner.on_step = [&](const std::string& what, uint64_t, uint64_t) { progress.step(what); };

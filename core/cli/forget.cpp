@@ -45,7 +45,7 @@ int forget(const ForgetOptions& options, const Context& context) {
                                               : ""));
   }
   // The store first: killed in between, the run still has what it had, and asking again ends it.
-  Store store(context.cache_dir);
+  Store store(context.home());
   size_t shared = 0;
   for (const std::string& key : keys) {
     shared += store.forget(key, options.reason) ? 1 : 0;

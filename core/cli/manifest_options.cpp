@@ -48,12 +48,12 @@ FolderPlaces folder_places(const std::filesystem::path& run) {
 }
 
 RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
-    : store(context.cache_dir,
+    : store(context.home(),
             [](const std::string& line) {
               HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
             }),
-      equivalences(context.cache_dir),
-      fingerprints(context.cache_dir),
+      equivalences(context.home()),
+      fingerprints(context.home()),
       records(read_run(run.folder)),
       finished(records, store),
       identities(context.catalog(), equivalences, fingerprints, context.hub) {}

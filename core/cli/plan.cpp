@@ -88,7 +88,7 @@ std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, co
         !seen.insert(experiment.checkpoints.back().location).second) {
       continue;
     }
-    out.push_back(training_cost(context.catalog(), *experiment.training, context.cache_dir, rates,
+    out.push_back(training_cost(context.catalog(), *experiment.training, context.home(), rates,
                                 HostServices::instance().threads()));
   }
   return out;
@@ -319,7 +319,7 @@ int plan(const PlanOptions& options, Context& context) {
     }
   });
   RunKnowledge knowledge(run, context);
-  const Rates rates(context.cache_dir);
+  const Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
   const std::vector<PlannedFolder> folders = planned_folders(run, knowledge.identities);

@@ -67,7 +67,7 @@ void add_plugins(CLI::App& app, Context& context, Action& action) {
   command->add_subcommand("rescan", "Forget what was probed, and probe again")
       ->callback([&context, &action, list] {
         action = [&context, list] {
-          forget_probes(context.cache_dir);
+          forget_probes(context.home());
           return list();
         };
       });

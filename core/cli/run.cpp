@@ -79,7 +79,7 @@ class Attempt {
   std::vector<Record> run() {
     RunnerOptions runner;
     runner.hub = context_.hub;
-    runner.home = context_.cache_dir;
+    runner.home = context_.home();
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};
     runner.places = folder_places(run_.folder);
@@ -225,7 +225,7 @@ int run(const RunOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun loaded = load_run(options.manifest, context);
   RunKnowledge knowledge(loaded, context);
-  Rates rates(context.cache_dir);
+  Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
              {options.fresh, options.retry == "failed"});

@@ -154,7 +154,7 @@ void verify_home(const fs::path& home, bool read_data, Findings& out) {
 int verify(const VerifyOptions& options, const Context& context) {
   Findings findings;
   if (options.run.empty()) {
-    verify_home(context.cache_dir, options.read_data, findings);
+    verify_home(context.home(), options.read_data, findings);
   } else {
     verify_run(options.run, options.read_data, findings);
   }

@@ -271,6 +271,69 @@ TEST_CASE("clean: removes by age and size, and never a tombstone", "[cli]") {
   CHECK(fs::exists(file(4).replace_filename(sample_record(4).key + ".1.json")));
 }
 
+TEST_CASE("clean: touches nothing that quench does not know by name", "[cli]") {
+  const Place place;
+  const std::string key(64, 'a');
+  const std::vector<std::string> others = {"records/notes.txt",
+                                           "records/aa/notes.json",
+                                           "records/aa/" + key + ".json",
+                                           "records/aa/" + key + ".x.json",
+                                           "records/bb/" + key + ".0.json",
+                                           "records/aa/sub/x.0.json",
+                                           "fingerprints/mine.json",
+                                           "tokens/mine.tokens",
+                                           "tokens/mine/000000.ids",
+                                           "tokens/.x.partial/y",
+                                           "training/x.txt"};
+  const std::vector<std::string> ours = {
+      "records/aa/" + key + ".0.json", "fingerprints/aa/" + key + ".json",
+      "tokens/" + key + ".tokens", "tokens/" + key + ".packed/index.json"};
+  const auto add = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const fs::path path = place.folder().write("home/" + name, "x");
+      fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(2400));
+    }
+  };
+  add(others);
+  add(ours);
+  fs::last_write_time(place.folder() / ("home/tokens/" + key + ".packed"),
+                      fs::file_time_type::clock::now() - std::chrono::hours(2400));
+  CHECK_THAT(place.out({"clean", "--older", "1d"}), Catch::StartsWith("removed 4 files"));
+  for (const std::string& name : others) {
+    INFO(name);
+    CHECK(fs::exists(place.folder() / ("home/" + name)));
+  }
+  for (const std::string& name : ours) {
+    INFO(name);
+    CHECK_FALSE(fs::exists(place.folder() / ("home/" + name)));
+  }
+  CHECK(std::distance(fs::directory_iterator(place.folder() / "home/tokens"), {}) == 3);
+}
+
+TEST_CASE("clean: an empty QUENCH_HOME is none, a relative one and a folder of others are refused",
+          "[cli]") {
+  const Place place;
+  const std::string key(64, 'a');
+  const fs::path mine = place.folder().write("records/aa/" + key + ".0.json", "x");
+  place.folder().write("paper.tex", "x");
+  fs::last_write_time(mine, fs::file_time_type::clock::now() - std::chrono::hours(2400));
+  const auto clean = [&](const std::string& home) {
+    return quench::test::run_program(
+        {(quench::test::binary_dir() / "bin/quench").string(), "clean", "--older", "1d"},
+        {{"QUENCH_HOME", home}}, place.folder().path());
+  };
+  CHECK(clean("").code == 0);
+  CHECK(fs::exists(mine));
+  CHECK(fs::exists(place.folder() / ".cache/quench/quench-home"));  // of HOME
+  const auto relative = clean(".");
+  CHECK(relative.code == 2);
+  CHECK_THAT(relative.err, Catch::Contains("QUENCH_HOME: got '.', wanted an absolute folder"));
+  const auto others = clean(place.folder().path().string());
+  CHECK(others.code == 2);
+  CHECK_THAT(others.err, Catch::Contains("has no quench-home, so nothing is removed"));
+  CHECK(fs::exists(mine));
+}
+
 TEST_CASE("diff: manifests and values with their paired difference", "[cli]") {
   const Place place;
   place.write("s", 0.25);
