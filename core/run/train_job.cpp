@@ -1,9 +1,8 @@
 #include "core/run/train_job.hpp"
 
-#include <algorithm>
-
 #include "core/io/atomic_file.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/run/experiment/folder_name.hpp"
 #include "core/run/grid/grid.hpp"
 #include "core/run/grid/training_cost.hpp"
 #include "core/train/train.hpp"
@@ -15,22 +14,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A name of weights as that of a file.
-std::string file_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':'; }, '_');
-  return name;
-}
-
 // What belongs to a point of a sweep; the first one's goes without a folder of its own.
 fs::path of_job(const fs::path& folder, const Experiment& experiment) {
-  return experiment.job == 0 ? folder : folder / fmt::format("job-{}", experiment.job);
+  return experiment.job == 0 ? folder : folder / folder_name_of_job(experiment.job);
 }
 
 void link_to(const fs::path& target, const fs::path& link) {
   std::error_code error;
-  if (!fs::exists(target, error) || fs::read_symlink(link, error) == target) {
-    return;
+  const fs::file_type there = fs::symlink_status(link, error).type();
+  const bool free = there == fs::file_type::not_found || there == fs::file_type::symlink;
+  if (!free || !fs::exists(target, error) || fs::read_symlink(link, error) == target) {
+    return;  // also where something of the user's has the name
   }
   make_folders(link.parent_path());
   fs::remove(link, error);
@@ -47,7 +41,8 @@ void describe_in(const fs::path& folder, const Experiment& experiment,
       const std::string name =
           weights.live ? experiment.averagings[*weights.averaging].label + " at " + cell.revision
                        : cell.revision;
-      link_to(cell.location, links / file_name(cell.branch) / file_name(name));
+      const fs::path branch = cell.branch.empty() ? "" : folder_name(cell.branch);
+      link_to(cell.location, links / branch / folder_name(name));
     }
   }
   for (const Branch& branch : experiment.branches) {
@@ -63,7 +58,8 @@ void describe_in(const fs::path& folder, const Experiment& experiment,
       const fs::path logs = of_job(folder / "training", experiment);
       make_folders(logs);
       write_file_atomically(
-          logs / (file_name(branch.name.empty() ? experiment.name : branch.name) + ".jsonl"), log);
+          logs / (folder_name(branch.name.empty() ? experiment.name : branch.name) + ".jsonl"),
+          log);
     }
   }
 }

@@ -265,7 +265,7 @@ TEST_CASE("training: a sweep over rates and seeds trains each point", "[train]")
     values.insert(record.at("value").get<double>());
   }
   CHECK(values.size() == records.size());
-  CHECK(fs::exists(scene.path() / "runs/m/checkpoints/job-3/step12/model.safetensors"));
+  CHECK(fs::exists(scene.path() / "runs/m/checkpoints/job~3/step12/model.safetensors"));
 }
 
 TEST_CASE("training: a loss that is no number fails its cells and says where", "[train]") {
