@@ -29,6 +29,8 @@ void weights_come_back_after_a_restore(const quench_item& item, const SmallModel
 void a_linear_op_replaces_and_leaves(const quench_item& item, const SmallModel& small);
 void missing_unexpected_and_misshapen_tensors_are_named(const quench_item& item,
                                                         const SmallModel& small);
+// No number of a config makes a family crash or take minutes: it is good or refused by its key.
+void numbers_of_a_config_are_checked(const quench_item& item, const SmallModel& small);
 void ids_outside_the_vocabulary_are_refused(const quench_item& item, const SmallModel& small);
 
 }  // namespace model_contract

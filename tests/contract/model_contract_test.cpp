@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "quench/abi/extension/shapes.h"
 #include "quench/abi/extension/token_wise.h"
@@ -542,6 +543,42 @@ void ids_outside_the_vocabulary_are_refused(const quench_item& item, const Small
   }
 }
 
+void numbers_of_a_config_are_checked(const quench_item& item, const SmallModel& small) {
+  const auto good = nlohmann::json::parse(small.config);
+  const auto status_of = [&](const nlohmann::json& config, std::string& message) {
+    const SmallModel model{config.dump(), {}};
+    const OpenModel open(item, model, QUENCH_OPEN_SHAPES);
+    message = open.error.message;
+    return open.status;
+  };
+  std::string message;
+  if (status_of(good, message) != QUENCH_OK) {
+    CHECK(std::string(item.id).starts_with("template"));
+    return;
+  }
+  for (const auto& [key, value] : good.items()) {
+    if (!value.is_number()) {
+      continue;
+    }
+    std::vector<nlohmann::json> bad = {
+        -1, "8", true, nlohmann::json::array(), nlohmann::json::object(), -0.5, 0};
+    const bool whole = value.is_number_integer() && key != "rotary_emb_base";
+    if (whole) {
+      bad.insert(bad.end(), {1.5, 1'000'000'000, INT64_MAX, INT64_MIN, 1e300});
+    } else if (key != "clip_qkv") {  // one that is too large clips nothing
+      bad.insert(bad.end(), {1e300});
+    }
+    for (const nlohmann::json& wrong : bad) {
+      nlohmann::json config = good;
+      config[key] = wrong;
+      CAPTURE(key, wrong.dump());
+      const quench_status status = status_of(config, message);
+      CHECK((status == QUENCH_INVALID_ARGUMENT || status == QUENCH_UNSUPPORTED));
+      CHECK_THAT(message, Catch::Contains(key));
+    }
+  }
+}
+
 }  // namespace model_contract
 
 namespace {
@@ -592,6 +629,9 @@ TEST_CASE("every model runs a linear op in place of a linear and lets go of it",
 TEST_CASE("every model refuses missing, unexpected and misshapen tensors by name",
           "[contract][models]") {
   for_each_model(model_contract::missing_unexpected_and_misshapen_tensors_are_named);
+}
+TEST_CASE("every model refuses bad numbers of a config by their key", "[contract][models]") {
+  for_each_model(model_contract::numbers_of_a_config_are_checked);
 }
 TEST_CASE("every model refuses ids outside its vocabulary", "[contract][models]") {
   for_each_model(model_contract::ids_outside_the_vocabulary_are_refused);

@@ -12,9 +12,6 @@
 
 namespace quench {
 
-// Both dimensions of a packed weight are at most this: a file of strided tensors can claim any.
-inline constexpr int64_t kMaxPackedSide = int64_t{1} << 24;
-
 class PackedLinear {
  public:
   virtual ~PackedLinear() = default;

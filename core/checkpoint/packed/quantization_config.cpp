@@ -82,11 +82,12 @@ class Reader {
   std::string where_;
 };
 
-int64_t group_size_of(const Reader& reader) {
-  const int64_t size = reader.integer("group_size", std::nullopt);
-  if (size != -1 && size < 1) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: group_size = {}, wanted -1 or at least 1", reader.where(),
-         size);
+int64_t group_size_of(const Reader& reader, const char* key = "group_size",
+                      std::optional<int64_t> otherwise = std::nullopt) {
+  const int64_t size = reader.integer(key, otherwise);
+  if (size != -1 && (size < 1 || size > kMaxPackedSide)) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} = {}, wanted -1 or 1 to {}", reader.where(), key, size,
+         kMaxPackedSide);
   }
   return size;
 }
@@ -163,8 +164,9 @@ QuantizationConfig read_awq(const Reader& reader) {
   if (out.bits != 4) {
     fail(QUENCH_UNSUPPORTED, "{}: bits = {}, the layout has 4", reader.where(), out.bits);
   }
-  out.group_size = reader.find("group_size") != nullptr ? group_size_of(reader)
-                                                        : reader.integer("q_group_size", 128);
+  out.group_size = reader.find("group_size") != nullptr
+                       ? group_size_of(reader)
+                       : group_size_of(reader, "q_group_size", 128);
   out.symmetric = !reader.flag("zero_point", true);
   out.writer = writer_of(reader);
   return out;

@@ -10,6 +10,10 @@
 
 namespace quench {
 
+// Both dimensions of a packed weight, and so the columns of a group, are at most this: a file of
+// strided tensors can claim any.
+inline constexpr int64_t kMaxPackedSide = int64_t{1} << 24;
+
 // Files of other tools that are read and written. docs/formats.md has their layouts.
 enum class PackedFormat { kGptq, kGptqV2, kAwqGemm, kBitsandbytesInt8, kCompressedTensors };
 

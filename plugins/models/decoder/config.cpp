@@ -123,6 +123,14 @@ int64_t required_size(const kit::Json& config, const std::string& key, int64_t m
   return value;
 }
 
+double initializer_range(const kit::Json& config) {
+  const double range = config.number_or("/initializer_range", 0.02);
+  if (!(range >= 0.0 && range <= 1.0)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: initializer_range = %g, wanted 0..1", range);
+  }
+  return range;
+}
+
 std::optional<double> agreed_number(const kit::Json& config, std::span<const char* const> places) {
   std::optional<double> agreed;
   const char* first = nullptr;

@@ -18,6 +18,9 @@ namespace quench::decoder {
 int64_t required_size(const kit::Json& config, const std::string& key, int64_t minimum,
                       int64_t maximum);
 
+// initializer_range, 0.02 when absent, or INVALID_ARGUMENT outside [0, 1].
+double initializer_range(const kit::Json& config);
+
 // The one value that the places (JSON pointers) which are present agree on, or nothing when none
 // is. INVALID_ARGUMENT names two that differ.
 std::optional<double> agreed_number(const kit::Json& config, std::span<const char* const> places);
@@ -34,6 +37,7 @@ void refuse_unknown_keys(const kit::Json& config, const std::string& at,
 
 // Limits that no real model reaches; beyond them a config is damaged.
 inline constexpr int64_t kMaxBlocks = 1024;
+inline constexpr int64_t kMaxExperts = int64_t{1} << 16;  // of all blocks; Kimi K2 has 23,040
 inline constexpr int64_t kMaxWidth = int64_t{1} << 18;
 inline constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
 inline constexpr int64_t kMaxPositions = int64_t{1} << 24;

@@ -129,7 +129,7 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
   model.attention_bias = config.boolean_or("/attention_bias", false);
   model.mlp_bias = dialect.has_mlp_bias && config.boolean_or("/mlp_bias", false);
   model.tied = config.boolean_or("/tie_word_embeddings", dialect.usually_tied);
-  model.initializer_range = config.number_or("/initializer_range", 0.02);
+  model.initializer_range = initializer_range(config);
   return model;
 }
 

@@ -116,7 +116,7 @@ Config read_config(const kit::Json& json) {
   config.parallel = json.boolean_or("/use_parallel_residual", true);
   config.attention_bias = json.boolean_or("/attention_bias", true);
   config.tied = json.boolean_or("/tie_word_embeddings", false);
-  config.initializer_range = json.number_or("/initializer_range", 0.02);
+  config.initializer_range = decoder::initializer_range(json);
   return config;
 }
 

@@ -12,8 +12,6 @@ namespace quench::olmoe {
 
 namespace {
 
-constexpr int64_t kMaxExperts = 4096;
-
 // The last two act on the loss in training only.
 constexpr std::array<std::string_view, 6> kOwnKeys = {
     "clip_qkv",       "num_experts",          "num_experts_per_tok",
@@ -33,7 +31,8 @@ class Olmoe final : public decoder::LlamaFamily<Olmoe> {
     decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     model.head_norm = decoder::LlamaModel::HeadNorm::kAllHeads;
     model.clip_qkv = decoder::read_clip(config);
-    model.experts = decoder::required_size(config, "num_experts", 1, kMaxExperts);
+    model.experts =
+        decoder::required_size(config, "num_experts", 1, decoder::kMaxExperts / model.blocks);
     model.picks = decoder::required_size(config, "num_experts_per_tok", 1, model.experts);
     model.shares_sum_to_one = config.boolean_or("/norm_topk_prob", false);
     return model;

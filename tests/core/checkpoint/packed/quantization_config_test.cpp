@@ -1,6 +1,7 @@
 #include "core/checkpoint/packed/quantization_config.hpp"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/checkpoint_folder.hpp"
@@ -33,7 +34,7 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
   CHECK(fault_of(with(gptq_config(), "bits", 5)) == "c: bits = 5, read are 2, 3, 4 and 8");
   CHECK(fault_of(with(gptq_config(), "bits", 4.5)) == "c: bits: 4.5, expected an integer");
   CHECK(fault_of(with(gptq_config(), "group_size", 0)) ==
-        "c: group_size = 0, wanted -1 or at least 1");
+        "c: group_size = 0, wanted -1 or 1 to 16777216");
   CHECK(fault_of(with(gptq_config(), "pack_dtype", "int16")) ==
         "c: pack_dtype = int16, read is int32");
   CHECK(fault_of(with(gptq_config(), "sym", 1)) == "c: sym is number, wanted true or false");
@@ -53,6 +54,44 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
        {{"g", {{"weights", {{"num_bits", 4}}}, {"input_activations", {{"num_bits", 8}}}}}}}};
   CHECK(fault_of(activations) ==
         "c: g: input_activations are quantized too, read are weights alone");
+}
+
+TEST_CASE("quantization config: every number of every method is checked by its key",
+          "[core][checkpoint][packed]") {
+  const auto group = [](const json& number, const char* key) {
+    json weights = {{"num_bits", 4}, {"strategy", "group"}, {"group_size", 128}};
+    weights[key] = number;
+    return json{{"quant_method", "compressed-tensors"},
+                {"config_groups", {{"g", {{"weights", weights}}}}}};
+  };
+  const json awq = {{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}};
+  const json first_awq = {{"quant_method", "awq"}, {"w_bit", 4}, {"q_group_size", 128}};
+  struct Number {
+    std::string key;
+    std::function<json(const json&)> config;
+    bool may_be_minus_one;
+  };
+  const std::vector<Number> numbers = {
+      {"bits", [](const json& n) { return with(gptq_config(), "bits", n); }, false},
+      {"group_size", [](const json& n) { return with(gptq_config(), "group_size", n); }, true},
+      {"bits", [&](const json& n) { return with(awq, "bits", n); }, false},
+      {"group_size", [&](const json& n) { return with(awq, "group_size", n); }, true},
+      {"bit", [&](const json& n) { return with(first_awq, "w_bit", n); }, false},
+      {"q_group_size", [&](const json& n) { return with(first_awq, "q_group_size", n); }, true},
+      {"num_bits", [&](const json& n) { return group(n, "num_bits"); }, false},
+      {"group_size", [&](const json& n) { return group(n, "group_size"); }, true}};
+  for (const Number& number : numbers) {
+    CAPTURE(number.key, number.config(0).dump());
+    CHECK(fault_of(number.config(number.key.ends_with("size") ? 128 : 4)).empty());
+    CHECK(fault_of(number.config(-1)).empty() == number.may_be_minus_one);
+    for (const json& wrong : {json(0), json(-2), json(INT64_MIN), json(INT64_MAX), json(UINT64_MAX),
+                              json((1 << 24) + 1), json(0.5), json(1e300), json("4"), json(true),
+                              json(json::array({4})), json(json::object())}) {
+      CAPTURE(wrong.dump());
+      CHECK_THAT(fault_of(number.config(wrong)),
+                 Catch::StartsWith("c: ") && Catch::Contains(number.key) && !Catch::Contains("\n"));
+    }
+  }
 }
 
 TEST_CASE("quantization config: groups of compressed-tensors that differ are refused",
