@@ -107,23 +107,49 @@ size_t first_invalid_utf8(std::string_view text) {
 
 namespace {
 
-// Edit distance in which two letters that changed places count once (optimal string alignment).
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      const size_t substitute = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, substitute});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
+// Nobody misspells a longer word; the longest names of tensors have about 100 bytes.
+constexpr size_t kLongestWord = 256;
+// Entries of the tables of distances that one search may fill: some hundredths of a second.
+constexpr size_t kMostSteps = size_t{1} << 24;
+
+// Edit distance in which two letters that changed places count once (optimal string alignment), or
+// `bound` where it is no less. Three rows of the table are kept, and of each row only what is
+// less than `bound` away from the diagonal is filled; `steps` counts those entries.
+size_t distance(std::string_view a, std::string_view b, size_t bound, size_t& steps) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= bound) {
+    return bound;
   }
-  return d[a.size()][b.size()];
+  std::vector<size_t> before(b.size() + 1, bound);
+  std::vector<size_t> above(b.size() + 1, bound);
+  std::vector<size_t> row(b.size() + 1, bound);
+  for (size_t j = 0; j <= std::min(b.size(), bound); ++j) {
+    above[j] = j;
+  }
+  for (size_t i = 1; i <= a.size(); ++i) {
+    const size_t first = i >= bound ? i - bound + 1 : 0;
+    const size_t last = std::min(b.size(), i + bound - 1);
+    std::fill(row.begin(), row.end(), bound);
+    size_t least = bound;
+    for (size_t j = first; j <= last; ++j) {
+      size_t least_edits = above[j] + 1;
+      if (j > 0) {
+        const size_t substitute = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+        least_edits = std::min({least_edits, row[j - 1] + 1, substitute});
+      }
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        least_edits = std::min(least_edits, before[j - 2] + 1);
+      }
+      row[j] = std::min(least_edits, bound);
+      least = std::min(least, row[j]);
+    }
+    steps += last - first + 1;
+    if (least == bound) {
+      return bound;
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
 }
 
 }  // namespace
@@ -131,11 +157,18 @@ size_t distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   size_t best = std::max<size_t>(2, word.size() / 3) + 1;
   std::string found;
+  if (word.size() > kLongestWord) {
+    return found;
+  }
+  size_t steps = 0;
   for (const std::string& candidate : candidates) {
-    const size_t far = distance(word, candidate);
+    const size_t far = distance(word, candidate, best, steps);
     if (far < best) {
       best = far;
       found = candidate;
+    }
+    if (best == 0 || ++steps > kMostSteps) {
+      break;
     }
   }
   return found;

@@ -65,8 +65,8 @@ std::string printable(std::string_view text, size_t limit = 120);
 // Offset of the first byte that is not UTF-8, or npos.
 size_t first_invalid_utf8(std::string_view text);
 
-// Of `candidates`, the nearest to a misspelt `word` (at most two edits, or a third of its length),
-// or "".
+// Of `candidates`, the nearest to a misspelt `word` of up to 256 bytes (at most two edits, or a
+// third of its length), or "". Of very many candidates the last are not looked at.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace quench

@@ -9,7 +9,17 @@
 
 namespace quench {
 
+namespace {
+
+// Nobody reads on, and a large manifest can have as many problems as it has bytes.
+constexpr size_t kMostProblems = 256;
+
+}  // namespace
+
 void Problems::add(const Place& place, const std::string& message) {
+  if (found_.size() >= kMostProblems) {
+    throw_if_any();
+  }
   std::string text = place.text() + ": " + message;
   if (messages_.insert(text).second) {
     found_.emplace_back(place, std::move(text));
@@ -18,6 +28,9 @@ void Problems::add(const Place& place, const std::string& message) {
 
 void Problems::add(const Problems& others) {
   for (const auto& [place, text] : others.found_) {
+    if (found_.size() >= kMostProblems) {
+      throw_if_any();
+    }
     if (messages_.insert(text).second) {
       found_.emplace_back(place, text);
     }
@@ -36,6 +49,12 @@ void Problems::throw_if_any() const {
   std::vector<std::string> messages;
   for (const auto& [place, message] : sorted) {
     messages.push_back(message);
+  }
+  if (found_.size() >= kMostProblems) {
+    messages.push_back(
+        fmt::format("these are the first {} problems that were found; mend them, "
+                    "and look again",
+                    kMostProblems));
   }
   fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages, "\n"));
 }

@@ -14,7 +14,8 @@ namespace quench {
 
 class Problems {
  public:
-  // Adds "file:line:column: message", once, however often it is found.
+  // Adds "file:line:column: message", once, however often it is found. Where there are 256 already
+  // it throws them as throw_if_any does.
   void add(const Place& place, const std::string& message);
   // All of `others`.
   void add(const Problems& others);

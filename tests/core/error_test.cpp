@@ -1,10 +1,15 @@
 #include "core/error.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <new>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "tests/support/bounded.hpp"
 
 using quench::guarded;
 using quench::report_error;
@@ -37,4 +42,63 @@ TEST_CASE("An error record that is missing or too small is left alone", "[error]
   CHECK(report_error(&error, QUENCH_DATA_LOSS, "x") == QUENCH_DATA_LOSS);
   CHECK(error.code == 0);
   CHECK(std::strlen(error.message) == 0);
+}
+
+namespace {
+
+// Optimal string alignment, written as its definition has it.
+size_t plain_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      d[i][j] = i == 0 ? j : j == 0 ? i : SIZE_MAX;
+      if (i > 0 && j > 0) {
+        const size_t other = a[i - 1] == b[j - 1] ? 0 : 1;
+        d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + other});
+      }
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+TEST_CASE("nearest: is the first of the least edit distance", "[error]") {
+  std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same words each time
+  const auto word = [&] {
+    std::string out(random() % 12, 'a');
+    for (char& letter : out) {
+      letter = static_cast<char>('a' + random() % 3);
+    }
+    return out;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    const std::string wrong = word();
+    const std::vector<std::string> words = {word(), word(), word(), word()};
+    std::string best;
+    size_t least = std::max<size_t>(2, wrong.size() / 3) + 1;
+    for (const std::string& candidate : words) {
+      const size_t far = plain_distance(wrong, candidate);
+      if (far < least) {
+        least = far;
+        best = candidate;
+      }
+    }
+    CAPTURE(wrong, words);
+    REQUIRE(quench::nearest(wrong, words) == best);
+  }
+}
+
+TEST_CASE("nearest: long words and many of them cost no minutes and no gigabytes", "[error]") {
+  const std::string long_word(50'000, 'x');
+  CHECK(quench::test::message_within(2, 100, [&] {
+          quench::nearest(long_word, {std::string(50'000, 'y'), long_word});
+        }).empty());
+  CHECK(quench::test::message_within(2, 100, [&] {
+          const std::vector<std::string> many(200'000, std::string(250, 'y'));
+          quench::nearest(std::string(250, 'x') + "y", many);
+        }).empty());
 }

@@ -17,6 +17,16 @@ std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   return names;
 }
 
+// "a, b, c and 7 more".
+std::string listing(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  std::string out;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    out += (i == 0 ? "" : ", ") + printable(names[i]);
+  }
+  return names.size() > kShown ? fmt::format("{} and {} more", out, names.size() - kShown) : out;
+}
+
 }  // namespace
 
 NamedData::NamedData(const Manifest& manifest, PluginResolver& plugins, Problems& problems)
@@ -66,8 +76,8 @@ void NamedData::report_missing(const std::string& what, const std::string& secti
   problems_.add(place,
                 fmt::format("no {} \"{}\" in `{}`; {}", what, printable(name), section,
                             names.empty()  ? std::string("there are none")
-                            : near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                           : fmt::format("did you mean \"{}\"?", near)));
+                            : near.empty() ? "there are: " + listing(names)
+                                           : fmt::format("did you mean \"{}\"?", printable(near))));
 }
 
 const CorpusUse* NamedData::corpus(const std::string& name, const Place& place) {

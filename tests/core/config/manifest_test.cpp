@@ -1,7 +1,10 @@
 #include "core/config/manifest.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <stdexcept>
 
+#include "tests/support/bounded.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -109,4 +112,28 @@ TEST_CASE("manifest: all problems come at once, in the order of the file", "[con
         "family, tokens_per_step, lr, phases, tokenizer, revisions, pattern, thin, match, mark\n"
         "m.yaml:3:1: manifest: unknown key `metric`; did you mean `metrics`?\n"
         "m.yaml:4:17: quantizers: got a list, wanted `- id: {parameters}`");
+}
+
+TEST_CASE("manifest: of very many problems the first are told, and at once", "[config]") {
+  std::string text = kSound;
+  for (int i = 0; i < 20'000; ++i) {
+    text += "unknown" + std::to_string(i) + ": 1\n";
+  }
+  CHECK(quench::test::message_within(3, 300, [&] {
+          const std::string message = problems_of(text);
+          const auto lines = 1 + std::count(message.begin(), message.end(), '\n');
+          throw std::runtime_error(std::to_string(lines) + message.substr(message.rfind('\n')));
+        }) == "257\nthese are the first 256 problems that were found; mend them, and look again");
+}
+
+TEST_CASE("manifest: words of many kilobytes cost no gigabytes", "[config]") {
+  const std::string word(100'000, 'k');
+  const std::string manifests[] = {
+      kSound + word + ": 1\n", "checkpoints: {model: m, " + word + ": 1}\nmetrics: [loss]\n",
+      kSound + "corpora: {" + word +
+          ": {text: {path: p}}}\ncalibration: {c: {corpus: " + std::string(100'000, 'l') + "}}\n"};
+  for (const std::string& text : manifests) {
+    CHECK_THAT(quench::test::message_within(2, 200, [&] { problems_of(text); }),
+               !Catch::Contains("out of memory") && !Catch::Contains("ended by signal"));
+  }
 }
