@@ -12,9 +12,12 @@ namespace quench {
 namespace {
 
 // A dict may occur in many places, so a small pickle can describe 2^30 paths; these bound the walk.
-constexpr size_t kMaxVisits = size_t{1} << 20;
+// Of real files the longest listing is that of DeepSeek-V3, in all its shards: 92,000 tensors with
+// 6 MB of names.
+constexpr size_t kMaxVisits = size_t{1} << 18;
 constexpr size_t kMaxDepth = 32;
 constexpr size_t kMaxName = 4096;
+constexpr size_t kMaxNames = size_t{16} << 20;  // bytes of all names
 
 bool is_utf8(std::string_view text) {
   const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
@@ -52,6 +55,12 @@ class Walk {
         fail(QUENCH_INVALID_ARGUMENT, "{}: tensor name of {} bytes, at most {} are read", name_,
              path.size(), kMaxName);
       }
+      // One text that many entries refer to is one name for each of them.
+      names_ += path.size();
+      if (names_ > kMaxNames) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: tensor names of more than {} bytes together", name_,
+             kMaxNames);
+      }
       if (entry.kind == PickleKind::kDict) {
         visit(entry, path + ".", depth + 1);
       } else {
@@ -81,6 +90,7 @@ class Walk {
   const PickleGraph& graph_;
   const std::string& name_;
   size_t visits_ = 0;
+  size_t names_ = 0;  // bytes
   std::vector<NamedPickleTensor> found_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/torch_state.hpp"
 #include "tests/core/checkpoint/builders.hpp"
+#include "tests/support/bounded.hpp"
 #include "tests/support/throws.hpp"
 
 using quench::PickleKind;
@@ -176,11 +177,28 @@ TEST_CASE("find_state: a small pickle that describes 2^30 paths is refused quick
   const std::string bytes =
       p::whole(p::dict({p::text("l"), "](" + dicts + "e", p::text("x"), "h\x1e"}));
   const auto graph = read_pickle(bytes, "f");
-  CHECK(message_of([&] { find_state(graph, "f"); }) == "f: more than 1048576 entries");
+  CHECK(message_of([&] { find_state(graph, "f"); }) == "f: more than 262144 entries");
 }
 
 TEST_CASE("find_state: a dict inside itself is refused", "[core][checkpoint][bad]") {
   const std::string bytes = p::whole("}q\x01(" + p::text("a") + "h\x01u");
   const auto graph = read_pickle(bytes, "f");
   CHECK(message_of([&] { find_state(graph, "f"); }) == "f: dicts nested deeper than 32 levels");
+}
+
+TEST_CASE("find_state: long names that many entries share are refused before they are copied",
+          "[core][checkpoint][bad]") {
+  // 200,000 times one of two texts of 4 KB with one tensor, all by reference.
+  const std::string tensor = p::tensor(p::storage("FloatStorage", "0", 1), 0, {1}, {1});
+  std::string entries;
+  for (int i = 0; i < 200'000; ++i) {
+    entries += i % 2 == 0 ? "h\x01h\x03" : "h\x02h\x03";
+  }
+  const std::string bytes = p::whole(
+      "](" + p::text(std::string(4000, 'a')) + "q\x01" + p::text(std::string(4000, 'b')) + "q\x02" +
+      tensor + "q\x03" + "t" + "}(" + p::text("state_dict") + "}(" + entries + "uu" + "\x86");
+  CHECK(bytes.size() < (1 << 20));
+  const std::string refusal =
+      quench::test::message_within(2, 200, [&] { find_state(read_pickle(bytes, "f"), "f"); });
+  CHECK(refusal == "f: tensor names of more than 16777216 bytes together");
 }
