@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text/limits.hpp"
+
 namespace quench::text {
 
 // A non-empty part of the text, valid UTF-8.
@@ -19,8 +21,14 @@ struct Piece {
 struct Pieces {
   std::vector<Piece> list;
   std::deque<std::string> storage;
+  size_t stored = 0;               // bytes in it
+  size_t limit = kTextLimitBytes;  // of that
 
-  std::string_view store(std::string text) { return storage.emplace_back(std::move(text)); }
+  std::string_view store(std::string text) {
+    stored += text.size();
+    check_rewritten(stored, limit);
+    return storage.emplace_back(std::move(text));
+  }
 };
 
 }  // namespace quench::text

@@ -72,7 +72,9 @@ void FilePipeline::read_added_tokens(const Entry& list) {
       verbatim_.add(token);
       continue;
     }
-    if (std::string changed; normalizer_ && normalizer_->apply(token.content, changed)) {
+    if (std::string changed;
+        normalizer_ &&
+        normalizer_->apply(token.content, rewritten_limit(token.content.size()), changed)) {
       token.content = std::move(changed);
     }
     if (token.content.empty() || token.content.size() > kAddedTokenLimitBytes) {
@@ -111,7 +113,7 @@ std::vector<int32_t> FilePipeline::encode(std::string_view text, bool add_specia
 void FilePipeline::encode_stretch(std::string_view text, bool at_start,
                                   std::vector<int32_t>& ids) const {
   std::string changed;
-  if (normalizer_ && normalizer_->apply(text, changed)) {
+  if (normalizer_ && normalizer_->apply(text, rewritten_limit(text.size()), changed)) {
     text = changed;
   }
   std::vector<Segment> segments;
@@ -129,6 +131,7 @@ void FilePipeline::encode_stretch(std::string_view text, bool at_start,
 void FilePipeline::encode_words(std::string_view text, bool at_start,
                                 std::vector<int32_t>& ids) const {
   Pieces pieces;
+  pieces.limit = rewritten_limit(text.size());
   pieces.list.push_back({text, at_start});
   if (pre_tokenizer_) {
     pre_tokenizer_->split(pieces);
@@ -148,6 +151,13 @@ void check_text(std::string_view text) {
   if (const size_t invalid = first_invalid_utf8(text); invalid != std::string_view::npos) {
     fail(QUENCH_INVALID_ARGUMENT, "text: byte {} (0x{:02x}) is not valid UTF-8", invalid,
          static_cast<unsigned char>(text[invalid]));
+  }
+}
+
+void check_rewritten(size_t bytes, size_t limit) {
+  if (bytes > limit) {
+    fail(QUENCH_RESOURCE_EXHAUSTED,
+         "text: at least {} bytes once it is rewritten, expected at most {}", bytes, limit);
   }
 }
 

@@ -2,6 +2,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/text/limits.hpp"
@@ -12,8 +13,14 @@ namespace quench::text {
 
 namespace {
 
-// Backtracking steps in one search: some tenths of a second at worst.
-constexpr uint32_t kMatchLimit = 10'000'000;
+// Backtracking steps. A search begins again after every match, so that a limit on each would be one
+// on the text times its length; what all searches of a text may take together is bounded instead.
+// PCRE2 does not say how many steps a search took, only that it took more than it was given: a
+// search gets few, and on from there ten times as many until they are enough; what it was given
+// counts. Few steps are not counted, as every search in real text takes some.
+constexpr uint32_t kUncountedSteps = 256;
+constexpr uint64_t kStepsOfAnyText = 20'000'000;  // some tenths of a second
+constexpr uint64_t kStepsPerByte = 256;
 constexpr size_t kStackStartBytes = size_t{32} << 10;
 constexpr size_t kStackLimitBytes = size_t{4} << 20;
 
@@ -45,7 +52,6 @@ struct Searcher {
     if (data == nullptr || context == nullptr || stack == nullptr) {
       fail(QUENCH_RESOURCE_EXHAUSTED, "no memory to search with a regular expression");
     }
-    pcre2_set_match_limit(context.get(), kMatchLimit);
     pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   }
   MatchData data;
@@ -59,12 +65,11 @@ class Regex final : public Pattern {
 
   void find_all(std::string_view text, std::vector<Match>& matches) const override {
     thread_local Searcher searcher;
+    uint64_t steps_left = kStepsOfAnyText + kStepsPerByte * text.size();
     size_t at = 0;
     size_t last_end = std::string_view::npos;
     while (at <= text.size()) {
-      const int found =
-          pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
-                      PCRE2_NO_UTF_CHECK, searcher.data.get(), searcher.context.get());
+      const int found = search(text, at, searcher, steps_left);
       if (found == PCRE2_ERROR_NOMATCH) {
         return;
       }
@@ -85,6 +90,22 @@ class Regex final : public Pattern {
   }
 
  private:
+  int search(std::string_view text, size_t at, Searcher& searcher, uint64_t& steps_left) const {
+    for (uint64_t given = kUncountedSteps;; given *= 10) {
+      if (given > kUncountedSteps) {
+        given = std::min({given, steps_left, uint64_t{UINT32_MAX}});
+        steps_left -= given;
+      }
+      pcre2_set_match_limit(searcher.context.get(), static_cast<uint32_t>(given));
+      const int found =
+          pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+                      PCRE2_NO_UTF_CHECK, searcher.data.get(), searcher.context.get());
+      if (found != PCRE2_ERROR_MATCHLIMIT || steps_left == 0) {
+        return found;
+      }
+    }
+  }
+
   Code code_;
   std::string place_;
 };

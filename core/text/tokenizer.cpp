@@ -1,9 +1,6 @@
 #include "core/text/tokenizer.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
+#include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/text/limits.hpp"
 #include "core/text/pipeline.hpp"
@@ -29,30 +26,10 @@ class BytePipeline final : public Tokenizer::Pipeline {
   size_t vocabulary_size() const override { return 256; }
 };
 
-std::string read_whole(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) {
-    fail(QUENCH_NOT_FOUND, "{}: {}", path.string(), error.message());
-  }
-  if (size > kFileLimitBytes) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {} bytes, expected at most {}", path.string(), size,
-         kFileLimitBytes);
-  }
-  std::string text(size, '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in) {
-    fail(QUENCH_DATA_LOSS, "{}: read {} of {} bytes: {}", path.string(), in.gcount(), size,
-         std::strerror(errno));
-  }
-  return text;
-}
-
 }  // namespace
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
-  const std::string content = read_whole(path);
+  const std::string content = read_file(path, kFileLimitBytes);
   return path.extension() == ".model" ? from_sentencepiece(content, path.string())
                                       : from_json(content, path.string());
 }

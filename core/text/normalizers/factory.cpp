@@ -12,12 +12,12 @@ class NormalizerSequence final : public Normalizer {
   explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> parts)
       : parts_(std::move(parts)) {}
 
-  bool apply(std::string_view text, std::string& out) const override {
+  bool apply(std::string_view text, size_t limit, std::string& out) const override {
     std::string current;
     bool changed = false;
     for (const auto& part : parts_) {
       std::string next;
-      if (part->apply(changed ? std::string_view(current) : text, next)) {
+      if (part->apply(changed ? std::string_view(current) : text, limit, next)) {
         current = std::move(next);
         changed = true;
       }
@@ -48,7 +48,7 @@ std::unique_ptr<Normalizer> make_normalizer(const Entry& entry, int depth) {
   }
   if (type == "Sequence") {
     std::vector<std::unique_ptr<Normalizer>> parts;
-    for (const Entry& part : entry.member("normalizers").elements()) {
+    for (const Entry& part : sequence_parts(entry.member("normalizers"))) {
       parts.push_back(make_normalizer(part, depth + 1));
     }
     return std::make_unique<NormalizerSequence>(std::move(parts));

@@ -12,8 +12,9 @@ namespace quench::text {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  // Returns false when `text` is already in form and then leaves `out` alone. Thread-safe.
-  virtual bool apply(std::string_view text, std::string& out) const = 0;
+  // Returns false when `text` is already in form and then leaves `out` alone. Throws Error where
+  // `out` would have more than `limit` bytes, before it has them. Thread-safe.
+  virtual bool apply(std::string_view text, size_t limit, std::string& out) const = 0;
 };
 
 // By "type"; an unknown one is an error that names it.

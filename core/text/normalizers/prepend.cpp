@@ -1,3 +1,4 @@
+#include "core/text/limits.hpp"
 #include "core/text/normalizers/normalizer.hpp"
 
 namespace quench::text {
@@ -9,10 +10,11 @@ class Prepend final : public Normalizer {
  public:
   explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  bool apply(std::string_view text, std::string& out) const override {
+  bool apply(std::string_view text, size_t limit, std::string& out) const override {
     if (text.empty() || prefix_.empty()) {
       return false;
     }
+    check_rewritten(prefix_.size() + text.size(), limit);
     out.reserve(prefix_.size() + text.size());
     out.assign(prefix_).append(text);
     return true;

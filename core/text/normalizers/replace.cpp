@@ -1,3 +1,4 @@
+#include "core/text/limits.hpp"
 #include "core/text/normalizers/normalizer.hpp"
 #include "core/text/pattern.hpp"
 
@@ -11,12 +12,13 @@ class Replace final : public Normalizer {
   Replace(std::unique_ptr<Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
 
-  bool apply(std::string_view text, std::string& out) const override {
+  bool apply(std::string_view text, size_t limit, std::string& out) const override {
     std::vector<Match> matches;
     pattern_->find_all(text, matches);
     if (matches.empty()) {
       return false;
     }
+    check_rewritten(size_after(text.size(), matches), limit);
     out.clear();
     out.reserve(text.size());
     size_t done = 0;
@@ -29,6 +31,13 @@ class Replace final : public Normalizer {
   }
 
  private:
+  size_t size_after(size_t size, const std::vector<Match>& matches) const {
+    for (const Match& match : matches) {
+      size -= match.end - match.begin;
+    }
+    return size + matches.size() * content_.size();
+  }
+
   std::unique_ptr<Pattern> pattern_;
   std::string content_;
 };

@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "core/text/limits.hpp"
 #include "core/text/normalizers/normalizer.hpp"
 #include "core/text/utf8.hpp"
 
@@ -22,7 +23,8 @@ class UnicodeForm final : public Normalizer {
     first_affected_ = compose && !compatibility ? 0x300 : 0x80;
   }
 
-  bool apply(std::string_view text, std::string& out) const override {
+  // Its expansion is bounded by Unicode, so that the limit is looked at afterwards.
+  bool apply(std::string_view text, size_t limit, std::string& out) const override {
     size_t affected = next_affected(text, 0);
     if (affected == text.size()) {
       return false;
@@ -43,6 +45,7 @@ class UnicodeForm final : public Normalizer {
       affected = next_affected(text, done);
     }
     out.append(text, done);
+    check_rewritten(out.size(), limit);
     return out != text;
   }
 

@@ -17,7 +17,7 @@ std::optional<Frame> make(const Entry& entry, int32_t id_count, int depth) {
   }
   if (type == "Sequence") {
     std::optional<Frame> only;
-    for (const Entry& part : entry.member("processors").elements()) {
+    for (const Entry& part : sequence_parts(entry.member("processors"))) {
       std::optional<Frame> frame = make(part, id_count, depth + 1);
       if (frame && only) {
         part.unsupported("a second TemplateProcessing is not supported");

@@ -1,8 +1,15 @@
+#include "core/text/limits.hpp"
 #include "core/text/post_processors/post_processor.hpp"
 
 namespace quench::text {
 
 namespace {
+
+void check_count(const Entry& entry, size_t ids) {
+  if (ids > kTemplateLimitIds) {
+    entry.reject("{} ids or more, expected at most {}", ids, kTemplateLimitIds);
+  }
+}
 
 // The ids of a special token that the template names, out of the table `special_tokens`.
 std::vector<int32_t> special_ids(const Entry& entry, const Entry& token, int32_t id_count) {
@@ -13,7 +20,9 @@ std::vector<int32_t> special_ids(const Entry& entry, const Entry& token, int32_t
     name.reject("\"{}\" is not in special_tokens", printable(name.string()));
   }
   std::vector<int32_t> ids;
-  for (const Entry& id : special->member("ids").elements()) {
+  const Entry list = special->member("ids");
+  check_count(list, list.value().size());
+  for (const Entry& id : list.elements()) {
     if (id.id() >= id_count) {
       id.reject("id {} is not in the vocabulary, whose last id is {}", id.id(), id_count - 1);
     }
@@ -29,6 +38,7 @@ Frame make_template(const Entry& entry, int32_t id_count) {
   Frame frame;
   bool text_seen = false;
   const Entry single = entry.member("single");
+  check_count(single, single.value().size());
   for (const Entry& part : single.elements()) {
     if (const auto sequence = part.optional_member("Sequence")) {
       const Entry name = sequence->member("id");
@@ -45,6 +55,7 @@ Frame make_template(const Entry& entry, int32_t id_count) {
     }
     const std::vector<int32_t> ids = special_ids(entry, *token, id_count);
     std::vector<int32_t>& side = text_seen ? frame.after : frame.before;
+    check_count(single, side.size() + ids.size());
     side.insert(side.end(), ids.begin(), ids.end());
   }
   if (!text_seen) {

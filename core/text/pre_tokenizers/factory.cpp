@@ -25,7 +25,7 @@ class PreTokenizerSequence final : public PreTokenizer {
 
 std::unique_ptr<PreTokenizer> make_sequence(const Entry& entry, int depth) {
   std::vector<std::unique_ptr<PreTokenizer>> parts;
-  for (const Entry& part : entry.member("pretokenizers").elements()) {
+  for (const Entry& part : sequence_parts(entry.member("pretokenizers"))) {
     // Bytes stay bytes here until the model reads them, so nothing may look at them in between.
     if (!parts.empty() && parts.back()->byte_level()) {
       part.unsupported("a pre-tokenizer after ByteLevel is not supported");

@@ -1,15 +1,9 @@
 #include "core/text/sentencepiece/text_form.hpp"
 
-#include "core/error.hpp"
+#include "core/text/limits.hpp"
 #include "core/text/utf8.hpp"
 
 namespace quench::text {
-
-namespace {
-
-constexpr size_t kResultLimitBytes = size_t{1} << 32;
-
-}  // namespace
 
 TextForm::TextForm(const SentencePieceFile& file, const PrefixTrie& user_defined,
                    const std::string& name)
@@ -70,6 +64,7 @@ std::string TextForm::apply(std::string_view text) const {
   if (is_plain() && !text.empty()) {
     return apply_plain(text);
   }
+  const size_t limit = rewritten_limit(text.size());
   while (reduce_ && !text.empty()) {
     const Step first = step(text);
     if (first.out != " ") {
@@ -96,10 +91,7 @@ std::string TextForm::apply(std::string_view text) const {
       append(next.out, out);
       after_space = reduce_ && next.out.ends_with(' ');
     }
-    if (out.size() > kResultLimitBytes) {
-      fail(QUENCH_RESOURCE_EXHAUSTED, "text: more than {} bytes once its characters are rewritten",
-           kResultLimitBytes);
-    }
+    check_rewritten(out.size(), limit);
   }
   // Also what the text itself has of U+2581 goes at the end; so the reference has it.
   while (reduce_ && out.ends_with(space_)) {

@@ -1,9 +1,14 @@
 // Inputs that have made other tokenizers take minutes.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 
 #include "core/error.hpp"
 #include "tests/core/text/small_tokenizers.hpp"
+#include "tests/support/bounded.hpp"
+#include "tests/support/temporary.hpp"
+#include "tests/support/throws.hpp"
 
 namespace quench::text {
 
@@ -121,6 +126,85 @@ TEST_CASE("bounds: runs of added tokens and of what they strip take linear time"
   const Stopwatch watch;
   CHECK(small.encode(std::string(1'000'000, ' ') + "x", false) == Ids{257, 'x'});
   CHECK(watch.seconds() < kSecondsLimit);
+}
+
+TEST_CASE("bounds: a chain of replacements cannot double a text for ever", "[core][text]") {
+  auto file = test::byte_level_file({});
+  const nlohmann::json twice = {
+      {"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  file["normalizer"] = {{"type", "Sequence"}, {"normalizers", nlohmann::json::array()}};
+  for (int i = 0; i < 60; ++i) {
+    file["normalizer"]["normalizers"].push_back(twice);
+  }
+  const Tokenizer bomb = test::open(file);
+  CHECK(quench::test::message_within(2, 200, [&] { bomb.encode(std::string(10, 'a'), false); }) ==
+        "text: at least 640 bytes once it is rewritten, expected at most 576");
+  CHECK(quench::test::message_within(2, 200, [&] {
+          bomb.encode(std::string(1 << 20, 'a'), false);
+        }) == "text: at least 67108864 bytes once it is rewritten, expected at most 33554688");
+}
+
+TEST_CASE("bounds: a chain of Metaspaces cannot put marks before every character for ever",
+          "[core][text]") {
+  auto file = test::byte_level_file({});
+  file["normalizer"] = nullptr;
+  file["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", nlohmann::json::array()}};
+  nlohmann::json& parts = file["pre_tokenizer"]["pretokenizers"];
+  parts.push_back({{"type", "Split"},
+                   {"pattern", {{"String", "a"}}},
+                   {"behavior", "Isolated"},
+                   {"invert", false}});
+  for (int i = 0; i < 200; ++i) {
+    parts.push_back({{"type", "Metaspace"},
+                     {"replacement", std::string(1, static_cast<char>('A' + i % 2))},
+                     {"prepend_scheme", "always"},
+                     {"split", false}});
+  }
+  parts.push_back({{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}});
+  const Tokenizer bomb = test::open(file);
+  CHECK_THAT(
+      quench::test::message_within(2, 200, [&] { bomb.encode(std::string(100'000, 'a'), false); }),
+      Catch::EndsWith("once it is rewritten, expected at most 3200256"));
+}
+
+TEST_CASE("bounds: a regular expression that is slow at each character is given up",
+          "[core][text]") {
+  // Each search takes some thousands of steps for one character.
+  const Tokenizer bomb = test::open(with_regex("a(?=(a|aa)*$)|a"));
+  for (const size_t size : {3'000, 5'000, 50'000}) {
+    CAPTURE(size);
+    CHECK_THAT(
+        quench::test::message_within(5, 200,
+                                     [&] { bomb.encode(std::string(size, 'a') + "!", false); }),
+        Catch::StartsWith("small.json: pre_tokenizer.pretokenizers[0].pattern.Regex: gave up "
+                          "on the text at byte "));
+  }
+}
+
+TEST_CASE("bounds: a template of more special tokens than anyone writes is refused",
+          "[core][text]") {
+  auto file = test::byte_level_file({});
+  nlohmann::json special = {{"id", "x"}, {"ids", nlohmann::json::array()}};
+  for (int i = 0; i < 1000; ++i) {
+    special["ids"].push_back(1);
+  }
+  file["post_processor"] = {{"type", "TemplateProcessing"},
+                            {"single", {{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+                            {"special_tokens", {{"x", special}}}};
+  for (int i = 0; i < 1000; ++i) {
+    file["post_processor"]["single"].push_back({{"SpecialToken", {{"id", "x"}, {"type_id", 0}}}});
+  }
+  CHECK(quench::test::message_within(2, 100, [&] {
+          throw std::runtime_error(test::refusal(file));
+        }) == "tokenizer.json: post_processor.single: 2000 ids or more, expected at most 1024");
+}
+
+TEST_CASE("bounds: a tokenizer that is a pipe is refused and not waited for", "[core][text]") {
+  const quench::test::TemporaryDir folder;
+  const std::string path = folder / "tokenizer.json";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK(quench::test::message_of([&] { Tokenizer::from_file(path); }, folder.path()) ==
+        "tokenizer.json: not a regular file");
 }
 
 }  // namespace quench::text

@@ -178,7 +178,7 @@ TEST_CASE("tokenizer.model: a file is known by its name, and a folder by what it
   const auto path = folder.write("some.model", kUnknown + piece("a", -1) + piece("\u2581a", -1));
   CHECK(Tokenizer::from_file(path).encode("a", false) == Ids{2});
   CHECK_THROWS_WITH(Tokenizer::from_file("no/such/tokenizer.model"),
-                    "no/such/tokenizer.model: No such file or directory");
+                    "no/such/tokenizer.model: cannot be opened: No such file or directory");
   CHECK(tokenizer_file(path) == path);
   CHECK(tokenizer_file(folder.path()) == folder / "tokenizer.json");
   const auto model = folder.write("tokenizer.model", "");

@@ -108,7 +108,7 @@ TEST_CASE("tokenizer: a file is read from disk, and a missing one is named", "[c
   CHECK(Tokenizer::from_file(path).encode("ab", false) == Ids{256});
   const auto missing = folder / "missing.json";
   CHECK_THROWS_WITH(Tokenizer::from_file(missing),
-                    missing.string() + ": No such file or directory");
+                    missing.string() + ": cannot be opened: No such file or directory");
 }
 
 TEST_CASE("tokenizer: texts longer than a cached word or a short merge agree", "[core][text]") {
