@@ -88,6 +88,12 @@ class Jsonl final : public kit::Corpus {
   bool next(quench_document& document) override {
     for (;;) {
       const LineReader::Outcome outcome = lines_->next(line_);
+      if (outcome == LineReader::Outcome::kEndless) {
+        throw kit::Error(QUENCH_RESOURCE_EXHAUSTED,
+                         file_.path() + ":" + std::to_string(lines_->number()) +
+                             ": the line is more than 256 MiB longer than line_limit = " +
+                             std::to_string(params_.line_limit) + " bytes, too long to skip");
+      }
       if (outcome == LineReader::Outcome::kEnd) {
         finish();
         return false;

@@ -14,8 +14,9 @@
 
 namespace quench::corpora {
 
+// O_NONBLOCK: opening a named pipe must not wait for its writer; it has no effect on regular files.
 File::File(const std::string& path) : path_(path) {
-  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {
     kit::fail(errno == ENOENT ? QUENCH_NOT_FOUND : QUENCH_INVALID_ARGUMENT,
               "%s: cannot be read: %s", path.c_str(), std::strerror(errno));
@@ -23,7 +24,8 @@ File::File(const std::string& path) : path_(path) {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor_);
-    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted a file, got a folder or a device", path.c_str());
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted a file, got a folder, a pipe or a device",
+              path.c_str());
   }
   size_ = static_cast<uint64_t>(status.st_size);
 }

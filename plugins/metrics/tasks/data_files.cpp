@@ -205,10 +205,13 @@ Split find_split(const Definition& task, const std::vector<std::string>& names,
 }
 
 std::vector<std::string> json_records(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
   std::error_code error;
-  const uint64_t size = fs::file_size(path, error);
-  if (!file || error || size > kMaxJsonBytes) {
+  const uint64_t size = fs::file_size(path, error);  // fails for a pipe, which would not open
+  std::ifstream file;
+  if (!error && size <= kMaxJsonBytes) {
+    file.open(path, std::ios::binary);
+  }
+  if (!file.is_open()) {
     throw kit::Error(QUENCH_DATA_LOSS, path + ": cannot be read, or is larger than 256 MiB");
   }
   std::string text(size, '\0');

@@ -1,7 +1,9 @@
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/bounded.hpp"
 #include "tests/support/corpus_reader.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/temporary.hpp"
@@ -187,4 +189,35 @@ TEST_CASE("jsonl: one endless line costs no more memory than the limit", "[corpo
   const auto path = dir.write("bomb.gz", gzip(std::string(1 << 26, ' ') + line("after")));
   const ReadCorpus corpus = read({{"path", path}, {"line_limit", 1000}, {"on_error", "skip"}});
   CHECK(corpus.message == path.string() + ": no document: got 1 lines, 1 of them skipped");
+}
+
+TEST_CASE("jsonl: gzip that unfolds to one line of gigabytes is refused at once",
+          "[corpora][jsonl]") {
+  const TemporaryDir dir;
+  // 4 GiB of "x" as 64 members of 64 MiB.
+  const std::string member = gzip(std::string(1 << 26, 'x'));
+  std::string bomb;
+  for (int i = 0; i < 64; ++i) {
+    bomb += member;
+  }
+  const auto path = dir.write("bomb.gz", bomb);
+  const auto refusal = [&](const char* on_error) {
+    return message_within(3, 200, [&] {
+      throw std::runtime_error(read({{"path", path}, {"on_error", on_error}}).message);
+    });
+  };
+  CHECK(refusal("stop") ==
+        path.string() + ":1: the line is longer than line_limit = 67108864 bytes");
+  CHECK(refusal("skip") ==
+        path.string() +
+            ":1: the line is more than 256 MiB longer than line_limit = 67108864 bytes, too long "
+            "to skip");
+}
+
+TEST_CASE("jsonl: a pipe is refused and not waited for", "[corpora][jsonl]") {
+  const TemporaryDir dir;
+  const auto path = dir.path() / "pipe";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK(read({{"path", path}}).message ==
+        path.string() + ": wanted a file, got a folder, a pipe or a device");
 }
