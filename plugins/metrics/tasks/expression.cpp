@@ -12,7 +12,8 @@ namespace quench::tasks {
 
 namespace {
 
-constexpr int kMaxDepth = 32;  // of parentheses, lists and arguments
+constexpr int kMaxDepth = 32;   // of parentheses, lists and arguments
+constexpr int kMaxSteps = 256;  // fields, methods and sums of one expression; known tasks have ten
 
 [[noreturn]] void refuse(const std::string& what) {
   throw kit::Error(QUENCH_INVALID_ARGUMENT, what);
@@ -71,7 +72,7 @@ Value integer_in(const std::string& text) {
   const char* end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, value);
   if (read.ec != std::errc() || read.ptr != end) {
-    refuse("int: \"" + text + "\" is no whole number");
+    refuse("int: \"" + shown(text) + "\" is no whole number");
   }
   return value;
 }
@@ -80,7 +81,7 @@ Value integer_in(const std::string& text) {
 Value part_of(const std::string& text, const std::string& separator, bool before) {
   const size_t at = text.find(separator);
   if (separator.empty() || at == std::string::npos) {
-    refuse("\"" + separator + "\" is not in \"" + text + "\"");
+    refuse("\"" + shown(separator) + "\" is not in \"" + shown(text) + "\"");
   }
   return before ? text.substr(0, at) : text.substr(at + separator.size());
 }
@@ -110,6 +111,7 @@ Value joined(const Value& value, const std::string& separator) {
   std::string out;
   for (size_t i = 0; i < list->size(); ++i) {
     out += (i > 0 ? separator : "") + (*list)[i].text();
+    check_length(out.size());
   }
   return out;
 }
@@ -123,13 +125,18 @@ Value length_in(const Value& value) {
 
 Value sum(const Value& a, const Value& b) {
   if (a.as<int64_t>() != nullptr && b.as<int64_t>() != nullptr) {
-    return *a.as<int64_t>() + *b.as<int64_t>();
+    int64_t out = 0;
+    if (__builtin_add_overflow(*a.as<int64_t>(), *b.as<int64_t>(), &out)) {
+      refuse("+: the sum does not fit 64 bits");
+    }
+    return out;
   }
   if (const auto* list = a.as<List>(); list != nullptr && b.as<List>() != nullptr) {
     List out = *list;
     out.insert(out.end(), b.as<List>()->begin(), b.as<List>()->end());
     return out;
   }
+  check_length(text_of(a, "+").size() + text_of(b, "+").size());
   return text_of(a, "+") + text_of(b, "+");
 }
 
@@ -156,10 +163,16 @@ class Parser {
     Node left = postfix();
     for (;;) {
       if (eat('+')) {
+        step();
         left = [a = std::move(left), b = postfix()](const Value& r) { return sum(a(r), b(r)); };
       } else if (eat('-')) {
+        step();
         left = [a = std::move(left), b = postfix()](const Value& r) -> Value {
-          return integer_of(a(r), "-") - integer_of(b(r), "-");
+          int64_t out = 0;
+          if (__builtin_sub_overflow(integer_of(a(r), "-"), integer_of(b(r), "-"), &out)) {
+            refuse("-: the difference does not fit 64 bits");
+          }
+          return out;
         };
       } else {
         break;
@@ -169,14 +182,23 @@ class Parser {
     return left;
   }
 
+  // Each one is a call inside the one after it.
+  void step() {
+    if (++steps_ > kMaxSteps) {
+      refuse("more than " + std::to_string(kMaxSteps) + " fields, methods and sums");
+    }
+  }
+
   Node postfix() {
     Node node = primary();
     for (;;) {
       if (eat('.')) {
+        step();
         const std::string name = word();
         node = eat('(') ? method(std::move(node), name, arguments(')'))
                         : member(std::move(node), name);
       } else if (eat('[')) {
+        step();
         Node index = expression();
         expect(']');
         node = [of = std::move(node), index = std::move(index)](const Value& r) {
@@ -390,6 +412,7 @@ class Parser {
   const std::string& text_;
   size_t at_ = 0;
   int depth_ = 0;
+  int steps_ = 0;
 };
 
 }  // namespace

@@ -3,13 +3,22 @@
 
 #include <pcre2.h>
 
+#include <algorithm>
+
+#include "metrics/tasks/python_text.hpp"
 #include "quench/kit/error.hpp"
 
 namespace quench::tasks {
 
 namespace {
 
-constexpr uint32_t kMatchLimit = 1u << 22;  // steps, a fraction of a second
+// Steps of all searches in one text together: a limit on each would be one on the text times its
+// length, as a search begins behind every match. PCRE2 does not say how many a search took, only
+// that it took more than it was given: it gets few, and on from there ten times as many until
+// they are enough; what it was given counts, but for the first.
+constexpr uint32_t kUncountedSteps = 256;
+constexpr uint64_t kStepsOfAnyText = 1u << 22;  // a fraction of a second
+constexpr uint64_t kStepsPerByte = 256;
 constexpr uint32_t kDepthLimit = 1u << 16;
 
 std::string message_of(int code) {
@@ -39,7 +48,6 @@ Pattern::Pattern(const std::string& expression) : compiled_(std::make_unique<Com
   }
   compiled_->data = pcre2_match_data_create_from_pattern(compiled_->code, nullptr);
   compiled_->context = pcre2_match_context_create(nullptr);
-  pcre2_set_match_limit(compiled_->context, kMatchLimit);
   pcre2_set_depth_limit(compiled_->context, kDepthLimit);
 }
 
@@ -49,12 +57,29 @@ Pattern::~Pattern() {
   pcre2_code_free(compiled_->code);
 }
 
+int Pattern::search(std::string_view text, size_t at, uint64_t& steps_left) const {
+  // That the text is UTF-8 is checked once, and not again behind every match.
+  const uint32_t options = at == 0 ? 0 : PCRE2_NO_UTF_CHECK;
+  for (uint64_t given = kUncountedSteps;; given *= 10) {
+    if (given > kUncountedSteps) {
+      given = std::min({given, steps_left, uint64_t{UINT32_MAX}});
+      steps_left -= given;
+    }
+    pcre2_set_match_limit(compiled_->context, static_cast<uint32_t>(given));
+    const int found = pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()),
+                                  text.size(), at, options, compiled_->data, compiled_->context);
+    if (found != PCRE2_ERROR_MATCHLIMIT || steps_left == 0) {
+      return found;
+    }
+  }
+}
+
 std::vector<Pattern::Span> Pattern::matches(std::string_view text) const {
   std::vector<Span> out;
   size_t at = 0;
+  uint64_t steps_left = kStepsOfAnyText + kStepsPerByte * text.size();
   while (at <= text.size()) {
-    const int found = pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()),
-                                  text.size(), at, 0, compiled_->data, compiled_->context);
+    const int found = search(text, at, steps_left);
     if (found == PCRE2_ERROR_NOMATCH) {
       break;
     }
@@ -89,6 +114,7 @@ std::string Pattern::substitute(std::string_view text, std::string_view by) cons
   for (const Span& span : matches(text)) {
     out += text.substr(at, span.first - at);
     out += by;
+    check_length(out.size());
     at = span.end;
   }
   return out += text.substr(at);

@@ -1,6 +1,7 @@
 // Regular expressions of task files.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ class Pattern {
     size_t end;
   };
   std::vector<Span> matches(std::string_view text) const;
+  // What PCRE2 makes of the text from `at` on.
+  int search(std::string_view text, size_t at, uint64_t& steps_left) const;
 
   struct Compiled;
   std::unique_ptr<Compiled> compiled_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "metrics/tasks/special_casing.hpp"
+#include "quench/kit/error.hpp"
 
 namespace quench::tasks {
 
@@ -162,6 +163,12 @@ std::string capitalize(std::string_view text) {
   return mapped(text, Case::kTitle, Case::kLower);
 }
 
+void check_length(size_t bytes) {
+  if (bytes > kMostText) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "a text of more than %zu bytes", kMostText);
+  }
+}
+
 std::string replace(std::string_view text, std::string_view what, std::string_view by) {
   if (what.empty()) {
     return std::string(text);
@@ -174,6 +181,7 @@ std::string replace(std::string_view text, std::string_view what, std::string_vi
       return out;
     }
     out += by;
+    check_length(out.size());
     at = found + what.size();
   }
 }

@@ -25,6 +25,12 @@ std::string upper(std::string_view text);
 std::string capitalize(std::string_view text);
 
 std::string replace(std::string_view text, std::string_view what, std::string_view by);
+
+// Bytes that a text may have once a template has rewritten it. The longest prompts of known tasks
+// have some 100,000.
+inline constexpr size_t kMostText = size_t{16} << 20;
+// Throws INVALID_ARGUMENT where a text would become longer.
+void check_length(size_t bytes);
 // From code point `first` on.
 std::string from(std::string_view text, size_t first);
 

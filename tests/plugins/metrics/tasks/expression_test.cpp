@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/bounded.hpp"
 #include "tests/support/test_host.hpp"
 
 using quench::tasks::List;
@@ -113,4 +114,53 @@ TEST_CASE("task template: an expression that backtracks without end is an error"
   const std::string text(5000, 'a');
   CHECK_THAT(refusal("{{a.sub('(a+)+[bc]', '')}}", "{\"a\": \"" + text + "\"}"),
              Catch::Contains("match limit exceeded"));
+}
+
+TEST_CASE("task template: an expression of any length is refused before it is a stack overflow",
+          "[metrics][tasks]") {
+  std::string lower = "{{ q";
+  std::string sum = "{{ q";
+  for (int i = 0; i < 100'000; ++i) {
+    lower += ".lower()";
+    sum += " + q";
+  }
+  for (const std::string& bomb : {lower, sum}) {
+    CHECK_THAT(refusal(bomb + " }}", R"({"q": "a"})"),
+               Catch::EndsWith("...`: more than 256 fields, methods and sums"));
+  }
+}
+
+TEST_CASE("task template: a text that doubles with each method is refused", "[metrics][tasks]") {
+  std::string replaced = "{{ q";
+  std::string substituted = "{{ q";
+  for (int i = 0; i < 100; ++i) {
+    replaced += ".replace('a', 'aa')";
+    substituted += ".sub('a', 'aa')";
+  }
+  for (const std::string& bomb : {replaced, substituted}) {
+    const std::string got = quench::test::message_within(
+        3, 200, [&] { throw std::runtime_error(refusal(bomb + " }}", R"({"q": "a"})")); });
+    CHECK_THAT(got, Catch::EndsWith("...`: a text of more than 16777216 bytes"));
+  }
+}
+
+TEST_CASE("task template: a regular expression that is slow at each character is given up",
+          "[metrics][tasks]") {
+  const std::string json = R"({"q": ")" + std::string(50'000, 'a') + R"(!"})";
+  const std::string got = quench::test::message_within(4, 200, [&] {
+    throw std::runtime_error(refusal("{{ q.findall('a(?=(a|aa)*$)|a').length() }}", json));
+  });
+  CHECK_THAT(got, Catch::EndsWith("match limit exceeded"));
+  // A million matches are none too many.
+  const std::string many = R"({"q": ")" + std::string(1'000'000, 'a') + R"("})";
+  CHECK(quench::test::message_within(4, 400, [&] {
+          throw std::runtime_error(rendered("{{ q.findall('a').length() }}", many));
+        }) == "1000000");
+}
+
+TEST_CASE("task template: sums that do not fit are refused", "[metrics][tasks]") {
+  CHECK_THAT(refusal("{{ n + 1 }}", R"({"n": 9223372036854775807})"),
+             Catch::EndsWith("+: the sum does not fit 64 bits"));
+  CHECK_THAT(refusal("{{ n - 2 }}", R"({"n": -9223372036854775807})"),
+             Catch::EndsWith("-: the difference does not fit 64 bits"));
 }
