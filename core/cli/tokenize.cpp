@@ -1,7 +1,11 @@
 // quench tokenize TOKENIZER < lines
+#include <unistd.h>
+
 #include <iostream>
 
 #include "core/cli/command.hpp"
+#include "core/cli/interruptible_input.hpp"
+#include "core/plugin/host_services.hpp"
 #include "core/text/tokenize_lines.hpp"
 
 namespace quench {
@@ -26,7 +30,10 @@ void add_tokenize(CLI::App& app, Context&, Action& action) {
               ? text::Tokenizer::bytes()
               : text::Tokenizer::from_file(text::tokenizer_file(options->tokenizer));
       std::ios::sync_with_stdio(false);
-      return text::tokenize(tokenizer, std::cin, std::cout, options->special);
+      InterruptibleInput input(STDIN_FILENO, HostServices::instance().cancel_flag());
+      std::istream lines(&input);
+      lines.exceptions(std::ios::badbit);  // what reading throws passes through
+      return text::tokenize(tokenizer, lines, std::cout, options->special);
     };
   });
 }

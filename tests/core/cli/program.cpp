@@ -69,6 +69,8 @@ Command Workplace::command(const Arguments& arguments, const std::string& redire
     command.streams.push_back(ChildStream::closed(STDERR_FILENO));
   } else if (redirection == ">/dev/full") {
     command.streams.push_back(ChildStream::file(STDOUT_FILENO, "/dev/full", O_WRONLY));
+  } else if (redirection.starts_with("<>")) {
+    command.streams.push_back(ChildStream::file(STDIN_FILENO, redirection.substr(2), O_RDWR));
   }
   return command;
 }

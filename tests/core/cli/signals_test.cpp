@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -78,4 +79,21 @@ TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
   CHECK_THAT(got.err,
              Catch::Contains("stopped on request; 1 new records are in runs/m; go on with: ") &&
                  Catch::EndsWith("quench run m.yaml\n"));
+}
+
+TEST_CASE("signals: tokenize stops while it waits for a line", "[cli]") {
+  const Workplace here;
+  const std::string pipe = here.folder() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 75)}) {
+    CAPTURE(number);
+    quench::ChildProcess process = here.start({"tokenize", "bytes"}, "<>" + pipe);
+    ::usleep(500'000);
+    const auto sent = std::chrono::steady_clock::now();
+    process.signal(number);
+    const Outcome got = here.wait(process);
+    CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(2));
+    CHECK(got.code == code);
+    CHECK(got.err == "stopped on request\n");
+  }
 }
