@@ -13,6 +13,7 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/run/evaluate/metric_records.hpp"
 #include "core/run/evaluate/metric_sink.hpp"
+#include "core/run/forward/not_finite.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {
@@ -113,9 +114,16 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
       fail(error.code(), "metric {}: needs a tokenizer: {}", metric.plugin->id, error.what());
     }
   }
-  handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
-                   static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(),
-                   encoder ? encoder->get() : nullptr, further.count(), further.views()});
+  try {
+    handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
+                     static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(),
+                     encoder ? encoder->get() : nullptr, further.count(), further.views()});
+  } catch (const Error& error) {
+    if (error.code() != QUENCH_NUMERICAL) {
+      throw;
+    }
+    fail(QUENCH_NUMERICAL, "{}; {}", error.what(), where_weights_break(model));
+  }
   if (sink.values.empty()) {
     fail(QUENCH_INTERNAL, "metric {}: gave no value", metric.plugin->id);
   }
@@ -124,7 +132,8 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   std::vector<Record> out;
   for (const MetricSink::Value& value : sink.values) {
     if (!std::isfinite(value.value)) {
-      fail(QUENCH_NUMERICAL, "metric {}: {} is not finite", metric.plugin->id, value.name);
+      fail(QUENCH_NUMERICAL, "metric {}: {} is not finite; {}", metric.plugin->id, value.name,
+           where_weights_break(model));
     }
     Record record;
     record.index = static_cast<uint32_t>(out.size());

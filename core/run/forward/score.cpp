@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/run/forward/not_finite.hpp"
 #include "core/run/forward/score_tree.hpp"
 
 namespace quench {
@@ -77,7 +78,14 @@ void score(ModelHandle& model, const quench_score_args& args) {
   for (size_t b = 0; b < stream.batches().size(); ++b) {
     stop_if_asked();
     stream.forward(b);
-    score_batch(model, stream, b, args);
+    try {
+      score_batch(model, stream, b, args);
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_NUMERICAL) {
+        throw;
+      }
+      fail(QUENCH_NUMERICAL, "{}; {}", error.what(), where_activations_break(model, stream, b));
+    }
     done += stream.batches()[b].rows.size() * static_cast<uint64_t>(stream.batches()[b].length);
     HostServices::instance().progress("", "scoring tokens", done, starts[args.rows]);
   }

@@ -11,7 +11,8 @@
 namespace quench {
 
 // Fills args.nll (and args.argmax) for all rows, one micro-batch after the other, each through all
-// blocks. Throws Error; CANCELLED when a stop was requested.
+// blocks. Throws Error; CANCELLED when a stop was requested, NUMERICAL with the stage behind which
+// the activations are not finite where a loss is not.
 void score(ModelHandle& model, const quench_score_args& args);
 
 // What a metric asked to be scored.
