@@ -152,6 +152,8 @@ int main(int argc, char** argv) {
       code = stop_signal == SIGINT ? quench::kExitInterrupted : quench::kExitResumable;
     }
   } catch (const std::system_error& error) {
+  } catch (const std::filesystem::filesystem_error& error) {
+    quench::print_error(quench::path_message(error));
     // fmt::print throws this when stdout does not take what is printed; flush_output names it.
     if (std::ferror(stdout) == 0) {
       quench::print_error(std::string("internal error: ") + error.what());

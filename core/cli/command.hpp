@@ -37,7 +37,13 @@ inline void throw_if_usage(const Error& error) {
   }
 }
 
-// Runs `body`, in which a wrong argument or a missing thing is the fault of what the user wrote.
+// What the standard library says of a path, as one line: "PATH: File name too long".
+inline std::string path_message(const std::filesystem::filesystem_error& error) {
+  return fmt::format("{}: {}", printable(error.path1().string(), 200), error.code().message());
+}
+
+// Runs `body`, in which a wrong argument, a missing thing or a path that the system does not take
+// is the fault of what the user wrote.
 template <typename Body>
 auto as_usage(Body body) -> decltype(body()) {
   try {
@@ -45,6 +51,8 @@ auto as_usage(Body body) -> decltype(body()) {
   } catch (const Error& error) {
     throw_if_usage(error);
     throw;
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT, path_message(error));
   }
 }
 

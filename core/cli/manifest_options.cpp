@@ -20,6 +20,26 @@ void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& 
   add_plugin_options(command, context);
 }
 
+namespace {
+
+// Where the results cannot be is told before anything is computed.
+void check_folder(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  for (fs::path at = fs::absolute(folder).lexically_normal(); at.has_relative_path();
+       at = at.parent_path()) {
+    const fs::file_status status = fs::status(at);
+    if (fs::exists(status) && !fs::is_directory(status)) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: {} is no folder, so that no results can be in it",
+           printable(folder.string(), 4096), printable(at.string(), 4096));
+    }
+    if (fs::exists(status)) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
 LoadedRun load_run(const ManifestOptions& options, Context& context) {
   return as_usage([&] {
     LoadedRun run;
@@ -32,6 +52,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
     run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub);
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
                                      : std::filesystem::path(options.out);
+    check_folder(run.folder);
     if (options.job >= 0) {
       if (static_cast<size_t>(options.job) >= run.experiments.size()) {
         fail(QUENCH_INVALID_ARGUMENT, "--job: got {}, wanted one of the {} points, 0..{}",

@@ -158,6 +158,7 @@ void fill(Database& database, const RunScan& scan, const std::vector<size_t>& li
 }  // namespace
 
 void export_sqlite(const fs::path& path, const RunScan& scan, const std::vector<size_t>& lines) {
+  refuse_special_file(path);
   fs::path temporary = path;
   temporary.replace_filename(fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid()));
   ::unlink(temporary.c_str());

@@ -32,6 +32,7 @@ fs::path folder_of(const fs::path& path) {
 
 AtomicFile::AtomicFile(fs::path path, uint64_t needed, WrittenFiles* list)
     : path_(std::move(path)), needed_(needed), list_(list) {
+  refuse_special_file(path_);
   if (list_ != nullptr) {
     hash_.emplace();
   }
@@ -170,6 +171,17 @@ void write_all(int descriptor, const void* data, uint64_t bytes, const fs::path&
       fail_writing(path, fmt::format("writing at offset {}", already + done).c_str(), errno);
     }
     done += static_cast<uint64_t>(put);
+  }
+}
+
+void refuse_special_file(const fs::path& path) {
+  struct stat status = {};
+  if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: is a {}, and only a file is replaced",
+         printable(path.string(), 4096),
+         S_ISDIR(status.st_mode)    ? "folder"
+         : S_ISFIFO(status.st_mode) ? "pipe"
+                                    : "device or socket");
   }
 }
 

@@ -21,7 +21,7 @@ class AtomicFile {
  public:
   // `needed`: the bytes that will be written, 0 when not known; told to the user when they do not
   // fit. `list`: commit() enters the file there, hashed as it was written. An existing symbolic
-  // link at `path` is replaced, never followed.
+  // link at `path` is replaced, never followed; a folder, a pipe or a device there is refused.
   explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0,
                       WrittenFiles* list = nullptr);
   ~AtomicFile();
@@ -55,6 +55,10 @@ class AtomicFile {
 // message, as are `already` (bytes written before) and `needed` (bytes of the whole, 0 unknown).
 void write_all(int descriptor, const void* data, uint64_t bytes, const std::filesystem::path& path,
                uint64_t already = 0, uint64_t needed = 0);
+
+// Throws Error(FAILED_PRECONDITION) where something has this name that is neither a file nor a
+// link, which writing a file of the name would take away.
+void refuse_special_file(const std::filesystem::path& path);
 
 // An AtomicFile with this content.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,

@@ -12,11 +12,19 @@ namespace quench {
 
 namespace {
 
-// Text as a double-quoted YAML scalar.
+// Text as a double-quoted YAML scalar on one line. Names of files may hold any byte, a manifest
+// only UTF-8.
 std::string double_quoted(const std::string& text) {
+  if (first_invalid_utf8(text) != std::string_view::npos) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: is not UTF-8, so that no manifest can name it",
+         printable(text));
+  }
   std::string out = "\"";
   for (const char c : text) {
-    out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    const auto byte = static_cast<unsigned char>(c);
+    out += c == '"' || c == '\\'         ? std::string("\\") + c
+           : byte < 0x20 || byte == 0x7F ? fmt::format("\\x{:02x}", byte)
+                                         : std::string(1, c);
   }
   return out + "\"";
 }
@@ -53,8 +61,8 @@ std::string extent_of(GuessedRevisions guess) {
   std::stable_sort(
       guess.matching.begin(), guess.matching.end(),
       [&](const std::string& a, const std::string& b) { return position(a) < position(b); });
-  return fmt::format("{} found, {} to {}", guess.matching.size(), guess.matching.front(),
-                     guess.matching.back());
+  return fmt::format("{} found, {} to {}", guess.matching.size(), printable(guess.matching.front()),
+                     printable(guess.matching.back()));
 }
 
 std::string checkpoints_section(const std::string& model, const std::vector<std::string>& names) {

@@ -170,3 +170,46 @@ TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]
     CHECK_THAT(got.err, Catch::Contains(line));
   }
 }
+
+TEST_CASE("bad command line: results inside a file are refused before anything runs", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny}\n"
+                      "metrics: [{validation_loss: {corpus: short, block: 16}}]\n"
+                      "corpora: {short: {text: {path: t.txt}}}\n");
+  const Outcome got = here.run({"run", "m.yaml", "--out", "t.txt/results"});
+  CHECK(got.code == 2);
+  CHECK(plain(got.err, here.folder().path()) ==
+        "t.txt/results: t.txt is no folder, so that no results can be in it\n");
+}
+
+TEST_CASE("bad command line: a path longer than the system takes is told like any other", "[cli]") {
+  const Workplace here;
+  const std::string path(5000, 'x');
+  const Workplace::Arguments lines[] = {
+      {"run", path},
+      {"plan", path},
+      {"eval", path, "--metric", kLoss},
+      {"eval", "tiny", "--metric", kLoss, "--tokenizer", path},
+      {"eval", "tiny", "--metric", "validation_loss:text=" + path + ",block=16"},
+      {"quantize", path, "--quantizer", "template_quantizer", "-o", "q"},
+      {"quantize", "tiny", "--quantizer", "template_quantizer", "-o", path},
+      {"average", path, path, "--averaging", "template_averaging", "-o", "a"},
+      {"tokenize", path},
+      {"results", path},
+      {"status", path},
+      {"diff", path, path},
+      {"verify", path},
+      {"report", path},
+      {"export", path, "--to", "tensorboard"},
+      {"init", path},
+      {"init", "tiny", "-o", path},
+      {"why", path, "tiny"}};
+  for (const Workplace::Arguments& line : lines) {
+    const Outcome got = here.run(line);
+    CAPTURE(line[0], got.err.substr(0, 400), got.err.size());
+    CHECK((got.code == 1 || got.code == 2));
+    CHECK_THAT(got.err, !Catch::Contains("internal error") && !Catch::Contains("filesystem error"));
+    CHECK_THAT(got.err, Catch::EndsWith("\n") || Catch::Contains("--help"));
+  }
+}

@@ -48,6 +48,19 @@ TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
                        Catch::StartsWith("# yaml-language-server: $schema="));
 }
 
+TEST_CASE("init: odd names of folders stay inside their quotes and comments", "[cli]") {
+  const Workplace here;
+  make_folders(here, "a\nb: \"c\"\t", {"step1\nmetrics: []", "step2\nmetrics: []", "x\ny"});
+  const Outcome got = here.run({"init", "a\nb: \"c\"\t", "-o", "m.yaml"});
+  CAPTURE(got.err, quench::test::read_file(here.folder() / "m.yaml"));
+  CHECK(got.code == 0);
+  planned_revisions(here, "m.yaml");
+  make_folders(here, "caf\xe9", {"step1"});
+  const Outcome latin = here.run({"init", "caf\xe9", "-o", "n.yaml"});
+  CHECK(latin.code == 2);
+  CHECK(latin.err == "caf\\xe9: is not UTF-8, so that no manifest can name it\n");
+}
+
 TEST_CASE("init: paths are relative to the manifest, wherever it is written", "[cli]") {
   const Workplace here;
   make_folders(here, "run", {"ing1-step5", "ing2-step5"});

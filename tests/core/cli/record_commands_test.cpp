@@ -162,6 +162,16 @@ TEST_CASE("results: SQLite has typed columns", "[cli]") {
   CHECK(std::distance(fs::directory_iterator(place.folder().path()), {}) == 2);
 }
 
+TEST_CASE("results: SQLite takes the place of a file and of nothing else", "[cli]") {
+  const Place place;
+  const fs::path pipe = place.folder() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto ended = place.run({"results", "r", "--sqlite", "pipe"});
+  CHECK(ended.code == 1);
+  CHECK(ended.err == "pipe: is a pipe, and only a file is replaced\n");
+  CHECK(fs::is_fifo(pipe));
+}
+
 TEST_CASE("results: provenance shows the parts of a key", "[cli]") {
   const Place place;
   const std::string key = sample_record(200, "q4", 2.5, std::to_string(0.0)).key;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -49,6 +50,16 @@ TEST_CASE("AtomicFile: a symbolic link is replaced, not followed", "[core][io]")
   quench::write_file_atomically(folder / "link", "x");
   CHECK(read_file(folder / "target") == "keep");
   CHECK(fs::symlink_status(folder / "link").type() == fs::file_type::regular);
+}
+
+TEST_CASE("AtomicFile: a pipe or a folder is not replaced", "[core][io]") {
+  const TemporaryDir folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  fs::create_directory(folder / "sub");
+  CHECK(message_of([&] { AtomicFile(folder / "pipe"); }, folder.path()) ==
+        "pipe: is a pipe, and only a file is replaced");
+  CHECK(message_of([&] { AtomicFile(folder / "sub"); }, folder.path()) ==
+        "sub: is a folder, and only a file is replaced");
 }
 
 TEST_CASE("AtomicFile: a folder that is not there is named", "[core][io]") {
