@@ -88,7 +88,7 @@ int run(int argc, char** argv) {
   context.plugin_environment = {variable("QUENCH_PLUGIN_PATH"),
                                 variable("QUENCH_PLUGIN_SYSTEM_PATH"), variable("XDG_DATA_HOME"),
                                 variable("HOME")};
-  context.hub = quench::hub_environment_from_process();
+  context.hub_environment = quench::hub_environment_from_process();
   CLI::App app("quench: what does the way a model was trained decide about quantization's cost?",
                "quench");
   app.set_version_flag("--version", std::string("quench ") + quench::kVersion);
@@ -151,9 +151,9 @@ int main(int argc, char** argv) {
     if (error.code() == QUENCH_CANCELLED && stop_signal != 0) {
       code = stop_signal == SIGINT ? quench::kExitInterrupted : quench::kExitResumable;
     }
-  } catch (const std::system_error& error) {
   } catch (const std::filesystem::filesystem_error& error) {
     quench::print_error(quench::path_message(error));
+  } catch (const std::system_error& error) {
     // fmt::print throws this when stdout does not take what is printed; flush_output names it.
     if (std::ferror(stdout) == 0) {
       quench::print_error(std::string("internal error: ") + error.what());

@@ -116,7 +116,7 @@ nlohmann::json compare(const LoadedRun& run, const Candidate& candidate, RunKnow
                        Context& context) {
   const Experiment experiment = cut_down(run.experiments[candidate.cell.job], candidate.cell);
   RunnerOptions options;
-  options.hub = context.hub;
+  options.hub = context.hub();
   options.home = context.home();
   options.fail_fast = true;
   const std::vector<Record> now = run_experiments(context.catalog(), {experiment}, options);

@@ -61,13 +61,15 @@ struct Context {
   std::filesystem::path executable;
   HomeEnvironment home_environment;
   PluginEnvironment plugin_environment;
-  HubEnvironment hub;
+  HubEnvironment hub_environment;
   std::vector<std::string> plugin_path;  // --plugin-path
   unsigned threads = 0;                  // --threads; 0: all of the machine
   std::vector<std::string> arguments;    // the command line, for messages that repeat it
 
   // QUENCH_HOME: found, made, and checked to be this user's, once. Throws UsageError.
   const std::filesystem::path& home() const;
+  // The hub's cache; which of its files are intact is remembered in home().
+  HubEnvironment hub() const;
   // Scans the search path, once.
   Catalog& catalog();
   // Sets the thread budget of the host; the catalog tells it to OpenMP when it loads a plugin.

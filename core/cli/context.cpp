@@ -19,6 +19,12 @@ const std::filesystem::path& Context::home() const {
   return *home_;
 }
 
+HubEnvironment Context::hub() const {
+  HubEnvironment environment = hub_environment;
+  environment.memory = home();
+  return environment;
+}
+
 Catalog& Context::catalog() {
   if (!catalog_) {
     CatalogOptions options;

@@ -42,7 +42,7 @@ int examine(Context& context) {
   fmt::print("memory      {:.1f} GiB\n", gib);
   std::string hub;
   try {
-    hub = hub_cache_root(context.hub).string();
+    hub = hub_cache_root(context.hub_environment).string();
   } catch (const Error& error) {
     hub = error.what();
   }

@@ -42,7 +42,7 @@ std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& c
   Progress progress(quiet ? Progress::Form::kQuiet : Progress::Form::kText);
   bool started = false;
   RunnerOptions runner;
-  runner.hub = context.hub;
+  runner.hub = context.hub();
   runner.home = context.home();
   runner.fail_fast = true;
   runner.on_start = [&] { started = true; };

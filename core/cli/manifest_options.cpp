@@ -49,7 +49,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
       sets.push_back("device=" + options.device);
     }
     run.manifest = load_manifest(options.manifest, sets);
-    run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub);
+    run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub());
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
                                      : std::filesystem::path(options.out);
     check_folder(run.folder);
@@ -77,6 +77,6 @@ RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
       fingerprints(context.home()),
       records(read_run(run.folder)),
       finished(records, store),
-      identities(context.catalog(), equivalences, fingerprints, context.hub) {}
+      identities(context.catalog(), equivalences, fingerprints, context.hub()) {}
 
 }  // namespace quench

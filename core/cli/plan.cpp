@@ -315,7 +315,7 @@ int plan(const PlanOptions& options, Context& context) {
   }
   as_usage([&] {
     for (const Experiment& experiment : run.experiments) {
-      check_shapes(context.catalog(), experiment, context.hub);
+      check_shapes(context.catalog(), experiment, context.hub());
     }
   });
   RunKnowledge knowledge(run, context);
@@ -325,7 +325,7 @@ int plan(const PlanOptions& options, Context& context) {
   const std::vector<PlannedFolder> folders = planned_folders(run, knowledge.identities);
   std::vector<MetricMemory> memory;
   for (const Experiment& experiment : run.experiments) {
-    memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub));
+    memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
   }
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
                                  HostServices::instance().threads(), memory);

@@ -68,7 +68,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
 OpenCheckpoint open(const Job& job, Context& context) {
   const Experiment& experiment = job.experiment;
   OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
-                                          context.hub, experiment.dtype, experiment.device);
+                                          context.hub(), experiment.dtype, experiment.device);
   if (opened.folder.quantization) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: holds weights that are quantized already, as {}",
          opened.folder.path.string(), format_name(opened.folder.quantization->format));
@@ -120,7 +120,7 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   OpenCheckpoint opened = as_usage([&] { return open(job, context); });
   const Equivalences equivalences(context.home());
   const Fingerprints fingerprints(context.home());
-  Identities identities(context.catalog(), equivalences, fingerprints, context.hub);
+  Identities identities(context.catalog(), equivalences, fingerprints, context.hub());
   const nlohmann::json made_from = content_of(job, options.out, identities);
   TokenizerChoice tokenizer =
       choose_tokenizer(experiment, experiment.checkpoints.front(), opened.folder);

@@ -78,7 +78,7 @@ class Attempt {
 
   std::vector<Record> run() {
     RunnerOptions runner;
-    runner.hub = context_.hub;
+    runner.hub = context_.hub();
     runner.home = context_.home();
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};

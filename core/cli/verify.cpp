@@ -1,13 +1,17 @@
-// quench verify [RUN]: reads everything that has a checksum and lists what does not verify. Never
-// deletes anything.
+// quench verify [RUN]: reads everything that has a checksum and lists what does not verify: a run,
+// what runs share, or what the hub's cache holds under hf://org/name. Never deletes anything.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/cli/command.hpp"
 #include "core/cli/manifest_options.hpp"
+#include "core/hub/blob.hpp"
+#include "core/hub/resolve.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/host_services.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/sealed_folder.hpp"
@@ -49,6 +53,15 @@ void verify_folders(const fs::path& folder, Findings& out) {
       out.faults.emplace_back(failure.what());
     }
   }
+}
+
+// Files of a snapshot whose names are hashes of their content.
+void verify_snapshot(const std::string& spec, const Context& context, Findings& out) {
+  const ResolvedModel found = as_usage([&] { return resolve(spec, context.hub()); });
+  BlobReport report = verify_blobs(found.file.empty() ? found.folder : found.folder / found.file,
+                                   context.hub(), &HostServices::instance().cancel_flag());
+  out.checked += report.checked;
+  out.faults = std::move(report.faults);
 }
 
 void verify_run(const std::string& run, bool read_data, Findings& out) {
@@ -155,6 +168,8 @@ int verify(const VerifyOptions& options, const Context& context) {
   Findings findings;
   if (options.run.empty()) {
     verify_home(context.home(), options.read_data, findings);
+  } else if (options.run.starts_with("hf://")) {
+    verify_snapshot(options.run, context, findings);
   } else {
     verify_run(options.run, options.read_data, findings);
   }
@@ -174,9 +189,11 @@ int verify(const VerifyOptions& options, const Context& context) {
 
 void add_verify(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command =
-      app.add_subcommand("verify", "Check the records of a run, or of all that runs share");
-  command->add_option("run", options->run, "Folder of a run (default: the shared store)");
+  CLI::App* command = app.add_subcommand("verify",
+                                         "Check the records of a run, of all that runs share, or "
+                                         "files of the Hugging Face cache");
+  command->add_option("run", options->run,
+                      "Folder of a run, or hf://org/name[@revision] (default: the shared store)");
   command->add_flag("--read-data", options->read_data,
                     "Read all data: of the shared store instead of only each file's ends, of a "
                     "run also the weights that it wrote");

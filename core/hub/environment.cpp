@@ -13,8 +13,9 @@ HubEnvironment hub_environment_from_process() {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
-  return {get("HF_HUB_CACHE"), get("HUGGINGFACE_HUB_CACHE"), get("HF_HOME"), get("XDG_CACHE_HOME"),
-          get("HOME")};
+  return {get("HF_HUB_CACHE"), get("HUGGINGFACE_HUB_CACHE"),
+          get("HF_HOME"),      get("XDG_CACHE_HOME"),
+          get("HOME"),         {}};
 }
 
 fs::path hub_cache_root(const HubEnvironment& environment) {

@@ -13,6 +13,9 @@ struct HubEnvironment {
   std::string hf_home;
   std::string xdg_cache_home;
   std::string home;
+  // Where it is remembered which files of the cache are intact (check_blob): QUENCH_HOME. Empty:
+  // nowhere.
+  std::filesystem::path memory = {};
 };
 
 // The only place where they are read.

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 
@@ -59,23 +57,6 @@ void check_snapshot(const fs::path& folder, const fs::path& cache_root) {
     }
     if (!fs::is_regular_file(target, error)) {
       fail(QUENCH_INVALID_ARGUMENT, "{}: not a regular file", printable(entry.string(), 4096));
-    }
-  }
-}
-
-void verify_snapshot(const fs::path& folder) {
-  for (const fs::path& entry : entries_of(folder)) {
-    std::error_code error;
-    const File file(fs::canonical(entry, error));
-    const std::string name = file.path().filename().string();
-    if ((name.size() != 64 && name.size() != 40) ||
-        name.find_first_not_of("0123456789abcdef") != std::string::npos) {
-      continue;
-    }
-    const std::string measured = name.size() == 64 ? sha256_of(file) : git_blob_id(file);
-    if (measured != name) {
-      fail(QUENCH_DATA_LOSS, "{}: content has hash {}, its name says {}: remove it, fetch it again",
-           entry.string(), measured, name);
     }
   }
 }

@@ -44,10 +44,13 @@ class Digest {
   void update(const void* data, uint64_t bytes) {
     check(EVP_DigestUpdate(context_.get(), data, bytes), "EVP_DigestUpdate");
   }
-  void update(const File& file) {
+  void update(const File& file, const std::atomic<bool>* cancel) {
     std::vector<char> buffer(std::min(kChunk, file.size()));
     for (uint64_t offset = 0; offset < file.size(); offset += buffer.size()) {
       const uint64_t bytes = std::min<uint64_t>(buffer.size(), file.size() - offset);
+      if (cancel != nullptr && *cancel) {
+        fail(QUENCH_CANCELLED, "stopped on request");
+      }
       file.read(offset, buffer.data(), bytes);
       update(buffer.data(), bytes);
     }
@@ -95,7 +98,7 @@ std::string sha256_hex(std::string_view bytes) {
   return hash.hex_digest();
 }
 
-std::string sha256_of(const File& file) {
+std::string sha256_of(const File& file, const std::atomic<bool>* cancel) {
   static std::mutex mutex;
   static std::map<FileIdentity, std::string> known;
   file.check_unchanged();
@@ -107,18 +110,18 @@ std::string sha256_of(const File& file) {
     }
   }
   Digest digest(EVP_sha256());
-  digest.update(file);
+  digest.update(file, cancel);
   std::string result = digest.hex_digest();
   const std::lock_guard<std::mutex> lock(mutex);
   known.emplace(file.identity(), result);
   return result;
 }
 
-std::string git_blob_id(const File& file) {
+std::string git_blob_id(const File& file, const std::atomic<bool>* cancel) {
   Digest digest(EVP_sha1());
   const std::string head = fmt::format("blob {}", file.size());
   digest.update(head.c_str(), head.size() + 1);
-  digest.update(file);
+  digest.update(file, cancel);
   return digest.hex_digest();
 }
 

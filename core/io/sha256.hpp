@@ -1,6 +1,7 @@
 // SHA-256 of bytes and of files.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,12 +34,12 @@ class Sha256 {
 std::string sha256_hex(std::string_view bytes);
 
 // Of a file's content. Remembered for the life of the process by device, inode, size and times, so
-// a file is read once however often it is asked for. Throws Error(DATA_LOSS) when the file changes
-// meanwhile. [thread-safe]
-std::string sha256_of(const File& file);
+// a file is read once however often it is asked for. Throws Error: DATA_LOSS when the file changes
+// meanwhile, CANCELLED when `cancel` is set. [thread-safe]
+std::string sha256_of(const File& file, const std::atomic<bool>* cancel = nullptr);
 
 // The id under which git stores this content: SHA-1 of "blob <size>\0" and the content. The hub's
-// cache names small files so.
-std::string git_blob_id(const File& file);
+// cache names small files so. Throws likewise.
+std::string git_blob_id(const File& file, const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace quench

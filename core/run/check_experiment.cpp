@@ -4,11 +4,11 @@
 #include <filesystem>
 
 #include "core/error.hpp"
-#include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
+#include "core/run/corpora/open_corpus.hpp"
 #include "core/run/evaluate/metric_records.hpp"
 #include "core/run/grid/grid.hpp"
 #include "core/run/module_rules.hpp"
@@ -147,7 +147,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     if (!absence_of(experiment, use).empty()) {
       return;  // has its own message
     }
-    const CorpusHandle corpus(catalog, *use.plugin, use.parameters);
+    const CorpusHandle corpus = open_corpus(catalog, use, hub);
   };
   for (const MetricCell& cell : experiment.metrics) {
     for (const auto& corpus : cell.corpora) {

@@ -7,6 +7,7 @@
 #include "core/plugin/corpus_part.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/philox.hpp"
+#include "core/run/corpora/open_corpus.hpp"
 #include "core/run/experiment/host_numerics.hpp"
 #include "core/text/encode_documents.hpp"
 
@@ -91,7 +92,7 @@ std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
 
 std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerChoice& tokenizer,
                                                uint64_t max_documents, uint64_t max_ids) {
-  CorpusHandle handle(catalog_, *use.plugin, use.parameters);
+  CorpusHandle handle = open_corpus(catalog_, use, hub_);
   const std::string fingerprint = handle.fingerprint();
   nlohmann::json parts = {{"files", fingerprint},         {"plugin", use.plugin->sha256},
                           {"corpus", use.plugin->id},     {"parameters", use.parameters},

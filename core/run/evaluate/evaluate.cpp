@@ -102,7 +102,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle handle(catalog, *metric.plugin, metric.parameters);
-  give_records(catalog, handle, wanted_records(catalog, handle, corpora.hub()));
+  give_records(catalog, handle, wanted_records(catalog, handle, corpora.hub()), corpora.hub());
   const Subject subject(model, book);
   const OpenWeightsList further(weights);
   MetricSink sink;

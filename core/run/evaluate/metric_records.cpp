@@ -4,12 +4,13 @@
 
 #include "core/config/yaml.hpp"
 #include "core/error.hpp"
+#include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/json/parse_json.hpp"
-#include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
+#include "core/run/corpora/open_corpus.hpp"
 #include "quench/abi/extension/records.h"
 
 namespace quench {
@@ -35,6 +36,11 @@ class RecordHost {
     return quench::guarded(error, [&] { body(*static_cast<RecordHost*>(context)); });
   }
 
+  // Files out of the hub's cache must hold what their names say.
+  void check(const char* path) const {
+    check_blobs(path, hub_, &HostServices::instance().cancel_flag());
+  }
+
   // Kept until `wants` returns.
   const std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
@@ -53,6 +59,7 @@ class RecordHost {
   static quench_status yaml_file(void* context, const char* path, const char** json,
                                  uint64_t* bytes, quench_error* error) noexcept {
     return guarded(context, error, [&](RecordHost& self) {
+      self.check(path);
       const std::string& text = self.keep(yaml_to_json(load_yaml(path)).dump());
       self.wanted_.files.emplace_back(path);
       *json = text.c_str();
@@ -86,8 +93,10 @@ class RecordHost {
   }
 
   static quench_status want_file(void* context, const char* path, quench_error* error) noexcept {
-    return guarded(context, error,
-                   [&](RecordHost& self) { self.wanted_.files.emplace_back(path); });
+    return guarded(context, error, [&](RecordHost& self) {
+      self.check(path);
+      self.wanted_.files.emplace_back(path);
+    });
   }
 
   Catalog& catalog_;
@@ -113,11 +122,12 @@ WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEn
   return host.take();
 }
 
-void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted) {
+void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
+                  const HubEnvironment& hub) {
   const quench_metric_records* records = records_of(metric);
   for (size_t set = 0; set < wanted.data_sets.size(); ++set) {
     const CorpusUse& use = wanted.data_sets[set];
-    CorpusHandle corpus(catalog, *use.plugin, use.parameters);
+    CorpusHandle corpus = open_corpus(catalog, use, hub);
     quench_document document{};
     while (corpus.next(document)) {
       if (HostServices::instance().cancel_flag()) {

@@ -21,6 +21,7 @@ struct WantedRecords {
 WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEnvironment& hub);
 
 // Hands all records of all data sets over, in order.
-void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted);
+void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
+                  const HubEnvironment& hub);
 
 }  // namespace quench

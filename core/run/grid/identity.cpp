@@ -9,10 +9,10 @@
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
-#include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
+#include "core/run/corpora/open_corpus.hpp"
 #include "core/run/corpora/tokenizer_choice.hpp"
 #include "core/run/experiment/host_numerics.hpp"
 #include "core/run/grid/watched_files.hpp"
@@ -231,7 +231,7 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
     fingerprint = *known;
   } else {
     const Fingerprints::Stamp before = fingerprints_.look(corpus_question(use), files);
-    fingerprint = CorpusHandle(catalog_, *use.plugin, use.parameters).fingerprint();
+    fingerprint = open_corpus(catalog_, use, hub_).fingerprint();
     if (!files.empty()) {
       fingerprints_.remember(before, fingerprint);
     }

@@ -52,18 +52,6 @@ std::string times_of(const std::vector<fs::path>& files) {
   return out;
 }
 
-std::vector<fs::path> corpus_files(const CorpusUse& use) {
-  std::vector<fs::path> files;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    const auto value = use.parameters.find(schema.name);
-    if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
-        value->is_string() && !value->get_ref<const std::string&>().empty()) {
-      files.emplace_back(value->get<std::string>());
-    }
-  }
-  return files;
-}
-
 uint64_t bytes_of(const std::vector<fs::path>& files) {
   uint64_t bytes = 0;
   const auto add = [&](const fs::path& file) {

@@ -1,4 +1,4 @@
-// The files behind checkpoints and corpora, and what tells that they changed. A folder stands for
+// The files behind checkpoints, and what tells that they or others changed. A folder stands for
 // the regular files in it, not for what lies deeper.
 #pragma once
 
@@ -15,8 +15,6 @@ namespace quench {
 // with what is read beside it.
 std::vector<std::filesystem::path> watched_files(const CheckpointCell& cell,
                                                  const std::filesystem::path& path);
-// The files that a corpus reads, as far as its parameters name them.
-std::vector<std::filesystem::path> corpus_files(const CorpusUse& use);
 
 // Sizes and times of the files, which change when one of them is written or replaced. Throws
 // std::filesystem::filesystem_error for a folder that cannot be listed.

@@ -4,7 +4,9 @@
 
 #include "core/config/problems.hpp"
 #include "core/error.hpp"
+#include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/plugin/host_services.hpp"
 #include "core/report/spec.hpp"
 #include "core/run/averaging/averaging_windows.hpp"
 #include "core/run/experiment/branches.hpp"
@@ -110,6 +112,7 @@ class ManifestResolver {
         fail(QUENCH_NOT_FOUND, "{}: tokenizer {} is not there", where,
              path.lexically_normal().string());
       }
+      check_blob(path, hub_, &HostServices::instance().cancel_flag());
     });
     return out_.absent.contains(entry.text) ? entry.text : path.lexically_normal().string();
   }

@@ -54,6 +54,7 @@ class PluginResolver {
 
   // Notes files of the corpus that are not there, hub or not; whether there are any.
   bool await_files(const CorpusUse& use);
+  const HubEnvironment& hub() const { return hub_; }
   bool is_absent(const std::string& spec) const { return absent_.contains(spec); }
 
   // The user's label, with what tells the points of a grid apart, or one from the parameters.

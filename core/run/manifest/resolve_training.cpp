@@ -6,8 +6,8 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/averaging_handle.hpp"
-#include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/run/corpora/open_corpus.hpp"
 #include "core/run/corpora/tokenizer_choice.hpp"
 #include "core/train/rates.hpp"
 #include "core/train/trained_states.hpp"
@@ -67,7 +67,7 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
   plugins_.attempt(entry.place, [&] {
     std::string& known = fingerprints_[use->plugin->sha256 + use->parameters.dump()];
     if (known.empty()) {
-      known = CorpusHandle(catalog_, *use->plugin, use->parameters).fingerprint();
+      known = open_corpus(catalog_, *use, plugins_.hub()).fingerprint();
     }
     out.fingerprint = known;
   });

@@ -25,8 +25,11 @@ struct LocatedCheckpoint {
 };
 LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub);
 
-// The files of a checkpoint, its config taken from the manifest where that gives one.
+// The files of a checkpoint, its config taken from the manifest where that gives one. Files out of
+// the hub's cache are compared with the hashes that name them: throws what check_blob throws.
 CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub);
+// The same for who wants shapes and no values: weights are not compared, and so not read.
+CheckpointFolder open_headers(const CheckpointCell& cell, const HubEnvironment& hub);
 
 // A model in memory, opened by `family`, or by the one that likes the config best where that is
 // empty. `source` may be any set of weights for this config; `where` is the config's

@@ -4,8 +4,8 @@
 
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/content_hash.hpp"
+#include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/hub/snapshot.hpp"
 #include "core/json/parse_json.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -51,7 +51,8 @@ TEST_CASE("resolve: every cached revision has the weights of its trajectory fold
                                            .huggingface_hub_cache = "",
                                            .hf_home = "",
                                            .xdg_cache_home = "",
-                                           .home = ""};
+                                           .home = "",
+                                           .memory = {}};
   const auto expected =
       quench::parse_json(quench::test::read_file(*cache / "expected.json"), "expected.json");
   size_t seen = 0;
@@ -65,7 +66,8 @@ TEST_CASE("resolve: every cached revision has the weights of its trajectory fold
     const auto direct =
         quench::resolve("hf://fixture-org/gpt-neox-traj@" + found.commit, environment);
     CHECK(direct.folder == found.folder);
-    quench::verify_snapshot(found.folder);
+    CHECK(quench::verify_blobs(found.folder, environment).checked > 0);
+    CHECK(quench::verify_blobs(found.folder, environment).faults.empty());
     ++seen;
   }
   CHECK(seen == 8);

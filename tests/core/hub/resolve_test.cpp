@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/hub/snapshot.hpp"
-#include "core/io/sha256.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -178,17 +176,4 @@ TEST_CASE("resolve: a file that leaves the cache is refused", "[core][hub]") {
     CHECK(cache.message("hf://org/name") ==
           snapshot + "/z: link to a file that is not there (Too many levels of symbolic links)");
   }
-}
-
-TEST_CASE("verify_snapshot: a blob overwritten under its hash is named", "[core][hub]") {
-  const Cache cache;
-  const std::string hash = quench::sha256_hex("content");
-  const fs::path blob = cache.folder.write("cache/models--org--name/blobs/" + hash, "content");
-  fs::create_symlink("../../blobs/" + hash, cache.snapshot() / "weights");
-  quench::verify_snapshot(cache.snapshot());
-  cache.folder.write("cache/models--org--name/blobs/" + hash, "garbage");
-  CHECK(message_of([&] { quench::verify_snapshot(cache.snapshot()); }, cache.folder.path()) ==
-        "cache/models--org--name/snapshots/" + kCommit + "/weights: content has hash " +
-            quench::sha256_hex("garbage") + ", its name says " + hash +
-            ": remove it, fetch it again");
 }
