@@ -115,11 +115,12 @@ def _read_lines(folder, damaged):
     for path in _attempts(folder, "records", ".jsonl"):
         with open(path, "rb") as file:
             content = file.read()
-        for number, text in enumerate(content[:-1].split(b"\n") if content.endswith(b"\n")
-                                      else content.split(b"\n") if content else [], 1):
+        *whole, end = content.split(b"\n")
+        for number, text in enumerate(whole + [end] if end else whole, 1):
             body = _unseal(b"record", text)
             if body is None:
-                damaged.append((path, number, "the checksum does not match"))
+                if number <= len(whole):  # else a writer is making it, or was killed
+                    damaged.append((path, number, "the checksum does not match"))
                 continue
             try:
                 record = json.loads(body)
@@ -133,17 +134,26 @@ def _read_lines(folder, damaged):
 
 def _groups(lines, damaged):
     """Lists of lines, all values of one evaluation each."""
-    groups, waiting, file = [], {}, None
+    groups, waiting, file, before = [], {}, None, None
+    last = {}  # line number of the last damage in each file
+    for path, number, _ in damaged:
+        last[os.path.basename(path)] = number
 
     def report(group):
         if group:
             damaged.append((group[0].file, group[0].number, "incomplete"))
 
+    def report_rest():
+        for group in waiting.values():
+            unfinished = group and group[-1] is before and last.get(before.file, 0) < before.number
+            if not unfinished:  # else a writer is making it, or was killed
+                report(group)
+
     for line in lines:
         if line.file != file:
-            for group in waiting.values():
-                report(group)
+            report_rest()
             waiting, file = {}, line.file
+        before = line
         group = waiting.setdefault(line.key, []) if line.count > 1 else []
         if line.index != len(group):
             report(group)
@@ -155,8 +165,7 @@ def _groups(lines, damaged):
         if len(group) == line.count:
             groups.append(group)
             waiting.pop(line.key, None)
-    for group in waiting.values():
-        report(group)
+    report_rest()
     return groups
 
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/cli/command.hpp"
 #include "core/cli/manifest_options.hpp"
@@ -23,6 +26,8 @@ namespace quench {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::chrono::milliseconds kWriterPause(300);
 
 struct VerifyOptions {
   std::string run;
@@ -64,16 +69,40 @@ void verify_snapshot(const std::string& spec, const Context& context, Findings& 
   out.faults = std::move(report.faults);
 }
 
+std::string text_of(const DamagedLine& line) {
+  return line.line == 0 ? fmt::format("{}: {}", line.file.string(), line.reason)
+                        : fmt::format("{}:{}: {}", line.file.string(), line.line, line.reason);
+}
+
+// The ends of files that no writer has gone on with for a moment: whoever made them is gone.
+std::vector<DamagedLine> left_unfinished(const std::string& run,
+                                         const std::vector<DamagedLine>& before) {
+  std::vector<DamagedLine> out;
+  if (before.empty()) {
+    return out;
+  }
+  std::this_thread::sleep_for(kWriterPause);
+  for (const DamagedLine& line : read_run(run).unfinished) {
+    const auto same = [&](const DamagedLine& other) {
+      return other.file == line.file && other.offset == line.offset;
+    };
+    if (std::any_of(before.begin(), before.end(), same)) {
+      out.push_back(line);
+    }
+  }
+  return out;
+}
+
 void verify_run(const std::string& run, bool read_data, Findings& out) {
   if (!fs::is_directory(run)) {
     throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
   }
   const RunRecords records = read_run(run);
-  out.checked += records.records.size() + records.superseded.size() + records.damaged.size();
-  for (const DamagedLine& line : records.damaged) {
-    out.faults.push_back(
-        line.line == 0 ? fmt::format("{}: {}", line.file.string(), line.reason)
-                       : fmt::format("{}:{}: {}", line.file.string(), line.line, line.reason));
+  const std::vector<DamagedLine> unfinished = left_unfinished(run, records.unfinished);
+  out.checked += records.records.size() + records.superseded.size() + records.damaged.size() +
+                 unfinished.size();
+  for (const auto* lines : {&records.damaged, &unfinished}) {
+    std::transform(lines->begin(), lines->end(), std::back_inserter(out.faults), text_of);
   }
   for (const std::string& key : records.conflicts) {
     out.faults.push_back(

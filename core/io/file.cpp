@@ -66,6 +66,16 @@ void File::read(uint64_t offset, void* destination, uint64_t bytes) const {
     fail(QUENCH_DATA_LOSS, "{}: {} bytes wanted at offset {}, the file has {}", path_.string(),
          bytes, offset, size());
   }
+  const uint64_t got = read_present(offset, destination, bytes);
+  if (got < bytes) {
+    fail(QUENCH_DATA_LOSS, "{}: file truncated while in use: ends at offset {}, had {} bytes",
+         path_.string(), offset + got, size());
+  }
+  // After the read, so that a change during it is seen as well.
+  check_unchanged(offset);
+}
+
+uint64_t File::read_present(uint64_t offset, void* destination, uint64_t bytes) const {
   // Linux moves at most 2^31 - 4096 bytes a call.
   constexpr uint64_t kLargestRead = uint64_t{1} << 30;
   char* out = static_cast<char*>(destination);
@@ -81,13 +91,11 @@ void File::read(uint64_t offset, void* destination, uint64_t bytes) const {
            bytes - done, offset + done, reason(errno));
     }
     if (got == 0) {
-      fail(QUENCH_DATA_LOSS, "{}: file truncated while in use: ends at offset {}, had {} bytes",
-           path_.string(), offset + done, size());
+      break;
     }
     done += static_cast<uint64_t>(got);
   }
-  // After the read, so that a change during it is seen as well.
-  check_unchanged(offset);
+  return done;
 }
 
 void File::check_unchanged(uint64_t offset) const {
@@ -109,14 +117,30 @@ void File::check_unchanged(uint64_t offset) const {
   }
 }
 
+namespace {
+
+void check_limit(const File& file, uint64_t limit) {
+  if (file.size() > limit) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, at most {} are read", file.path().string(),
+         file.size(), limit);
+  }
+}
+
+}  // namespace
+
 std::string read_file(const std::filesystem::path& path, uint64_t limit) {
   const File file(path);
-  if (file.size() > limit) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, at most {} are read", path.string(), file.size(),
-         limit);
-  }
+  check_limit(file, limit);
   std::string content(file.size(), '\0');
   file.read(0, content.data(), content.size());
+  return content;
+}
+
+std::string read_appended_file(const std::filesystem::path& path, uint64_t limit) {
+  const File file(path);
+  check_limit(file, limit);
+  std::string content(file.size(), '\0');
+  content.resize(file.read_present(0, content.data(), content.size()));
   return content;
 }
 

@@ -37,6 +37,10 @@ class File {
   // range is not there, the device fails, or the file is not what it was when opened. [thread-safe]
   void read(uint64_t offset, void* destination, uint64_t bytes) const;
 
+  // Like read, of as much as is there, and of a file that changes: returns how many bytes it were.
+  // [thread-safe]
+  uint64_t read_present(uint64_t offset, void* destination, uint64_t bytes) const;
+
   // Throws Error(DATA_LOSS) when size, time of modification or inode are not those of the opening;
   // links to the file may come and go. [thread-safe]
   void check_unchanged(uint64_t offset = 0) const;
@@ -49,5 +53,9 @@ class File {
 
 // The whole content. Throws like File; INVALID_ARGUMENT when the file is larger than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, uint64_t limit);
+
+// The content that an append-only file had when it was opened. What its writer appends while it is
+// read is no change, and what it takes back is left out. Throws like read_file.
+std::string read_appended_file(const std::filesystem::path& path, uint64_t limit);
 
 }  // namespace quench

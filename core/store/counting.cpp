@@ -83,7 +83,7 @@ class Counting {
     for (size_t i = 0; i < scan_.lines.size(); ++i) {
       const RecordLine& line = scan_.lines[i];
       if (line.file != file) {
-        report_open(open);
+        report_open(open, i);
         file = line.file;
       }
       if (line.count == 1) {
@@ -92,11 +92,11 @@ class Counting {
       }
       Group& group = open[line.key];
       if (line.index != group.lines.size()) {
-        report(group);
+        report(group, scan_.damaged);
         group = {};
       }
       if (line.index != group.lines.size()) {
-        report({{i}, false, false, false, 0});
+        report({{i}, false, false, false, 0}, scan_.damaged);
         continue;
       }
       group.lines.push_back(i);
@@ -106,21 +106,32 @@ class Counting {
         open.erase(line.key);
       }
     }
-    report_open(open);
+    report_open(open, scan_.lines.size());
   }
 
-  void report_open(std::unordered_map<std::string_view, Group>& open) {
+  // What is left at the end of a file, whose lines end before index `end`. The group of its last
+  // line may be one that a writer has not finished.
+  void report_open(std::unordered_map<std::string_view, Group>& open, size_t end) {
     for (auto& [key, group] : open) {
-      report(group);
+      const bool last = !group.lines.empty() && group.lines.back() + 1 == end;
+      report(group, last && !is_followed(scan_.lines[end - 1]) ? scan_.unfinished : scan_.damaged);
     }
     open.clear();
   }
 
-  void report(const Group& group) {
+  // Whether damage lies behind the line in its file.
+  bool is_followed(const RecordLine& line) const {
+    return std::any_of(scan_.damaged.begin(), scan_.damaged.end(), [&](const DamagedLine& other) {
+      return other.offset > line.offset && other.file == scan_.files[line.file];
+    });
+  }
+
+  void report(const Group& group, std::vector<DamagedLine>& to) const {
     if (!group.lines.empty()) {
       const RecordLine& line = first(group);
-      damage(line, fmt::format("incomplete: {} of {} values of {}", group.lines.size(), line.count,
-                               line.key.substr(0, 12)));
+      to.push_back({scan_.files[line.file], line.line, line.offset,
+                    fmt::format("incomplete: {} of {} values of {}", group.lines.size(), line.count,
+                                line.key.substr(0, 12))});
     }
   }
 

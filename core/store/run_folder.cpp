@@ -36,6 +36,7 @@ RunRecords read_run(const std::filesystem::path& folder) {
   RunScan scan = scan_run(folder);
   RunRecords out;
   out.damaged = std::move(scan.damaged);
+  out.unfinished = std::move(scan.unfinished);
   out.conflicts = std::move(scan.conflicts);
   for (const auto& [indices, records] :
        {std::pair(&scan.counted, &out.records), std::pair(&scan.superseded, &out.superseded)}) {

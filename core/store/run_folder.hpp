@@ -28,6 +28,9 @@ struct RunRecords {
   // be used again: appended to a later attempt, it is the one that counts.
   std::vector<Record> superseded;
   std::vector<DamagedLine> damaged;
+  // The ends of files that no newline or no last value closes: what a writer was making when they
+  // were read, or when it was killed. Not damage; does not count.
+  std::vector<DamagedLine> unfinished;
   // Keys for which two attempts hold different values (times aside): both stay in `records`.
   std::vector<std::string> conflicts;
 };

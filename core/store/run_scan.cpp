@@ -114,7 +114,7 @@ std::vector<Slot> split(std::string_view content) {
 }
 
 void scan_file(const fs::path& path, RunScan& out) {
-  const auto content = std::make_shared<const std::string>(read_file(path, kLargestFile));
+  const auto content = std::make_shared<const std::string>(read_appended_file(path, kLargestFile));
   std::vector<Slot> slots = split(*content);
   tbb::parallel_for(size_t{0}, slots.size(), [&](size_t i) { slice(slots[i]); });
   for (Slot& slot : slots) {
@@ -123,6 +123,10 @@ void scan_file(const fs::path& path, RunScan& out) {
       fail(QUENCH_FAILED_PRECONDITION,
            "{}:{}: a record of schema {}, written by a newer version; this one reads up to {}",
            path.string(), slot.line, slot.newer, kRecordSchema);
+    }
+    if (!slot.fault.empty() && slot.cut) {
+      out.unfinished.push_back({path, slot.line, offset, "cut short, or still being written"});
+      continue;
     }
     if (!slot.fault.empty()) {
       out.damaged.push_back({path, slot.line, offset, slot.fault});

@@ -38,6 +38,7 @@ struct RunScan {
   std::vector<size_t> counted;               // indices into lines, ascending
   std::vector<size_t> superseded;            // likewise
   std::vector<DamagedLine> damaged;
+  std::vector<DamagedLine> unfinished;
   std::vector<std::string> conflicts;
 
   std::vector<std::shared_ptr<const std::string>> contents;  // what the views point into

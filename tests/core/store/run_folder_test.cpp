@@ -1,9 +1,9 @@
 #include "core/store/run_folder.hpp"
-
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
 
+#include "core/process/child_process.hpp"
 #include "core/store/record_file.hpp"
 #include "core/store/record_schema.hpp"
 #include "core/store/sealed_line.hpp"
@@ -75,7 +75,7 @@ TEST_CASE("run folder: what was appended is read in order", "[store]") {
   CHECK(to_json(run.records[0]) == to_json(sample_record(1, "", 1.5)));
 }
 
-TEST_CASE("run folder: a last line torn at any byte does not count and is reported", "[store]") {
+TEST_CASE("run folder: a last line torn at any byte does not count and is no damage", "[store]") {
   const TemporaryDir folder;
   const std::string first = line_of(sample_record(1, "", 1));
   const std::string second = line_of(sample_record(2, "", 2));
@@ -85,13 +85,68 @@ TEST_CASE("run folder: a last line torn at any byte does not count and is report
     // The newline alone may be missing: the checksum holds.
     const bool whole = kept + 1 >= second.size();
     REQUIRE(values_of(run) == (whole ? Values{1, 2} : Values{1}));
-    REQUIRE(run.damaged.size() == (whole || kept == 0 ? 0 : 1));
-    if (!run.damaged.empty()) {
-      REQUIRE(run.damaged[0].line == 2);
-      REQUIRE(run.damaged[0].offset == first.size());
-      REQUIRE(run.damaged[0].reason == "cut short, or still being written");
+    REQUIRE(run.damaged.empty());
+    REQUIRE(run.unfinished.size() == (whole || kept == 0 ? 0 : 1));
+    if (!run.unfinished.empty()) {
+      REQUIRE(run.unfinished[0].line == 2);
+      REQUIRE(run.unfinished[0].offset == first.size());
+      REQUIRE(run.unfinished[0].reason == "cut short, or still being written");
     }
   }
+}
+
+TEST_CASE("run folder: values that a writer has not finished are no damage", "[store]") {
+  const TemporaryDir folder;
+  const auto group = sample_group(2, 3);
+  const std::string whole = line_of(sample_record(1, "", 1));
+  const std::string begun = line_of(group[0]) + line_of(group[1]);
+  const std::string half = line_of(group[2]).substr(0, 100);
+  for (const std::string& end : {begun, begun + half}) {
+    const RunRecords run = read_text(folder, whole + end);
+    CHECK(values_of(run) == Values{1});
+    CHECK(run.damaged.empty());
+    CHECK(run.unfinished.size() == (end == begun ? 1 : 2));
+  }
+  // Behind what was not finished nothing is written.
+  for (const std::string& after : {whole, half + "\n"}) {
+    const RunRecords run = read_text(folder, begun + after);
+    CHECK(run.damaged.size() == (after == whole ? 1 : 2));
+    CHECK(run.unfinished.empty());
+  }
+}
+
+TEST_CASE("run folder: reading while another process appends finds whole evaluations, no damage",
+          "[store]") {
+  constexpr int kEvaluations = 300;
+  const TemporaryDir folder;
+  std::vector<Record> group = sample_group(1, 2);
+  group[0].items.assign(5000, 1.0 / 3);  // so that a write takes a while
+  group[1].items = group[0].items;
+  quench::ChildProcess writer = quench::ChildProcess::start_copy([&] {
+    RecordFile file(folder.path(), "0");
+    for (int i = 0; i < kEvaluations; ++i) {
+      for (Record& record : group) {
+        record.key = quench::sha256_hex(std::to_string(i));
+        record.checkpoint["step"] = i;
+        record.checkpoint["revision"] = "step" + std::to_string(i);
+      }
+      file.append(group);
+    }
+    return 0;
+  });
+  size_t rounds = 0;
+  size_t before = 0;
+  for (bool done = false; !done; ++rounds) {
+    done = writer.has_ended();
+    const RunRecords run = read_run(folder.path());
+    REQUIRE(run.damaged.empty());
+    REQUIRE(run.records.size() % 2 == 0);
+    REQUIRE(run.records.size() >= before);
+    before = run.records.size();
+  }
+  CHECK(writer.wait().code() == 0);
+  CHECK(before == 2 * kEvaluations);
+  CHECK(rounds > 10);
 }
 
 TEST_CASE("run folder: a flipped bit anywhere is never another value", "[store]") {
@@ -151,9 +206,9 @@ TEST_CASE("run folder: an incomplete group does not count", "[store]") {
   const fs::path path = write_attempt(folder.path(), group);
   const RunRecords run = read_run(folder.path());
   CHECK(run.records.empty());
-  REQUIRE(run.damaged.size() == 1);
-  CHECK(run.damaged[0].file == path);
-  CHECK_THAT(run.damaged[0].reason, Catch::StartsWith("incomplete: 2 of 3 values of "));
+  REQUIRE(run.unfinished.size() == 1);
+  CHECK(run.unfinished[0].file == path);
+  CHECK_THAT(run.unfinished[0].reason, Catch::StartsWith("incomplete: 2 of 3 values of "));
   // The same evaluation, whole in a later attempt.
   write_attempt(folder.path(), sample_group(5, 3));
   CHECK(values_of(read_run(folder.path())) == Values{1, 2, 3});
@@ -164,8 +219,10 @@ TEST_CASE("run folder: halves of a group in two attempts make no whole", "[store
   const std::vector<Record> group = sample_group(5, 2);
   write_attempt(folder.path(), {group[0]});
   write_attempt(folder.path(), {group[1]});
-  CHECK(read_run(folder.path()).records.empty());
-  CHECK(read_run(folder.path()).damaged.size() == 2);
+  const RunRecords run = read_run(folder.path());
+  CHECK(run.records.empty());
+  CHECK(run.unfinished.size() == 1);
+  CHECK(run.damaged.size() == 1);  // the second half has no beginning
 }
 
 TEST_CASE("run folder: the first success of a key counts, whatever its times", "[store]") {
