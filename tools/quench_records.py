@@ -8,13 +8,15 @@
     python3 quench_records.py runs/olmo2 > records.json   # as `quench results --json`
 
 A line counts when its checksum holds, an evaluation when all its values are there; what was forgotten,
-superseded or failed and done again does not count. docs/records.md describes the fields and the rules.
+superseded or failed and done again does not count. What derives from values (the error of quantization
+from two losses) is computed here. docs/records.md describes the fields and the rules.
 Numbers without a form in JSON are "NaN", "Infinity" and "-Infinity" in the files; in `value`,
 `stderr`, `seconds` and `items` they are floats here.
 """
 
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -26,9 +28,23 @@ FIELDS = {  # name: schema version that has it first
     "environment": 1, "error": 1, "index": 2, "items": 2, "jitter": 2, "job": 2, "key": 2, "label": 2,
     "metric": 1, "parts": 2, "quantizer": 1, "schema": 1, "seconds": 1, "stderr": 1, "unit": 1, "value": 1,
 }
-NOT_COMPARED = {"attempt", "cached", "peak_memory_bytes", "seconds", "threads"}
+NOT_COMPARED = {"attempt", "cached", "peak_memory_bytes", "ride_tokens", "seconds", "threads"}
 DEFAULTS = {"averaging": None, "cached": None, "count": 1, "draw": None, "index": 0, "items": [], "jitter": None,
             "job": 0, "key": "", "label": "", "parts": None}
+# name: unit and direction of the values that it is defined for, value and scale (of the float value f and the
+# quantized value q), and why the scale is 0
+DERIVED = {
+    "quantization_error": ("nats/token", -1, lambda f, q: q / f - 1, lambda f: f,
+                           "the float loss is 0, so that no ratio to it exists"),
+    "relative_accuracy_drop": ("accuracy", 1, lambda f, q: (f - q) / (1 - f), lambda f: 1 - f,
+                               "the float model errs nowhere, so that no ratio to its errors exists"),
+}
+COMMON = {  # what a float and a quantized value must have in common to be compared; None: the whole field
+    "averaging": ("id", "label", "members", "params"), "label": None, "metric": None, "unit": None,
+    "checkpoint": ("branch", "commit", "model", "revision", "step", "tokens"), "details": ("corpora", "params"),
+    "environment": ("device", "dtype", "family", "isa", "libtorch"),
+    "parts": ("averaging", "config", "family", "host", "metric", "seed", "tokenizer", "weights"),
+}
 _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -95,9 +111,8 @@ class _Line:
         if not 0 <= self.index < self.count:
             raise ValueError("index")
 
-    def sources(self):
-        parts = self.raw["parts"]
-        return parts["from"] if parts and "derived" in parts else []
+    def is_stored_derived(self):  # as earlier versions did
+        return self.raw["metric"] in DERIVED
 
     def cell(self):
         raw = self.raw
@@ -126,7 +141,9 @@ def _read_lines(folder, damaged):
                 record = json.loads(body)
                 if record.get("schema", 0) > SCHEMA:
                     raise NewerVersion("%s:%d: a record of schema %d" % (path, number, record["schema"]))
-                lines.append(_Line(record, os.path.basename(path), number))
+                line = _Line(record, os.path.basename(path), number)
+                if not line.is_stored_derived():
+                    lines.append(line)
             except (ValueError, KeyError, TypeError, AttributeError):
                 damaged.append((path, number, "no record"))
     return lines
@@ -186,10 +203,9 @@ def _same(a, b):
     return [compared(x.raw) for x in a] == [compared(x.raw) for x in b]
 
 
-def _choose(groups, hidden, damaged):
+def _choose(groups, hidden):
     """The groups that count: the rules of docs/records.md."""
     visible = [g for g in groups if (g[0].file, g[0].key) not in hidden]
-    forgotten = {g[0].key for g in groups if (g[0].file, g[0].key) in hidden}
     chosen, success, original = [], {}, {}
     for group in visible:
         first, fresh = group[0], True
@@ -204,17 +220,6 @@ def _choose(groups, hidden, damaged):
             chosen.append(group)
             if first.key:
                 success.setdefault(first.key, []).append(group)
-    while True:  # derived values of what does not count
-        orphans = [g for g in chosen if any(key not in success for key in g[0].sources())]
-        if not orphans:
-            break
-        for group in orphans:
-            chosen.remove(group)
-            success.pop(group[0].key, None)
-            if group[0].key in forgotten or any(key in forgotten for key in group[0].sources()):
-                forgotten.add(group[0].key)
-            else:
-                damaged.append((group[0].file, group[0].number, "derived from what is not there"))
     usable, latest, superseded = {id(g) for g in chosen}, {}, set()
     for group in visible:
         cell = group[0].cell()
@@ -225,14 +230,6 @@ def _choose(groups, hidden, damaged):
             superseded.add(id(original[id(before)]))
             superseded.discard(id(original[id(group)]))
         latest[cell] = group
-    changed = True
-    while changed:
-        changed = False
-        for group in chosen:
-            gone = any(all(id(g) in superseded for g in success[key]) for key in group[0].sources())
-            if gone and id(group) not in superseded:
-                superseded.add(id(group))
-                changed = True
     failures = {}
     for group in visible:
         if any(line.failed for line in group):
@@ -244,8 +241,86 @@ def _choose(groups, hidden, damaged):
     return [g for g in chosen if id(g) not in superseded] + list(failures.values())
 
 
+def _text(value):
+    return json.dumps(value, sort_keys=True)
+
+
+def _common_ground(record):
+    """All that two values must have in common to be compared; what is None is as if it were not there."""
+    ground = {}
+    for field, members in COMMON.items():
+        value = record[field]
+        if members is not None:
+            value = {name: (value or {}).get(name) for name in members}
+            value = {name: member for name, member in value.items() if member is not None}
+        ground[field] = value or None
+    return _text(ground)
+
+
+def _derivation(record):
+    """The name of what derives from the record's value, or could for a float one; else None."""
+    if record["index"] == 0 and record["error"] is None and record["value"] is not None:
+        for name, (unit, direction, *_) in DERIVED.items():
+            if (record["unit"], record["direction"]) == (unit, direction):
+                return name
+    return None
+
+
+def _paired_error(floating, quantized):
+    """The standard error of the mean difference of paired items, or None."""
+    if len(floating) < 2 or len(quantized) != len(floating):
+        return None
+    differences = [q - f for f, q in zip(floating, quantized)]
+    mean = _sum(differences) / len(differences)
+    squares = _sum((difference - mean) * (difference - mean) for difference in differences)
+    return math.sqrt(squares / (len(differences) - 1) / len(differences))
+
+
+def _sum(numbers):
+    out = 0.0
+    for number in numbers:  # one after the other, as the program adds; sum() corrects what is lost
+        out += number
+    return out
+
+
+def _spelled(number):
+    return number if math.isfinite(number) else json.dumps(number)
+
+
+def _derive(name, floating, quantized):
+    *_, value, scale, impossible = DERIVED[name]
+    f, q = floating["value"], quantized["value"]
+    out = dict(quantized, cached=None, count=1, details={}, direction=-1, index=0, items=[], key="", metric=name,
+               parts=None, seconds=0.0, stderr=None, unit="1", value=None)
+    if scale(f) == 0:
+        return dict(out, error=name + ": " + impossible)
+    out["value"] = value(f, q)
+    out["details"] = {"metric": quantized["metric"], "float": _spelled(f), "quantized": _spelled(q),
+                      "delta": _spelled(q - f)}
+    error = _paired_error(floating["items"], quantized["items"])
+    if error is not None:
+        out["details"].update(delta_stderr=_spelled(error), items=len(floating["items"]))
+        out["stderr"] = error / scale(f)
+    return out
+
+
+def derived(records):
+    """What derives from the records of a run: a float and a quantized value of the same weights each."""
+    floats = {}  # common ground: point of the sweep: the first record
+    for record in records:
+        if record["quantizer"] is None and _derivation(record):
+            floats.setdefault(_common_ground(record), {}).setdefault(record["job"], record)
+    out = []
+    for record in records:
+        name = _derivation(record) if record["quantizer"] is not None else None
+        found = floats.get(_common_ground(record)) if name else None
+        if found:
+            out.append(_derive(name, found.get(record["job"], found[min(found)]), record))
+    return out
+
+
 def read_run(folder, damaged=None):
-    """The records of a run that count, as dicts with every field of the current schema.
+    """The records of a run that count, as dicts with every field of the current schema; derived ones last.
 
     `damaged` may be a list; (file, line, reason) of what does not count is added to it. Without it a
     warning tells how many there are. Raises NewerVersion and OSError.
@@ -254,7 +329,7 @@ def read_run(folder, damaged=None):
     hidden = _tombstones(folder, faults)
     lines = _read_lines(folder, faults)
     order = {id(line): i for i, line in enumerate(lines)}
-    kept = [line for group in _choose(_groups(lines, faults), hidden, faults) for line in group]
+    kept = [line for group in _choose(_groups(lines, faults), hidden) for line in group]
     kept.sort(key=lambda line: order[id(line)])
     if damaged is None and faults:
         warnings.warn("%s: %d lines do not count; `quench verify` lists them" % (folder, len(faults)))
@@ -265,7 +340,7 @@ def read_run(folder, damaged=None):
             record[name] = _number(record[name])
         record["items"] = [_number(item) for item in record["items"]]
         out.append(record)
-    return out
+    return out + derived(out)
 
 
 def flat(record):

@@ -123,7 +123,7 @@ nlohmann::json compare(const LoadedRun& run, const Candidate& candidate, RunKnow
   const bool quantized = candidate.cell.variant.quantizer.has_value();
   std::vector<Record> same;
   for (const Record& record : now) {
-    if (!is_derived(record.metric) && record.quantizer.is_object() == quantized) {
+    if (record.quantizer.is_object() == quantized) {
       same.push_back(record);
     }
   }

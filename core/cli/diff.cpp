@@ -11,6 +11,7 @@
 #include "core/json/json_number.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/counting.hpp"
+#include "core/store/derived.hpp"
 #include "core/store/difference.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/run_scan.hpp"
@@ -56,7 +57,8 @@ std::map<std::string, Record> cells_of(const std::string& run) {
   if (!std::filesystem::is_directory(run)) {
     throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
   }
-  const RunScan scan = scan_run(run);
+  RunScan scan = scan_run(run);
+  add_derived(scan);
   std::map<std::string, Record> out;
   for (const size_t i : scan.counted) {
     const RecordLine& line = scan.lines[i];

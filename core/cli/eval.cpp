@@ -8,6 +8,7 @@
 #include "core/run/manifest/resolve_items.hpp"
 #include "core/run/runner.hpp"
 #include "core/run/weights/open_checkpoint.hpp"
+#include "core/store/derived.hpp"
 #include "core/text/tokenizer.hpp"
 
 namespace quench {
@@ -60,7 +61,7 @@ std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& c
 int evaluate(const EvalOptions& options, Context& context) {
   context.apply_threads();
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
-  const std::vector<Record> records = measure(experiment, options.json, context);
+  const std::vector<Record> records = with_derived(measure(experiment, options.json, context));
   if (!options.json) {
     fmt::print("{}", records_table(records));
     return kExitOk;

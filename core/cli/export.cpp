@@ -6,6 +6,7 @@
 #include "core/export/mlflow.hpp"
 #include "core/export/wandb_file.hpp"
 #include "core/io/atomic_file.hpp"
+#include "core/store/derived.hpp"
 #include "core/store/run_folder.hpp"
 
 namespace quench {
@@ -50,7 +51,7 @@ int export_run(const ExportOptions& options) {
   if (run.records.empty()) {
     fail(QUENCH_NOT_FOUND, "{}: has no records", folder.string());
   }
-  const std::vector<TrackedLine> lines = tracked_lines(run.records);
+  const std::vector<TrackedLine> lines = tracked_lines(with_derived(run.records));
   if (options.to == "tensorboard") {
     write_event_files(lines, options.out.empty() ? folder / "tensorboard" : fs::path(options.out));
     return kExitOk;

@@ -14,6 +14,7 @@
 #include "core/cli/standard_streams.hpp"
 #include "core/cli/table.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/selection.hpp"
@@ -40,6 +41,7 @@ RunScan scan_runs(const std::vector<std::string>& runs) {
       throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
     }
     RunScan scan = scan_run(run);
+    add_derived(scan);
     if (!scan.damaged.empty()) {
       print_error(fmt::format("{}: {} lines do not count; `quench verify {}` lists them", run,
                               scan.damaged.size(), run));
@@ -157,6 +159,8 @@ class TableReader {
                                    scalar(line.field("jitter"), where));
     out.bits = bits_text(quantizer);
     out.metric = scalar(line.field("metric"), where).get<std::string>();
+    out.job = line.field("job");
+    out.label = line.field("label");
     out.value = number(line.field("value"), where);
     out.standard_error = number(line.field("stderr"), where);
     if (line.failed) {

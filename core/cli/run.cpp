@@ -15,6 +15,7 @@
 #include "core/report/report.hpp"
 #include "core/run/grid/estimate.hpp"
 #include "core/run/runner.hpp"
+#include "core/store/derived.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
 #include "core/version.hpp"
@@ -246,9 +247,9 @@ int run(const RunOptions& options, Context& context) {
   }
   const std::string conclusion = conclude(loaded.folder);
   if (options.manifest.json) {
-    print_json(loaded, records, attempt.unwritten());
+    print_json(loaded, with_derived(records), attempt.unwritten());
   } else {
-    fmt::print("{}", records_table(records));
+    fmt::print("{}", records_table(with_derived(records)));
     fmt::print("{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
                loaded.folder.string());
     fmt::print("took {}, the estimate was {}\n", duration_text(took.count()),

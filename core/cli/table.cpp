@@ -109,6 +109,8 @@ TableEntry entry_of(const Record& record) {
   out.quantizer = quantizer_name(record.quantizer, record.draw, record.jitter);
   out.bits = bits_text(record.quantizer);
   out.metric = record.metric;
+  out.job = std::to_string(record.job);
+  out.label = record.label;
   out.error = record.error;
   if (out.metric == "quantization_error" && out.error.empty()) {
     out.of_metric = record.details.at("metric").get<std::string>();
@@ -119,8 +121,8 @@ TableEntry entry_of(const Record& record) {
   return out;
 }
 
-// Rows of the table that wait for the error derived from them, first come first served: a metric
-// may be there more than once, over different corpora; errors come in the same order.
+// Rows of the table that wait for the error derived from them, first come first served: two
+// attempts may hold different values of one cell; errors come in the same order.
 struct Waiting {
   std::vector<size_t> rows;
   size_t next = 0;
@@ -190,7 +192,8 @@ std::string records_table(const std::vector<TableEntry>& entries, TableStyle sty
   std::unordered_map<std::string, Waiting> waiting;
   std::string failures;
   for (const TableEntry& entry : entries) {
-    const std::string place = entry.quantizer + "\n" + entry.checkpoint + "\n";
+    const std::string place =
+        fmt::format("{}\n{}\n{}\n{}\n", entry.job, entry.checkpoint, entry.quantizer, entry.label);
     if (!entry.error.empty()) {
       failures += fmt::format("{}failed: {}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
                               entry.checkpoint, entry.quantizer, entry.metric,

@@ -16,6 +16,8 @@ struct TableEntry {
   std::string quantizer;   // quantizer_name
   std::string bits;        // "3.15", or "-" for the float model
   std::string metric;
+  std::string job;        // point of the sweep
+  std::string label;      // of the metric in the manifest
   std::string of_metric;  // of a quantization error: the metric it derives from
   double value = 0;
   double standard_error = 0;  // NaN where there is none

@@ -6,6 +6,7 @@
 #include "core/report/dimension.hpp"
 #include "core/report/figure.hpp"
 #include "core/report/series.hpp"
+#include "core/store/derived.hpp"
 
 namespace quench {
 

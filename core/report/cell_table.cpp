@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/report/dimension.hpp"
 #include "core/report/spread.hpp"
+#include "core/store/derived.hpp"
 
 namespace quench {
 

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/report/dimension.hpp"
+#include "core/store/derived.hpp"
 
 namespace quench {
 
@@ -29,14 +30,6 @@ std::string weights_of(const Record& record) {
   return nlohmann::json{
       members(record.checkpoint, {"model", "branch", "revision", "commit", "step", "tokens"}),
       members(record.averaging, {"id", "params", "label", "members"})}
-      .dump();
-}
-
-// Two values may be subtracted only when all of this is equal.
-std::string comparable(const Record& record) {
-  return nlohmann::json{
-      record.metric, record.label, record.unit, members(record.details, {"params", "corpora"}),
-      members(record.environment, {"family", "dtype", "device", "libtorch", "isa"})}
       .dump();
 }
 
@@ -111,25 +104,22 @@ void set_positions(std::vector<Observation>& all) {
 // Each quantized value gets the float one of the same job, or else of another job: a float model
 // that several jobs have in common is measured once.
 void pair_with_float(Observations& out) {
-  std::map<std::string, std::map<uint64_t, const Record*>> floats;
-  for (const Observation& it : out.all) {
-    if (it.is_float()) {
-      floats[it.weights + comparable(*it.record)].emplace(it.record->job, it.record);
+  FloatValues floats;
+  for (size_t i = 0; i < out.all.size(); ++i) {
+    if (out.all[i].is_float()) {
+      floats.add(common_ground(*out.all[i].record), out.all[i].record->job, i);
     }
   }
   size_t unpaired = 0;
   for (Observation& it : out.all) {
-    const auto found = floats.find(it.weights + comparable(*it.record));
     if (it.is_float()) {
       continue;
     }
-    if (found == floats.end()) {
+    if (const auto place = floats.find(common_ground(*it.record), it.record->job)) {
+      it.floating = out.all[*place].record;
+    } else {
       unpaired += is_loss(*it.record) ? 1 : 0;
-      continue;
     }
-    const auto same_job = found->second.find(it.record->job);
-    it.floating =
-        same_job != found->second.end() ? same_job->second : found->second.begin()->second;
   }
   if (unpaired > 0) {
     out.notes.push_back(
@@ -140,16 +130,6 @@ void pair_with_float(Observations& out) {
 }
 
 }  // namespace
-
-bool is_loss(const Record& record) {
-  return record.unit == "nats/token" && record.direction < 0 &&
-         record.metric.find('/') == std::string::npos;
-}
-
-bool is_accuracy(const Record& record) {
-  return record.unit == "accuracy" && record.direction > 0 &&
-         record.metric.find('/') == std::string::npos;
-}
 
 bool Observation::is_calibrated() const {
   return !record->draw.is_null() || !member(record->quantizer, "calibration").is_null();
@@ -170,7 +150,7 @@ std::vector<double> Observation::item_deltas() const {
 }
 
 double Observation::error() const {
-  return is_float() ? 0 : value() / floating->value.get<double>() - 1;
+  return is_float() ? 0 : quantization_error(floating->value.get<double>(), value());
 }
 
 double Observation::bits_per_byte() const {
@@ -183,9 +163,6 @@ Observations observe(const std::vector<Record>& records) {
   std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;
   size_t repeated = 0;
   for (const Record& record : records) {
-    if (is_derived(record.metric)) {
-      continue;  // derived here again, with what it derives from
-    }
     if (!record.error.empty()) {
       out.failed.push_back(&record);
       continue;
@@ -196,7 +173,7 @@ Observations observe(const std::vector<Record>& records) {
       continue;
     }
     Observation it = observation_of(record);
-    if (seen.emplace(it.cell, comparable(record), it.draw, it.jitter, it.seed).second) {
+    if (seen.emplace(it.cell, common_ground(record), it.draw, it.jitter, it.seed).second) {
       out.all.push_back(std::move(it));
     } else {
       ++repeated;

@@ -39,11 +39,6 @@ struct Observation {
   double bits_per_byte() const;
 };
 
-// A loss in nats per token: what ΔCE and ΔQL are defined for.
-bool is_loss(const Record& record);
-// The share of questions that a model answers rightly.
-bool is_accuracy(const Record& record);
-
 struct Observations {
   std::vector<Observation> all;  // in the order of the records
   std::vector<const Record*> failed;

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/report/dimension.hpp"
+#include "core/store/derived.hpp"
 
 namespace quench {
 

@@ -1,6 +1,7 @@
 #include "core/run/runner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "core/checkpoint/dtype.hpp"
@@ -23,16 +24,6 @@
 namespace quench {
 
 namespace {
-
-// A loss in nats per token that is better when lower: what ΔQL is defined for.
-bool is_loss(const Record& record) {
-  return record.unit == "nats/token" && record.direction == QUENCH_LOWER_IS_BETTER &&
-         record.index == 0;
-}
-
-bool is_accuracy(const Record& record) {
-  return record.unit == "accuracy" && record.direction == QUENCH_HIGHER_IS_BETTER;
-}
 
 // The journal of one evaluation, offered to plugins as long as this object lives.
 class JournalOf {
@@ -222,7 +213,7 @@ class JobRunner {
       }
       record.environment = std::move(environment);
     }
-    return keep(std::move(records), cell);
+    return keep(std::move(records));
   }
 
   // ---- one set of weights
@@ -236,7 +227,6 @@ class JobRunner {
     state_.weights = &weights;
     state_.parts.resize(cells.size());
     state_.faults.resize(cells.size());
-    state_.floating.resize(experiment_.metrics.size());
     std::optional<OpenWeights> open;
     bool to_do = false;
     std::optional<Error> not_open;
@@ -292,10 +282,8 @@ class JobRunner {
       const std::span<Cell> same = variant_at(cells, first);
       auto results = run_variant(open, same, std::span(&state_.parts[first], same.size()), name);
       for (size_t m = 0; m < same.size(); ++m) {
-        records_.insert(records_.end(), results[m].begin(), results[m].end());
-        if (!same[m].variant.quantizer) {
-          state_.floating[same[m].metric] = std::move(results[m]);
-        }
+        records_.insert(records_.end(), std::make_move_iterator(results[m].begin()),
+                        std::make_move_iterator(results[m].end()));
       }
       first += same.size();
       done_ += same.size();
@@ -468,7 +456,6 @@ class JobRunner {
       }
       look_again(cells[m]);
       out[m] = records_there(cells[m], parts[m]);
-      add_missing_error(out[m], cells[m]);
       to_do = to_do || out[m].empty();
     }
     const Variant& variant = cells[0].variant;
@@ -604,7 +591,7 @@ class JobRunner {
         if (extra != nullptr) {
           values.front().details.update(*extra);
         }
-        out[m] = keep(std::move(values), cells[m]);
+        out[m] = keep(std::move(values));
         journal.forget();
       } catch (const Error& error) {
         throw_if_final(error);
@@ -623,44 +610,6 @@ class JobRunner {
         record);
   }
 
-  // ΔQL of a loss against the float loss of the same metric, the relative drop of an accuracy, or
-  // nothing.
-  std::optional<Record> error_of(const Record& quantized, const Cell& cell) const {
-    if (!cell.variant.quantizer || !(is_loss(quantized) || is_accuracy(quantized)) ||
-        state_.floating.empty() || state_.floating[cell.metric].empty()) {
-      return std::nullopt;
-    }
-    const Record& floating = state_.floating[cell.metric].front();
-    Record error = is_loss(quantized) ? quantization_error(floating, quantized)
-                                      : relative_accuracy_drop(floating, quantized);
-    error.parts = nullptr;
-    error.key.clear();
-    if (!floating.key.empty() && !quantized.key.empty()) {
-      error.parts = {
-          {"derived", error.metric}, {"float", floating.key}, {"quantized", quantized.key}};
-      error.key = content_key(error.parts);
-    }
-    error.index = 0;
-    error.count = 1;
-    return error;
-  }
-
-  // A run that was killed may have the loss and not the error.
-  void add_missing_error(std::vector<Record>& records, const Cell& cell) {
-    if (records.empty() || memory_.finished == nullptr) {
-      return;
-    }
-    const bool has_error = is_derived(records.back().metric);
-    std::optional<Record> error = has_error ? std::nullopt : error_of(records.front(), cell);
-    if (!error) {
-      return;
-    }
-    if (error->key.empty() || memory_.finished->in_run(error->key, cell_name(*error)) == nullptr) {
-      hand_over({*error});
-    }
-    records.push_back(std::move(*error));
-  }
-
   void hand_over(const std::vector<Record>& records) {
     losing_records_ = true;
     if (options_.on_records) {
@@ -669,18 +618,14 @@ class JobRunner {
     losing_records_ = false;
   }
 
-  // The values of one evaluation with the error that derives from them: the run has them, and they
-  // are safe, before anything else happens.
-  std::vector<Record> keep(std::vector<Record> records, const Cell& cell) {
-    const size_t values = records.size();
-    if (std::optional<Record> error = error_of(records.front(), cell)) {
-      records.push_back(std::move(*error));
-    }
+  // The values of one evaluation: the run has them, and they are safe, before anything else
+  // happens.
+  std::vector<Record> keep(std::vector<Record> records) {
     hand_over(records);
     const Record& first = records.front();
     if (memory_.store != nullptr && first.error.empty() && !first.key.empty() &&
         first.cached.empty()) {
-      std::vector<Record> shared(records.begin(), records.begin() + static_cast<ptrdiff_t>(values));
+      std::vector<Record> shared = records;
       for (Record& record : shared) {
         record.cached = memory_.folder;
       }
@@ -698,7 +643,7 @@ class JobRunner {
     record.metric = metric.plugin->id;
     name(record, cell, parts, quantizer);
     record.error = error.what();
-    return keep({record}, cell);
+    return keep({record});
   }
 
   struct State {
@@ -707,11 +652,10 @@ class JobRunner {
     nlohmann::json stored;  // how the files hold codes, or null
     std::string family;
     std::optional<TokenizerChoice> tokenizer;
-    std::vector<nlohmann::json> parts;          // of the cells of these weights
-    std::vector<std::optional<Error>> faults;   // likewise: why they cannot be measured
-    std::vector<std::vector<Record>> floating;  // by metric
-    ScoreBook book;                             // of the metrics whose rows ride along
-    std::vector<OwedFolder> owed;               // to be written
+    std::vector<nlohmann::json> parts;         // of the cells of these weights
+    std::vector<std::optional<Error>> faults;  // likewise: why they cannot be measured
+    ScoreBook book;                            // of the metrics whose rows ride along
+    std::vector<OwedFolder> owed;              // to be written
   };
 
   Catalog& catalog_;

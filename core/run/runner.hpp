@@ -44,9 +44,9 @@ struct RunnerOptions {
 
   // Called once, when everything that can be checked before work starts has been.
   std::function<void()> on_start;
-  // Called for the new records of an evaluation, failed ones included: all its values and what
-  // derives from them, to be kept together. What it throws ends the run: a record that cannot be
-  // kept is no reason to compute the next.
+  // Called for the new records of an evaluation, failed ones included: all its values, to be kept
+  // together. What it throws ends the run: a record that cannot be kept is no reason to compute the
+  // next.
   std::function<void(const std::vector<Record>&)> on_records;
   // Called with one line for each of these folders that could not be written; the run goes on.
   std::function<void(const std::string&)> on_unwritten;
@@ -56,7 +56,7 @@ struct RunnerOptions {
 };
 
 // The records of all cells, old and new, in the order weights, float model before quantizers,
-// metric, derived values. A failed cell is a record with its error. Throws Error(CANCELLED) when a
+// metric. A failed cell is a record with its error. Throws Error(CANCELLED) when a
 // stop was requested; records finished by then have been passed to on_records. What
 // check_experiment throws comes before on_start.
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,

@@ -60,7 +60,6 @@ class Counting {
     make_groups();
     hide_forgotten();
     choose_first_successes();
-    drop_orphans();
     if (scan_.files.size() > 1 || any_failed_) {
       supersede();
       choose_failures();
@@ -135,17 +134,10 @@ class Counting {
     }
   }
 
-  void damage(const RecordLine& line, std::string reason) {
-    scan_.damaged.push_back({scan_.files[line.file], line.line, line.offset, std::move(reason)});
-  }
-
   void hide_forgotten() {
     for (Group& group : groups_) {
       any_failed_ = any_failed_ || group.failed;
       group.hidden = tombstones_.hides(file_of(group), first(group).key);
-      if (group.hidden) {
-        forgotten_.insert(first(group).key);
-      }
     }
   }
 
@@ -201,56 +193,6 @@ class Counting {
     return true;
   }
 
-  // The keys that a derived value needs; empty for one that was measured.
-  std::vector<std::string_view> sources(const Group& group) const {
-    std::vector<std::string_view> out;
-    const std::string_view parts = first(group).field("parts");
-    if (!parts.starts_with("{\"derived\":")) {
-      return out;
-    }
-    std::string_view list = json_member(parts, "from");
-    for (size_t quote = list.find('"'); quote != std::string_view::npos; quote = list.find('"')) {
-      const size_t end = list.find('"', quote + 1);
-      if (end == std::string_view::npos) {
-        break;
-      }
-      out.push_back(list.substr(quote + 1, end - quote - 1));
-      list.remove_prefix(end + 1);
-    }
-    return out;
-  }
-
-  // Derived values of what does not count. A value may be derived from derived ones: until nothing
-  // changes.
-  void drop_orphans() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      std::vector<size_t> kept;
-      for (const size_t i : chosen_) {
-        const auto from = sources(groups_[i]);
-        const auto missing = std::find_if(from.begin(), from.end(), [&](std::string_view key) {
-          return !success_.contains(key);
-        });
-        if (missing == from.end()) {
-          kept.push_back(i);
-          continue;
-        }
-        changed = true;
-        drop(first(groups_[i]), *missing);
-      }
-      chosen_ = std::move(kept);
-    }
-  }
-
-  void drop(const RecordLine& line, std::string_view missing) {
-    success_.erase(line.key);
-    if (forgotten_.contains(missing) || forgotten_.contains(line.key)) {
-      forgotten_.insert(line.key);
-    } else {
-      damage(line, fmt::format("derived from {}, which is not there", missing.substr(0, 12)));
-    }
-  }
-
   // One cell under several keys: the one that was written last counts, also where it was written
   // before.
   void supersede() {
@@ -271,24 +213,6 @@ class Counting {
         groups_[group.original].superseded = false;
       }
       found->second = i;
-    }
-    supersede_derived();
-  }
-
-  void supersede_derived() {
-    const auto gone = [&](std::string_view key) {
-      const auto& groups = success_.at(key);
-      return std::all_of(groups.begin(), groups.end(),
-                         [&](size_t i) { return groups_[i].superseded; });
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const size_t i : chosen_) {
-        const auto from = sources(groups_[i]);
-        if (!groups_[i].superseded && std::any_of(from.begin(), from.end(), gone)) {
-          groups_[i].superseded = changed = true;
-        }
-      }
     }
   }
 
@@ -326,7 +250,6 @@ class Counting {
   std::unordered_map<std::string_view, std::vector<size_t>> success_;  // of each key
   std::unordered_map<std::string, size_t> latest_;                     // group of each cell
   std::unordered_set<size_t> usable_;
-  std::unordered_set<std::string_view> forgotten_;
   bool any_failed_ = false;
 };
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace quench {
@@ -56,24 +55,5 @@ nlohmann::json to_json(const Record& record);
 // with an empty key where there was none. `where` begins every message. Throws Error: DATA_LOSS for
 // what is no record, with the field; FAILED_PRECONDITION for one of a newer version.
 Record record_from_json(nlohmann::json json, const std::string& where);
-
-// The key of a value that is worked out from other records and from nothing else: `parts` becomes
-// {derived: name, from: [keys]}. A record of such a key counts as long as those of `from` do. Both
-// stay empty where one of `from` has no key.
-void set_derived_key(Record& record, const std::string& name, const std::vector<std::string>& from);
-
-// Names of the values that are derived from a float and a quantized one.
-inline bool is_derived(std::string_view metric) {
-  return metric == "quantization_error" || metric == "relative_accuracy_drop";
-}
-
-// ΔQL of a quantized loss against the float loss of the same checkpoint: value = q/f − 1. Details
-// hold both losses, their difference and its standard error over paired items, where both have the
-// same items. Its key is derived from those of the two.
-Record quantization_error(const Record& floating, const Record& quantized);
-
-// (a − â)/(1 − a) for the accuracies a of the float and â of the quantized model: what is lost,
-// relative to what the float model got wrong. Standard error, details and key likewise.
-Record relative_accuracy_drop(const Record& floating, const Record& quantized);
 
 }  // namespace quench

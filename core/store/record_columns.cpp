@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/record.hpp"
 

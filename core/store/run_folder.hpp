@@ -20,8 +20,7 @@ struct DamagedLine {
 
 struct RunRecords {
   // Valid and not forgotten. Of several attempts at one key the first complete success counts; a
-  // failed one counts where its cell has no success, the last of several. Derived values count as
-  // long as what they derive from does.
+  // failed one counts where its cell has no success, the last of several.
   std::vector<Record> records;
   // As valid, but a later attempt has a value of the same cell (same point, checkpoint, labels,
   // draw and jitter) under another key, because what it depends on has changed. Such a record may

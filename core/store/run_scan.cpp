@@ -10,6 +10,7 @@
 #include "core/io/file.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/counting.hpp"
+#include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/sealed_line.hpp"
 
@@ -61,15 +62,11 @@ bool has_all_fields(const RecordLine& record, uint64_t schema) {
   return true;
 }
 
-void slice(Slot& slot) {
-  const Unsealed unsealed = unseal("record", slot.text);
-  if (unsealed.fault != nullptr) {
-    slot.fault = slot.cut ? "cut short, or still being written" : unsealed.fault;
-    return;
-  }
+// Points the fields of the slot's record into `body`, or says why it is none.
+void slice(std::string_view body, Slot& slot) {
   RecordLine& record = slot.record;
-  record.body = unsealed.body;
-  JsonMembers members(record.body);
+  record.body = body;
+  JsonMembers members(body);
   size_t unknown = 0;
   size_t expected = 0;  // canonical JSON has the fields in the order of the schema
   while (members.next()) {
@@ -99,6 +96,15 @@ void slice(Slot& slot) {
   }
 }
 
+void unseal_and_slice(Slot& slot) {
+  const Unsealed unsealed = unseal("record", slot.text);
+  if (unsealed.fault != nullptr) {
+    slot.fault = unsealed.fault;
+    return;
+  }
+  slice(unsealed.body, slot);
+}
+
 std::vector<Slot> split(std::string_view content) {
   std::vector<Slot> out;
   uint64_t line = 0;
@@ -116,7 +122,7 @@ std::vector<Slot> split(std::string_view content) {
 void scan_file(const fs::path& path, RunScan& out) {
   const auto content = std::make_shared<const std::string>(read_appended_file(path, kLargestFile));
   std::vector<Slot> slots = split(*content);
-  tbb::parallel_for(size_t{0}, slots.size(), [&](size_t i) { slice(slots[i]); });
+  tbb::parallel_for(size_t{0}, slots.size(), [&](size_t i) { unseal_and_slice(slots[i]); });
   for (Slot& slot : slots) {
     const auto offset = static_cast<uint64_t>(slot.text.data() - content->data());
     if (slot.newer > 0) {
@@ -130,6 +136,9 @@ void scan_file(const fs::path& path, RunScan& out) {
     }
     if (!slot.fault.empty()) {
       out.damaged.push_back({path, slot.line, offset, slot.fault});
+      continue;
+    }
+    if (is_derived(plain_text(slot.record.field("metric")))) {
       continue;
     }
     slot.record.file = static_cast<uint32_t>(out.files.size());
@@ -146,6 +155,12 @@ void scan_file(const fs::path& path, RunScan& out) {
 std::string_view RecordLine::field(std::string_view name) const {
   const size_t place = place_of(name);
   return place == kRecordFields ? std::string_view() : fields[place];
+}
+
+RecordLine record_line(std::string_view body) {
+  Slot slot;
+  slice(body, slot);
+  return slot.record;
 }
 
 RunScan scan_run(const fs::path& folder) {

@@ -41,10 +41,14 @@ struct RunScan {
   std::vector<DamagedLine> unfinished;
   std::vector<std::string> conflicts;
 
-  std::vector<std::shared_ptr<const std::string>> contents;  // what the views point into
+  std::vector<std::shared_ptr<const void>> contents;  // what the views point into
 };
 
-// Throws like read_run.
+// The line of a record that this process has written: `body` is its canonical JSON, and outlives
+// the line.
+RecordLine record_line(std::string_view body);
+
+// Throws like read_run. Records of derived values, which earlier versions stored, are left out.
 RunScan scan_run(const std::filesystem::path& folder);
 
 }  // namespace quench

@@ -9,6 +9,7 @@
 #include "core/store/record_schema.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/sealed_line.hpp"
+#include "tests/core/cli/program.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/subprocess.hpp"
@@ -19,6 +20,7 @@ using nlohmann::json;
 using quench::Record;
 using quench::test::run_program;
 using quench::test::sample_record;
+using quench::test::stored_error;
 using quench::test::TemporaryDir;
 
 namespace {
@@ -52,9 +54,8 @@ void write_run(const fs::path& folder) {
   odd.details["text"] = "α \"quoted\"\n";
   const auto incomplete = quench::test::sample_group(500, 3);
   write_attempt(folder, {{floating},
-                         {quantized, quantization_error(floating, quantized)},
+                         {quantized, stored_error(floating, quantized)},
                          {doubtful},
-                         {quantization_error(floating, doubtful)},
                          {quench::test::failed_record(700, "once")},
                          {quench::test::failed_record(800, "always")},
                          {odd},
@@ -86,24 +87,17 @@ std::multiset<std::string> texts(const json& document) {
   return out;
 }
 
-}  // namespace
-
-TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
-  if (!has_python()) {
-    return;
-  }
-  const TemporaryDir place;
-  write_run(place / "r");
+// The document that the reader in Python prints of a run; NaN and Infinity as text, which Python
+// writes bare.
+json read_by_python(const std::string& run, const fs::path& folder, std::string* err = nullptr) {
   const auto python =
-      run_program({kPython, (quench::test::source_dir() / "tools/quench_records.py").string(), "r"},
-                  {{"PYTHONDONTWRITEBYTECODE", "1"}}, place.path());
+      run_program({kPython, (quench::test::source_dir() / "tools/quench_records.py").string(), run},
+                  {{"PYTHONDONTWRITEBYTECODE", "1"}}, folder);
   INFO(python.err);
   REQUIRE(python.code == 0);
-  const auto program =
-      run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
-                  {}, place.path());
-  REQUIRE(program.code == 0);
-  // Python writes NaN and Infinity bare, the program as text.
+  if (err != nullptr) {
+    *err = python.err;
+  }
   std::string text = python.out;
   for (const char* name : {"NaN", "Infinity"}) {
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 10)) {
@@ -112,10 +106,70 @@ TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
       }
     }
   }
+  return json::parse(text);
+}
+
+}  // namespace
+
+TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
+  if (!has_python()) {
+    return;
+  }
+  const TemporaryDir place;
+  write_run(place / "r");
+  std::string warning;
+  const json python = read_by_python("r", place.path(), &warning);
+  const auto program =
+      run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
+                  {}, place.path());
+  REQUIRE(program.code == 0);
   const auto expected = texts(json::parse(program.out));
   CHECK(expected.size() == 11);
-  CHECK(texts(json::parse(text)) == expected);
-  CHECK_THAT(python.err, Catch::Contains("3 lines do not count"));
+  CHECK(texts(python) == expected);
+  CHECK_THAT(warning, Catch::Contains("3 lines do not count"));
+}
+
+TEST_CASE("quench_records.py: derives from a run's records what the program does", "[tools]") {
+  if (!has_python()) {
+    return;
+  }
+  const quench::test::Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: tiny}\n"
+                      "quantizers:\n"
+                      "  - template_quantizer: {bits: [3, 4]}\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  const auto run = here.run({"run", "m.yaml", "--json"});
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const auto program = here.run({"results", "runs/m", "--json"});
+  REQUIRE(program.code == 0);
+  const auto expected = texts(json::parse(program.out));
+  CHECK(expected.size() == 5);
+  CHECK(texts(json::parse(run.out)) == expected);
+  CHECK(texts(read_by_python("runs/m", here.folder().path())) == expected);
+  size_t errors = 0;
+  for (const std::string& text : expected) {
+    const json record = json::parse(text);
+    if (record.at("metric") == "quantization_error") {
+      ++errors;
+      CHECK(record.at("details").at("items") > 1);
+      CHECK(record.at("stderr").is_number());
+    }
+  }
+  CHECK(errors == 2);
+  // The files hold what was measured and nothing else; without it there is no error either.
+  CHECK(quench::read_run(here.folder() / "runs/m").records.size() == 3);
+  REQUIRE(here.run({"forget", "metric=validation_loss and quantizer.params.bits=3", "--run",
+                    "runs/m", "--reason", "doubtful"})
+              .code == 0);
+  CHECK(read_by_python("runs/m", here.folder().path()).at("records").size() == 3);
+  const auto left = here.run({"results", "runs/m", "--json"});
+  CHECK(texts(read_by_python("runs/m", here.folder().path())) == texts(json::parse(left.out)));
+  CHECK_THAT(here.run({"verify", "runs/m"}).out, Catch::Contains("2 checked, 0 do not verify"));
 }
 
 TEST_CASE("quench_records.py: refuses a newer schema", "[tools]") {

@@ -164,7 +164,7 @@ class Maker {
       records_.push_back(floating);
       for (const char* method : {"rtn", "gptq"}) {
         for (const int bits : {3, 4}) {
-          add_method(weights, method, bits, floating);
+          add_method(weights, method, bits);
         }
       }
     }
@@ -180,8 +180,7 @@ class Maker {
     return out;
   }
 
-  void add_method(const Weights& weights, const std::string& method, int bits,
-                  const Record& floating) {
+  void add_method(const Weights& weights, const std::string& method, int bits) {
     const bool calibrated = method == "gptq";
     const uint32_t draws = calibrated && weights.is_end ? options_.draws : 1;
     const uint32_t jitter = calibrated && weights.is_end ? options_.jitter : 0;
@@ -224,7 +223,6 @@ class Maker {
                                      {"dead", 0}}};
       }
       records_.push_back(record);
-      records_.push_back(quantization_error(floating, record));
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "core/report/dimension.hpp"
 #include "core/report/report.hpp"
+#include "core/store/derived.hpp"
 #include "tests/core/report/demo_run.hpp"
 #include "tests/core/report/loss_records.hpp"
 
@@ -51,7 +52,7 @@ size_t count(const Panel& panel, Trace::Kind kind) {
 
 }  // namespace
 
-TEST_CASE("figures: errors are those of the derived records, point for point", "[report]") {
+TEST_CASE("figures: errors are the derived values, point for point", "[report]") {
   const std::vector<Record> records = demo_records();
   const Report report = report_of(records);
   const Figure& figure = report.figures[0];
@@ -61,7 +62,7 @@ TEST_CASE("figures: errors are those of the derived records, point for point", "
   CHECK(figure.panels[1].title == "4 bits");
   // The run's own ΔQL of draw 0, by panel, method and average, revision.
   std::map<std::string, double> errors;
-  for (const Record& record : records) {
+  for (const Record& record : quench::with_derived(records)) {
     const bool base = (record.draw.is_null() || record.draw == 0) &&
                       (record.jitter.is_null() || record.jitter == 0);
     if (record.metric == "quantization_error" && base) {

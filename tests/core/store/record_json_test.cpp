@@ -153,20 +153,3 @@ TEST_CASE("compared JSON: times, memory and who computed it do not count", "[sto
     CHECK(compared_json(one) != compared_json(changed));
   }
 }
-
-TEST_CASE("derived key: depends on the name and on every source", "[store]") {
-  const Record a = sample_record(1);
-  const Record b = sample_record(2);
-  Record out;
-  set_derived_key(out, "difference", {a.key, b.key});
-  CHECK(out.parts == json({{"derived", "difference"}, {"from", {a.key, b.key}}}));
-  const std::string key = out.key;
-  CHECK(key.size() == 64);
-  set_derived_key(out, "difference", {b.key, a.key});
-  CHECK(out.key != key);
-  set_derived_key(out, "ratio", {a.key, b.key});
-  CHECK(out.key != key);
-  set_derived_key(out, "difference", {a.key, ""});
-  CHECK(out.key.empty());
-  CHECK(out.parts.is_null());
-}

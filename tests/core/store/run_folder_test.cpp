@@ -285,32 +285,6 @@ TEST_CASE("run folder: a cell computed again under another key hides the older v
   CHECK(values_of(read_run(folder.path())) == Values{1, 9});
 }
 
-TEST_CASE("run folder: a derived value counts as long as its sources do", "[store]") {
-  const TemporaryDir folder;
-  const Record floating = sample_record(1, "", 2);
-  const Record quantized = sample_record(1, "q4", 3);
-  const Record error = quantization_error(floating, quantized);
-  write_attempt(folder.path(), {floating, quantized, error});
-  CHECK(values_of(read_run(folder.path())) == Values{2, 3, 0.5});
-  quench::forget_in_run(folder.path(), {quantized.key}, "doubtful");
-  const RunRecords forgotten = read_run(folder.path());
-  CHECK(values_of(forgotten) == Values{2});
-  CHECK(forgotten.damaged.empty());
-  write_attempt(folder.path(), {quantized, error});
-  CHECK(values_of(read_run(folder.path())) == Values{2, 0.5, 3});
-}
-
-TEST_CASE("run folder: a derived value without its sources is reported", "[store]") {
-  const TemporaryDir folder;
-  const Record floating = sample_record(1, "", 2);
-  write_attempt(folder.path(), {floating, quantization_error(floating, sample_record(1, "q4", 3))});
-  const RunRecords run = read_run(folder.path());
-  CHECK(values_of(run) == Values{2});
-  REQUIRE(run.damaged.size() == 1);
-  CHECK_THAT(run.damaged[0].reason,
-             Catch::Contains("derived from") && Catch::EndsWith("not there"));
-}
-
 TEST_CASE("run folder: a tombstone hides what was there and nothing later", "[store]") {
   const TemporaryDir folder;
   write_attempt(folder.path(), {sample_record(1, "", 1), sample_record(2, "", 2)});

@@ -1,0 +1,354 @@
+#include "core/store/derived.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <span>
+
+#include "core/error.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/json_number.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/json_members.hpp"
+
+namespace quench {
+
+namespace {
+
+using nlohmann::json;
+
+// difference(float value, quantized value) / scale(float value), of values of a unit and direction.
+struct Derivation {
+  std::string_view name;
+  std::string_view unit;
+  int direction;
+  double (*value)(double floating, double quantized);
+  double (*scale)(double floating);
+  const char* impossible;  // why scale is 0
+};
+
+constexpr Derivation kDerivations[] = {
+    {"quantization_error", "nats/token", -1, quantization_error, [](double f) { return f; },
+     "the float loss is 0, so that no ratio to it exists"},
+    {"relative_accuracy_drop", "accuracy", 1, [](double f, double q) { return (f - q) / (1 - f); },
+     [](double f) { return 1 - f; },
+     "the float model errs nowhere, so that no ratio to its errors exists"},
+};
+constexpr const Derivation& kOfLoss = kDerivations[0];
+constexpr const Derivation& kOfAccuracy = kDerivations[1];
+
+bool is_defined(const Derivation& derivation, const Record& record) {
+  return record.index == 0 && record.unit == derivation.unit &&
+         record.direction == derivation.direction;
+}
+
+// Members of a record's field, by name ascending as canonical JSON has them; none: all of it.
+struct CommonField {
+  std::string_view name;
+  std::span<const std::string_view> members;
+};
+
+constexpr std::string_view kAveraging[] = {"id", "label", "members", "params"};
+constexpr std::string_view kCheckpoint[] = {"branch",   "commit", "model",
+                                            "revision", "step",   "tokens"};
+constexpr std::string_view kDetails[] = {"corpora", "params"};
+constexpr std::string_view kEnvironment[] = {"device", "dtype", "family", "isa", "libtorch"};
+constexpr std::string_view kParts[] = {"averaging", "config", "family",    "host",
+                                       "metric",    "seed",   "tokenizer", "weights"};
+constexpr CommonField kCommon[] = {{"averaging", kAveraging},
+                                   {"checkpoint", kCheckpoint},
+                                   {"details", kDetails},
+                                   {"environment", kEnvironment},
+                                   {"label", {}},
+                                   {"metric", {}},
+                                   {"parts", kParts},
+                                   {"unit", {}}};
+
+bool has(std::span<const std::string_view> members, std::string_view name) {
+  return std::find(members.begin(), members.end(), name) != members.end();
+}
+
+void append(std::string_view field, std::string_view member, std::string_view text,
+            std::string& out) {
+  if (text != "null") {  // as if it were not there
+    out.append(field).append(".").append(member).append("=").append(text).append("\n");
+  }
+}
+
+double number_of(std::string_view text) {
+  if (text.size() > 2 && text.front() == '"') {  // NaN, Infinity, -Infinity
+    text = text.substr(1, text.size() - 2);
+  }
+  double out = std::numeric_limits<double>::quiet_NaN();
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+// [1.5,2.0]
+std::vector<double> numbers_of(std::string_view list) {
+  std::vector<double> out;
+  while (list.size() > 2) {
+    const size_t end = std::min(list.find(',', 1), list.size() - 1);
+    out.push_back(number_of(list.substr(1, end - 1)));
+    list.remove_prefix(end);
+  }
+  return out;
+}
+
+// The standard error of the mean difference of paired items (the spread between items cancels), or
+// nothing.
+std::optional<double> paired_error(const std::vector<double>& floating,
+                                   const std::vector<double>& quantized) {
+  const size_t n = floating.size();
+  if (n < 2 || quantized.size() != n) {
+    return std::nullopt;
+  }
+  double mean = 0;
+  for (size_t i = 0; i < n; ++i) {
+    mean += quantized[i] - floating[i];
+  }
+  mean /= static_cast<double>(n);
+  double squares = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double deviation = quantized[i] - floating[i] - mean;
+    squares += deviation * deviation;
+  }
+  return std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
+}
+
+std::string text_of(double value) {
+  return canonical_json(json_number(value));
+}
+
+struct FieldText {
+  std::string_view name;
+  std::string text;
+};
+
+// The fields that a derived value does not share with the quantized one, as canonical JSON.
+std::vector<FieldText> own_fields(const Derivation& derivation, const RecordLine& floating,
+                                  const RecordLine& quantized) {
+  const double f = number_of(floating.field("value"));
+  const double q = number_of(quantized.field("value"));
+  std::string value = "null";
+  std::string standard_error = "null";
+  std::string details = "{}";
+  std::string error = "null";
+  if (derivation.scale(f) == 0) {
+    error = fmt::format("\"{}: {}\"", derivation.name, derivation.impossible);
+  } else {
+    const std::vector<double> items = numbers_of(floating.field("items"));
+    const auto spread = paired_error(items, numbers_of(quantized.field("items")));
+    value = text_of(derivation.value(f, q));
+    details = fmt::format("{{\"delta\":{},", text_of(q - f));
+    if (spread) {
+      standard_error = text_of(*spread / derivation.scale(f));
+      details += fmt::format("\"delta_stderr\":{},", text_of(*spread));
+    }
+    details += fmt::format("\"float\":{},", text_of(f));
+    if (spread) {
+      details += fmt::format("\"items\":{},", items.size());
+    }
+    details +=
+        fmt::format("\"metric\":{},\"quantized\":{}}}", quantized.field("metric"), text_of(q));
+  }
+  return {
+      {"cached", "null"},  {"count", "1"},     {"details", details},
+      {"direction", "-1"}, {"error", error},   {"index", "0"},
+      {"items", "[]"},     {"key", "\"\""},    {"metric", fmt::format("\"{}\"", derivation.name)},
+      {"parts", "null"},   {"seconds", "0.0"}, {"stderr", standard_error},
+      {"unit", "\"1\""},   {"value", value}};
+}
+
+// Canonical JSON of the schema that the quantized value's record has.
+std::string body_of(const Derivation& derivation, const RecordLine& floating,
+                    const RecordLine& quantized) {
+  const std::vector<FieldText> own = own_fields(derivation, floating, quantized);
+  std::string out;
+  const auto fields = record_fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (quantized.fields[i].empty()) {  // not in its schema
+      continue;
+    }
+    const auto found = std::find_if(own.begin(), own.end(), [&](const FieldText& field) {
+      return field.name == fields[i].name;
+    });
+    const std::string_view text =
+        found == own.end() ? quantized.fields[i] : std::string_view(found->text);
+    out.append(out.empty() ? "{\"" : ",\"").append(fields[i].name).append("\":").append(text);
+  }
+  return out + "}";
+}
+
+// What may derive or be derived from; nullptr for all other lines.
+const Derivation* derivation_of(const RecordLine& line) {
+  const auto matches = [&](const Derivation& derivation) {
+    return plain_text(line.field("unit")) == derivation.unit &&
+           line.field("direction") == (derivation.direction > 0 ? "1" : "-1");
+  };
+  const auto found = std::find_if(std::begin(kDerivations), std::end(kDerivations), matches);
+  const bool measured = line.index == 0 && !line.failed && line.field("value") != "null";
+  return measured && found != std::end(kDerivations) ? &*found : nullptr;
+}
+
+bool is_float(const RecordLine& line) {
+  return line.field("quantizer") == "null";
+}
+
+uint64_t job_of(const RecordLine& line) {
+  const std::string_view text = line.field("job");
+  uint64_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+// The bodies of what derives from each of the counted lines, in their order; "" for most.
+std::vector<std::string> derive(const RunScan& scan) {
+  FloatValues floats;
+  for (const size_t i : scan.counted) {
+    const RecordLine& line = scan.lines[i];
+    if (derivation_of(line) != nullptr && is_float(line)) {
+      floats.add(common_ground(line), job_of(line), i);
+    }
+  }
+  std::vector<std::string> out(scan.counted.size());
+  tbb::parallel_for(size_t{0}, out.size(), [&](size_t i) {
+    const RecordLine& line = scan.lines[scan.counted[i]];
+    const Derivation* derivation = derivation_of(line);
+    if (derivation == nullptr || is_float(line)) {
+      return;
+    }
+    if (const auto place = floats.find(common_ground(line), job_of(line))) {
+      out[i] = body_of(*derivation, scan.lines[*place], line);
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+bool is_derived(std::string_view metric) {
+  return std::any_of(std::begin(kDerivations), std::end(kDerivations),
+                     [&](const Derivation& derivation) { return derivation.name == metric; });
+}
+
+bool is_loss(const Record& record) {
+  return is_defined(kOfLoss, record);
+}
+
+bool is_accuracy(const Record& record) {
+  return is_defined(kOfAccuracy, record);
+}
+
+double quantization_error(double floating, double quantized) {
+  return quantized / floating - 1;
+}
+
+std::string common_ground(const Record& record) {
+  const auto field = [&](std::string_view name) -> json {
+    return name == "averaging"     ? record.averaging
+           : name == "checkpoint"  ? record.checkpoint
+           : name == "details"     ? record.details
+           : name == "environment" ? record.environment
+           : name == "parts"       ? record.parts
+           : name == "label"       ? json(record.label)
+           : name == "metric"      ? json(record.metric)
+                                   : json(record.unit);
+  };
+  std::string out;
+  for (const CommonField& common : kCommon) {
+    const json value = field(common.name);
+    if (common.members.empty()) {
+      append(common.name, "", canonical_json(value), out);
+    } else if (value.is_object()) {
+      for (const auto& [name, member] : value.items()) {
+        if (has(common.members, name)) {
+          append(common.name, name, canonical_json(member), out);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::string common_ground(const RecordLine& line) {
+  std::string out;
+  for (const CommonField& common : kCommon) {
+    const std::string_view text = line.field(common.name);
+    if (common.members.empty()) {
+      append(common.name, "", text, out);
+    } else if (text.starts_with('{')) {
+      JsonMembers members(text);
+      while (members.next()) {
+        if (has(common.members, members.name())) {
+          append(common.name, members.name(), members.value(), out);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+void FloatValues::add(std::string ground, uint64_t job, size_t place) {
+  places_[std::move(ground)].emplace(job, place);
+}
+
+std::optional<size_t> FloatValues::find(const std::string& ground, uint64_t job) const {
+  const auto found = places_.find(ground);
+  if (found == places_.end()) {
+    return std::nullopt;
+  }
+  const auto same_job = found->second.find(job);
+  return same_job != found->second.end() ? same_job->second : found->second.begin()->second;
+}
+
+void add_derived(RunScan& scan) {
+  const auto bodies = std::make_shared<const std::vector<std::string>>(derive(scan));
+  const std::vector<size_t> counted = scan.counted;
+  for (size_t i = 0; i < counted.size(); ++i) {
+    if ((*bodies)[i].empty()) {
+      continue;
+    }
+    const RecordLine& quantized = scan.lines[counted[i]];
+    RecordLine line = record_line((*bodies)[i]);
+    line.file = quantized.file;
+    line.line = quantized.line;
+    line.offset = quantized.offset;
+    scan.counted.push_back(scan.lines.size());
+    scan.lines.push_back(line);
+  }
+  scan.contents.push_back(bodies);
+}
+
+std::vector<Record> with_derived(const std::vector<Record>& records) {
+  std::vector<std::string> texts;
+  RunScan scan;
+  for (const Record& record : records) {
+    texts.push_back(canonical_json(to_json(record)));
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    scan.counted.push_back(i);
+    scan.lines.push_back(record_line(texts[i]));
+  }
+  const std::vector<std::string> bodies = derive(scan);
+  std::vector<Record> out;
+  std::vector<Record> waiting;  // for the end of their evaluation
+  for (size_t i = 0; i < records.size(); ++i) {
+    out.push_back(records[i]);
+    if (!bodies[i].empty()) {
+      waiting.push_back(record_from_json(parse_json(bodies[i], "derived value"), "derived value"));
+    }
+    if (records[i].index + 1 == records[i].count) {
+      std::move(waiting.begin(), waiting.end(), std::back_inserter(out));
+      waiting.clear();
+    }
+  }
+  return out;
+}
+
+}  // namespace quench

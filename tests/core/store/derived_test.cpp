@@ -1,0 +1,283 @@
+#include "core/store/derived.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "core/json/canonical_json.hpp"
+#include "core/store/record_file.hpp"
+#include "core/store/run_folder.hpp"
+#include "core/store/sealed_line.hpp"
+#include "tests/core/store/sample_records.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace fs = std::filesystem;
+using quench::Record;
+using quench::RunScan;
+using quench::with_derived;
+using quench::test::sample_record;
+using quench::test::TemporaryDir;
+
+namespace {
+
+// A value of the float model, or of the quantizer with this label.
+Record loss(const std::string& quantizer, double value, std::vector<double> items = {}) {
+  Record out = sample_record(200, quantizer, value);
+  out.items = std::move(items);
+  return out;
+}
+
+Record accuracy(const std::string& quantizer, double value, std::vector<double> items = {}) {
+  Record out = loss(quantizer, value, std::move(items));
+  out.metric = "questions";
+  out.unit = "accuracy";
+  out.direction = 1;
+  return out;
+}
+
+Record only_derived(const std::vector<Record>& records) {
+  std::vector<Record> all = with_derived(records);
+  REQUIRE(all.size() == records.size() + 1);
+  return all.back();
+}
+
+// The derived values of a run's folder, as `metric label value`.
+std::vector<std::string> derived_of(const fs::path& folder) {
+  RunScan scan = quench::scan_run(folder);
+  const size_t stored = scan.counted.size();
+  quench::add_derived(scan);
+  std::vector<std::string> out;
+  for (size_t i = stored; i < scan.counted.size(); ++i) {
+    const quench::RecordLine& line = scan.lines[scan.counted[i]];
+    out.push_back(std::string(line.field("metric")) + " " + std::string(line.field("value")));
+  }
+  return out;
+}
+
+void write_attempt(const fs::path& folder, const std::vector<Record>& records) {
+  quench::RecordFile file(folder, "0");
+  for (const Record& record : records) {
+    file.append(record);
+  }
+  file.close();
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("derived: ΔQL and its paired standard error by hand", "[store]") {
+  const Record quantized = loss("q4", 3.5, {1.5, 2.25, 3.5, 6.75});
+  const Record error = only_derived({loss("", 3.0, {1, 2, 3, 6}), quantized});
+  CHECK(error.metric == "quantization_error");
+  CHECK(error.quantizer == quantized.quantizer);
+  CHECK(error.label == quantized.label);
+  CHECK(error.key.empty());
+  CHECK(error.parts.is_null());
+  CHECK(error.unit == "1");
+  CHECK(error.direction == -1);
+  CHECK(error.value.get<double>() == Approx(1.0 / 6).epsilon(1e-14));
+  CHECK(error.details.at("delta") == 0.5);
+  CHECK(error.details.at("float") == 3.0);
+  CHECK(error.details.at("quantized") == 3.5);
+  CHECK(error.details.at("metric") == "validation_loss");
+  // Differences 1/2, 1/4, 1/2, 3/4: mean 1/2, squares 0 + 1/16 + 0 + 1/16 = 1/8, variance of the
+  // mean 1/8 / 3 / 4 = 1/96.
+  CHECK(error.details.at("items") == 4);
+  CHECK(error.details.at("delta_stderr").get<double>() == Approx(std::sqrt(1.0 / 96)));
+  CHECK(error.standard_error.get<double>() == Approx(std::sqrt(1.0 / 96) / 3));
+  CHECK(error.seconds == 0);
+  CHECK(error.items.empty());
+}
+
+TEST_CASE("derived: a shift of all blocks has no spread", "[store]") {
+  const Record error = only_derived({loss("", 2, {1, 3}), loss("q4", 2.5, {1.5, 3.5})});
+  CHECK(error.value == 0.25);
+  CHECK(error.standard_error == 0.0);
+}
+
+TEST_CASE("derived: without paired items there is no standard error", "[store]") {
+  for (const auto& [of_float, of_quantized] :
+       std::vector<std::pair<std::vector<double>, std::vector<double>>>{
+           {{}, {}}, {{2}, {3}}, {{1, 3}, {3}}}) {
+    const Record error = only_derived({loss("", 2, of_float), loss("q4", 3, of_quantized)});
+    CHECK(error.standard_error.is_null());
+    CHECK(error.value == 0.5);
+  }
+}
+
+TEST_CASE("derived: nothing of a failed value", "[store]") {
+  Record failed = loss("q4", 0);
+  failed.value = nullptr;
+  failed.error = "no memory";
+  CHECK(with_derived({loss("", 2), failed}).size() == 2);
+  failed.quantizer = nullptr;
+  CHECK(with_derived({failed, loss("q4", 2)}).size() == 2);
+}
+
+TEST_CASE("derived: of a float loss of 0 is an error, not an infinity", "[store]") {
+  const Record error = only_derived({loss("", 0), loss("q4", 2)});
+  CHECK(error.value.is_null());
+  CHECK(error.error == "quantization_error: the float loss is 0, so that no ratio to it exists");
+}
+
+TEST_CASE("derived: of a value that is no finite number is none either", "[store]") {
+  const Record error = only_derived(
+      {loss("", 2, {1, 3}), loss("q4", std::numeric_limits<double>::quiet_NaN(), {1, 3})});
+  CHECK(std::isnan(error.value.get<double>()));
+  CHECK(error.details.at("quantized") == "NaN");
+}
+
+TEST_CASE("derived: the relative accuracy drop is what is lost of what the float model got wrong",
+          "[store]") {
+  const Record drop =
+      only_derived({accuracy("", 0.75, {1, 1, 1, 0}), accuracy("q4", 0.5, {1, 0, 1, 0})});
+  CHECK(drop.metric == "relative_accuracy_drop");
+  CHECK(quench::is_derived(drop.metric));
+  CHECK(drop.direction == -1);
+  CHECK(drop.value.get<double>() == Approx(1.0));  // 0.25 of 0.25
+  CHECK(drop.details.at("delta") == -0.25);
+  // Differences 0, -1, 0, 0: mean -1/4, squares 3/4, variance of the mean 3/4 / 3 / 4 = 1/16.
+  CHECK(drop.details.at("delta_stderr").get<double>() == Approx(0.25));
+  CHECK(drop.standard_error.get<double>() == Approx(1.0));
+  CHECK(only_derived({accuracy("", 1), accuracy("q4", 0.5)}).error ==
+        "relative_accuracy_drop: the float model errs nowhere, so that no ratio to its errors "
+        "exists");
+}
+
+TEST_CASE("derived: a metric says by unit and direction whether anything derives from it",
+          "[store]") {
+  const auto with = [](const std::function<void(Record&)>& change) {
+    std::vector<Record> records = {loss("", 2), loss("q4", 3)};
+    std::for_each(records.begin(), records.end(), change);
+    return with_derived(records).size();
+  };
+  CHECK(with([](Record&) {}) == 3);
+  CHECK(with([](Record& record) { record.unit = "bits/byte"; }) == 2);
+  CHECK(with([](Record& record) { record.direction = 0; }) == 2);
+  CHECK(with([](Record& record) {
+          record.index = 1;
+          record.count = 2;
+        }) == 2);
+}
+
+TEST_CASE("derived: stands behind all values of its evaluation", "[store]") {
+  std::vector<Record> records = {loss("", 2), loss("q4", 3), loss("q4", 7)};
+  records[1].count = records[2].count = 2;
+  records[2].index = 1;
+  records[2].metric += "/perplexity";
+  const std::vector<Record> all = with_derived(records);
+  REQUIRE(all.size() == 4);
+  CHECK(all[3].metric == "quantization_error");
+  CHECK(all[3].value == 0.5);
+  CHECK(all[3].index == 0);
+  CHECK(all[3].count == 1);
+}
+
+TEST_CASE("derived: only of values that have all in common", "[store]") {
+  const Record floating = loss("", 2);
+  for (const auto& change : std::vector<std::function<void(Record&)>>{
+           [](Record& r) { r.checkpoint["step"] = 201; },
+           [](Record& r) { r.checkpoint["commit"] = "ab"; },
+           [](Record& r) { r.checkpoint["branch"] = "decay"; },
+           [](Record& r) {
+             r.averaging = {{"id", "soup"}, {"label", "soup"}};
+           },
+           [](Record& r) { r.metric = "other_loss"; }, [](Record& r) { r.label += " and y"; },
+           [](Record& r) {
+             r.details["corpora"] = {{"corpus", "y"}};
+           },
+           [](Record& r) { r.environment["dtype"] = "float64"; },
+           [](Record& r) { r.parts["weights"] = "ab"; },
+           [](Record& r) { r.parts["tokenizer"] = "ab"; }}) {
+    Record quantized = loss("q4", 3);
+    CHECK(with_derived({floating, quantized}).size() == 3);
+    change(quantized);
+    CHECK(common_ground(quantized) != common_ground(floating));
+    CHECK(with_derived({floating, quantized}).size() == 2);
+  }
+}
+
+TEST_CASE("derived: the float value of the same point of a sweep comes first", "[store]") {
+  Record first = loss("", 2);
+  Record second = loss("", 4);
+  second.job = 1;
+  Record quantized = loss("q4", 5);
+  const auto value = [&](uint64_t job) {
+    quantized.job = job;
+    return only_derived({first, second, quantized}).value.get<double>();
+  };
+  CHECK(value(0) == 1.5);
+  CHECK(value(1) == 0.25);
+  CHECK(value(2) == 1.5);
+}
+
+TEST_CASE("derived: a record and its line have the same common ground", "[store]") {
+  Record record = loss("q4", 3);
+  record.averaging = {{"id", "soup"}, {"members", {"a", "b"}}, {"label", nullptr}};
+  record.details = {{"params", {{"block", 2048}}}, {"layers", {1, 2}}};
+  record.label = "α \"quoted\"";
+  record.parts["metric"] = {{"id", "x"}, {"params", {{"z", 1.5}, {"a", "b"}}}};
+  const std::string body = quench::canonical_json(to_json(record));
+  CHECK(common_ground(quench::record_line(body)) == common_ground(record));
+  CHECK_THAT(common_ground(record), Catch::Contains("block"));
+}
+
+TEST_CASE("derived: is gone when what it derives from is forgotten", "[store]") {
+  const Record floating = loss("", 2);
+  const Record quantized = loss("q4", 3);
+  for (const Record& gone : {floating, quantized}) {
+    const TemporaryDir folder;
+    write_attempt(folder.path(), {floating, quantized});
+    CHECK(derived_of(folder.path()) == Texts{"\"quantization_error\" 0.5"});
+    quench::forget_in_run(folder.path(), {gone.key}, "doubtful");
+    CHECK(derived_of(folder.path()).empty());
+    CHECK(quench::read_run(folder.path()).damaged.empty());
+    write_attempt(folder.path(), {gone});
+    CHECK(derived_of(folder.path()) == Texts{"\"quantization_error\" 0.5"});
+  }
+}
+
+TEST_CASE("derived: records that earlier versions stored do not count", "[store]") {
+  const TemporaryDir folder;
+  const Record floating = loss("", 2);
+  const Record quantized = loss("q4", 3);
+  write_attempt(folder.path(),
+                {floating, quantized, quench::test::stored_error(floating, quantized)});
+  CHECK(quench::read_run(folder.path()).records.size() == 2);
+  CHECK(quench::read_run(folder.path()).damaged.empty());
+  CHECK(derived_of(folder.path()) == Texts{"\"quantization_error\" 0.5"});
+}
+
+TEST_CASE("derived: of records of schema 1", "[store]") {
+  const TemporaryDir folder;
+  const auto line = [](const std::string& metric, const std::string& quantizer, double value) {
+    const nlohmann::json old = {{"checkpoint", {{"model", "m"}, {"revision", nullptr}}},
+                                {"details", nlohmann::json::object()},
+                                {"direction", -1},
+                                {"environment", {{"threads", 2}}},
+                                {"error", nullptr},
+                                {"metric", metric},
+                                {"quantizer", nullptr},
+                                {"schema", 1},
+                                {"seconds", 2.0},
+                                {"stderr", 0.5},
+                                {"unit", "nats/token"},
+                                {"value", value}};
+    nlohmann::json out = old;
+    if (!quantizer.empty()) {
+      out["quantizer"] = {{"label", quantizer}};
+    }
+    return quench::seal("record", quench::canonical_json(out)) + "\n";
+  };
+  folder.write("records-0-0001-00000000.jsonl", line("validation_loss", "", 2) +
+                                                    line("validation_loss", "q4", 3) +
+                                                    line("quantization_error", "q4", 99));
+  CHECK(derived_of(folder.path()) == Texts{"\"quantization_error\" 0.5"});
+  RunScan scan = quench::scan_run(folder.path());
+  quench::add_derived(scan);
+  const Record error = quench::record_from_json(
+      nlohmann::json::parse(scan.lines[scan.counted.back()].body), "derived");
+  CHECK(error.quantizer.at("label") == "q4");
+}
