@@ -1,8 +1,26 @@
 #include "core/error.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace quench {
+
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {QUENCH_RESOURCE_EXHAUSTED, "no memory left"};
+  } catch (const std::filesystem::filesystem_error& error) {
+    return {QUENCH_FAILED_PRECONDITION,
+            fmt::format("{}: {}", error.path1().string(), error.code().message())};
+  } catch (const std::exception& error) {
+    return {QUENCH_INTERNAL, fmt::format("internal error: {}", error.what())};
+  } catch (...) {
+    return {QUENCH_INTERNAL, "internal error: an exception of no known type"};
+  }
+}
 
 const char* status_name(quench_status code) {
   switch (code) {

@@ -32,6 +32,10 @@ template <typename... Args>
   throw Error(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
+// The exception that is being handled, as an Error: RESOURCE_EXHAUSTED where no memory was left,
+// FAILED_PRECONDITION where a file system refused, INTERNAL for all that nobody expected.
+Error current_error();
+
 // The name of a code in messages and records: "data loss".
 const char* status_name(quench_status code);
 

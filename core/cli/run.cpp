@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr size_t kMaxPath = 4096;
+
 struct RunOptions {
   ManifestOptions manifest;
   bool fail_fast = false;
@@ -44,7 +46,8 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
   }
   return {{"quench", kVersion},
           {"name", experiment.name},
-          {"manifest", fs::absolute(run.manifest.file).lexically_normal().string()},
+          {"manifest",
+           printable(fs::absolute(run.manifest.file).lexically_normal().string(), kMaxPath)},
           {"seed", experiment.seed},
           {"dtype", dtype_text(experiment.dtype)},
           {"device", device_text(experiment.device)},
@@ -182,8 +185,8 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
   try {
     rates.observe(kept, model_sizes(run, knowledge.identities));
     rates.save();
-  } catch (const Error& error) {
-    HostServices::instance().log(QUENCH_LOG_WARNING, "", error.what());
+  } catch (...) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", current_error().what());
   }
 }
 
@@ -203,8 +206,8 @@ std::string conclude(const fs::path& folder) {
       out += fmt::format("... and {} more in the report\n", sentences.size() - kMostSentences);
     }
     out += fmt::format("report: {}\n", write_report(report, folder).string());
-  } catch (const Error& error) {
-    HostServices::instance().log(QUENCH_LOG_WARNING, "", error.what());
+  } catch (...) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", current_error().what());
   }
   return out;
 }

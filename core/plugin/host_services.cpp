@@ -24,8 +24,7 @@ const std::string& module_of(const quench_host* host) {
 void log_write(const quench_host* host, int32_t level, const char* message) noexcept {
   try {
     HostServices::instance().log(std::clamp(level, QUENCH_LOG_DEBUG, QUENCH_LOG_ERROR),
-                                 module_of(host),
-                                 printable(message == nullptr ? "" : message, kMaxLine));
+                                 module_of(host), message == nullptr ? "" : message);
   } catch (...) {
     return;  // a line that cannot be written must not end the run
   }
@@ -134,7 +133,7 @@ void HostServices::set_progress_sink(ProgressSink sink) {
 void HostServices::log(int level, std::string_view module, std::string_view line) {
   const std::lock_guard lock(sinks_);
   if (log_sink_) {
-    log_sink_(level, module, line);
+    log_sink_(level, module, printable(line, kMaxLine));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/json/canonical_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/check_experiment.hpp"
 #include "core/run/evaluate/evaluate.hpp"
@@ -24,6 +25,8 @@
 namespace quench {
 
 namespace {
+
+constexpr size_t kMaxError = 16384;  // bytes of a message or a path in a record
 
 // The journal of one evaluation, offered to plugins as long as this object lives.
 class JournalOf {
@@ -106,7 +109,8 @@ class JobRunner {
       return nullptr;
     }
     for (const CheckpointCell* file : files_of(weights)) {
-      if (!std::filesystem::exists(file->location)) {
+      std::error_code unreadable;
+      if (!std::filesystem::exists(file->location, unreadable)) {
         return &found->second;
       }
     }
@@ -235,7 +239,7 @@ class JobRunner {
       if (const auto stored = stored_quantization(state_.files.path)) {
         state_.stored = quench::describe(*stored);
       }
-    } catch (const Error&) {
+    } catch (...) {
       state_.files = {};  // every cell will say so
     }
     const Error* reason = untrained(weights);
@@ -247,7 +251,8 @@ class JobRunner {
       try {
         identify(cells[i], state_.parts[i]);
         to_do = to_do || cells[i].state == CellState::kToDo;
-      } catch (const Error& error) {
+      } catch (...) {
+        const Error error = current_error();
         throw_if_final(error);
         state_.faults[i] = error;
       }
@@ -266,7 +271,8 @@ class JobRunner {
         state_.tokenizer.emplace(choose_tokenizer(experiment_, checkpoint(), open->folder));
         check_calibrations(*open);
         check_rules(open->model, cells);
-      } catch (const Error& error) {
+      } catch (...) {
+        const Error error = current_error();
         throw_if_final(error);
         open.reset();
         not_open = error;
@@ -427,7 +433,8 @@ class JobRunner {
       try {
         require_modules(QuantizerHandle(catalog_, *quantizer.plugin, quantizer.parameters),
                         quantizer.parameters, modules_->names);
-      } catch (const Error& error) {
+      } catch (...) {
+        const Error error = current_error();
         throw_if_final(error);
         for (size_t i = 0; i < cells.size(); ++i) {
           if (cells[i].variant.quantizer == q && !state_.faults[i]) {
@@ -482,7 +489,8 @@ class JobRunner {
           });
         }
         measure(*open, &kept, cells, parts, description, &extra, out);
-      } catch (const Error& error) {
+      } catch (...) {
+        const Error error = current_error();
         kept.restore();
         throw_if_final(error);
         if (folder != nullptr) {
@@ -591,9 +599,11 @@ class JobRunner {
         if (extra != nullptr) {
           values.front().details.update(*extra);
         }
+        check_form(values);
         out[m] = keep(std::move(values));
         journal.forget();
-      } catch (const Error& error) {
+      } catch (...) {
+        const Error error = current_error();
         throw_if_final(error);
         out[m] = keep_failure(cells[m], parts[m], quantizer, error);
       }
@@ -608,6 +618,14 @@ class JobRunner {
     describe(
         {experiment_, cell, parts, quantizer, state_.files.commit, state_.family, state_.stored},
         record);
+  }
+
+  // What a plugin told may have no form in JSON. That is a failed cell; in a file it would end the
+  // run.
+  static void check_form(const std::vector<Record>& values) {
+    for (const Record& value : values) {
+      canonical_json(to_json(value));
+    }
   }
 
   void hand_over(const std::vector<Record>& records) {
@@ -627,7 +645,7 @@ class JobRunner {
         first.cached.empty()) {
       std::vector<Record> shared = records;
       for (Record& record : shared) {
-        record.cached = memory_.folder;
+        record.cached = printable(memory_.folder, kMaxError);
       }
       losing_records_ = true;
       memory_.store->publish(shared);
@@ -642,7 +660,7 @@ class JobRunner {
     Record record;
     record.metric = metric.plugin->id;
     name(record, cell, parts, quantizer);
-    record.error = error.what();
+    record.error = printable(error.what(), kMaxError);
     return keep({record});
   }
 

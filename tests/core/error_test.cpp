@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <random>
 #include <stdexcept>
@@ -26,6 +27,27 @@ TEST_CASE("What a plugin's call of the host throws becomes its error record", "[
   CHECK(std::string(error.message) == "far");
   CHECK(guarded(&error, [] { throw 1; }) == QUENCH_INTERNAL);
   CHECK(std::string(error.message) == "unknown exception");
+}
+
+TEST_CASE("Whatever is thrown is an error with a code", "[error]") {
+  const auto of = [](auto thrown) {
+    try {
+      throw thrown;
+    } catch (...) {
+      const quench::Error error = quench::current_error();
+      return std::to_string(error.code()) + " " + error.what();
+    }
+  };
+  const auto expected = [](quench_status code, const std::string& message) {
+    return std::to_string(code) + " " + message;
+  };
+  CHECK(of(quench::Error(QUENCH_CANCELLED, "stop")) == expected(QUENCH_CANCELLED, "stop"));
+  CHECK(of(std::bad_alloc()) == expected(QUENCH_RESOURCE_EXHAUSTED, "no memory left"));
+  CHECK(of(std::filesystem::filesystem_error("x", "a/b",
+                                             std::make_error_code(std::errc::permission_denied))) ==
+        expected(QUENCH_FAILED_PRECONDITION, "a/b: Permission denied"));
+  CHECK(of(std::out_of_range("far")) == expected(QUENCH_INTERNAL, "internal error: far"));
+  CHECK(of(1) == expected(QUENCH_INTERNAL, "internal error: an exception of no known type"));
 }
 
 TEST_CASE("A long message is cut between two characters", "[error]") {

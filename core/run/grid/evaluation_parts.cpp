@@ -241,11 +241,18 @@ class Parts {
 std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
                                                bool measure, std::string& missing) {
   Parts parts(identities, what, measure);
-  if (!parts.gather()) {
+  try {
+    if (parts.gather()) {
+      return parts.take();
+    }
     missing = parts.missing();
-    return std::nullopt;
+  } catch (...) {
+    if (measure) {
+      throw;
+    }
+    missing = current_error().what();  // whoever measures it will say so
   }
-  return parts.take();
+  return std::nullopt;
 }
 
 std::string content_key(const nlohmann::json& parts) {

@@ -252,7 +252,7 @@ const WantedRecords& Identities::records(const MetricCell& metric) {
     try {
       MetricHandle handle(catalog_, *metric.plugin, metric.parameters);
       entry->second = wanted_records(catalog_, handle, hub_);
-    } catch (const Error&) {
+    } catch (...) {
       records_.erase(entry);
       throw;
     }

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <set>
 
 #include "core/error.hpp"
 
@@ -11,17 +10,42 @@ namespace quench {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    out.push_back(entry->path());
+  }
+  if (error) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", printable(folder.string(), 4096),
+         error.message());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;  // of what cannot be looked at, whoever opens it says why
+  return fs::is_directory(path, error);
+}
+
+}  // namespace
+
 std::vector<fs::path> watched_files(const CheckpointCell& cell, const fs::path& path) {
   std::vector<fs::path> files = {path};
   if (!cell.config.empty() && cell.config.front() != '{') {
     files.emplace_back(cell.config);
   }
-  if (fs::is_directory(path)) {
+  if (is_folder(path)) {
     return files;
   }
   for (const char* name : {"config.json", "tokenizer.json", "tokenizer.model"}) {
     const fs::path beside = path.parent_path() / name;
-    if (fs::exists(beside)) {
+    std::error_code error;
+    if (fs::exists(beside, error)) {
       files.push_back(beside);
     }
   }
@@ -39,14 +63,11 @@ std::string times_of(const std::vector<fs::path>& files) {
     }
   };
   for (const fs::path& file : files) {
-    if (!fs::is_directory(file)) {
+    if (!is_folder(file)) {
       add(file);
       continue;
     }
-    std::set<fs::path> inside;
-    for (const fs::directory_entry& entry : fs::directory_iterator(file)) {
-      inside.insert(entry.path());
-    }
+    const std::vector<fs::path> inside = entries_of(file);
     std::for_each(inside.begin(), inside.end(), add);
   }
   return out;
@@ -60,13 +81,12 @@ uint64_t bytes_of(const std::vector<fs::path>& files) {
     bytes += error ? 0 : size;
   };
   for (const fs::path& file : files) {
-    if (!fs::is_directory(file)) {
+    if (!is_folder(file)) {
       add(file);
       continue;
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(file)) {
-      add(entry.path());
-    }
+    const std::vector<fs::path> inside = entries_of(file);
+    std::for_each(inside.begin(), inside.end(), add);
   }
   return bytes;
 }

@@ -95,6 +95,40 @@ TEST_CASE("run: one failed checkpoint fails its cells, the others are finished",
                           Catch::Contains("failed: step1, template_quantizer bits=3"));
 }
 
+TEST_CASE("run: a checkpoint with a file name that is no text fails its cells alone", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const fs::path step = here.folder() / "models/step1";
+  const fs::path odd = step / "\xff\x1b[31m.pth";
+  fs::rename(step / "model.safetensors", odd);
+  fs::resize_file(odd, 1000);
+  const Outcome got = here.run({"run", "m.yaml", "--out", "results"});
+  INFO(got.err);
+  CHECK(got.code == 1);
+  size_t failed = 0;
+  for (const nlohmann::json& record : records_in(here.folder() / "results")) {
+    if (record.at("checkpoint").at("revision") == "step1") {
+      ++failed;
+      CHECK_THAT(record.at("error").get<std::string>(), Catch::Contains("\\xff\\x1b[31m.pth: "));
+    } else {
+      CHECK(record.at("error").is_null());
+    }
+  }
+  CHECK(failed == 3);
+  CHECK(here.run({"run", "m.yaml", "--out", "results"}).code == 1);  // and so does every rerun
+  CHECK(here.run({"results", "results"}).code == 0);
+}
+
+TEST_CASE("run: in a folder whose name is no text is a run like any other", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const std::string folder = "out\xff";
+  const Outcome got = here.run({"run", "m.yaml", "--out", folder});
+  INFO(got.err);
+  CHECK(got.code == 0);
+  CHECK(records_in(here.folder() / folder).size() == 6);
+}
+
 TEST_CASE("run: results that cannot be written are an error before any work", "[cli]") {
   const Workplace here;
   make_models(here);
