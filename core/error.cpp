@@ -97,7 +97,10 @@ std::string printable(std::string_view text, size_t limit) {
   while (i < text.size() && out.size() < limit) {
     const size_t length = utf8_length(text.substr(i));
     const unsigned char first = static_cast<unsigned char>(text[i]);
-    if (length == 0 || first < 0x20 || first == 0x7F) {
+    if (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i + 1]));  // U+0080 to U+009F
+      i += 2;
+    } else if (length == 0 || first < 0x20 || first == 0x7F) {
       out += fmt::format("\\x{:02x}", first);
       ++i;
     } else {

@@ -21,6 +21,7 @@ namespace quench {
 namespace {
 
 constexpr size_t kLargestManifest = 64 << 20;
+constexpr size_t kMaxName = 4096;
 
 struct DiffOptions {
   std::string before;
@@ -97,8 +98,9 @@ std::string name_of(const Record& record) {
       out += fmt::format(" {} {}", name, value->dump());
     }
   }
-  return out + ", " + record.metric +
+  out += ", " + record.metric +
          (record.label.empty() || record.label == record.metric ? "" : " (" + record.label + ")");
+  return printable(out, kMaxName);
 }
 
 void compare_values(const Record& before, const Record& after, Change& change) {

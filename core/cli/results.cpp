@@ -69,7 +69,8 @@ void write_out(const std::string& text) {
   }
 }
 
-// RFC 4180: quotes around what has a comma, a quote or a line break, and quotes doubled.
+// RFC 4180: quotes around what has a comma, a quote or a line break, and quotes doubled. A text
+// that a spreadsheet would compute is told to be text by an apostrophe.
 void append_csv(std::string_view value, ColumnType type, std::string& out) {
   if (value.empty() || value == "null") {
     return;
@@ -84,6 +85,10 @@ void append_csv(std::string_view value, ColumnType type, std::string& out) {
       value = parsed;
     }
   }
+  if (type == ColumnType::kText && value.find_first_of("=+-@\t\r") == 0) {
+    parsed = fmt::format("'{}", value);
+    value = parsed;
+  }
   if (type != ColumnType::kJson && value.find_first_of(",\"\r\n") == std::string_view::npos) {
     out += value;
     return;
@@ -95,6 +100,7 @@ void append_csv(std::string_view value, ColumnType type, std::string& out) {
   out += '"';
 }
 
+constexpr size_t kMaxText = 16384;
 constexpr size_t kBlockRows = 1024;
 constexpr size_t kBlocks = 16;  // at a time, which bounds the memory
 
@@ -237,7 +243,7 @@ void write_value(const std::string& name, const nlohmann::json& value, int depth
     }
   } else if (!value.is_null()) {
     fmt::print("{:{}}{:<{}}  {}\n", "", depth * 2, name, 24 - std::min(depth * 2, 20),
-               value.is_string() ? value.get<std::string>() : value.dump());
+               printable(value.is_string() ? value.get<std::string>() : value.dump(), kMaxText));
   }
 }
 

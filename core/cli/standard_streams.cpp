@@ -3,12 +3,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
 
+#include "core/error.hpp"
+
 namespace quench {
+
+namespace {
+
+constexpr size_t kMaxLine = 65536;
+
+}  // namespace
 
 void guard_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -20,7 +29,13 @@ void guard_standard_streams() {
 }
 
 void print_error(const std::string& line) noexcept {
-  std::fputs((line + "\n").c_str(), stderr);
+  std::string out;
+  for (size_t begin = 0; begin <= line.size();) {  // a message may have lines of its own
+    const size_t end = std::min(line.find('\n', begin), line.size());
+    out += printable(std::string_view(line).substr(begin, end - begin), kMaxLine) + "\n";
+    begin = end + 1;
+  }
+  std::fputs(out.c_str(), stderr);
 }
 
 bool flush_output() noexcept {

@@ -14,6 +14,8 @@ namespace quench {
 
 namespace {
 
+constexpr size_t kMaxCell = 4096;
+
 struct StatusOptions {
   std::string run;
   bool watch = false;
@@ -93,12 +95,12 @@ std::string line_of(const HeartbeatState& state, Life life) {
                                 life_text(life), state.done, state.total, state.failed,
                                 state.total > ended ? state.total - ended : 0);
   if (life == Life::kRunning || life == Life::kElsewhere) {
-    out += fmt::format("; pid {} on {}", state.pid, state.host);
+    out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
     if (state.eta_seconds) {
       out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
     }
     if (!state.cell.empty()) {
-      out += "; " + state.cell;
+      out += "; " + printable(state.cell, kMaxCell);
     }
   }
   return out + "\n";

@@ -16,6 +16,8 @@ namespace quench {
 
 namespace {
 
+constexpr size_t kMaxCell = 4096;  // bytes
+
 // Characters, not bytes, so that columns with a plus-minus sign line up.
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -30,6 +32,27 @@ std::string escaped(const std::string& text, std::string_view special) {
       out += '\\';
     }
     out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t c = 0; c < row.size(); ++c) {
+      widths[c] = std::max(widths[c], width_of(row[c]));
+    }
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      out += row[c];
+      if (c + 1 < row.size()) {
+        out.append(widths[c] - width_of(row[c]) + 2, ' ');
+      }
+    }
+    out += '\n';
   }
   return out;
 }
@@ -83,7 +106,18 @@ std::string latex(const std::vector<std::vector<std::string>>& rows) {
   return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
-std::string in_style(const std::vector<std::vector<std::string>>& rows, TableStyle style) {
+// Names come from manifests and plugins: none may end a line or speak to the terminal.
+std::vector<std::vector<std::string>> printable_cells(std::vector<std::vector<std::string>> rows) {
+  for (auto& row : rows) {
+    for (std::string& cell : row) {
+      cell = printable(cell, kMaxCell);
+    }
+  }
+  return rows;
+}
+
+std::string in_style(const std::vector<std::vector<std::string>>& given, TableStyle style) {
+  const std::vector<std::vector<std::string>> rows = printable_cells(given);
   switch (style) {
     case TableStyle::kMarkdown:
       return markdown(rows);
@@ -92,7 +126,7 @@ std::string in_style(const std::vector<std::vector<std::string>>& rows, TableSty
     case TableStyle::kText:
       break;
   }
-  return aligned_table(rows);
+  return aligned(rows);
 }
 
 std::string with_error(double value, double standard_error, int digits) {
@@ -159,30 +193,15 @@ std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json
 }
 
 std::string bits_text(const nlohmann::json& quantizer) {
-  return quantizer.is_object() && quantizer.contains("bits_per_weight")
-             ? fmt::format("{:.2f}", quantizer["bits_per_weight"].get<double>())
-             : "-";
+  const nlohmann::json bits =
+      quantizer.is_object() ? quantizer.value("bits_per_weight", nlohmann::json()) : nullptr;
+  return bits.is_number()   ? fmt::format("{:.2f}", bits.get<double>())
+         : bits.is_string() ? bits.get<std::string>()  // no finite number
+                            : "-";
 }
 
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t c = 0; c < row.size(); ++c) {
-      widths[c] = std::max(widths[c], width_of(row[c]));
-    }
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) {
-      out += row[c];
-      if (c + 1 < row.size()) {
-        out.append(widths[c] - width_of(row[c]) + 2, ' ');
-      }
-    }
-    out += '\n';
-  }
-  return out;
+  return in_style(rows, TableStyle::kText);
 }
 
 std::string records_table(const std::vector<TableEntry>& entries, TableStyle style) {
@@ -195,9 +214,10 @@ std::string records_table(const std::vector<TableEntry>& entries, TableStyle sty
     const std::string place =
         fmt::format("{}\n{}\n{}\n{}\n", entry.job, entry.checkpoint, entry.quantizer, entry.label);
     if (!entry.error.empty()) {
-      failures += fmt::format("{}failed: {}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
-                              entry.checkpoint, entry.quantizer, entry.metric,
-                              printable(entry.error, 4096));
+      failures +=
+          fmt::format("{}failed: {}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
+                      printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
+                      printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
     } else if (entry.metric == "quantization_error") {
       Waiting& losses = waiting[place + entry.of_metric];
       const std::string percent =

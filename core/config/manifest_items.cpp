@@ -9,6 +9,7 @@ namespace quench {
 namespace {
 
 constexpr long long kMaxReplicates = 10'000;
+constexpr size_t kMaxName = 4096;  // bytes
 
 struct Section {
   std::string name;
@@ -105,7 +106,9 @@ class ItemReader {
 
   // A name, or "" after saying what is wrong.
   std::string name_of(const YamlNode::Member& member) {
-    if (member.value.is_scalar()) {
+    const bool is_name =
+        member.value.is_scalar() && printable(member.value.scalar, kMaxName) == member.value.scalar;
+    if (is_name) {
       return member.value.scalar;
     }
     add(member.value.place,

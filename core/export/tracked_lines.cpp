@@ -11,9 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-// A part of a name: what separates parts elsewhere does not do so in it.
+// A part of a name, which is a folder's name elsewhere: what separates parts does not do so in it,
+// and none leads out of a folder.
 std::string part(std::string text) {
   std::replace(text.begin(), text.end(), '/', '_');
+  if (text.find_first_not_of('.') == std::string::npos) {
+    text.insert(0, "_");
+  }
   return printable(text, 200);
 }
 

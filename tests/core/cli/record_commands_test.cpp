@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -199,6 +200,73 @@ TEST_CASE("results: wrong command lines are told with code 2", "[cli]") {
              Catch::Contains("--max: got '2X', wanted a whole number and one of K, M, G, T"));
   CHECK_THAT(told({"forget", "step=999", "--run", "r", "--reason", "x"}),
              Catch::Contains("selects no record that can be forgotten"));
+}
+
+TEST_CASE("results: names with control characters end no line and move no terminal", "[cli]") {
+  const Place place;
+  const std::string name = "a\n\\immediate\\write18{id}\x1b[31m\xc2\x9b";
+  Record odd = sample_record(600, name);
+  Record failed = quench::test::failed_record(800, "no memory");
+  failed.quantizer = odd.quantizer;
+  failed.checkpoint["branch"] = name;
+  quench::RecordFile file(place.folder() / "odd", "0");
+  file.append(odd);
+  file.append(failed);
+  file.close();
+  place.write("other", 0);
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"results", "odd"},
+                                             {"results", "odd", "--table", "md"},
+                                             {"results", "odd", "--table", "latex"},
+                                             {"results", "odd", "--provenance", "metric~loss"},
+                                             {"diff", "odd", "other"}}) {
+    INFO(arguments.back());
+    const std::string out = place.out(arguments);
+    CHECK(out.find('\x1b') == std::string::npos);
+    CHECK(out.find("\xc2\x9b") == std::string::npos);
+    for (const std::string& line : lines_of(out)) {
+      CHECK(line.find("\\immediate") != 0);
+    }
+  }
+}
+
+TEST_CASE("results: a CSV says of text that a spreadsheet would compute that it is text", "[cli]") {
+  const Place place;
+  quench::RecordFile file(place.folder() / "odd", "0");
+  file.append(sample_record(600, "=1+1", -2.5));
+  file.append(sample_record(600, "@SUM(A1,B1)", -2.5));
+  file.close();
+  const std::string csv = place.out({"results", "odd", "--csv"});
+  CHECK_THAT(csv, Catch::Contains(",'=1+1,") && Catch::Contains(",\"'@SUM(A1,B1)\",") &&
+                      Catch::Contains(",-2.5,"));
+}
+
+TEST_CASE("results: bits that are no finite number are shown as such", "[cli]") {
+  const Place place;
+  Record odd = sample_record(600, "q4");
+  odd.quantizer["bits_per_weight"] = std::numeric_limits<double>::quiet_NaN();
+  quench::RecordFile file(place.folder() / "odd", "0");
+  file.append(odd);
+  file.close();
+  CHECK_THAT(place.out({"results", "odd"}), Catch::Contains("q4         NaN   validation_loss"));
+  CHECK(place.run({"results", "odd", "--csv"}).code == 0);
+}
+
+TEST_CASE("export: no name leads out of its folder", "[cli]") {
+  const Place place;
+  Record odd = sample_record(600, "..");
+  odd.checkpoint["branch"] = "..";
+  quench::RecordFile file(place.folder() / "runs/odd", "0");
+  file.append(odd);
+  file.close();
+  place.out({"export", "runs/odd", "--to", "tensorboard"});
+  std::vector<std::string> events;
+  for (const auto& entry : fs::recursive_directory_iterator(place.folder().path())) {
+    if (entry.path().filename().string().starts_with("events.")) {
+      events.push_back(fs::relative(entry.path().parent_path(), place.folder().path()).string());
+    }
+  }
+  CHECK(events == std::vector<std::string>{"runs/odd/tensorboard/_../_.."});
 }
 
 TEST_CASE("verify: lists what does not verify and ends with 1", "[cli]") {
