@@ -31,10 +31,10 @@ struct Subject {
 
 std::optional<Subject> reference() {
 #ifdef QUENCH_BENCH_FIXTURES
-  const auto tokenizer = quench::test::public_data("tokenizers/gpt-neox-20b.json");
-  const auto text = quench::test::public_data("text/tinyshakespeare.txt");
-  if (tokenizer && text) {
-    return Subject{*tokenizer, *text};
+  const fs::path folder = quench::test::public_data_root();
+  const Subject there{folder / "tokenizers/gpt-neox-20b.json", folder / "text/tinyshakespeare.txt"};
+  if (fs::exists(there.tokenizer) && fs::exists(there.text)) {
+    return there;
   }
 #endif
   return std::nullopt;

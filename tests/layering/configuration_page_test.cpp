@@ -1,6 +1,5 @@
 // The examples of docs/configuration.md are manifests, and the page knows every key there is.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -8,6 +7,7 @@
 #include "tests/layering/source_tree.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/json_schema.hpp"
+#include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -17,11 +17,12 @@ namespace {
 
 const json& schema() {
   static const json kSchema = [] {
-    const quench::test::TemporaryDir temporary;
-    const std::string file = temporary / "schema.json";
-    const std::string command = std::string(QUENCH_PROGRAM) + " schema < /dev/null > " + file;
-    REQUIRE(std::system(command.c_str()) == 0);
-    return json::parse(quench::test::read_file(file));
+    const auto printed = quench::test::run_program(
+        {QUENCH_PROGRAM, "schema"},
+        {{"QUENCH_HOME", (quench::test::binary_dir() / "tests/quench-home").string()}},
+        quench::test::binary_dir());
+    REQUIRE(printed.code == 0);
+    return json::parse(printed.out);
   }();
   return kSchema;
 }

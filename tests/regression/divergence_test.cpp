@@ -11,14 +11,11 @@ TEST_CASE("divergence: fewer bits move predictions further, layer by layer",
           "[regression][divergence]") {
   const auto model = fixture("trajectories/gpt_neox-traj/step1200");
   const auto text = ValidationText::make();
-  if (!model || !text) {
-    return;
-  }
-  const std::string metric = text->metric();  // validation_loss:text=...,block=...
+  const std::string metric = text.metric();  // validation_loss:text=...,block=...
   const std::string corpus = metric.substr(metric.find(':'));
   const nlohmann::json document = quench_json(
-      {"eval", model->string(), "--metric", "divergence" + corpus, "--metric", metric,
-       "--quantizer", "rtn:bits=3,group_size=64", "--quantizer", "rtn:bits=8,group_size=64"});
+      {"eval", model.string(), "--metric", "divergence" + corpus, "--metric", metric, "--quantizer",
+       "rtn:bits=3,group_size=64", "--quantizer", "rtn:bits=8,group_size=64"});
   const auto divergences = records_of(document, "divergence");
   const auto agreements = records_of(document, "divergence/top1_agreement");
   REQUIRE(divergences.size() == 2);  // and none of the float model from itself
@@ -35,7 +32,7 @@ TEST_CASE("divergence: fewer bits move predictions further, layer by layer",
   CHECK(details.at("weight_errors").size() == 8);  // linears of two blocks
   // The weights were put back: the loss after it is that of the quantized model.
   const nlohmann::json alone = quench_json(
-      {"eval", model->string(), "--metric", metric, "--quantizer", "rtn:bits=3,group_size=64"});
+      {"eval", model.string(), "--metric", metric, "--quantizer", "rtn:bits=3,group_size=64"});
   CHECK(records_of(document, "validation_loss")[1].at("value") ==
         records_of(alone, "validation_loss")[1].at("value"));
 }
@@ -44,12 +41,9 @@ TEST_CASE("divergence: a quantizer that replaces operations is refused",
           "[regression][divergence]") {
   const auto model = fixture("trajectories/gpt_neox-traj/step1200");
   const auto text = ValidationText::make();
-  if (!model || !text) {
-    return;
-  }
-  const std::string metric = text->metric();
+  const std::string metric = text.metric();
   const Finished ended =
-      run_quench({"eval", model->string(), "--metric",
+      run_quench({"eval", model.string(), "--metric",
                   "divergence" + metric.substr(metric.find(':')), "--quantizer", "int8"});
   CHECK(ended.code == 1);
   CHECK_THAT(

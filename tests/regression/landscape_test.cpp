@@ -38,13 +38,10 @@ TEST_CASE("landscape: the principal plane is the reference's", "[regression][lan
   const auto model = fixture("trajectories/gpt_neox-traj");
   const auto expected = fixture("geometry/pca.json");
   const auto text = ValidationText::make();
-  if (!model || !expected || !text) {
-    return;
-  }
   const std::string center = GENERATE("mean", "last");
-  const json reference = read_json(*expected).at(center + "_centred");
+  const json reference = read_json(expected).at(center + "_centred");
   const json document = run_manifest(
-      manifest(model->string(), text->file().string(),
+      manifest(model.string(), text.file().string(),
                "metrics:\n  - landscape: {corpus: val, block: 128, blocks: 1, center: " + center +
                    ", resolution: [2, 2]}\n"));
   const json details = records_of(document, "landscape").at(0).at("details");
@@ -72,14 +69,11 @@ TEST_CASE("landscape: corners have the losses of the models that lie there",
           "[regression][landscape]") {
   const auto model = fixture("trajectories/gpt_neox-traj");
   const auto text = ValidationText::make();
-  if (!model || !text) {
-    return;
-  }
   const TemporaryDir folder;
   const std::string part =
-      folder.write("part.txt", read_file(text->file()).substr(0, 8192)).string();
+      folder.write("part.txt", read_file(text.file()).substr(0, 8192)).string();
   const json document = run_manifest(manifest(
-      model->string(), part,
+      model.string(), part,
       "quantizers:\n  - rtn: {bits: 3, group_size: 64}\n"
       "metrics:\n"
       "  - validation_loss: {corpus: val, block: 128}\n"
@@ -117,11 +111,8 @@ TEST_CASE("landscape: points that an earlier attempt finished are not computed a
           "[regression][landscape]") {
   const auto model = fixture("trajectories/gpt_neox-traj");
   const auto text = ValidationText::make();
-  if (!model || !text) {
-    return;
-  }
   const std::string yaml = manifest(
-      model->string(), text->file().string(),
+      model.string(), text.file().string(),
       "metrics:\n  - landscape: {corpus: val, block: 128, blocks: 1, resolution: [2, 2]}\n");
   const TemporaryDir first;
   const json record =

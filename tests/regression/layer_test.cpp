@@ -6,6 +6,7 @@
 #include "tests/regression/layer_file.hpp"
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
+#include "tests/support/differences.hpp"
 
 namespace fs = std::filesystem;
 
@@ -111,7 +112,7 @@ TEST_CASE("layer: with the identity as Hessian GPTQ is round to nearest", "[regr
   };
   const auto rounded = codes_of("rtn:" + options);
   CHECK(std::set<uint8_t>(rounded.begin(), rounded.end()).size() > 6);
-  CHECK(codes_of("gptq:precision=float64," + options) == rounded);
+  CHECK(differences(codes_of("gptq:precision=float64," + options), rounded) == "");
 }
 
 }  // namespace quench::test

@@ -78,33 +78,27 @@ void make_hub_cache(const fs::path& root, const nlohmann::json& expected,
 TEST_CASE("eval: each revision of the trajectory has the loss of the reference", "[regression]") {
   const auto trajectory = fixture("trajectories/gpt_neox-traj");
   const auto text = ValidationText::make();
-  if (!trajectory || !text) {
-    return;
-  }
-  const nlohmann::json document = run_manifest(manifest(trajectory->string(), *text));
-  CHECK(compare_losses(document, read_json(*trajectory / "validation.json")) == 14);
+  const nlohmann::json document = run_manifest(manifest(trajectory.string(), text));
+  CHECK(compare_losses(document, read_json(trajectory / "validation.json")) == 14);
 }
 
 TEST_CASE("eval: a hub cache gives the same losses as folders", "[regression]") {
   const auto trajectory = fixture("trajectories/gpt_neox-traj");
   const auto cache = fixture("hub_cache");
   const auto text = ValidationText::make();
-  if (!trajectory || !cache || !text) {
-    return;
-  }
   const TemporaryDir root;
-  const nlohmann::json commits = read_json(*cache / "expected.json");
-  make_hub_cache(root.path(), commits, *trajectory);
+  const nlohmann::json commits = read_json(cache / "expected.json");
+  make_hub_cache(root.path(), commits, trajectory);
   const std::map<std::string, std::string> environment = {{"HF_HUB_CACHE", root.path().string()}};
   const nlohmann::json document =
-      run_manifest(manifest("hf://fixture-org/gpt-neox-traj", *text), {}, environment);
-  CHECK(compare_losses(document, read_json(*trajectory / "validation.json")) == 8);
+      run_manifest(manifest("hf://fixture-org/gpt-neox-traj", text), {}, environment);
+  CHECK(compare_losses(document, read_json(trajectory / "validation.json")) == 8);
   for (const nlohmann::json& record : document.at("records")) {
     const std::string revision = record.at("checkpoint").at("revision");
     CHECK(record.at("checkpoint").at("commit") == commits.at("revisions").at(revision));
   }
   const nlohmann::json one = quench_json(
-      {"eval", "hf://fixture-org/gpt-neox-traj@step480", "--metric", text->metric()}, environment);
+      {"eval", "hf://fixture-org/gpt-neox-traj@step480", "--metric", text.metric()}, environment);
   const nlohmann::json record = one.at("records").at(0);
   CHECK(record.at("checkpoint").at("commit") == commits.at("revisions").at("step480"));
   for (const nlohmann::json& same : document.at("records")) {
@@ -119,12 +113,9 @@ TEST_CASE("eval: models stored in other ways have the loss of the reference", "[
       GENERATE(table<std::string, int>({{"gpt_neox-small", 450}, {"gpt_neox-seq", 450}}));
   const auto folder = fixture("models/" + name);
   const auto text = ValidationText::make();
-  if (!folder || !text) {
-    return;
-  }
-  const nlohmann::json expected = read_json(*folder / "reference.json").at("validation");
+  const nlohmann::json expected = read_json(folder / "reference.json").at("validation");
   const nlohmann::json record =
-      quench_json({"eval", folder->string(), "--metric", text->metric()}).at("records").at(0);
+      quench_json({"eval", folder.string(), "--metric", text.metric()}).at("records").at(0);
   CHECK(relative(record.at("value"), expected.at("ce_nats")) < kFloat32);
   CHECK(record.at("details").at("blocks") == blocks);
 }

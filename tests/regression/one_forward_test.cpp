@@ -13,16 +13,13 @@ TEST_CASE("eval: calibration is one forward per block and one pass per input gro
   const auto model = fixture("trajectories/gpt_neox-traj/step1200");
   const auto calibration = fixture("quantization/calibration.safetensors");
   const auto text = ValidationText::make();
-  if (!model || !calibration || !text) {
-    return;
-  }
   constexpr uint64_t kTokens = 32 * 128;
   constexpr uint64_t kBlocks = 2;
   constexpr uint64_t kGroups = 4;  // of a block; a block has one stage more
   const nlohmann::json document = quench_json(
-      {"eval", model->string(), "--metric", text->metric(), "--plugin-path",
-       test_plugins().string(), "--calibration", "tokens=" + calibration->string(), "--quantizer",
-       "counting", "--quantizer", "gptq:bits=3", "--quantizer", "rtn:bits=3"});
+      {"eval", model.string(), "--metric", text.metric(), "--plugin-path", test_plugins().string(),
+       "--calibration", "tokens=" + calibration.string(), "--quantizer", "counting", "--quantizer",
+       "gptq:bits=3", "--quantizer", "rtn:bits=3"});
   const auto records = records_of(document, "validation_loss");
   REQUIRE(records.size() == 4);
   for (size_t i = 1; i < records.size(); ++i) {

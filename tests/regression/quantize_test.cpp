@@ -176,15 +176,12 @@ TEST_CASE("quantize: gptq keeps its order, and its losses with it", "[regression
   const auto model = fixture("trajectories/gpt_neox-traj/step1200");
   const auto ids = fixture("interchange/ids/calib_ids.safetensors");
   const auto evaluated = fixture("interchange/ids/eval_ids.safetensors");
-  if (!model || !ids || !evaluated) {
-    return;
-  }
   const std::string format = GENERATE("gptq", "compressed-tensors");
   const TemporaryDir folder;
-  const std::string metric = "validation_loss:tokens=" + evaluated->string() + ",block=256";
+  const std::string metric = "validation_loss:tokens=" + evaluated.string() + ",block=256";
   const nlohmann::json made = quench_json(
-      {"quantize", model->string(), "--quantizer", "gptq:bits=4,group_size=128,desc_act=true",
-       "--calibration", "tokens=" + ids->string() + ",sequences=8,length=256", "--format", format,
+      {"quantize", model.string(), "--quantizer", "gptq:bits=4,group_size=128,desc_act=true",
+       "--calibration", "tokens=" + ids.string() + ",sequences=8,length=256", "--format", format,
        "-o", (folder / "out").string(), "--metric", metric});
   const nlohmann::json loss = made.at("metrics").at(0);
   CHECK(made.at("scheme").at("ordered") == true);
@@ -194,8 +191,8 @@ TEST_CASE("quantize: gptq keeps its order, and its losses with it", "[regression
   CHECK(record.at("value") == loss.at("quantized"));
   // Rounding scales to float16 costs far less than quantizing did.
   const nlohmann::json unstored = quench_json(
-      {"eval", model->string(), "--quantizer", "gptq:bits=4,group_size=128,desc_act=true",
-       "--calibration", "tokens=" + ids->string() + ",sequences=8,length=256", "--metric", metric});
+      {"eval", model.string(), "--quantizer", "gptq:bits=4,group_size=128,desc_act=true",
+       "--calibration", "tokens=" + ids.string() + ",sequences=8,length=256", "--metric", metric});
   const double wide = records_of(unstored, "validation_loss").at(1).at("value");
   CHECK(std::abs(wide - loss.at("quantized").get<double>()) < 1e-3);
   CHECK(fs::exists(folder / "out/tokenizer.json"));
@@ -208,15 +205,12 @@ TEST_CASE("eval: folders of other tools have the loss of their reference", "[reg
   const auto folder = fixture("interchange/" + name);
   const auto info = fixture("interchange/" + name + "-info.json");
   const auto ids = fixture("interchange/ids/eval_ids.safetensors");
-  if (!folder || !info || !ids) {
-    return;
-  }
   CAPTURE(name);
   const nlohmann::json document =
-      quench_json({"eval", folder->string(), "--metric",
-                   "validation_loss:tokens=" + ids->string() + ",block=256"});
+      quench_json({"eval", folder.string(), "--metric",
+                   "validation_loss:tokens=" + ids.string() + ",block=256"});
   // The reference sums its loss in float32.
-  CHECK(relative(document.at("records").at(0).at("value"), read_json(*info).at("loss_q")) < 1e-6);
+  CHECK(relative(document.at("records").at(0).at("value"), read_json(info).at("loss_q")) < 1e-6);
 }
 
 }  // namespace quench::test

@@ -26,18 +26,15 @@ std::string inline_form(const json& setting) {
 
 }  // namespace
 
-std::optional<Settings> run_settings(const std::string& method, const std::string& more) {
+Settings run_settings(const std::string& method, const std::string& more) {
   const auto folder = fixture("quantization");
   const auto model = fixture("trajectories/gpt_neox-traj/step1200");
   const auto text = ValidationText::make();
-  if (!folder || !model || !text) {
-    return std::nullopt;
-  }
   Settings out;
   std::vector<std::string> arguments = {
-      "eval",         model->string(), "--metric",
-      text->metric(), "--calibration", "tokens=" + (*folder / "calibration.safetensors").string()};
-  const json document = read_json(*folder / "final_model.json");
+      "eval",        model.string(),  "--metric",
+      text.metric(), "--calibration", "tokens=" + (folder / "calibration.safetensors").string()};
+  const json document = read_json(folder / "final_model.json");
   for (const json& setting : document.at("results")) {
     if (setting.at("method") == method) {
       out.expected.push_back(setting);

@@ -67,27 +67,24 @@ TEST_CASE("eval: models rebuilt from stored codes have the loss of the reference
   const auto verified = fixture("verify.json");
   const auto base = fixture("trajectories/gpt_neox-traj/step1200");
   const auto text = ValidationText::make();
-  if (!folder || !verified || !base || !text) {
-    return;
-  }
-  const nlohmann::json losses = read_json(*verified);
+  const nlohmann::json losses = read_json(verified);
   Worst worst;
   size_t seen = 0;
-  const nlohmann::json settings = read_json(*folder / "final_model.json");
+  const nlohmann::json settings = read_json(folder / "final_model.json");
   for (const nlohmann::json& setting : settings.at("results")) {
     if (!setting.contains("codes_file")) {
       continue;
     }
     const std::string id = setting.at("id");
-    const SafetensorsFile codes(*folder / setting.at("codes_file").get<std::string>());
+    const SafetensorsFile codes(folder / setting.at("codes_file").get<std::string>());
     std::vector<std::string> linears;
     for (const nlohmann::json& layer : setting.at("layers")) {
       linears.push_back(layer.at("layer"));
     }
     const TemporaryDir rebuilt;
-    write_checkpoint(*base, codes, linears, rebuilt.path());
+    write_checkpoint(base, codes, linears, rebuilt.path());
     const nlohmann::json document =
-        quench_json({"eval", rebuilt.path().string(), "--metric", text->metric()});
+        quench_json({"eval", rebuilt.path().string(), "--metric", text.metric()});
     worst.see(
         relative(document.at("records").at(0).at("value"), losses.at("ce_from_stored_codes " + id)),
         id);

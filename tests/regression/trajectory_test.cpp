@@ -15,20 +15,17 @@ TEST_CASE("run: RTN along the trajectory agrees with the reference", "[regressio
   const auto model = fixture("trajectories/gpt_neox-traj");
   const auto expected = fixture("quantization/trajectory.json");
   const auto text = ValidationText::make();
-  if (!model || !expected || !text) {
-    return;
-  }
   const json document = run_manifest(
       "name: trajectory\n"
       "checkpoints: {model: \"" +
-      model->string() +
+      model.string() +
       "\", revisions: \"step{step}\"}\n"
       "quantizers: [rtn: {bits: [3, 4], group_size: 128}]\n"
       "metrics: [validation_loss: {corpus: validation, block: 128}]\n"
       "corpora: {validation: {text: {path: \"" +
-      text->file().string() + "\"}}}\n");
+      text.file().string() + "\"}}}\n");
   std::map<std::string, json> by_revision;
-  const json reference = read_json(*expected);
+  const json reference = read_json(expected);
   for (const json& entry : reference.at("revisions")) {
     by_revision[entry.at("revision")] = entry;
   }

@@ -40,15 +40,11 @@ const std::vector<Fixture>& families() {
 // A few thousand characters that no fixture was trained on, in a file.
 class SmallText {
  public:
-  static std::optional<SmallText> make() {
+  static SmallText make() {
     const auto text = public_data("text/tinyshakespeare.txt");
-    if (!text) {
-      return std::nullopt;
-    }
     SmallText out;
     out.folder_ = std::make_shared<TemporaryDir>();
-    out.file_ =
-        out.folder_->write("text.txt", read_file(*text).substr(ValidationText::kFrom, 6000));
+    out.file_ = out.folder_->write("text.txt", read_file(text).substr(ValidationText::kFrom, 6000));
     return out;
   }
   std::string metric() const { return "validation_loss:text=" + file_.string() + ",block=64"; }
@@ -105,9 +101,6 @@ TEST_CASE("transforms: every family's map is sound, and what it lacks is refused
           "[regression][transforms]") {
   const auto text = SmallText::make();
   const auto models = fixture("models");
-  if (!text || !models) {
-    return;
-  }
   for (const Fixture& family : families()) {
     INFO(family.name);
     std::vector<std::string> quantizers = {"rtn:bits=4,transform=smoothquant",
@@ -115,10 +108,10 @@ TEST_CASE("transforms: every family's map is sound, and what it lacks is refused
     if (family.refusal.empty()) {
       quantizers.emplace_back("rtn:bits=4,transform=rotation");
     } else {
-      CHECK_THAT(refusal(*models / family.name, *text, "rtn:bits=4,transform=rotation"),
+      CHECK_THAT(refusal(models / family.name, text, "rtn:bits=4,transform=rotation"),
                  Catch::Contains(family.refusal));
     }
-    const auto records = eval(*models / family.name, *text, quantizers);
+    const auto records = eval(models / family.name, text, quantizers);
     const nlohmann::json& smooth = records[0].at("details").at("transform");
     CHECK(smooth.at("logit_distance").get<double>() < 1e-5);
     std::map<std::string, int> expected = family.how;
@@ -140,13 +133,10 @@ TEST_CASE("transforms: a map that is not sound is an error that names the group"
           "[regression][transforms]") {
   const auto text = SmallText::make();
   const auto models = fixture("models");
-  if (!text || !models) {
-    return;
-  }
   CHECK_THAT(
-      refusal(*models / "gpt_neox-small", *text, "rtn:bits=4,transform=across_activation"),
+      refusal(models / "gpt_neox-small", text, "rtn:bits=4,transform=across_activation"),
       Catch::Contains("layers.1.mlp.dense_4h_to_h (folded) changes what the float model computes"));
-  const auto llama = eval(*models / "llama", *text, {"rtn:bits=4,transform=across_activation"});
+  const auto llama = eval(models / "llama", text, {"rtn:bits=4,transform=across_activation"});
   CHECK(llama[0].at("error").is_null());  // silu(gate) * up is linear in up
 }
 
@@ -154,13 +144,10 @@ TEST_CASE("transforms: a map that is not sound is an error that names the group"
 TEST_CASE("transforms: the float model is back afterwards", "[regression][transforms]") {
   const auto text = SmallText::make();
   const auto models = fixture("models");
-  if (!text || !models) {
-    return;
-  }
   const std::vector<std::string> plain = {"rtn:bits=3", "int8"};
-  const auto alone = eval(*models / "gpt_neox-small", *text, plain);
+  const auto alone = eval(models / "gpt_neox-small", text, plain);
   const auto after =
-      eval(*models / "gpt_neox-small", *text,
+      eval(models / "gpt_neox-small", text,
            {"gptq:bits=3,transform=rotation", "int8:transform=smoothquant", "rtn:bits=3", "int8"});
   CHECK(after[2].at("value") == alone[0].at("value"));
   CHECK(after[3].at("value") == alone[1].at("value"));
@@ -174,11 +161,8 @@ TEST_CASE("transforms: an explicit scale goes through linear ops and weights ali
           "[regression][transforms]") {
   const auto text = SmallText::make();
   const auto models = fixture("models");
-  if (!text || !models) {
-    return;
-  }
   const auto records = eval(
-      *models / "olmo2", *text,
+      models / "olmo2", text,
       {"int8:threshold=1e-30,half=false", "int8:threshold=1e-30,half=false,transform=smoothquant"});
   const double plain = records[0].at("value");
   const double smooth = records[1].at("value");

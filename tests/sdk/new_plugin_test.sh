@@ -6,7 +6,10 @@ source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-(cd "$source" && git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$work" --)
+# Whoever the checkout belongs to. A source tree without git (a tarball) does not say which files are its own.
+git=(git -c "safe.directory=*" -C "$source")
+"${git[@]}" rev-parse --git-dir >/dev/null || { echo "SKIPPED: $source is no git checkout" >&2; exit 77; }
+(cd "$source" && "${git[@]}" ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$work" --)
 cd "$work"
 ln -s "$source/.deps" .deps
 kinds="quantizer quantizer_c model decoder averaging metric corpus optimizer"

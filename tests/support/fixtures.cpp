@@ -1,7 +1,9 @@
 #include "tests/support/fixtures.hpp"
 
-#include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+
+#include "tests/support/skip.hpp"
 
 namespace quench::test {
 
@@ -9,14 +11,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::optional<fs::path> find(const fs::path& root, const std::string& relative) {
+fs::path find(const fs::path& root, const std::string& relative) {
   const fs::path path = root / relative;
   if (fs::exists(path)) {
     return path;
   }
-  std::fprintf(stderr, "SKIPPED: %s is not there (QUENCH_FIXTURES names the folder)\n",
-               path.c_str());
-  return std::nullopt;
+  if (std::getenv("QUENCH_FIXTURES_REQUIRED") != nullptr) {
+    throw std::runtime_error(path.string() + " is not there, and QUENCH_FIXTURES_REQUIRED is set");
+  }
+  skip((fs::exists(root) ? path : root).string() +
+       " is not there (QUENCH_FIXTURES names the folder of fixtures)");
 }
 
 fs::path fixtures_root() {
@@ -26,12 +30,16 @@ fs::path fixtures_root() {
 
 }  // namespace
 
-std::optional<fs::path> fixture(const std::string& relative) {
+fs::path fixture(const std::string& relative) {
   return find(fixtures_root(), relative);
 }
 
-std::optional<fs::path> public_data(const std::string& relative) {
-  return find(fixtures_root().parent_path() / "data", relative);
+fs::path public_data(const std::string& relative) {
+  return find(public_data_root(), relative);
+}
+
+fs::path public_data_root() {
+  return fixtures_root().parent_path() / "data";
 }
 
 fs::path source_dir() {

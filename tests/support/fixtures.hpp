@@ -2,17 +2,18 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace quench::test {
 
-// The folder `relative` of the fixtures (QUENCH_FIXTURES, default ../shared/fixtures beside the
-// source tree), or nothing, after saying loudly on stderr that the calling test is skipped.
-std::optional<std::filesystem::path> fixture(const std::string& relative);
+// `relative` of the fixtures (QUENCH_FIXTURES, default ../shared/fixtures beside the source tree).
+// Where it is not there the calling test is skipped, or fails if QUENCH_FIXTURES_REQUIRED is set.
+std::filesystem::path fixture(const std::string& relative);
 
-// Likewise of the public data files beside the fixtures (../shared/data).
-std::optional<std::filesystem::path> public_data(const std::string& relative);
+// Likewise of the public data files beside the fixtures (../shared/data), which is
+// public_data_root().
+std::filesystem::path public_data(const std::string& relative);
+std::filesystem::path public_data_root();
 
 // The project's own source and build folders.
 std::filesystem::path source_dir();

@@ -1,6 +1,5 @@
 // The reader in Python against the program, on a run with everything that does not count.
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -12,6 +11,7 @@
 #include "tests/core/cli/program.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/fixtures.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -27,12 +27,8 @@ namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-bool has_python() {
-  const bool there = fs::exists(kPython);
-  if (!there) {
-    std::fprintf(stderr, "SKIPPED: %s is not there\n", kPython);
-  }
-  return there;
+void need_python() {
+  quench::test::skip_unless(fs::exists(kPython), std::string(kPython) + " is not there");
 }
 
 void write_attempt(const fs::path& folder, const std::vector<std::vector<Record>>& groups) {
@@ -112,9 +108,7 @@ json read_by_python(const std::string& run, const fs::path& folder, std::string*
 }  // namespace
 
 TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
-  if (!has_python()) {
-    return;
-  }
+  need_python();
   const TemporaryDir place;
   write_run(place / "r");
   std::string warning;
@@ -130,9 +124,7 @@ TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
 }
 
 TEST_CASE("quench_records.py: derives from a run's records what the program does", "[tools]") {
-  if (!has_python()) {
-    return;
-  }
+  need_python();
   const quench::test::Workplace here;
   here.folder().write("m.yaml",
                       "name: m\n"
@@ -173,9 +165,7 @@ TEST_CASE("quench_records.py: derives from a run's records what the program does
 }
 
 TEST_CASE("quench_records.py: refuses a newer schema", "[tools]") {
-  if (!has_python()) {
-    return;
-  }
+  need_python();
   const TemporaryDir place;
   json newer = to_json(sample_record(1));
   newer["schema"] = 3;

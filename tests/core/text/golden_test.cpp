@@ -10,21 +10,17 @@ namespace quench::text {
 
 namespace {
 
-using Path = std::optional<std::filesystem::path>;
+using Path = std::filesystem::path;
 
 // Every line of a golden file, with and without special tokens.
 void check_golden(const Path& tokenizer_path, const Path& golden_path) {
-  if (!tokenizer_path || !golden_path) {
-    return;
-  }
-  const Tokenizer tokenizer = Tokenizer::from_file(*tokenizer_path);
-  std::ifstream in(*golden_path);
+  const Tokenizer tokenizer = Tokenizer::from_file(tokenizer_path);
+  std::ifstream in(golden_path);
   size_t lines = 0;
   for (std::string line; std::getline(in, line); ++lines) {
     const auto golden = nlohmann::json::parse(line);
     const auto text = golden.at("text").get<std::string>();
-    INFO(golden_path->string() << ":" << lines + 1 << ": "
-                               << golden.at("text").dump(-1, ' ', true));
+    INFO(golden_path.string() << ":" << lines + 1 << ": " << golden.at("text").dump(-1, ' ', true));
     CHECK(tokenizer.encode(text, false) == golden.at("ids").get<std::vector<int32_t>>());
     CHECK(tokenizer.encode(text, true) == golden.at("ids_special").get<std::vector<int32_t>>());
   }
@@ -77,15 +73,12 @@ TEST_CASE("tokenizer: converted Llama files encode as the reference does", "[cor
   // The other conversion has the same vocabulary behind a Metaspace pre-tokenizer.
   const Path parts = test::fixture("tokenizers/real/llama.converted-nonlegacy.parts.json");
   const Path golden = test::fixture("tokenizers/real/llama.converted-nonlegacy.golden.jsonl");
-  if (!legacy || !parts || !golden) {
-    return;
-  }
-  std::ifstream legacy_in(*legacy);
-  std::ifstream parts_in(*parts);
+  std::ifstream legacy_in(legacy);
+  std::ifstream parts_in(parts);
   auto combined = nlohmann::json::parse(legacy_in);
   combined.update(nlohmann::json::parse(parts_in));
   const auto tokenizer = Tokenizer::from_json(combined.dump(), "combined");
-  std::ifstream in(*golden);
+  std::ifstream in(golden);
   for (std::string line; std::getline(in, line);) {
     const auto expected = nlohmann::json::parse(line);
     INFO(line);

@@ -16,7 +16,7 @@ using test::piece;
 
 namespace {
 
-using Path = std::optional<std::filesystem::path>;
+using Path = std::filesystem::path;
 
 enum class Special { ordinary, left_out };
 
@@ -24,11 +24,8 @@ enum class Special { ordinary, left_out };
 // tokenizer.json finds <s> and its like are left out where asked. Returns the number of lines.
 size_t check_golden(const Path& model, const Path& golden, const std::string& key = "ids",
                     Special special = Special::ordinary) {
-  if (!model || !golden) {
-    return 0;
-  }
-  const Tokenizer tokenizer = Tokenizer::from_file(*model);
-  std::ifstream in(*golden);
+  const Tokenizer tokenizer = Tokenizer::from_file(model);
+  std::ifstream in(golden);
   size_t lines = 0;
   for (std::string line; std::getline(in, line);) {
     const auto expected = nlohmann::json::parse(line);
@@ -39,7 +36,7 @@ size_t check_golden(const Path& model, const Path& golden, const std::string& ke
     if (has_special && special == Special::left_out) {
       continue;
     }
-    INFO(golden->string() << ": " << expected.at("text").dump(-1, ' ', true));
+    INFO(golden.string() << ": " << expected.at("text").dump(-1, ' ', true));
     CHECK(tokenizer.encode(text, key == "ids_special") == expected.at(key).get<Ids>());
     ++lines;
   }
@@ -83,14 +80,18 @@ TEST_CASE("tokenizer.model: a BPE model with byte fallback encodes as SentencePi
           "[core][text]") {
   const Path model = quench::test::fixture("tokenizers/spmodel/tokenizer.model");
   const Path golden = quench::test::fixture("tokenizers/spmodel/golden_sentencepiece.jsonl");
-  CHECK(check_golden(model, golden) == check_golden(model, golden, "ids_special"));
+  const size_t lines = check_golden(model, golden);
+  CHECK(lines > 200);
+  CHECK(lines == check_golden(model, golden, "ids_special"));
 }
 
 TEST_CASE("tokenizer.model: Llama's encodes as SentencePiece does", "[core][text]") {
   const Path model = quench::test::public_data("tokenizers/llama.model");
   const Path golden =
       quench::test::fixture("tokenizers/real/llama.model.sentencepiece.golden.jsonl");
-  CHECK(check_golden(model, golden) == check_golden(model, golden, "ids_special"));
+  const size_t lines = check_golden(model, golden);
+  CHECK(lines > 200);
+  CHECK(lines == check_golden(model, golden, "ids_special"));
 }
 
 TEST_CASE("tokenizer.model: Llama's encodes as the tokenizer.json made of it", "[core][text]") {
@@ -100,7 +101,7 @@ TEST_CASE("tokenizer.model: Llama's encodes as the tokenizer.json made of it", "
     const Path golden = quench::test::fixture("tokenizers/real/" + name + ".golden.jsonl");
     const size_t lines = check_golden(model, golden, "ids", Special::left_out);
     CHECK(lines == check_golden(model, golden, "ids_special", Special::left_out));
-    CHECK((!model || !golden || lines > 250));
+    CHECK(lines > 250);
   }
 }
 

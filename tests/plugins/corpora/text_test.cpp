@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/corpus_reader.hpp"
+#include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/temporary.hpp"
@@ -124,11 +125,8 @@ TEST_CASE("text: the fingerprint is SHA-256 of the whole file, whatever the rang
 TEST_CASE("text: tinyshakespeare's validation part is one document of 111,540 bytes",
           "[corpora][text]") {
   const auto path = public_data("text/tinyshakespeare.txt");
-  if (!path) {
-    return;
-  }
-  const ReadCorpus corpus = read({{"path", *path}, {"from", 1003854}, {"to", 1115394}});
+  const ReadCorpus corpus = read({{"path", path}, {"from", 1003854}, {"to", 1115394}});
   REQUIRE(corpus.documents.size() == 1);
-  CHECK(corpus.documents[0].text == read_file(*path).substr(1003854));
+  CHECK(differences(corpus.documents[0].text, read_file(path).substr(1003854)) == "");
   CHECK(corpus.documents[0].text.size() == 111540);
 }

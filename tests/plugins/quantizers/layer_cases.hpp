@@ -28,9 +28,9 @@ struct Layer {
   Matrix hessian;
 };
 
-// Calls `visit` for every case of `method` ("rtn", "gptq") of every layer, which it names. False
-// when the reference data is not there.
-bool for_each_layer_case(const std::string& method,
+// Calls `visit` for every case of `method` ("rtn", "gptq") of every layer, which it names. Skips
+// the calling test when the reference data is not there.
+void for_each_layer_case(const std::string& method,
                          const std::function<void(const Layer&, const LayerCase&)>& visit);
 
 // What a run over many cases found.

@@ -36,16 +36,13 @@ TEST_CASE("packed weights: folders of other tools dequantize bit for bit",
       }));
   const auto folder = fixture("interchange/" + name);
   const auto wanted = fixture("interchange/" + name + "-dequant-fp32.safetensors");
-  if (!folder || !wanted) {
-    return;
-  }
   CAPTURE(name);
-  const CheckpointFolder checkpoint = open_checkpoint_folder(*folder);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(folder);
   REQUIRE(checkpoint.quantization);
   CHECK(format_name(checkpoint.quantization->format) == format);
   CHECK(checkpoint.quantization->writer == writer);
   CHECK(checkpoint.quantization->bits == bits);
-  const SafetensorsFile reference(*wanted);
+  const SafetensorsFile reference(wanted);
   CHECK(checkpoint.source->count() == reference.names().size());
   for (const std::string& tensor : reference.names()) {
     CAPTURE(tensor);
@@ -59,12 +56,9 @@ TEST_CASE("packed weights: int8 folders give weight times SCB over 127",
           "[core][checkpoint][packed]") {
   const std::string name = GENERATE("model-t0-float16", "model-t6-float32");
   const auto folder = fixture("interchange/bitsandbytes/" + name);
-  if (!folder) {
-    return;
-  }
-  const CheckpointFolder checkpoint = open_checkpoint_folder(*folder);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(folder);
   REQUIRE(checkpoint.quantization);
-  const SafetensorsFile raw(*folder / "model.safetensors");
+  const SafetensorsFile raw(folder / "model.safetensors");
   size_t linears = 0;
   for (const std::string& tensor : raw.names()) {
     if (!tensor.ends_with(".SCB")) {
@@ -89,10 +83,7 @@ TEST_CASE("packed weights: int8 folders give weight times SCB over 127",
 TEST_CASE("packed weights: a read in pieces has the bits of a whole one",
           "[core][checkpoint][packed]") {
   const auto folder = fixture("interchange/gptqmodel-4.2.5-w3-v1-descact");
-  if (!folder) {
-    return;
-  }
-  const CheckpointFolder checkpoint = open_checkpoint_folder(*folder);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(folder);
   const TensorSource& source = *checkpoint.source;
   const uint64_t index = source.index_of("gpt_neox.layers.1.mlp.dense_4h_to_h.weight");
   const std::vector<float> whole = read_float32(source, index);
@@ -102,7 +93,7 @@ TEST_CASE("packed weights: a read in pieces has the bits of a whole one",
     source.read(index, at, std::min<uint64_t>(kPiece, pieces.size() - at), pieces.data() + at);
   }
   CHECK(same_bits(whole, pieces));
-  CHECK(content_hash(source) == content_hash(*open_checkpoint_folder(*folder).source));
+  CHECK(content_hash(source) == content_hash(*open_checkpoint_folder(folder).source));
 }
 
 }  // namespace quench::test

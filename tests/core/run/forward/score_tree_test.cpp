@@ -118,11 +118,8 @@ TEST_CASE("score tree: every row is scored as if its whole text stood alone", "[
 TEST_CASE("score tree: a trained model scores rows as if their whole text stood alone",
           "[core][run]") {
   const auto folder = quench::test::fixture("trajectories/gpt_neox-traj/step1200");
-  if (!folder) {
-    return;
-  }
   quench::OpenCheckpoint checkpoint = quench::open_checkpoint(
-      quench::test::built_catalog(), quench::single_checkpoint(folder->string()), {},
+      quench::test::built_catalog(), quench::single_checkpoint(folder.string()), {},
       {QUENCH_DTYPE_FLOAT, 64, 1}, {QUENCH_DEVICE_CPU, 0});
   check_equal(checkpoint.model, 592, 1e-9);
 }
@@ -130,11 +127,8 @@ TEST_CASE("score tree: a trained model scores rows as if their whole text stood 
 TEST_CASE("score tree: the last block ends with the scored tokens, unless an op looks at all rows",
           "[core][run]") {
   const auto folder = quench::test::fixture("trajectories/gpt_neox-traj/step1200");
-  if (!folder) {
-    return;
-  }
   quench::OpenCheckpoint checkpoint = quench::open_checkpoint(
-      quench::test::built_catalog(), quench::single_checkpoint(folder->string()), {},
+      quench::test::built_catalog(), quench::single_checkpoint(folder.string()), {},
       {QUENCH_DTYPE_FLOAT, 64, 1}, {QUENCH_DEVICE_CPU, 0});
   ModelHandle& model = checkpoint.model;
   CHECK(model.token_wise_from(1) == 2);

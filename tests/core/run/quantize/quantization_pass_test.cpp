@@ -9,6 +9,7 @@
 #include "core/run/quantize/pass_memory.hpp"
 #include "core/run/quantize/quantize_model.hpp"
 #include "tests/core/run/built_catalog.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -26,11 +27,11 @@ constexpr uint64_t kBlocks = 2;
 constexpr uint64_t kStages = 2;
 
 bool has_gptq() {
-  if (quench::test::built_catalog().find("quantizer", "gptq") != nullptr) {
-    return true;
-  }
-  WARN("this build has no gptq");
-  return false;
+  return quench::test::built_catalog().find("quantizer", "gptq") != nullptr;
+}
+
+void need_gptq() {
+  quench::test::skip_unless(has_gptq(), "this build has no gptq");
 }
 
 QuantizerHandle quantizer(const json& given, const std::string& id = "gptq") {
@@ -102,9 +103,7 @@ quench::ScoreAnswer scored(ModelHandle& model, const quench::ScoreRequest& reque
 
 TEST_CASE("pass: rows come from quantized weights, a float block, or the float model",
           "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   const QuantizationResult sequential = f.run({{"bits", 2}});
   f.kept.restore();
@@ -134,9 +133,7 @@ TEST_CASE("pass: rows come from quantized weights, a float block, or the float m
 }
 
 TEST_CASE("pass: several settings in one pass are what each is alone", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   const std::vector<json> given = {{{"inputs", "float"}, {"bits", 4}},
                                    {{"inputs", "float"}, {"bits", 2}, {"group_size", 8}},
@@ -183,9 +180,7 @@ TEST_CASE("pass: several settings in one pass are what each is alone", "[core][r
 }
 
 TEST_CASE("pass: a setting that fails leaves the others alone", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   f.rows = calibration(24);  // fewer rows than columns: singular without damping
   QuantizerHandle good = quantizer({{"inputs", "float"}});
@@ -208,9 +203,7 @@ TEST_CASE("pass: a setting that fails leaves the others alone", "[core][run]") {
 }
 
 TEST_CASE("pass: rows that ride along score as they do afterwards", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   const std::vector<quench::ScoreRequest> rides = {request()};
   for (const char* inputs : {"sequential", "block", "float"}) {
@@ -232,9 +225,7 @@ TEST_CASE("pass: rows that ride along score as they do afterwards", "[core][run]
 }
 
 TEST_CASE("pass: rides of several settings are each on their own weights", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   const std::vector<quench::ScoreRequest> rides = {request()};
   QuantizerHandle two = quantizer({{"bits", 2}, {"inputs", "float"}, {"embedding", true}});
@@ -296,9 +287,7 @@ double first_error(Fixture& f, const HostTensor& quantized, bool with_pads) {
 }  // namespace
 
 TEST_CASE("pass: pads that count are in the Gram matrix, with what they read", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   f.rows = calibration(36);  // 24 ids, then 12
   f.rows.texts = {24, 12};
@@ -315,9 +304,7 @@ TEST_CASE("pass: pads that count are in the Gram matrix, with what they read", "
 }
 
 TEST_CASE("pass: the float stream is one more forward", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   const QuantizationResult plain = f.run({{"bits", 2}});
   f.kept.restore();
@@ -331,9 +318,7 @@ TEST_CASE("pass: the float stream is one more forward", "[core][run]") {
 }
 
 TEST_CASE("pass: the embedding is rounded first, and comes back", "[core][run]") {
-  if (!has_gptq()) {
-    return;
-  }
+  need_gptq();
   Fixture f;
   const quench::ScoreAnswer before = scored(f.model, request());
   const QuantizationResult result = f.run({{"bits", 3}, {"embedding", true}}, "rtn");
