@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tests/contract/tensors.hpp"
+#include "tests/support/differences.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -51,7 +52,7 @@ quench_status try_op(const quench_linear_op& op, const Sink& sink, quench_error*
     CHECK((time == 0 || sink.result->op_output == y.values()));
     sink.result->op_output = y.values();
   }
-  CHECK(x.values() == rows);
+  CHECK(differences(x.values(), rows) == "");
   return QUENCH_OK;
 }
 
@@ -174,7 +175,7 @@ bool has_parameter(const quench_item& item, const std::string& name) {
 
 void check_same(const QuantizedLinear& a, const QuantizedLinear& b) {
   CHECK(a.message == b.message);
-  CHECK(a.dequantized == b.dequantized);
+  CHECK(differences(a.dequantized, b.dequantized) == "");
   CHECK(a.tensors == b.tensors);
   CHECK(a.numbers == b.numbers);
   CHECK(a.op_output == b.op_output);

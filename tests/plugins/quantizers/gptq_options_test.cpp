@@ -9,6 +9,7 @@
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/grid/search.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
+#include "tests/support/differences.hpp"
 
 namespace quench::test {
 
@@ -43,7 +44,8 @@ Quantized run(const std::string& options, const Matrix& weight, const Matrix& in
 void check_codes(const Quantized& got, const reference::Solution& wanted) {
   CHECK(got.perm == wanted.perm);
   CHECK(got.g_idx == wanted.g_idx);
-  CHECK(std::vector<double>(got.codes.begin(), got.codes.end()) == wanted.codes.values);
+  CHECK(differences(std::vector<double>(got.codes.begin(), got.codes.end()), wanted.codes.values) ==
+        "");
 }
 
 // Zeros in rows and columns from `rank` on.
@@ -189,7 +191,7 @@ TEST_CASE("gptq: without the float stream gptaq fails, and equal streams change 
   CHECK(bench.observe(inputs, true) == QUENCH_FAILED_PRECONDITION);
   QuantizerBench both(R"({"gptaq":true})", 48);
   REQUIRE(both.observe_both(inputs, inputs) == QUENCH_OK);
-  CHECK(both.quantize(weight).codes == run("", weight, inputs).codes);
+  CHECK(differences(both.quantize(weight).codes, run("", weight, inputs).codes) == "");
 }
 
 TEST_CASE("gptq: exhausted damping fails, or falls back and says so", "[quantizers][gptq]") {
@@ -254,8 +256,8 @@ TEST_CASE("gptq: settings share one group's statistics and factor", "[quantizers
     REQUIRE(alone.observe(inputs) == QUENCH_OK);
     const Quantized shared = sharing.quantize_on(first, weight);
     const Quantized own = alone.quantize(weight);
-    CHECK(shared.codes == own.codes);
-    CHECK(shared.scales == own.scales);
+    CHECK(differences(shared.codes, own.codes) == "");
+    CHECK(differences(shared.scales, own.scales) == "");
     CHECK(shared.numbers == own.numbers);
   }
   CHECK_FALSE(QuantizerBench(R"({"inputs":"block"})", 96).accepts_groups_of(first));
@@ -274,10 +276,10 @@ TEST_CASE("gptq: modules have settings of their own", "[quantizers][gptq]") {
   CHECK(two.groups() == 4);
   QuantizerBench alone(R"({"bits":2,"group_size":16,"sym":false})", 64);
   REQUIRE(alone.observe(inputs) == QUENCH_OK);
-  CHECK(two.codes == alone.quantize(weight).codes);
+  CHECK(differences(two.codes, alone.quantize(weight).codes) == "");
 
   const Quantized skipped = bench.quantize(weight, 1);
-  CHECK(skipped.dequantized.values == weight.values);
+  CHECK(differences(skipped.dequantized.values, weight.values) == "");
   CHECK(skipped.numbers.at("bits_per_weight") == 16);
   CHECK(skipped.texts.count("skipped") == 1);
   CHECK(bench.quantize(weight, 2).numbers.at("bits") == 8);

@@ -11,6 +11,7 @@
 #include "quantizers/gptq/reference.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/plugins/quantizers/two_threads.hpp"
+#include "tests/support/differences.hpp"
 
 namespace quench::test {
 
@@ -131,7 +132,7 @@ TEST_CASE("gptq with uncorrelated inputs is rounding to nearest", "[quantizers][
   options.bits = GENERATE(2, 4, 8);
   const Matrix weight = random_matrix(70, n, 21);
   const Matrix result = run(options, weight, identity).decoded();
-  CHECK(result.values == rounded(weight, options).values);
+  CHECK(differences(result.values, rounded(weight, options).values) == "");
 }
 
 // Delta = E U and H^-1 = U'U, so the sum of squared entries of E is tr(D H D'), whatever the grids.
@@ -166,14 +167,14 @@ TEST_CASE("gptq gives the codes of the plain kernel", "[quantizers][gptq]") {
          true},
         options.desc_act ? quantizers::ColumnOrder::kActivation : quantizers::ColumnOrder::kGiven,
         options.damp);
-    CHECK(result.perm == expected.perm);
-    CHECK(result.g_idx == expected.g_idx);
+    CHECK(differences(result.perm, expected.perm) == "");
+    CHECK(differences(result.g_idx, expected.g_idx) == "");
     if (options.sym) {
       CHECK(result.numbers.at("loss") == Approx(expected.loss).epsilon(0.05));
       return;
     }
     const std::vector<double> codes(result.codes.begin(), result.codes.end());
-    CHECK(codes == expected.codes.values);
+    CHECK(differences(codes, expected.codes.values) == "");
     CHECK(result.numbers.at("loss") == Approx(expected.loss).epsilon(1e-9));
   });
 }
@@ -185,7 +186,7 @@ TEST_CASE("gptq: the size of a block moves rounding only", "[quantizers][gptq]")
   options.group_size = GENERATE(-1, 32, 48, 150);
   const Quantized expected = run(options, weight, inputs);
   options.block = GENERATE(1, 20, 64, 1024);
-  CHECK(run(options, weight, inputs).codes == expected.codes);
+  CHECK(differences(run(options, weight, inputs).codes, expected.codes) == "");
 }
 
 TEST_CASE("gptq with desc_act follows a permutation of its inputs", "[quantizers][gptq]") {
@@ -273,9 +274,9 @@ TEST_CASE("gptq has the same bits for one and two threads", "[quantizers][gptq]"
   const TwoThreads host;
   const Quantized two = run(options, weight, inputs);
   at::set_num_threads(before);
-  CHECK(one.codes == two.codes);
-  CHECK(one.scales == two.scales);
-  CHECK(one.dequantized.values == two.dequantized.values);
+  CHECK(differences(one.codes, two.codes) == "");
+  CHECK(differences(one.scales, two.scales) == "");
+  CHECK(differences(one.dequantized.values, two.dequantized.values) == "");
   CHECK(one.numbers == two.numbers);
 }
 
@@ -306,7 +307,8 @@ TEST_CASE("gptq serves all linears of a group from one state", "[quantizers][gpt
   REQUIRE(bench.observe(inputs, true) == QUENCH_OK);
   for (uint32_t linear = 0; linear < 2; ++linear) {
     const Matrix weight = random_matrix(6 + linear, 64, 38 + linear);
-    CHECK(bench.quantize(weight, linear).codes == run(options, weight, inputs).codes);
+    CHECK(differences(bench.quantize(weight, linear).codes, run(options, weight, inputs).codes) ==
+          "");
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
+#include "tests/support/differences.hpp"
 
 namespace quench::test {
 
@@ -96,7 +97,7 @@ TEST_CASE("gaussian noise has a normal's fourth moment, uniform noise a uniform'
 TEST_CASE("noise of scale 0 is none", "[quantizers][noise]") {
   const Matrix weight = random_matrix(4, 64, 3);
   QuantizerBench bench(R"({"scale":0})", 64);
-  CHECK(bench.quantize(weight).dequantized.values == weight.values);
+  CHECK(differences(bench.quantize(weight).dequantized.values, weight.values) == "");
 }
 
 }  // namespace quench::test

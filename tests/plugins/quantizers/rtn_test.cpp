@@ -4,6 +4,7 @@
 
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/plugins/quantizers/two_threads.hpp"
+#include "tests/support/differences.hpp"
 
 namespace quench::test {
 
@@ -79,8 +80,8 @@ TEST_CASE("rtn has the same bits for one and two threads", "[quantizers][rtn]") 
   const Quantized one = bench.quantize(weight);
   const TwoThreads host;
   const Quantized two = bench.quantize(weight);
-  CHECK(one.codes == two.codes);
-  CHECK(one.scales == two.scales);
+  CHECK(differences(one.codes, two.codes) == "");
+  CHECK(differences(one.scales, two.scales) == "");
 }
 
 // G of the rows (1, 2), (3, 4) is [[10, 14], [14, 20]]; the row (1, 1) of a weight has (1 1) G (1

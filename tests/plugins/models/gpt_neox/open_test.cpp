@@ -5,6 +5,7 @@
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
+#include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
@@ -70,7 +71,7 @@ TEST_CASE("gpt_neox: every spelling of the rotary settings means the same", "[mo
     config["rope_scaling"] = nullptr;
     config["torch_dtype"] = "float16";
   }
-  CHECK(logits_of(model, config.dump(), source) == wanted);
+  CHECK(differences(logits_of(model, config.dump(), source), wanted) == "");
   config.erase("rope_theta");
   config.erase("rope_parameters");
   config.erase("partial_rotary_factor");
@@ -90,7 +91,7 @@ TEST_CASE("gpt_neox: configs that the library saved are understood", "[models][g
   REQUIRE(saved.size() == 3);
   for (const auto& [version, configs] : saved.items()) {
     CAPTURE(version);
-    CHECK(logits_of(model, configs.at("gpt_neox").dump(), source) == wanted);
+    CHECK(differences(logits_of(model, configs.at("gpt_neox").dump(), source), wanted) == "");
   }
 }
 
@@ -106,7 +107,7 @@ TEST_CASE("gpt_neox: what a config leaves out is as in the library", "[models][g
        {"rotary_pct", "use_parallel_residual", "attention_bias", "tie_word_embeddings"}) {
     config.erase(key);
   }
-  CHECK(logits_of(model, config.dump(), source) == wanted);
+  CHECK(differences(logits_of(model, config.dump(), source), wanted) == "");
 }
 
 TEST_CASE("gpt_neox: keys that the library writes and does not read decide nothing",
@@ -244,7 +245,7 @@ TEST_CASE("gpt_neox: buffers of old files and other spellings are understood",
                  values, kit::kFloat32);
     }
   }
-  CHECK(logits_of(model, model.config(), source) == wanted);
+  CHECK(differences(logits_of(model, model.config(), source), wanted) == "");
 }
 
 TEST_CASE("gpt_neox: tied weights may be stored twice, but not differently", "[models][gpt_neox]") {
@@ -255,7 +256,7 @@ TEST_CASE("gpt_neox: tied weights may be stored twice, but not differently", "[m
   std::vector<double> copy = model.weights.at("embed_in.weight");
   SECTION("the same") {
     source.add("embed_out.weight", {37, 24}, copy, kit::kFloat32);
-    CHECK(logits_of(model, model.config(), source) == wanted);
+    CHECK(differences(logits_of(model, model.config(), source), wanted) == "");
   }
   SECTION("different") {
     copy[100] += 1.0;
