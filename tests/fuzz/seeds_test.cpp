@@ -99,13 +99,14 @@ TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
   for (const auto& [name, format] : {std::pair{"packed/gptq.bin", PackedFormat::kGptq},
                                      {"packed/awq.bin", PackedFormat::kAwqGemm}}) {
     CAPTURE(name);
+    const std::string all = seed(name);
+    const size_t cut = all.find('\xFF');
+    const auto config = read_quantization_config(all.substr(0, cut), "seed");
+    REQUIRE(config);
+    CHECK(config->format == format);
     const TemporaryDir folder;
-    QuantizationConfig config;
-    config.format = format;
-    config.bits = 4;
-    config.group_size = 4;
     const DequantizedSource source(
-        std::make_shared<SafetensorsSource>(folder.write("seed", seed(name).substr(1))), config);
+        std::make_shared<SafetensorsSource>(folder.write("seed", all.substr(cut + 1))), *config);
     REQUIRE(source.count() == 1);
     CHECK(source.info(0).shape == std::vector<int64_t>{8, 8});
   }

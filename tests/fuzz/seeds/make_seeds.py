@@ -25,11 +25,13 @@ with zipfile.ZipFile(HERE / "torch_zip/state.pt") as archive:
 put("pickle/system.pkl", b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R.")
 put("safetensors/two.safetensors", save({"a": one, "b": half}, {"format": "pt"}))
 
-# The first byte is packed_fuzz's choice of a config: GPTQ and AWQ, 4 bits, groups of 4.
+# A config.json and, behind 0xFF, the file: GPTQ and AWQ, 4 bits, groups of 4.
+gptq = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 4, "desc_act": False, "sym": True}}
+awq = {"quantization_config": {"quant_method": "awq", "w_bit": 4, "q_group_size": 4, "zero_point": True}}
 codes, groups = torch.full((1, 8), 0x12345678, dtype=torch.int32), torch.full((2, 1), 0x77777777, dtype=torch.int32)
 scales = torch.full((2, 8), 0.5, dtype=torch.float16)
-put("packed/gptq.bin", b"\x0a" + save({"w.qweight": codes, "w.qzeros": groups, "w.scales": scales, "w.g_idx": torch.arange(8, dtype=torch.int32) // 4}))
-put("packed/awq.bin", b"\x02" + save({"w.qweight": codes.t().contiguous(), "w.qzeros": groups, "w.scales": scales}))
+put("packed/gptq.bin", json.dumps(gptq).encode() + b"\xff" + save({"w.qweight": codes, "w.qzeros": groups, "w.scales": scales, "w.g_idx": torch.arange(8, dtype=torch.int32) // 4}))
+put("packed/awq.bin", json.dumps(awq).encode() + b"\xff" + save({"w.qweight": codes.t().contiguous(), "w.qzeros": groups, "w.scales": scales}))
 
 bpe = {"type": "BPE", "vocab": {"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4}, "merges": ["a b", "\u0120 ab"]}
 put("tokenizer/byte_level.json", json.dumps({
