@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
