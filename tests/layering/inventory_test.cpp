@@ -47,6 +47,15 @@ TEST_CASE("layering: every test file is in a target", "[layering]") {
   }
 }
 
+TEST_CASE("layering: a test that cannot test here says so to ctest", "[layering]") {
+  for (const std::string& file : files_below("tests", {".cpp", ".hpp"})) {
+    if (!file.starts_with("tests/support/") && !file.starts_with("tests/layering/")) {
+      CAPTURE(file);
+      CHECK(source(file).find("SKIPPED") == std::string::npos);  // skip() prints it
+    }
+  }
+}
+
 TEST_CASE("layering: every plugin has a source named after it that opens with its description",
           "[layering]") {
   for (const auto& plugin : plugin_folders()) {

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/plugin/search_path.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
 
 using Catch::Matchers::Contains;
@@ -120,10 +121,7 @@ TEST_CASE("catalog: folders that others can write to, and relative ones, are ref
     CHECK_THAT(folder.reason(), StartsWith("the file is writable by everyone"));
   }
   SECTION("a folder or a library of another user or group") {
-    if (::geteuid() != 0) {
-      WARN("SKIPPED: only root can give files away");
-      return;
-    }
+    quench::test::skip_unless(::geteuid() == 0, "only root can give files away");
     constexpr uid_t kStranger = 54321;
     const fs::path library = folder.path() / "corpora/good.so";
     REQUIRE(::chown(library.c_str(), kStranger, 0) == 0);
@@ -144,10 +142,7 @@ TEST_CASE("catalog: folders that others can write to, and relative ones, are ref
 }
 
 TEST_CASE("search path: whoever may change the program may add plugins", "[core][plugin]") {
-  if (::geteuid() != 0) {
-    WARN("SKIPPED: only root can give files away");
-    return;
-  }
+  quench::test::skip_unless(::geteuid() == 0, "only root can give files away");
   const quench::test::TemporaryDir root;
   const fs::path program = root.write("bin/quench", "");
   const fs::path plugins = root.write("plugins/x.so", "").parent_path();

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -72,10 +73,7 @@ TEST_CASE("home: one that others can write to is refused", "[core][store]") {
                Catch::Contains(" is writable by everyone (chmod o-w "));
   }
   SECTION("another group, or another user's own folder") {
-    if (::geteuid() != 0) {
-      WARN("SKIPPED: only root can give a folder away");
-      return;
-    }
+    quench::test::skip_unless(::geteuid() == 0, "only root can give a folder away");
     REQUIRE(::chown(home.c_str(), 0, 54321) == 0);
     open_home(home);
     REQUIRE(::chmod(home.c_str(), 0770) == 0);
