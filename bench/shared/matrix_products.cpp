@@ -17,7 +17,8 @@ namespace quench::bench {
 
 namespace {
 
-constexpr double kSeconds = 0.1;  // that a measurement takes at least
+constexpr double kSeconds = 0.1;   // that a measurement takes at least
+constexpr double kSample = 0.002;  // that a sample of it takes at least
 
 // a [rows, depth] times b [depth, columns], b the transpose of a weight.
 struct Shape {
@@ -36,16 +37,24 @@ constexpr Shape kShapes[] = {
     {"8 rows", 8, 2048, 2048},   {"16 rows", 16, 2048, 2048},
 };
 
-// The best rate of `body`, whose calls make `operations` each.
+// The best rate of `body`, whose calls make `operations` each, in processor time of one thread of
+// `threads`.
 template <typename Body>
-double best_rate(double operations, Body&& body) {
+double best_rate(int threads, double operations, Body&& body) {
   double best = 0;
+  int calls = 1;
   for (double spent = 0; spent < kSeconds;) {
-    const double start = wall_clock();
-    body();
-    const double seconds = wall_clock() - start;
-    best = std::max(best, operations / seconds);
+    const double seconds = processor_seconds([&] {
+      for (int i = 0; i < calls; ++i) {
+        body();
+      }
+    });
     spent += seconds;
+    if (seconds < kSample) {
+      calls *= 2;
+    } else {
+      best = std::max(best, calls * operations * threads / seconds);
+    }
   }
   return best;
 }
@@ -59,7 +68,7 @@ double tile_rate() {
   const std::vector<T> a(static_cast<size_t>(rows * kDepth), T{1});
   const std::vector<T> b(static_cast<size_t>(columns * kDepth), T{1});
   std::vector<T> to(static_cast<size_t>(rows * columns));
-  return best_rate(2e3 * static_cast<double>(rows * columns * kDepth), [&] {
+  return best_rate(1, 2e3 * static_cast<double>(rows * columns * kDepth), [&] {
     for (int i = 0; i < 1000; ++i) {
       matrix::run_tile<T, T>(isa, {a.data(), rows, false}, b.data(), kDepth,
                              {to.data(), columns, rows, columns, 1, false, nullptr});
@@ -72,20 +81,20 @@ void print(const char* type, const char* name, double ours, double theirs, doubl
               ours / theirs, ours / peak);
 }
 
-void print_type(const char* name, at::ScalarType type, double peak) {
+void print_type(const char* name, at::ScalarType type, int threads, double peak) {
   for (const Shape& shape : kShapes) {
     const at::Tensor a = at::rand({shape.rows, shape.depth}).to(type);
     const at::Tensor b = at::rand({shape.columns, shape.depth}).to(type).t();
     const double operations = 2.0 * static_cast<double>(shape.rows * shape.depth * shape.columns);
-    const double ours = best_rate(operations, [&] { matrix::product(a, b); });
-    const double theirs = best_rate(operations, [&] { at::mm(a, b); });
+    const double ours = best_rate(threads, operations, [&] { matrix::product(a, b); });
+    const double theirs = best_rate(threads, operations, [&] { at::mm(a, b); });
     print(name, shape.name, ours, theirs, peak);
   }
 }
 
 // Rows' squares: one triangle of ours beside libtorch's whole matrix, as operations of one
 // triangle.
-void print_squares(double peak32, double peak64) {
+void print_squares(int threads, double peak32, double peak64) {
   constexpr int64_t kRows = 2048;
   constexpr int64_t kWidth = 1024;
   const at::Tensor x = at::rand({kRows, kWidth});
@@ -93,10 +102,12 @@ void print_squares(double peak32, double peak64) {
   const at::Tensor to = at::zeros({kWidth, kWidth}, at::kDouble);
   constexpr double kOperations = 1.0 * kRows * kWidth * kWidth;
   print("f32->f64", "triangle",
-        best_rate(kOperations, [&] { matrix::add_product(to, x.t(), x, 1, matrix::Part::kUpper); }),
-        best_rate(kOperations, [&] { at::mm(x.t(), x); }), peak32);
-  print("float64", "triangle", best_rate(kOperations, [&] { matrix::add_float64_square(to, x); }),
-        best_rate(kOperations, [&] { at::mm(x64.t(), x64); }), peak64);
+        best_rate(threads, kOperations,
+                  [&] { matrix::add_product(to, x.t(), x, 1, matrix::Part::kUpper); }),
+        best_rate(threads, kOperations, [&] { at::mm(x.t(), x); }), peak32);
+  print("float64", "triangle",
+        best_rate(threads, kOperations, [&] { matrix::add_float64_square(to, x); }),
+        best_rate(threads, kOperations, [&] { at::mm(x64.t(), x64); }), peak64);
 }
 
 }  // namespace
@@ -110,10 +121,10 @@ void print_matrix_products(const quench_host* host, const char* form, int thread
               peak32 / 1e9, peak64 / 1e9);
   std::printf("  %-9s %-10s %7s  %7s  %5s  %5s\n", "type", "shape", "ours", "at::mm", "ratio",
               "tile");
-  print_type("float32", at::kFloat, peak32);
-  print_type("float64", at::kDouble, peak64);
-  print_type("bfloat16", at::kBFloat16, peak32);
-  print_squares(peak32, peak64);
+  print_type("float32", at::kFloat, threads, peak32);
+  print_type("float64", at::kDouble, threads, peak64);
+  print_type("bfloat16", at::kBFloat16, threads, peak32);
+  print_squares(threads, peak32, peak64);
 }
 
 }  // namespace quench::bench
