@@ -14,8 +14,8 @@ namespace quench::test {
 using Finished = Ended;
 
 // `environment` comes on top of PATH, HOME and a plugin cache inside the build folder; nothing else
-// of the test's environment is seen, but the sanitizers' options. Throws when the program cannot be
-// started.
+// of the test's environment is seen, but the sanitizers' options and QUENCH_ISA. Throws when the
+// program cannot be started.
 Finished run_quench(const std::vector<std::string>& arguments, const Environment& environment = {},
                     const std::string& input = "");
 

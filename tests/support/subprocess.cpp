@@ -17,7 +17,7 @@ constexpr int kToWrite = O_WRONLY | O_CREAT | O_TRUNC;
 std::vector<std::string> variables_of(const Environment& environment,
                                       const std::filesystem::path& home) {
   Environment all = {{"PATH", "/usr/bin:/bin"}, {"HOME", home.string()}};
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"}) {
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "QUENCH_ISA"}) {
     if (const char* value = std::getenv(name)) {
       all[name] = value;
     }

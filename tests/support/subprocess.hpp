@@ -19,8 +19,8 @@ struct Ended {
 
 using Environment = std::map<std::string, std::string>;
 
-// "NAME=value" of `environment` on top of PATH, HOME (`home`) and the sanitizers' options; nothing
-// else of the test's own.
+// "NAME=value" of `environment` on top of PATH, HOME (`home`) and the sanitizers' options and
+// QUENCH_ISA; nothing else of the test's own.
 std::vector<std::string> variables_of(const Environment& environment,
                                       const std::filesystem::path& home);
 
