@@ -322,7 +322,8 @@ class JobRunner {
         if (auto owed = owed_folder(experiment_, row, *memory_.identities)) {
           state_.owed.push_back(std::move(*owed));
         }
-      } catch (const Error& error) {
+      } catch (...) {
+        const Error error = current_error();
         throw_if_final(error);
         tell_unwritten(row, error);
       }
@@ -350,7 +351,8 @@ class JobRunner {
   void write(const OwedFolder& owed, Body body) const {
     try {
       body();
-    } catch (const Error& error) {
+    } catch (...) {
+      const Error error = current_error();
       throw_if_final(error);
       tell_unwritten(owed.row, error);
     }

@@ -74,8 +74,11 @@ std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_
   for (const auto& [name, file] : files) {
     const fs::path path = folder / name;
     struct stat status = {};
-    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (::lstat(path.c_str(), &status) != 0) {
       return fmt::format("{} is missing", printable(name));
+    }
+    if (!S_ISREG(status.st_mode)) {
+      return fmt::format("{} is no file", printable(name));
     }
     if (static_cast<uint64_t>(status.st_size) != file.bytes) {
       return fmt::format("{} has {} bytes, {} were written", printable(name), status.st_size,
