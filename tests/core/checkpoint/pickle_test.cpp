@@ -194,9 +194,10 @@ TEST_CASE("find_state: long names that many entries share are refused before the
   for (int i = 0; i < 200'000; ++i) {
     entries += i % 2 == 0 ? "h\x01h\x03" : "h\x02h\x03";
   }
-  const std::string bytes = p::whole(
-      "](" + p::text(std::string(4000, 'a')) + "q\x01" + p::text(std::string(4000, 'b')) + "q\x02" +
-      tensor + "q\x03" + "t" + "}(" + p::text("state_dict") + "}(" + entries + "uu" + "\x86");
+  const std::string bytes =
+      p::whole("}(" + p::text("other") + "(" + p::text(std::string(4000, 'a')) + "q\x01" +
+               p::text(std::string(4000, 'b')) + "q\x02" + tensor + "q\x03" + "t" +
+               p::text("state_dict") + "}(" + entries + "uu");
   CHECK(bytes.size() < (1 << 20));
   const std::string refusal =
       quench::test::message_within(2, 200, [&] { find_state(read_pickle(bytes, "f"), "f"); });
