@@ -128,6 +128,9 @@ TEST_CASE("run: changed weights under the same name are measured anew", "[cli]")
   const json second = runs.run();
   REQUIRE(second.size() == first.size());
   for (size_t i = 0; i < first.size(); ++i) {
+    if (first[i].at("metric") == "quantization_error") {
+      continue;  // derived: it has no key
+    }
     const bool changed = first[i].at("checkpoint").at("revision") == "step1";
     CHECK((first[i].at("key") != second[i].at("key")) == changed);
   }
