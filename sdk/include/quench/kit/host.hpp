@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "quench/abi/host.h"
@@ -59,8 +60,27 @@ inline int32_t instructions() {
   return table != nullptr ? table->instructions(current_host) : QUENCH_INSTRUCTIONS_PORTABLE;
 }
 
+namespace detail {
+
+// Whether this thread is inside a body of parallel_for.
+inline thread_local bool inside_parallel_for = false;
+
+class InsideParallelFor {
+ public:
+  InsideParallelFor() : before_(std::exchange(inside_parallel_for, true)) {}
+  ~InsideParallelFor() { inside_parallel_for = before_; }
+  InsideParallelFor(const InsideParallelFor&) = delete;
+  InsideParallelFor& operator=(const InsideParallelFor&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace detail
+
 // body(begin, end) over disjoint ranges of at most `grain` that cover [0, count); the ranges do not
-// depend on the number of threads. What a body throws is thrown here again (the first one).
+// depend on the number of threads. What a body throws is thrown here again (the first one). Inside
+// another body the ranges run one after the other: threads are split once, at the outermost loop.
 template <typename Body>
 void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
   struct Context {
@@ -72,6 +92,7 @@ void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
   const auto call = [](void* user, uint64_t begin, uint64_t end) noexcept -> quench_status {
     auto* shared = static_cast<Context*>(user);
     quench_error own{sizeof(quench_error), 0, {}};
+    const detail::InsideParallelFor inside;
     const quench_status status = guard(&own, [&] { (*shared->body)(begin, end); });
     if (status != QUENCH_OK && !shared->failed.test_and_set()) {
       shared->error = own;
@@ -79,9 +100,9 @@ void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
     return status;
   };
   const auto* table = service<quench_tasks>(QUENCH_SERVICE_TASKS);
-  if (table == nullptr) {
+  if (table == nullptr || detail::inside_parallel_for) {
     for (uint64_t begin = 0; begin < count; begin += grain) {
-      body(begin, begin + grain < count ? begin + grain : count);
+      body(begin, count - begin < grain ? count : begin + grain);
     }
     return;
   }

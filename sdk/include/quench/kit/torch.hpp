@@ -2,12 +2,14 @@
 #pragma once
 
 #include <ATen/Context.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -139,6 +141,30 @@ inline HostAllocator host_allocator;
 inline const bool kHostAllocatorIsSet = (c10::SetCPUAllocator(&host_allocator), true);
 
 }  // namespace detail
+
+// Calls body(first, count) for blocks of the rows (dimension 0) of tensors like `like`, on the
+// host's threads; where `like` is on a device, once for all rows. For operations of libtorch whose
+// rows have nothing to do with one another: libtorch itself runs on one thread here, and these
+// blocks depend on the shape alone. The body finds this thread's modes (inference, gradients).
+template <typename Body>
+void for_row_blocks(const at::Tensor& like, Body&& body) {
+  constexpr int64_t kElements = int64_t{1} << 16;  // of a block, which stays in a core's own cache
+  const int64_t rows = like.size(0);
+  if (rows == 0) {
+    return;
+  }
+  if (!like.is_cpu()) {
+    body(int64_t{0}, rows);
+    return;
+  }
+  const int64_t width = std::max<int64_t>(1, like.numel() / rows);
+  const auto grain = static_cast<uint64_t>(std::max<int64_t>(1, kElements / width));
+  const at::ThreadLocalState modes;
+  parallel_for(static_cast<uint64_t>(rows), grain, [&](uint64_t begin, uint64_t end) {
+    const at::ThreadLocalStateGuard guard(modes);
+    body(static_cast<int64_t>(begin), static_cast<int64_t>(end - begin));
+  });
+}
 
 // An uninitialized CPU tensor in the host's memory, which the host may see.
 inline at::Tensor host_empty(at::IntArrayRef shape, at::ScalarType type) {
