@@ -4,15 +4,12 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/where.h>
 
-#include <algorithm>
-
 #include "models/decoder/recorder.hpp"
+#include "quench/kit/torch.hpp"
 
 namespace quench::apertus {
 
 namespace {
-
-constexpr int64_t kPanel = 16;  // rows whose intermediate values exist at once: they stay in cache
 
 // The coefficients become a row first: its derivative is then summed down the columns and along the
 // row, where one sum over all of x would be split by the number of threads.
@@ -35,13 +32,12 @@ at::Tensor apply(const Xielu& xielu, at::Tensor x) {
   }
   const at::Tensor positive = at::softplus(xielu.alpha_p);
   const at::Tensor negative = at::softplus(xielu.alpha_n).add_(xielu.beta);
-  const int64_t panel = x.is_cpu() ? kPanel : x.size(0);
-  for (int64_t first = 0; first < x.size(0); first += panel) {
-    at::Tensor rows = x.narrow(0, first, std::min(panel, x.size(0) - first));
+  kit::for_row_blocks(x, [&](int64_t first, int64_t count) {
+    at::Tensor rows = x.narrow(0, first, count);
     const at::Tensor above = rows.mul(positive).mul_(rows);
     const at::Tensor below = at::clamp_max(rows, xielu.eps).expm1_().sub_(rows).mul_(negative);
     rows.copy_(at::where(rows.gt(0), above, below).add_(rows.mul(xielu.beta)));
-  }
+  });
   return x;
 }
 

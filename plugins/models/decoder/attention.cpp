@@ -2,7 +2,6 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/triu.h>
@@ -15,8 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "models/decoder/blocked_attention.hpp"
 #include "models/decoder/causal_attention.hpp"
 #include "models/decoder/curved/operations.hpp"
+#include "models/decoder/differentiable.hpp"
 #include "models/decoder/recorder.hpp"
 #include "quench/abi/extension/pads.h"
 
@@ -37,40 +38,53 @@ at::Tensor repeated(const at::Tensor& k, int64_t heads) {
 
 // softmax(q kᵀ / sqrt(D)) v in steps; q, k, v [B,H,T,D].
 at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                    const std::optional<at::Tensor>& mask) {
+                    const at::Tensor& mask) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(3)));
   const at::Tensor hidden =
-      mask ? mask->logical_not()
-           : at::triu(at::ones({q.size(2), q.size(2)}, q.options().dtype(at::kBool)), 1);
-  const at::Tensor scores = at::matmul(q.mul(scale), k.transpose(2, 3))
+      mask.defined() ? mask.logical_not()
+                     : at::triu(at::ones({q.size(2), q.size(2)}, q.options().dtype(at::kBool)), 1);
+  const at::Tensor scores = multiply(q.mul(scale), k.transpose(2, 3))
                                 .masked_fill(hidden, -std::numeric_limits<double>::infinity());
-  return at::matmul(softmax(scores, scores.scalar_type()), v);
+  return multiply(softmax(scores, scores.scalar_type()), v);
+}
+
+// Autocast rounds what attention reads and makes to bfloat16.
+at::Tensor operand(const at::Tensor& x) {
+  const Recorder* recorder = Recorder::current();
+  return recorder != nullptr && recorder->autocast() ? x.to(at::kBFloat16) : x;
+}
+
+at::Tensor on_device(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const at::Tensor& mask) {
+  const bool grouped = !recording() && q.size(2) != k.size(2);
+  const auto heads = [&](const at::Tensor& x) {
+    return operand(recording() ? repeated(x, q.size(2)) : x).transpose(1, 2);
+  };
+  return at::scaled_dot_product_attention(
+             heads(q), heads(k), heads(v),
+             mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, /*dropout_p=*/0.0,
+             /*is_causal=*/!mask.defined(), /*scale=*/std::nullopt, grouped)
+      .transpose(1, 2);
 }
 
 // [B,T,H,D] -> [B,T,H,D]; `mask` is boolean [B,1,T,T], true where a query (row) sees a key
-// (column), or nothing: causal.
+// (column), or undefined: causal.
 at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                 const std::optional<at::Tensor>& mask) {
-  const Recorder* recorder = Recorder::current();
-  const bool recorded = recorder != nullptr;
-  if (!recorded && !mask && q.is_cpu()) {
+                 const at::Tensor& mask) {
+  if (!recording() && !mask.defined() && q.is_cpu()) {
     return causal_attention(q, k, v);
   }
-  if (current_form() == Form::kCurved && !mask && has_curved_attention(q)) {
-    return curved_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)));
+  const bool own = has_blocked_attention(q);
+  if (composing() && !(current_form() == Form::kCurved && own)) {
+    const auto heads = [&](const at::Tensor& x) { return repeated(x, q.size(2)).transpose(1, 2); };
+    return composed(heads(q), heads(k), heads(v), mask).transpose(1, 2);
   }
-  const bool grouped = !recorded && q.size(2) != k.size(2);
-  const auto operand = [&](const at::Tensor& x) {
-    const at::Tensor heads = (recorded ? repeated(x, q.size(2)) : x).transpose(1, 2);
-    return recorded && recorder->autocast() ? heads.to(at::kBFloat16) : heads;
-  };
-  if (composing()) {
-    return composed(operand(q), operand(k), operand(v), mask).transpose(1, 2);
+  if (current_form() == Form::kCurved) {
+    return curved_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)), mask);
   }
-  const at::Tensor y = at::scaled_dot_product_attention(
-      operand(q), operand(k), operand(v), mask, /*dropout_p=*/0.0,
-      /*is_causal=*/!mask.has_value(), /*scale=*/std::nullopt, grouped);
-  return (y.scalar_type() == q.scalar_type() ? y : y.to(q.scalar_type())).transpose(1, 2);
+  const at::Tensor y =
+      own ? blocked_attention(operand(q), operand(k), operand(v), mask) : on_device(q, k, v, mask);
+  return y.scalar_type() == q.scalar_type() ? y : y.to(q.scalar_type());
 }
 
 using Run = std::pair<int64_t, int64_t>;  // [first, end)
@@ -122,7 +136,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const Batch& batch) {
   const int64_t width = q.size(2) * q.size(3);
   if (batch.segments().empty()) {
-    return fused(q, k, v, std::nullopt).reshape({batch.tokens(), width});
+    return fused(q, k, v, {}).reshape({batch.tokens(), width});
   }
   const auto length = static_cast<size_t>(batch.length());
   std::vector<at::Tensor> rows;
@@ -140,7 +154,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
     };
     std::vector<at::Tensor> parts;
     for (const Run& run : runs[static_cast<size_t>(row)]) {
-      parts.push_back(fused(part(q, run), part(k, run), part(v, run), std::nullopt));
+      parts.push_back(fused(part(q, run), part(k, run), part(v, run), {}));
     }
     rows.push_back(parts.size() == 1 ? parts.front() : at::cat(parts, 1));
   }

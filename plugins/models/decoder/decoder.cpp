@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/decoder/curvature.hpp"
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/head.hpp"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
@@ -99,7 +100,10 @@ void Decoder::embed(const quench_embed_args& args) {
   const at::Tensor ids = at::from_blob(const_cast<int32_t*>(batch.ids().data()), {batch.tokens()},
                                        at::TensorOptions(at::kInt))
                              .to(device_);
-  at::index_select_out(h, embedding_, 0, ids);
+  kit::for_row_blocks(h, [&](int64_t first, int64_t count) {
+    at::Tensor rows = h.narrow(0, first, count);
+    at::index_select_out(rows, embedding_, 0, ids.narrow(0, first, count));
+  });
 }
 
 void Decoder::stage(const quench_stage_args& args) {
@@ -142,8 +146,8 @@ void Decoder::head_rows(const quench_tensor& h, const quench_tensor& x, void* st
   kit::expects(h.dimensions == 2, "head rows: h: wanted [R, width]");
   const int64_t rows = h.shape[0];
   const at::Tensor from = borrow_rows(&h, rows, info_.width, info_.dtype, device_, "head rows: h");
-  at::Tensor to = borrow_rows(&x, rows, info_.width, info_.dtype, device_, "head rows: x");
-  to.copy_(final_norm(from));
+  const at::Tensor to = borrow_rows(&x, rows, info_.width, info_.dtype, device_, "head rows: x");
+  copy_rows(final_norm(from), to);
 }
 
 namespace {

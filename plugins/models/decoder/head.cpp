@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/log_sums.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/tensor.hpp"
@@ -65,7 +66,8 @@ std::vector<RowSum> composed_sums(const at::Tensor& logits) {
 // -log softmax(logits)[target] of the rows `tokens` of a batch.
 void score(const at::Tensor& logits, std::span<const int64_t> tokens,
            std::span<const int32_t> targets, std::span<double> nll) {
-  const at::Tensor wide = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
+  const at::Tensor wide =
+      logits.scalar_type() == at::kDouble ? logits : in_type(logits, at::kFloat);
   const std::vector<RowSum> sums = wide.is_cpu() ? log_sums(wide) : composed_sums(wide);
   std::vector<int64_t> chosen(tokens.size());
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -83,7 +85,12 @@ void score(const at::Tensor& logits, std::span<const int64_t> tokens,
 
 void store_argmax(const at::Tensor& logits, std::span<const int64_t> tokens,
                   std::span<int32_t> argmax) {
-  const at::Tensor best = at::argmax(logits, 1).to(at::kInt).cpu();
+  at::Tensor found = at::empty({logits.size(0)}, logits.options().dtype(at::kLong));
+  kit::for_row_blocks(logits, [&](int64_t first, int64_t count) {
+    at::Tensor part = found.narrow(0, first, count);
+    at::argmax_out(part, logits.narrow(0, first, count), 1);
+  });
+  const at::Tensor best = found.to(at::kInt).cpu();
   const auto* ids = static_cast<const int32_t*>(best.const_data_ptr());
   for (size_t i = 0; i < tokens.size(); ++i) {
     argmax[static_cast<size_t>(tokens[i])] = ids[i];

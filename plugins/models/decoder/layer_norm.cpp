@@ -1,18 +1,18 @@
 #include "models/decoder/layer_norm.hpp"
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/mean.h>
-#include <ATen/ops/native_layer_norm.h>
-#include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/rsqrt.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <array>
-#include <tuple>
+#include <vector>
 
 #include "models/decoder/curved/operations.hpp"
+#include "models/decoder/norm_kernels.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
+#include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
 
@@ -21,26 +21,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Adds the sums over rows of dy * (x - mean) * inverse and of dy. [N, C], mean and inverse [N].
-template <typename T>
-void add_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& mean,
-                   const at::Tensor& inverse, const at::Tensor& weight, const at::Tensor& bias) {
-  const auto* d = dy.const_data_ptr<T>();
-  const auto* values = x.const_data_ptr<T>();
-  const auto* centers = mean.const_data_ptr<T>();
-  const auto* scales = inverse.const_data_ptr<T>();
-  const auto columns = static_cast<uint64_t>(x.size(1));
-  add_over_rows<T>(static_cast<uint64_t>(x.size(0)), columns, weight.mutable_data_ptr<T>(),
-                   [&](uint64_t row, T* sums) {
-                     const T center = centers[row];
-                     const T scale = scales[row];
-                     const uint64_t first = row * columns;
-                     for (uint64_t c = 0; c < columns; ++c) {
-                       sums[c] += d[first + c] * ((values[first + c] - center) * scale);
-                     }
-                   });
-  add_column_sums(dy, bias);
-}
+constexpr uint64_t kRows = 32;  // that a task normalizes
 
 // What the norm needs beside x: no variables of the graph. All but eps may be undefined.
 struct Operands {
@@ -51,47 +32,106 @@ struct Operands {
   double eps;
 };
 
+template <typename T>
+void normalize_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                    double eps, const at::Tensor& y) {
+  const auto columns = static_cast<size_t>(x.size(1));
+  const T* scale = weight.defined() ? weight.const_data_ptr<T>() : nullptr;
+  const T* shift = bias.defined() ? bias.const_data_ptr<T>() : nullptr;
+  const T* from = x.const_data_ptr<T>();
+  T* to = y.mutable_data_ptr<T>();
+  kit::parallel_for(static_cast<uint64_t>(x.size(0)), kRows, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t row = begin; row < end; ++row) {
+      T* out = to + row * columns;
+      kernel::normalize(from + row * columns, /*centered=*/true, eps, columns, out);
+      kernel::weigh(scale, shift, columns, out);
+    }
+  });
+}
+
+void normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps,
+               const at::Tensor& y) {
+  if (x.scalar_type() == at::kDouble) {
+    normalize_rows<double>(x, weight, bias, eps, y);
+  } else {
+    normalize_rows<float>(x, weight, bias, eps, y);
+  }
+}
+
+// dx; the sums over rows of dy x^ are added to `weight_gradient`, those of dy to `bias_gradient`,
+// which may be undefined. x^ is made again of x.
+template <typename T>
+at::Tensor backward_of(const at::Tensor& dy, const at::Tensor& x, const Operands& of) {
+  at::Tensor dx = at::empty_like(dy);
+  const auto columns = static_cast<size_t>(x.size(1));
+  const T* d = dy.const_data_ptr<T>();
+  const T* from = x.const_data_ptr<T>();
+  const T* scale = of.weight.defined() ? of.weight.const_data_ptr<T>() : nullptr;
+  T* to = dx.mutable_data_ptr<T>();
+  const bool wanted = of.weight_gradient.defined();
+  std::vector<T> unwanted(wanted ? 0 : columns);
+  add_over_rows<T>(static_cast<uint64_t>(x.size(0)), columns,
+                   wanted ? of.weight_gradient.mutable_data_ptr<T>() : unwanted.data(),
+                   [&](uint64_t row, T* sums) {
+                     std::vector<T> normal(columns);
+                     const double r = kernel::normalize(from + row * columns, /*centered=*/true,
+                                                        of.eps, columns, normal.data());
+                     kernel::normalize_backward(d + row * columns, normal.data(), r,
+                                                /*centered=*/true, scale, columns, sums,
+                                                to + row * columns);
+                   });
+  if (of.bias_gradient.defined()) {
+    add_column_sums(dy, of.bias_gradient);
+  }
+  return dx;
+}
+
 struct TrainedLayerNorm : torch::autograd::Function<TrainedLayerNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const Operands& operands) {
-    const auto& [weight, bias, weight_gradient, bias_gradient, eps] = operands;
-    const auto [y, mean, inverse] = at::native_layer_norm(x, {x.size(1)}, weight, bias, eps);
-    context->saved_data["x"] = x;
-    context->saved_data["weight"] = weight;
-    context->saved_data["bias"] = bias;
-    context->saved_data["mean"] = mean;
-    context->saved_data["inverse"] = inverse;
-    context->saved_data["weight_gradient"] = weight_gradient;
-    context->saved_data["bias_gradient"] = bias_gradient;
+    const at::Tensor held = x.contiguous();
+    context->saved_data["x"] = held;
+    context->saved_data["weight"] = operands.weight;
+    context->saved_data["weight_gradient"] = operands.weight_gradient;
+    context->saved_data["bias_gradient"] = operands.bias_gradient;
+    context->saved_data["eps"] = operands.eps;
+    at::Tensor y = at::empty_like(held);
+    normalize(held, operands.weight, operands.bias, operands.eps, y);
     return y;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = [context](const char* name) { return context->saved_data[name].toTensor(); };
-    const at::Tensor x = saved("x");
-    const at::Tensor mean = saved("mean");
-    const at::Tensor inverse = saved("inverse");
+    const Operands of = {saved("weight"), at::Tensor(), saved("weight_gradient"),
+                         saved("bias_gradient"), context->saved_data["eps"].toDouble()};
     const at::Tensor dy = gradients[0].contiguous();
-    const at::Tensor weight_gradient = saved("weight_gradient");
-    // libtorch would add up the weights' gradients in one part per thread.
-    const bool own =
-        x.is_cpu() && weight_gradient.defined() && weight_gradient.scalar_type() == x.scalar_type();
-    const bool theirs = weight_gradient.defined() && !own;
-    const auto [dx, dweight, dbias] = at::native_layer_norm_backward(
-        dy, x, {x.size(1)}, mean, inverse, saved("weight"), saved("bias"), {true, theirs, theirs});
-    if (own && x.scalar_type() == at::kDouble) {
-      add_gradients<double>(dy, x, mean, inverse, weight_gradient, saved("bias_gradient"));
-    } else if (own) {
-      add_gradients<float>(dy, x, mean, inverse, weight_gradient, saved("bias_gradient"));
-    } else if (theirs) {
-      at::Tensor held = weight_gradient;
-      held.add_(dweight);
-      held = saved("bias_gradient");
-      held.add_(dbias);
-    }
-    return {dx, {}};
+    const at::Tensor x = saved("x");
+    return {x.scalar_type() == at::kDouble ? backward_of<double>(dy, x, of)
+                                           : backward_of<float>(dy, x, of),
+            {}};
   }
 };
+
+// Narrower than float32: in float32, rounded once.
+at::Tensor normalize_narrow(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                            double eps) {
+  const auto widened = [](const at::Tensor& y) { return y.defined() ? y.to(at::kFloat) : y; };
+  const at::Tensor y = at::empty_like(x);
+  const at::Tensor scale = widened(weight);
+  const at::Tensor shift = widened(bias);
+  const auto columns = static_cast<size_t>(x.size(1));
+  kit::for_row_blocks(x, [&](int64_t first, int64_t count) {
+    const at::Tensor rows = x.narrow(0, first, count).to(at::kFloat);
+    for (int64_t row = 0; row < count; ++row) {
+      float* at = rows.mutable_data_ptr<float>() + row * x.size(1);
+      kernel::normalize(at, /*centered=*/true, eps, columns, at);
+      kernel::weigh(scale.defined() ? scale.const_data_ptr<float>() : nullptr,
+                    shift.defined() ? shift.const_data_ptr<float>() : nullptr, columns, at);
+    }
+    y.narrow(0, first, count).copy_(rows);
+  });
+  return y;
+}
 
 // In steps that can be differentiated forwards as well.
 at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -106,25 +146,32 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, const at::Ten
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
+  const Recorder* recorder = Recorder::current();
+  if (!x.is_cpu()) {
+    return composing() ? composed(x, tracked(weight), tracked(bias), eps)
+                       : at::layer_norm(x, {x.size(1)}, tracked(weight), tracked(bias), eps);
+  }
   switch (current_form()) {
     case Form::kTraining: {
-      const Recorder& recorder = *Recorder::current();
       const bool weighted = weight.defined();
-      const Operands operands = {weight, bias, weighted ? recorder.gradient(weight) : at::Tensor(),
-                                 weighted ? recorder.gradient(bias) : at::Tensor(), eps};
+      const Operands operands = {weight, bias, weighted ? recorder->gradient(weight) : at::Tensor(),
+                                 weighted ? recorder->gradient(bias) : at::Tensor(), eps};
       return TrainedLayerNorm::apply(x, operands);
     }
     case Form::kCurved:
-      if (x.is_cpu()) {
-        return curved_norm(x, weight, bias, eps, Centering::kMean, Recorder::current()->vectors());
-      }
-      [[fallthrough]];
+      return curved_norm(x, weight, bias, eps, Centering::kMean, recorder->vectors());
     case Form::kComposed:
     case Form::kElementary:
       return composed(x, tracked(weight), tracked(bias), eps);
     default:
-      return at::layer_norm(x, {x.size(1)}, weight, bias, eps);
+      break;
   }
+  if (x.scalar_type() != at::kDouble && x.scalar_type() != at::kFloat) {
+    return normalize_narrow(x, weight, bias, eps);
+  }
+  at::Tensor y = at::empty_like(x);
+  normalize(x, weight, bias, eps, y);
+  return y;
 }
 
 }  // namespace quench::decoder

@@ -1,13 +1,13 @@
 #include "models/decoder/linear.hpp"
 
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
 
 #include "models/decoder/curved/operations.hpp"
+#include "models/decoder/differentiable.hpp"
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
@@ -34,14 +34,14 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const Operands& operands) {
     const auto& [weight, bias, weight_gradient, bias_gradient] = operands;
-    const at::Tensor from = x.to(weight.scalar_type());
+    const at::Tensor from = in_type(x, weight.scalar_type());
     context->saved_data["x"] = from;
     context->saved_data["weight"] = weight;
     context->saved_data["weight_gradient"] = weight_gradient;
     context->saved_data["bias_gradient"] = bias_gradient;
     context->saved_data["type"] = static_cast<int64_t>(x.scalar_type());
     if (from.scalar_type() != x.scalar_type()) {
-      at::Tensor y = matrix::product(from, weight.t()).to(x.scalar_type());
+      at::Tensor y = in_type(matrix::product(from, weight.t()), x.scalar_type());
       return bias.defined() ? y.add_(bias) : y;
     }
     at::Tensor y = at::empty({from.size(0), weight.size(0)}, from.options());
@@ -54,14 +54,14 @@ struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
     const at::Tensor weight = context->saved_data["weight"].toTensor();
     const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
     const at::Tensor dy = gradients[0].contiguous();
-    const at::Tensor narrow = dy.to(x.scalar_type());
+    const at::Tensor narrow = in_type(dy, x.scalar_type());
     add_product(narrow, x, context->saved_data["weight_gradient"].toTensor());
     if (const at::Tensor sums = context->saved_data["bias_gradient"].toTensor(); sums.defined()) {
       add_column_sums(dy, sums);
     }
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
-      dx = matrix::product(narrow, weight).to(type);
+      dx = in_type(matrix::product(narrow, weight), type);
     }
     return {dx, {}};
   }
@@ -109,7 +109,8 @@ at::Tensor Linear::recorded(const at::Tensor& x) const {
   }
   if (composing()) {
     const at::Tensor weight = recorder.leaf(weight_);
-    return bias_.defined() ? at::addmm(recorder.leaf(bias_), x, weight.t()) : at::mm(x, weight.t());
+    const at::Tensor y = multiply(x, weight.t());
+    return bias_.defined() ? y.add(recorder.leaf(bias_)) : y;
   }
   const Operands operands = {recorder.autocast() ? recorder.narrowed(weight_) : weight_, bias_,
                              recorder.gradient(weight_),
@@ -125,7 +126,7 @@ void Linear::into(const at::Tensor& x, const at::Tensor& y) const {
     quench_error error{sizeof error, 0, {}};
     kit::check(op_.apply(op_.context, &from, &to, nullptr, &error), error);
     if (bias_.defined()) {
-      result.add_(bias_);
+      add_rows(result, bias_.expand_as(result), result);
     }
   } else {
     matrix::product_into(result, x, weight_.t(), bias_);

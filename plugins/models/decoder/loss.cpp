@@ -2,13 +2,14 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "models/decoder/differentiable.hpp"
+#include "models/decoder/elementwise.hpp"
+#include "models/decoder/likelihoods.hpp"
 #include "models/decoder/linear.hpp"
 #include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
@@ -90,21 +91,20 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     const at::Tensor places = rows.narrow(0, first, count);
     const at::Tensor ids = chosen.narrow(0, first, count);
     const at::Tensor from =
-        (all ? x.narrow(0, first, count) : x.index_select(0, places)).to(weight.scalar_type());
-    at::Tensor values = at::log_softmax(matrix::product(from, weight.t()).to(wide), 1);
-    loss -= sum_of(values.gather(1, ids));
+        in_type(all ? x.narrow(0, first, count) : x.index_select(0, places), weight.scalar_type());
+    const at::Tensor values = in_type(matrix::product(from, weight.t()), wide);
+    loss += make_likelihoods(values, ids);
     if (dx == nullptr) {
       continue;
     }
-    values.exp_();
-    values.scatter_add_(1, ids, values.new_full({count, 1}, -1.0));
-    const at::Tensor back = values.mul_(factor).to(weight.scalar_type());
+    make_gradient(values, ids, factor);
+    const at::Tensor back = in_type(values, weight.scalar_type());
     if (const at::Tensor gradient = recorder.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);
     }
-    const at::Tensor made = matrix::product(back, weight).to(x.scalar_type());
+    const at::Tensor made = in_type(matrix::product(back, weight), x.scalar_type());
     if (all) {
-      dx->narrow(0, first, count).copy_(made);
+      copy_rows(made, dx->narrow(0, first, count));
     } else {
       dx->index_copy_(0, places, made);
     }
@@ -120,7 +120,9 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
   // In steps whose backwards can be differentiated forwards too.
   const at::Tensor values = scored.to(wide);
   const at::Tensor chosen = values.gather(1, chosen_targets(targets, logits.device())).squeeze(1);
-  return at::logsumexp(values, {1}).sub(chosen);
+  const at::Tensor peak = values.detach().amax({1}, /*keepdim=*/true);
+  const at::Tensor sum = exponential_of(values.sub(peak)).sum({1});
+  return logarithm_of(sum).add(peak.squeeze(1)).sub(chosen);
 }
 
 }  // namespace quench::decoder

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "models/decoder/differentiable.hpp"
 #include "quench/kit/error.hpp"
 
 namespace quench::decoder {
@@ -78,7 +79,7 @@ at::Tensor softmax(const at::Tensor& x, at::ScalarType type) {
     return at::softmax(x, -1, type);
   }
   const at::Tensor wide = x.to(type);
-  const at::Tensor powers = wide.sub(wide.detach().amax({-1}, /*keepdim=*/true)).exp();
+  const at::Tensor powers = exponential_of(wide.sub(wide.detach().amax({-1}, /*keepdim=*/true)));
   return powers.div(powers.sum({-1}, /*keepdim=*/true));
 }
 

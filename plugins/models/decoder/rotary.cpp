@@ -7,12 +7,14 @@
 #include <ATen/ops/pow.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
-#include <vector>
 
 #include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
@@ -28,13 +30,35 @@ at::Tensor inverse_frequencies(int64_t dims, double theta) {
 Rotary::Rotary(at::Tensor frequencies, double magnitude, at::ScalarType dtype, at::Device device)
     : frequencies_(std::move(frequencies)), magnitude_(magnitude), dtype_(dtype), device_(device) {}
 
+namespace {
+
+constexpr uint64_t kTokens = 64;  // that a task takes
+
+// Of each angle, rounded from float64: neither a vector library nor its place decides over a bit.
+template <typename Function>
+at::Tensor each(const at::Tensor& angles, Function function) {
+  const at::Tensor values = at::empty(angles.sizes(), angles.options());
+  const auto* from = angles.const_data_ptr<float>();
+  auto* to = values.mutable_data_ptr<float>();
+  kit::parallel_for(static_cast<uint64_t>(angles.numel()), kTokens * 32,
+                    [&](uint64_t begin, uint64_t end) {
+                      for (uint64_t i = begin; i < end; ++i) {
+                        to[i] = static_cast<float>(function(static_cast<double>(from[i])));
+                      }
+                    });
+  return values;
+}
+
+}  // namespace
+
 Angles Rotary::compute(const at::Tensor& positions) const {
   const c10::InferenceMode mode(false);  // the table serves recorded forwards too
   const at::Tensor angle = positions.to(at::kFloat).unsqueeze(1).mul(frequencies_.unsqueeze(0));
   const auto convert = [this](const at::Tensor& value) {
     return (magnitude_ == 1.0 ? value : value.mul(magnitude_)).to(dtype_).to(device_);
   };
-  return {convert(angle.cos()), convert(angle.sin())};
+  return {convert(each(angle, [](double x) { return std::cos(x); })),
+          convert(each(angle, [](double x) { return std::sin(x); }))};
 }
 
 Angles Rotary::angles(const Batch& batch) {
@@ -42,11 +66,14 @@ Angles Rotary::angles(const Batch& batch) {
   const int64_t half = frequencies_.size(0);
   const int64_t length = batch.length();
   if (!batch.positions().empty()) {
-    const at::Tensor positions = at::from_blob(const_cast<int32_t*>(batch.positions().data()),
-                                               {batch.tokens()}, at::TensorOptions(at::kInt));
-    const Angles own = compute(positions);
-    return {own.cos.view({batch.rows(), length, 1, half}),
-            own.sin.view({batch.rows(), length, 1, half})};
+    const std::span<const int32_t> positions = batch.positions();
+    if (!std::ranges::equal(positions, own_positions_)) {  // the blocks of a batch ask in turn
+      own_positions_.assign(positions.begin(), positions.end());
+      own_ = compute(
+          at::from_blob(own_positions_.data(), {batch.tokens()}, at::TensorOptions(at::kInt)));
+    }
+    return {own_.cos.view({batch.rows(), length, 1, half}),
+            own_.sin.view({batch.rows(), length, 1, half})};
   }
   if (!table_.cos.defined() || table_.cos.size(0) < length) {
     const auto grown = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length)));
@@ -61,8 +88,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kTokens = 64;  // that a task turns
-
 // Each product is rounded on its own, as in the reference: no fused multiply-add.
 at::Tensor rotated_low(const at::Tensor& low, const at::Tensor& high, const Angles& angles) {
   return low.mul(angles.cos).sub(high.mul(angles.sin));
@@ -72,14 +97,14 @@ at::Tensor rotated_high(const at::Tensor& low, const at::Tensor& high, const Ang
 }
 
 // y = x with the first 2*half elements of each head turned by the angles, or by their opposites. x
-// and y [B,T,H,D] with inner stride 1, which may be one tensor; cos and sin [B or 1, T, 1, half],
-// contiguous.
-template <typename T>
+// and y [B,T,H,D] with inner stride 1, which may be one tensor; cos and sin [B or 1, T, 1, half] of
+// type A, no narrower than T, contiguous. Each operation rounds to A.
+template <typename T, typename A>
 void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor& y) {
   const auto* from = x.const_data_ptr<T>();
   auto* to = y.mutable_data_ptr<T>();
-  const auto* cos = angles.cos.const_data_ptr<T>();
-  const auto* sin = angles.sin.const_data_ptr<T>();
+  const auto* cos = angles.cos.const_data_ptr<A>();
+  const auto* sin = angles.sin.const_data_ptr<A>();
   const int64_t length = x.size(1);
   const int64_t heads = x.size(2);
   const int64_t width = x.size(3);
@@ -95,11 +120,12 @@ void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor
         const T* in = from + row * x.stride(0) + place * x.stride(1) + head * x.stride(2);
         T* out = to + row * y.stride(0) + place * y.stride(1) + head * y.stride(2);
         for (int64_t i = 0; i < half; ++i) {
-          const T c = cos[angle + i];
-          const T s = back ? -sin[angle + i] : sin[angle + i];
-          const T low = in[i] * c - in[half + i] * s;
-          out[half + i] = in[half + i] * c + in[i] * s;
-          out[i] = low;
+          const A c = cos[angle + i];
+          const A s = back ? -sin[angle + i] : sin[angle + i];
+          const auto low = static_cast<A>(in[i]);
+          const auto high = static_cast<A>(in[half + i]);
+          out[half + i] = static_cast<T>(high * c + low * s);
+          out[i] = static_cast<T>(low * c - high * s);
         }
         if (in != out) {
           std::copy(in + 2 * half, in + width, out + 2 * half);
@@ -109,11 +135,26 @@ void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor
   });
 }
 
+// Whether `turn` has these types: on a device it is not, nor beside angles of a narrower type.
+bool turns(const at::Tensor& x, const Angles& angles) {
+  const at::ScalarType type = angles.cos.scalar_type();
+  return x.is_cpu() &&
+         (type == x.scalar_type() || (type == at::kFloat && x.scalar_type() != at::kDouble));
+}
+
 void turn_into(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor& y) {
-  if (x.scalar_type() == at::kDouble) {
-    turn<double>(x, angles, back, y);
-  } else {
-    turn<float>(x, angles, back, y);
+  const bool same = angles.cos.scalar_type() == x.scalar_type();
+  switch (x.scalar_type()) {
+    case at::kDouble:
+      return turn<double, double>(x, angles, back, y);
+    case at::kFloat:
+      return turn<float, float>(x, angles, back, y);
+    case at::kHalf:
+      return same ? turn<c10::Half, c10::Half>(x, angles, back, y)
+                  : turn<c10::Half, float>(x, angles, back, y);
+    default:
+      return same ? turn<c10::BFloat16, c10::BFloat16>(x, angles, back, y)
+                  : turn<c10::BFloat16, float>(x, angles, back, y);
   }
 }
 
@@ -147,8 +188,7 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const int64_t half = angles.cos.size(3);
   const at::Tensor low = x.narrow(3, 0, half);
   const at::Tensor high = x.narrow(3, half, half);
-  const bool own = x.is_cpu() && angles.cos.scalar_type() == x.scalar_type() &&
-                   (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
+  const bool own = turns(x, angles);
   if ((current_form() == Form::kTraining || current_form() == Form::kCurved) && own) {
     return Rotation::apply(x, angles, /*back=*/false);
   }

@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "models/decoder/batch.hpp"
 
 namespace quench::decoder {
@@ -32,7 +35,9 @@ class Rotary {
   double magnitude_;
   at::ScalarType dtype_;
   at::Device device_;
-  Angles table_;  // of positions 0..n-1; grows
+  Angles table_;                        // of positions 0..n-1; grows
+  std::vector<int32_t> own_positions_;  // of the last batch that came with some
+  Angles own_;
 };
 
 // Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or where a Recorder

@@ -5,12 +5,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/topk.h>
 
 #include <span>
 
 #include "models/decoder/activation.hpp"
+#include "models/decoder/differentiable.hpp"
 #include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 
@@ -18,7 +18,7 @@ namespace quench::decoder {
 
 Routing route(const at::Tensor& x, const at::Tensor& router, int64_t picks, bool sum_to_one) {
   const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor likely = softmax(at::mm(x, tracked(router).t()), wide);
+  const at::Tensor likely = softmax(multiply(x, tracked(router).t()), wide);
   auto [largest, places] = at::topk(likely, picks, 1);
   if (sum_to_one) {
     largest = largest.div(largest.sum(1, /*keepdim=*/true));

@@ -1,10 +1,10 @@
 #include "models/decoder/stage_io.hpp"
 
-#include <ATen/ops/add.h>
 #include <ATen/ops/empty_like.h>
 
 #include <string>
 
+#include "models/decoder/elementwise.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
@@ -86,7 +86,7 @@ void StageIo::put(size_t i, const at::Tensor& value) const {
   if (recording()) {
     out_[i] = value;
   } else if (value.const_data_ptr() != out_[i].const_data_ptr()) {
-    out_[i].copy_(value);
+    copy_rows(value, out_[i]);
   }
 }
 
@@ -94,7 +94,7 @@ void StageIo::put_sum(size_t i, const at::Tensor& a, const at::Tensor& b) const 
   if (recording()) {
     out_[i] = a.add(b);
   } else {
-    at::add_out(out_[i], a, b);
+    add_rows(a, b, out_[i]);
   }
 }
 

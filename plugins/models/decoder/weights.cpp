@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/initial_weights.hpp"
 #include "models/decoder/weight_inventory.hpp"
 #include "quench/kit/torch.hpp"
@@ -61,8 +62,7 @@ void convert(const at::Tensor& from, const at::Tensor& to) {
   const at::ScalarType type = to.scalar_type();
   const bool narrow = type == at::kHalf || type == at::kBFloat16;
   if (from.scalar_type() != at::kDouble || !narrow) {
-    to.copy_(from);
-    return;
+    return from.is_cpu() && to.dim() > 0 ? copy_rows(from, to) : static_cast<void>(to.copy_(from));
   }
   const at::Tensor values = from.cpu().contiguous();
   const at::Tensor rounded = at::empty(values.sizes(), at::TensorOptions(type));

@@ -9,6 +9,7 @@
 #include "models/decoder/activation.hpp"
 #include "models/decoder/attention.hpp"
 #include "models/decoder/decoder.hpp"
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/layer_norm.hpp"
 #include "models/decoder/rotary.hpp"
 #include "models/gpt_neox/config.hpp"
@@ -109,8 +110,10 @@ class GptNeox final : public decoder::Decoder {
 
   void down(const StageIo& io, uint32_t block) const {
     at::Tensor mlp = linear(block, kDown)(io.in(1));
-    if (config_.parallel) {
-      mlp.add_(io.in(2));
+    if (config_.parallel && decoder::recording()) {
+      mlp = mlp.add(io.in(2));
+    } else if (config_.parallel) {
+      decoder::add_rows(mlp, io.in(2), mlp);
     }
     io.put_sum(0, mlp, io.in(0));
   }

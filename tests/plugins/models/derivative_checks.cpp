@@ -1,6 +1,5 @@
 #include "tests/plugins/models/derivative_checks.hpp"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
@@ -11,6 +10,7 @@
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/scalar.hpp"
 #include "quench/kit/torch.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -168,29 +168,33 @@ void has_curvature(const std::string& config, const MemorySource& source, const 
 
 void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens) {
   const std::vector<int32_t> targets = next_ids(tokens);
-  const int before = at::get_num_threads();
   for (const quench_dtype dtype : {kit::kFloat64, kit::kFloat32}) {
     CAPTURE(kit::name_of(dtype));
     ModelDriver driver(config, source, dtype);
+    std::vector<at::Tensor> outputs;
     std::vector<at::Tensor> gradients;
     std::vector<at::Tensor> products;
     const int64_t count = driver.parameters().numel();
     const at::Tensor v = direction_of(count, 11).to(kit::scalar_type(dtype));
-    for (const int threads : {1, 2}) {
-      at::set_num_threads(threads);
+    for (const uint32_t threads : {1, 2, 3}) {
+      const HostThreads host(threads);
+      outputs.push_back(driver.forward(tokens));
       gradients.push_back(zeros(count, kit::scalar_type(dtype)));
       driver.gradient(tokens, targets, gradients.back());
       products.push_back(driver.products(tokens, targets, QUENCH_CURVATURE_HESSIAN, {v})[0]);
     }
-    for (const quench_parameter_info& info : driver.parameter_infos()) {
-      CAPTURE(info.name);
-      const auto at = static_cast<int64_t>(info.offset);
-      const int64_t size = elements_of(info);
-      CHECK(identical(gradients[0].narrow(0, at, size), gradients[1].narrow(0, at, size)));
-      CHECK(identical(products[0].narrow(0, at, size), products[1].narrow(0, at, size)));
+    for (const size_t other : {1, 2}) {
+      CAPTURE(other + 1);
+      CHECK(identical(outputs[0], outputs[other]));
+      for (const quench_parameter_info& info : driver.parameter_infos()) {
+        CAPTURE(info.name);
+        const auto at = static_cast<int64_t>(info.offset);
+        const int64_t size = elements_of(info);
+        CHECK(identical(gradients[0].narrow(0, at, size), gradients[other].narrow(0, at, size)));
+        CHECK(identical(products[0].narrow(0, at, size), products[other].narrow(0, at, size)));
+      }
     }
   }
-  at::set_num_threads(before);
 }
 
 void initializes(const std::string& config) {

@@ -16,9 +16,9 @@ void differentiates(const std::string& config, const MemorySource& source, const
 // of the stages' logits; loss and gradient are those of quench.model.grad/1.
 void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens);
 
-// The gradient and a product with the Hessian have the same bits for 1 and 2 threads. Of rows as
-// long as in use: libtorch's own attention rounds an odd handful of tokens otherwise where a second
-// thread takes a part.
+// The forward, the gradient and a product with the Hessian have the same bits for 1, 2 and 3
+// threads. Of rows as long as in use: what is cut into as many parts as there are threads shows
+// only there.
 void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens);
 
 // A model without a checkpoint: matrices have the config's initializer_range, norms are 1, biases

@@ -139,6 +139,21 @@ void differentiates(TinyLlama model) {
   has_curvature(model.config().dump(), source, tokens);
 }
 
+void same_for_threads(TinyLlama model) {
+  model.head_norm = model.head_norm == 0 ? 0 : model.head_norm == model.head ? 16 : 96;
+  model.kv_heads = model.kv_heads == model.heads ? 6 : 2;
+  model.width = 96;
+  model.heads = 6;
+  model.head = 16;
+  model.inner = 256;
+  model.vocabulary = 700;
+  model.positions = 512;
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  same_for_threads(model.config().dump(), source, model.some_tokens(3, 400));
+}
+
 void reads_its_epsilon(TinyLlama model) {
   constexpr double kTolerance = 1e-5;
   model.embedding_spread = 1.0 / 64.0;

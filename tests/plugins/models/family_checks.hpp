@@ -26,6 +26,10 @@ void matches_plain_loops(TinyLlama model);
 // The drawn model's derivatives (derivative_checks.hpp), of plain rows and of packed documents.
 void differentiates(TinyLlama model);
 
+// Forward, gradient and product with the Hessian (derivative_checks.hpp) of the model, made so wide
+// and with so many tokens that there is work for every thread.
+void same_for_threads(TinyLlama model);
+
 // The same with so small an embedding that the norms' epsilon, the model's, matters: another one
 // moves the logits by more than the test allows.
 void reads_its_epsilon(TinyLlama model);

@@ -20,9 +20,9 @@
 #include <limits>
 
 #include "models/decoder/curved/operations.hpp"
-#include "quench/kit/host.hpp"
+#include "models/decoder/head_products.hpp"
+#include "models/decoder/softmax_kernels.hpp"
 #include "shared/matrix/buffer.hpp"
-#include "shared/matrix/kernel.hpp"
 
 namespace quench::decoder {
 
@@ -31,179 +31,37 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kQueries = matrix::kBlockRows;
-constexpr int64_t kLanes = 16;  // partial sums of a row
-
-// Element (i, j) at i * stride + j.
+// The rows of one head of a [B,H,T,T].
 template <typename T>
-struct Rows {
-  T* data;
-  int64_t stride;
-  Rows from(int64_t row) const { return {data + row * stride, stride}; }
-  operator Rows<const T>() const { return {data, stride}; }
-};
-
-// to [m, n] (+)= factor * a [m, k] b [k, n]; the operands as (i, k) and (j, k).
-template <typename T>
-void multiply(matrix::Operand<T> a, matrix::Operand<T> b, matrix::Sizes sizes, Rows<T> to,
-              double factor, bool add) {
-  matrix::Result<T, T> result;
-  result.to = to.data;
-  result.stride = to.stride;
-  result.factor = factor;
-  result.add = add;
-  matrix::multiply<T, T>(a, b, sizes, result);
+Rows<T> square_of(const at::Tensor& x, int64_t row, int64_t head) {
+  return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(1), x.stride(2)};
 }
 
-// The rows of a matrix as the first or, given with its transpose, the second operand of a product.
-template <typename T>
-matrix::Operand<T> rows(Rows<const T> x) {
-  return {x.data, x.stride, 1};
-}
-template <typename T>
-matrix::Operand<T> columns(Rows<const T> x) {
-  return {x.data, 1, x.stride};
-}
-
-template <typename T>
-T total(const T (&partial)[kLanes]) {
-  double sum = 0;
-  for (const T part : partial) {
-    sum += static_cast<double>(part);
-  }
-  return static_cast<T>(sum);
-}
-
-// Σ a b
-template <typename T>
-T dot(const T* a, const T* b, int64_t count) {
-  T partial[kLanes] = {};
-  int64_t j = 0;
-  for (; j + kLanes <= count; j += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      partial[lane] += a[j + lane] * b[j + lane];
-    }
-  }
-  for (; j < count; ++j) {
-    partial[j % kLanes] += a[j] * b[j];
-  }
-  return total(partial);
-}
-
-// The softmax of the first `seen` scores, 0 behind them.
-template <typename T>
-void make_softmax(T* scores, int64_t seen, int64_t count) {
-  const T peak = *std::max_element(scores, scores + seen);
-  double sum = 0;
-  for (int64_t j = 0; j < seen; ++j) {
-    scores[j] = std::exp(scores[j] - peak);
-    sum += static_cast<double>(scores[j]);
-  }
-  const T inverse = static_cast<T>(1.0 / sum);
-  for (int64_t j = 0; j < seen; ++j) {
-    scores[j] *= inverse;
-  }
-  std::fill(scores + seen, scores + count, T{0});
-}
-
-// e -= Σ p e, bent = p e
-template <typename T>
-void center(const T* p, T* e, T* bent, int64_t count) {
-  const T mean = dot(p, e, count);
-  for (int64_t j = 0; j < count; ++j) {
-    e[j] -= mean;
-    bent[j] = p[j] * e[j];
-  }
-}
-
-// s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
-template <typename T>
-void move(const T* p, const T* e, T* s, T* x, T* bent, int64_t count) {
-  const T mean = dot(p, s, count);
-  for (int64_t j = 0; j < count; ++j) {
-    const T u = s[j] - mean;
-    x[j] += e[j] * u;
-    s[j] = p[j] * u;
-    bent[j] = p[j] * e[j];
-  }
-  const T centre = dot(p, x, count);
-  for (int64_t j = 0; j < count; ++j) {
-    x[j] = p[j] * (x[j] - centre);
-  }
-}
-
-// The heads of one tensor [B,T,H,D] whose innermost stride is 1.
-template <typename T>
-Rows<const T> head_of(const at::Tensor& x, int64_t row, int64_t head) {
-  return {x.const_data_ptr<T>() + row * x.stride(0) + head * x.stride(2), x.stride(1)};
-}
-template <typename T>
-Rows<T> result_of(const at::Tensor& x, int64_t row, int64_t head) {
-  return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(2), x.stride(1)};
-}
-
-struct Shape {
-  explicit Shape(const at::Tensor& q)
-      : batch(q.size(0)),
-        length(q.size(1)),
-        heads(q.size(2)),
-        width(q.size(3)),
-        scale(1.0 / std::sqrt(static_cast<double>(width))) {}
-
-  // Calls body(row, head) on the host's threads.
-  template <typename Body>
-  void each_head(Body&& body) const {
-    kit::parallel_for(static_cast<uint64_t>(batch * heads), 1, [&](uint64_t begin, uint64_t end) {
-      for (auto task = static_cast<int64_t>(begin); task < static_cast<int64_t>(end); ++task) {
-        body(task / heads, task % heads);
-      }
-    });
-  }
-  // Calls body(first, count, seen) for the blocks of queries, which see the first `seen` keys.
-  template <typename Body>
-  void each_block(Body&& body) const {
-    for (int64_t first = 0; first < length; first += kQueries) {
-      const int64_t count = std::min(kQueries, length - first);
-      body(first, count, first + count);
-    }
-  }
-  template <typename T>
-  Rows<T> square_of(const at::Tensor& x, int64_t row, int64_t head) const {
-    return {x.mutable_data_ptr<T>() + (row * heads + head) * length * length, length};
-  }
-
-  int64_t batch;
-  int64_t length;
-  int64_t heads;
-  int64_t width;
-  double scale;
-};
-
-at::Tensor squares(const Shape& shape, const at::Tensor& like) {
-  return at::empty({shape.batch, shape.heads, shape.length, shape.length}, like.options());
-}
-
-at::Tensor zeros(const Shape& shape, const at::Tensor& like) {
-  return at::zeros({shape.batch, shape.length, shape.heads, shape.width}, like.options());
+at::Tensor zeros_like_heads(const Queries& queries, const at::Tensor& like) {
+  return at::zeros({queries.batch, queries.length, queries.heads, queries.width}, like.options());
 }
 
 // y; the softmax goes to `likely` [B,H,T,T], above whose diagonal blocks nothing is written.
 template <typename T>
 at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                      const at::Tensor& likely) {
-  const Shape shape(q);
-  at::Tensor y = at::empty({shape.batch, shape.length, shape.heads, shape.width}, q.options());
-  shape.each_head([&](int64_t row, int64_t head) {
+                      const at::Tensor& mask, const at::Tensor& likely) {
+  const Queries queries(q, mask);
+  at::Tensor y = zeros_like_heads(queries, q);
+  queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
     const auto keys = head_of<T>(k, row, head);
     const auto values = head_of<T>(v, row, head);
-    shape.each_block([&](int64_t first, int64_t count, int64_t seen) {
-      const Rows<T> p = shape.square_of<T>(likely, row, head).from(first);
+    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
+      const Rows<T> p = square_of<T>(likely, row, head).from(first);
       multiply<T>(rows(head_of<T>(q, row, head).from(first)), rows(keys),
-                  {count, seen, shape.width}, p, shape.scale, false);
+                  {count, seen, queries.width}, p, queries.scale, false);
       for (int64_t i = 0; i < count; ++i) {
-        make_softmax(p.from(i).data, first + i + 1, seen);
+        T* own = p.from(i).data;
+        const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
+        const double sum = kernel::exponentiate(own, kernel::largest(own, before), before);
+        kernel::scale(own, static_cast<T>(1.0 / sum), before);
+        std::fill(own + before, own + seen, T{0});
       }
-      multiply<T>(rows<T>(p), columns(values), {count, shape.width, seen},
+      multiply<T>(rows<T>(p), columns(values), {count, queries.width, seen},
                   result_of<T>(y, row, head).from(first), 1, false);
     });
   });
@@ -215,26 +73,28 @@ template <typename T>
 variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::Tensor& k,
                           const at::Tensor& v, const at::Tensor& likely,
                           const at::Tensor& centred) {
-  const Shape shape(q);
-  variable_list made = {zeros(shape, q), zeros(shape, q), zeros(shape, q)};
-  shape.each_head([&](int64_t row, int64_t head) {
-    const matrix::Buffer memory(kQueries * shape.length * static_cast<int64_t>(sizeof(T)));
-    shape.each_block([&](int64_t first, int64_t count, int64_t seen) {
+  const Queries queries(q, {});
+  variable_list made = {zeros_like_heads(queries, q), zeros_like_heads(queries, q),
+                        zeros_like_heads(queries, q)};
+  queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
+    const matrix::Buffer memory(kQueries * queries.length * static_cast<int64_t>(sizeof(T)));
+    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
       const Rows<T> bent = {memory.as<T>(), seen};
-      const Rows<T> p = shape.square_of<T>(likely, row, head).from(first);
-      const Rows<T> e = shape.square_of<T>(centred, row, head).from(first);
-      const auto queries = head_of<T>(q, row, head).from(first);
+      const Rows<T> p = square_of<T>(likely, row, head).from(first);
+      const Rows<T> e = square_of<T>(centred, row, head).from(first);
+      const auto own = head_of<T>(q, row, head).from(first);
       const auto back = head_of<T>(dy, row, head).from(first);
-      multiply<T>(rows(back), rows(head_of<T>(v, row, head)), {count, seen, shape.width}, e, 1,
+      multiply<T>(rows(back), rows(head_of<T>(v, row, head)), {count, seen, queries.width}, e, 1,
                   false);
       for (int64_t i = 0; i < count; ++i) {
-        center(p.from(i).data, e.from(i).data, bent.from(i).data, seen);
+        kernel::center(p.from(i).data, e.from(i).data, bent.from(i).data,
+                       static_cast<size_t>(seen));
       }
-      multiply<T>(rows<T>(bent), columns(head_of<T>(k, row, head)), {count, shape.width, seen},
-                  result_of<T>(made[0], row, head).from(first), shape.scale, false);
-      multiply<T>(columns<T>(bent), columns(queries), {seen, shape.width, count},
-                  result_of<T>(made[1], row, head), shape.scale, true);
-      multiply<T>(columns<T>(p), columns(back), {seen, shape.width, count},
+      multiply<T>(rows<T>(bent), columns(head_of<T>(k, row, head)), {count, queries.width, seen},
+                  result_of<T>(made[0], row, head).from(first), queries.scale, false);
+      multiply<T>(columns<T>(bent), columns(own), {seen, queries.width, count},
+                  result_of<T>(made[1], row, head), queries.scale, true);
+      multiply<T>(columns<T>(p), columns(back), {seen, queries.width, count},
                   result_of<T>(made[2], row, head), 1, true);
     });
   });
@@ -252,35 +112,39 @@ struct Movement {
 template <typename T>
 variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement& by,
                         const at::Tensor& likely, const at::Tensor& centred) {
-  const Shape shape(at.q);
-  variable_list made = {zeros(shape, dy), zeros(shape, dy), zeros(shape, dy), zeros(shape, dy)};
-  shape.each_head([&](int64_t row, int64_t head) {
-    const matrix::Buffer memory(3 * kQueries * shape.length * static_cast<int64_t>(sizeof(T)));
+  const Queries queries(at.q, {});
+  variable_list made(4);
+  for (at::Tensor& each : made) {
+    each = zeros_like_heads(queries, dy);
+  }
+  queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
+    const matrix::Buffer memory(3 * kQueries * queries.length * static_cast<int64_t>(sizeof(T)));
     const auto of = [&](const at::Tensor& x) { return head_of<T>(x, row, head); };
     const auto to = [&](size_t i) { return result_of<T>(made[i], row, head); };
-    shape.each_block([&](int64_t first, int64_t count, int64_t seen) {
+    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
       const Rows<T> s = {memory.as<T>(), seen};
       const Rows<T> x = {memory.as<T>() + kQueries * seen, seen};
       const Rows<T> bent = {memory.as<T>() + 2 * kQueries * seen, seen};
-      const Rows<T> p = shape.square_of<T>(likely, row, head).from(first);
-      const Rows<T> e = shape.square_of<T>(centred, row, head).from(first);
-      const matrix::Sizes scores = {count, seen, shape.width};
-      const matrix::Sizes forwards = {count, shape.width, seen};
-      const matrix::Sizes backwards = {seen, shape.width, count};
-      multiply<T>(rows(of(by.q).from(first)), rows(of(at.k)), scores, s, shape.scale, false);
-      multiply<T>(rows(of(at.q).from(first)), rows(of(by.k)), scores, s, shape.scale, true);
+      const Rows<T> p = square_of<T>(likely, row, head).from(first);
+      const Rows<T> e = square_of<T>(centred, row, head).from(first);
+      const matrix::Sizes scores = {count, seen, queries.width};
+      const matrix::Sizes forwards = {count, queries.width, seen};
+      const matrix::Sizes backwards = {seen, queries.width, count};
+      multiply<T>(rows(of(by.q).from(first)), rows(of(at.k)), scores, s, queries.scale, false);
+      multiply<T>(rows(of(at.q).from(first)), rows(of(by.k)), scores, s, queries.scale, true);
       multiply<T>(rows(of(dy).from(first)), rows(of(by.v)), scores, x, 1, false);
       for (int64_t i = 0; i < count; ++i) {
-        move(p.from(i).data, e.from(i).data, s.from(i).data, x.from(i).data, bent.from(i).data,
-             seen);
+        kernel::move(p.from(i).data, e.from(i).data, s.from(i).data, x.from(i).data,
+                     bent.from(i).data, static_cast<size_t>(seen));
       }
       multiply<T>(rows<T>(s), columns(of(at.v)), forwards, to(0).from(first), 1, false);
       multiply<T>(rows<T>(p), columns(of(by.v)), forwards, to(0).from(first), 1, true);
-      multiply<T>(rows<T>(x), columns(of(at.k)), forwards, to(1).from(first), shape.scale, false);
-      multiply<T>(rows<T>(bent), columns(of(by.k)), forwards, to(1).from(first), shape.scale, true);
-      multiply<T>(columns<T>(x), columns(of(at.q).from(first)), backwards, to(2), shape.scale,
+      multiply<T>(rows<T>(x), columns(of(at.k)), forwards, to(1).from(first), queries.scale, false);
+      multiply<T>(rows<T>(bent), columns(of(by.k)), forwards, to(1).from(first), queries.scale,
                   true);
-      multiply<T>(columns<T>(bent), columns(of(by.q).from(first)), backwards, to(2), shape.scale,
+      multiply<T>(columns<T>(x), columns(of(at.q).from(first)), backwards, to(2), queries.scale,
+                  true);
+      multiply<T>(columns<T>(bent), columns(of(by.q).from(first)), backwards, to(2), queries.scale,
                   true);
       multiply<T>(columns<T>(s), columns(of(dy).from(first)), backwards, to(3), 1, true);
     });
@@ -341,32 +205,39 @@ struct AttentionBackward : torch::autograd::Function<AttentionBackward> {
   }
 };
 
+// No variable of the graph, and undefined where every token sees all before it.
+struct Mask {
+  at::Tensor visible;
+};
+
 struct AttentionForward : torch::autograd::Function<AttentionForward> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
-                            const at::Tensor& v) {
-    const at::Tensor likely = squares(Shape(q), q);
+                            const at::Tensor& v, const Mask& mask) {
+    const at::Tensor likely = at::empty({q.size(0), q.size(2), q.size(1), q.size(1)}, q.options());
     save(context, q, k, v, likely);
-    return q.scalar_type() == at::kDouble ? forward_of<double>(q, k, v, likely)
-                                          : forward_of<float>(q, k, v, likely);
+    return q.scalar_type() == at::kDouble ? forward_of<double>(q, k, v, mask.visible, likely)
+                                          : forward_of<float>(q, k, v, mask.visible, likely);
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list of = saved(context);
     const at::Tensor dy = with_unit_stride(gradients[0]);
     if (at::GradMode::is_enabled()) {
-      return AttentionBackward::apply(dy, of[0], of[1], of[2], of[3]);
+      variable_list made = AttentionBackward::apply(dy, of[0], of[1], of[2], of[3]);
+      made.emplace_back();
+      return made;
     }
-    return derivatives(dy, of, at::empty_like(of[3]));
+    variable_list made = derivatives(dy, of, at::empty_like(of[3]));
+    made.emplace_back();
+    return made;
   }
 };
 
 }  // namespace
 
-bool has_curved_attention(const at::Tensor& q) {
-  return q.is_cpu() && q.numel() > 0;
-}
-
-at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  return AttentionForward::apply(with_unit_stride(q), with_unit_stride(k), with_unit_stride(v));
+at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& mask) {
+  return AttentionForward::apply(with_unit_stride(q), with_unit_stride(k), with_unit_stride(v),
+                                 Mask{mask});
 }
 
 }  // namespace quench::decoder

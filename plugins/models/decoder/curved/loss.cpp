@@ -1,11 +1,11 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "models/decoder/curved/operations.hpp"
 #include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/likelihoods.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/host.hpp"
 
@@ -82,12 +82,11 @@ at::Tensor curved_loss_gradient(const at::Tensor& logits, std::span<const int32_
     const bool all = rows.size(0) == logits.size(0);
     const at::Tensor scored = all ? held : held.index_select(0, rows);
     const at::Tensor chosen = chosen_targets(targets, logits.device());
-    at::Tensor values = at::log_softmax(scored, 1);
-    loss = -sum_of(values.gather(1, chosen));
-    values.exp_();
+    at::Tensor values = scored.clone();
+    loss = make_likelihoods(values, chosen);
     likely = all ? values : at::zeros_like(held).index_copy_(0, rows, values);
-    values =
-        values.mul(weight).scatter_add_(1, chosen, values.new_full({rows.size(0), 1}, -weight));
+    values = values.clone();
+    make_gradient(values, chosen, weight);
     gradient = all ? values : at::zeros_like(held).index_copy_(0, rows, values);
   }
   return LossGradient::apply(logits, Likelihoods{likely, gradient, weight});

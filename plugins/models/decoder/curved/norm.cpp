@@ -11,6 +11,7 @@
 
 #include "models/decoder/curved/operations.hpp"
 #include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/norm_kernels.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
 
@@ -42,18 +43,6 @@ double mean_over(size_t columns, Each&& each) {
   return ordered_sum(columns, each) / static_cast<double>(columns);
 }
 
-// out = P(w) = r (w - mean(w) - x^ mean(w x^)), the derivative of x^ = r (x - mean(x)) along w, and
-// its own transpose; without the mean of w where rows are not centered. `out` may be w.
-template <typename T>
-void project(const T* w, const T* normal, double inverse, bool centered, size_t columns, T* out) {
-  const double along = mean_over(columns, [&](size_t c) { return w[c] * normal[c]; });
-  const double mean = centered ? mean_over(columns, [&](size_t c) { return w[c]; }) : 0.0;
-  for (size_t c = 0; c < columns; ++c) {
-    out[c] =
-        static_cast<T>(inverse) * (w[c] - static_cast<T>(mean) - normal[c] * static_cast<T>(along));
-  }
-}
-
 // x^ [N, C] and r [N] of the rows of x.
 template <typename T>
 void normalize(const at::Tensor& x, const CurvedNorm& norm, const at::Tensor& normal,
@@ -65,21 +54,8 @@ void normalize(const at::Tensor& x, const CurvedNorm& norm, const at::Tensor& no
   kit::parallel_for(static_cast<uint64_t>(inverse.numel()), kSumRange,
                     [&](uint64_t begin, uint64_t end) {
                       for (uint64_t row = begin; row < end; ++row) {
-                        const T* in = from + row * columns;
-                        T* out = to + row * columns;
-                        const double mean =
-                            norm.centered ? mean_over(columns, [&](size_t c) { return in[c]; }) : 0;
-                        for (size_t c = 0; c < columns; ++c) {
-                          out[c] = static_cast<T>(static_cast<double>(in[c]) - mean);
-                        }
-                        const double square = mean_over(columns, [&](size_t c) {
-                          return static_cast<double>(out[c]) * static_cast<double>(out[c]);
-                        });
-                        const double scale = 1.0 / std::sqrt(square + norm.eps);
-                        scales[row] = scale;
-                        for (size_t c = 0; c < columns; ++c) {
-                          out[c] *= static_cast<T>(scale);
-                        }
+                        scales[row] = kernel::normalize(from + row * columns, norm.centered,
+                                                        norm.eps, columns, to + row * columns);
                       }
                     });
 }
@@ -107,12 +83,8 @@ at::Tensor backward_of(const CurvedNorm& norm, const at::Tensor& dy, const at::T
   over_rows<T>(dy, columns, norm.weighted ? norm.vectors->to(norm.weight) : at::Tensor(),
                [&](uint64_t row, T* sums) {
                  const uint64_t first = row * columns;
-                 for (size_t c = 0; c < columns; ++c) {
-                   sums[c] += d[first + c] * normals[first + c];
-                   out[first + c] = d[first + c] * weight[c];
-                 }
-                 project(out + first, normals + first, scales[row], norm.centered, columns,
-                         out + first);
+                 kernel::normalize_backward(d + first, normals + first, scales[row], norm.centered,
+                                            weight, columns, sums, out + first);
                });
   if (const at::Tensor to = norm.vectors->to(norm.bias); to.defined()) {
     add_column_sums(dy.reshape({-1, norm.weight.numel()}), to);
@@ -157,7 +129,7 @@ Moved change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& 
         T* w = y + row * columns;  // until it becomes the change of y
         T* to = x + row * columns;
         const double r = scales[row];
-        project(u, hat, r, norm.centered, columns, w);
+        kernel::project(u, hat, r, norm.centered, columns, w);
         const double a = mean_over(columns, [&](size_t c) { return u[c] * hat[c]; });
         const double mean =
             norm.centered ? mean_over(columns, [&](size_t c) { return u[c]; }) : 0.0;
@@ -167,7 +139,7 @@ Moved change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& 
         for (size_t c = 0; c < columns; ++c) {
           to[c] = dr[c] * (v[c] - static_cast<T>(r * a) * weight[c]);
         }
-        project(to, hat, r, norm.centered, columns, to);
+        kernel::project(to, hat, r, norm.centered, columns, to);
         const auto by_normal = static_cast<T>(r * r * (p - q * a) / count);
         const auto by_change = static_cast<T>(r * q / count);
         for (size_t c = 0; c < columns; ++c) {

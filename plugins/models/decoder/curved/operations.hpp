@@ -32,10 +32,10 @@ struct Pointwise {
 };
 at::Tensor curved_pointwise(const at::Tensor& x, const Pointwise& made);
 
-// softmax(q kᵀ / sqrt(D)) v of each head, a token seeing itself and the earlier ones of its row;
-// q, k and v [B,T,H,D]. Only where has_curved_attention.
-bool has_curved_attention(const at::Tensor& q);
-at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
+// softmax(q kᵀ / sqrt(D)) v of each head; q, k and v [B,T,H,D], `mask` as in blocked_attention.hpp.
+// Only in host memory.
+at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& mask);
 
 // The derivative of weight * Σ -log softmax(logits)[target] over the rows with a target >= 0:
 // weight * (softmax - one at the target) there, 0 elsewhere. logits [N, vocabulary]. Sets `loss` to

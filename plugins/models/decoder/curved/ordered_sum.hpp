@@ -8,7 +8,7 @@ namespace quench::decoder {
 // The sum in float64 of each(c) for c in [0, count), always in the same order: eight partial sums,
 // which a compiler can keep in vectors, then these one after the other.
 template <typename Each>
-double ordered_sum(size_t count, Each&& each) {
+[[gnu::always_inline]] inline double ordered_sum(size_t count, Each&& each) {
   constexpr size_t kLanes = 8;
   double partial[kLanes] = {};
   size_t c = 0;

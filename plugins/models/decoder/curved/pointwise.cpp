@@ -2,6 +2,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "models/decoder/curved/operations.hpp"
+#include "models/decoder/elementwise.hpp"
 
 namespace quench::decoder {
 
@@ -15,12 +16,12 @@ struct PointwiseBackward : torch::autograd::Function<PointwiseBackward> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& dy, const at::Tensor&,
                             const Pointwise& made) {
     context->saved_data["first"] = made.first;
-    context->saved_data["bend"] = dy.mul(made.second);
-    return dy.mul(made.first);
+    context->saved_data["bend"] = multiply_rows(dy, made.second);
+    return multiply_rows(dy, made.first);
   }
   static variable_list backward(AutogradContext* context, variable_list changes) {
-    return {changes[0].mul(context->saved_data["first"].toTensor()),
-            changes[0].mul(context->saved_data["bend"].toTensor()),
+    return {multiply_rows(changes[0], context->saved_data["first"].toTensor()),
+            multiply_rows(changes[0], context->saved_data["bend"].toTensor()),
             {}};
   }
 };
@@ -39,7 +40,7 @@ struct PointwiseForward : torch::autograd::Function<PointwiseForward> {
       return {PointwiseBackward::apply(gradients[0], context->saved_data["x"].toTensor(), made),
               {}};
     }
-    return {gradients[0].mul(first), {}};
+    return {multiply_rows(gradients[0], first), {}};
   }
 };
 

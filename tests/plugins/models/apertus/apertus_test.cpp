@@ -138,6 +138,10 @@ TEST_CASE("apertus: gradients are those of central differences", "[models][apert
   differentiates(apertus());
 }
 
+TEST_CASE("apertus: the number of threads changes no bit", "[models][apertus]") {
+  same_for_threads(apertus());
+}
+
 TEST_CASE("apertus: a model without a checkpoint is drawn as in the reference",
           "[models][apertus]") {
   nlohmann::json config = apertus().config();

@@ -1,15 +1,21 @@
-// Attention against plain loops, and that it never builds all scores at once.
-#include <ATen/native/transformers/sdp_utils_cpp.h>
-#include <ATen/ops/_fused_sdp_choice.h>
+// Attention against plain loops.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ops/softmax.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "models/decoder/attention.hpp"
+#include "models/decoder/blocked_attention.hpp"
 #include "quench/abi/extension/pads.h"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/comparison.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -100,6 +106,40 @@ TEST_CASE("attention: every segment rule is that of plain loops", "[models][deco
   CHECK(distance(doubles(out), by_loops(q, k, v, segments)) < 1e-13);
 }
 
+TEST_CASE("attention: masked rows of 300 tokens have one result for every type and thread",
+          "[models][decoder]") {
+  const int64_t length = 300;  // three blocks of queries
+  const at::TensorOptions options(at::kDouble);
+  const auto drawn = [&](int64_t heads, double step) {
+    return at::arange(length * heads * 8, options).mul(step).sin().view({1, length, heads, 8});
+  };
+  const at::Tensor q = drawn(4, 0.7);
+  const at::Tensor k = drawn(2, 1.1);
+  const at::Tensor v = drawn(2, 1.9);
+  at::Tensor mask = at::ones({1, 1, length, length}, at::TensorOptions(at::kBool)).tril();
+  mask.narrow(2, 150, 150).narrow(3, 20, 100).fill_(false);
+  const at::Tensor scores =
+      at::matmul(q.transpose(1, 2), at::repeat_interleave(k, 2, 2).transpose(1, 2).transpose(2, 3))
+          .mul(1 / std::sqrt(8.0))
+          .masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
+  const at::Tensor wanted =
+      at::matmul(at::softmax(scores, -1), at::repeat_interleave(v, 2, 2).transpose(1, 2))
+          .transpose(1, 2);
+  const at::Tensor exact = decoder::blocked_attention(q, k, v, mask);
+  CHECK(distance(doubles(exact), doubles(wanted.contiguous())) < 1e-13);
+  for (const auto& [type, tolerance] :
+       {std::pair(at::kFloat, 1e-5), std::pair(at::kBFloat16, 0.02), std::pair(at::kHalf, 0.003)}) {
+    const auto run = [&, type = type] {
+      return decoder::blocked_attention(q.to(type), k.to(type), v.to(type), mask);
+    };
+    const at::Tensor one = run();
+    CHECK(one.scalar_type() == type);
+    CHECK(distance(doubles(one.to(at::kDouble)), doubles(wanted.contiguous())) < tolerance);
+    const HostThreads three(3);
+    CHECK(run().equal(one));
+  }
+}
+
 TEST_CASE("attention: a reading pad without a text is refused", "[models][decoder]") {
   std::vector<int32_t> ids(14, 0);
   std::vector<int32_t> segments(14, 0);
@@ -110,13 +150,6 @@ TEST_CASE("attention: a reading pad without a text is refused", "[models][decode
   const quench_tensor marks = {segments.data(), cpu, 2, kit::kInt32, shape, nullptr, 0};
   const quench_batch batch = {sizeof batch, 0, &tokens, nullptr, &marks};
   CHECK_THROWS_WITH(decoder::Batch(&batch, 7), Catch::Contains("row 1, column 0"));
-}
-
-TEST_CASE("attention: libtorch uses its fused kernel in every dtype", "[models][decoder]") {
-  const at::ScalarType type = GENERATE(at::kDouble, at::kFloat, at::kBFloat16, at::kHalf);
-  const at::Tensor q = wave(6, 0.7).to(type).transpose(1, 2);
-  CHECK(at::_fused_sdp_choice(q, q, q, std::nullopt, 0.0, true) ==
-        static_cast<int64_t>(sdp::SDPBackend::flash_attention));
 }
 
 }  // namespace quench::test

@@ -1,6 +1,4 @@
 // The forward of GPT-NeoX against plain loops, and what must not change its bits.
-#include <ATen/Parallel.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
@@ -8,6 +6,7 @@
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -108,10 +107,9 @@ TEST_CASE("gpt_neox: the number of threads changes no bit", "[models][gpt_neox]"
   model.store(source, kit::kFloat32);
   ModelDriver driver(model.config(), source, GENERATE(kit::kFloat64, kit::kFloat32));
   const Tokens tokens = some_tokens(model, 2, 400);
-  at::set_num_threads(1);
   const at::Tensor one = driver.forward(tokens);
   const std::vector<double> one_nll = driver.next_id_nll(tokens);
-  at::set_num_threads(2);
+  const HostThreads three(3);
   CHECK(identical(one, driver.forward(tokens)));
   CHECK(differences(one_nll, driver.next_id_nll(tokens)) == "");
 }

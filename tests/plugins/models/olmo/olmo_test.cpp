@@ -92,6 +92,10 @@ TEST_CASE("olmo: gradients are those of central differences", "[models][olmo]") 
   differentiates(model);
 }
 
+TEST_CASE("olmo: the number of threads changes no bit", "[models][olmo]") {
+  same_for_threads(olmo());
+}
+
 TEST_CASE("olmo: a model without a checkpoint is drawn as in the reference", "[models][olmo]") {
   nlohmann::json config = olmo().config();
   config["initializer_range"] = 0.05;

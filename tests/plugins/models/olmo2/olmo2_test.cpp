@@ -102,6 +102,10 @@ TEST_CASE("olmo2: gradients are those of central differences", "[models][olmo2]"
   differentiates(olmo2());
 }
 
+TEST_CASE("olmo2: the number of threads changes no bit", "[models][olmo2]") {
+  same_for_threads(olmo2());
+}
+
 TEST_CASE("olmo2: a model without a checkpoint is drawn as in the reference", "[models][olmo2]") {
   nlohmann::json config = olmo2().config();
   config["initializer_range"] = 0.05;

@@ -104,6 +104,10 @@ TEST_CASE("olmoe: gradients are those of central differences", "[models][olmoe]"
   differentiates(model);
 }
 
+TEST_CASE("olmoe: the number of threads changes no bit", "[models][olmoe]") {
+  same_for_threads(olmoe());
+}
+
 TEST_CASE("olmoe: a model without a checkpoint is drawn as in the reference", "[models][olmoe]") {
   nlohmann::json config = olmoe().config();
   config["initializer_range"] = 0.05;

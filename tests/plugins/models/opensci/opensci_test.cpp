@@ -111,6 +111,10 @@ TEST_CASE("opensci: gradients are those of central differences", "[models][opens
   differentiates(opensci());
 }
 
+TEST_CASE("opensci: the number of threads changes no bit", "[models][opensci]") {
+  same_for_threads(opensci());
+}
+
 TEST_CASE("opensci: a model without a checkpoint is drawn as in the reference",
           "[models][opensci]") {
   nlohmann::json config = opensci().config();

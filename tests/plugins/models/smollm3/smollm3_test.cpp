@@ -122,6 +122,10 @@ TEST_CASE("smollm3: gradients are those of central differences", "[models][smoll
   differentiates(smollm3());
 }
 
+TEST_CASE("smollm3: the number of threads changes no bit", "[models][smollm3]") {
+  same_for_threads(smollm3());
+}
+
 TEST_CASE("smollm3: a model without a checkpoint is drawn as in the reference",
           "[models][smollm3]") {
   nlohmann::json config = smollm3().config();

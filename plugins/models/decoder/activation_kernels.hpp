@@ -1,0 +1,31 @@
+// Activations and their derivatives on plain memory, element by element: the bits of an element
+// depend on nothing else. Results may lie where an argument does.
+#pragma once
+
+#include <cstddef>
+
+namespace quench::decoder::kernel {
+
+// y = x Φ(x), Φ the integral of the normal density.
+void gelu(size_t count, const float* x, float* y);
+void gelu(size_t count, const double* x, double* y);
+// dx = dy gelu'(x)
+void gelu_backward(size_t count, const float* x, const float* dy, float* dx);
+void gelu_backward(size_t count, const double* x, const double* dy, double* dx);
+// gelu(x), gelu'(x) and gelu''(x)
+void gelu_derivatives(size_t count, const float* x, float* y, float* first, float* second);
+void gelu_derivatives(size_t count, const double* x, double* y, double* first, double* second);
+
+// y = silu(gate) up, with silu(x) = x / (1 + e^-x)
+void gate(size_t count, const float* gate, const float* up, float* y);
+void gate(size_t count, const double* gate, const double* up, double* y);
+// dgate = dy up silu'(gate), dup = dy silu(gate)
+void gate_backward(size_t count, const float* gate, const float* up, const float* dy, float* dgate,
+                   float* dup);
+void gate_backward(size_t count, const double* gate, const double* up, const double* dy,
+                   double* dgate, double* dup);
+// silu(x), silu'(x) and silu''(x)
+void silu_derivatives(size_t count, const float* x, float* y, float* first, float* second);
+void silu_derivatives(size_t count, const double* x, double* y, double* first, double* second);
+
+}  // namespace quench::decoder::kernel

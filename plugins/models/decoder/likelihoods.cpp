@@ -1,0 +1,84 @@
+#include "models/decoder/likelihoods.hpp"
+
+#include <ATen/ops/log_softmax.h>
+
+#include <cmath>
+#include <vector>
+
+#include "models/decoder/loss.hpp"
+#include "models/decoder/softmax_kernels.hpp"
+#include "quench/kit/host.hpp"
+
+namespace quench::decoder {
+
+namespace {
+
+constexpr uint64_t kRows = 4;  // that a task takes
+
+// Calls body(row, i): the values of row i, on the host's threads.
+template <typename T, typename Body>
+void for_rows(const at::Tensor& values, Body&& body) {
+  auto* data = values.mutable_data_ptr<T>();
+  const auto columns = static_cast<uint64_t>(values.size(1));
+  kit::parallel_for(static_cast<uint64_t>(values.size(0)), kRows,
+                    [&](uint64_t begin, uint64_t end) {
+                      for (uint64_t row = begin; row < end; ++row) {
+                        body(data + row * columns, row);
+                      }
+                    });
+}
+
+template <typename T>
+double likelihoods_of(const at::Tensor& logits, const at::Tensor& targets) {
+  const auto columns = static_cast<size_t>(logits.size(1));
+  const auto* chosen = targets.const_data_ptr<int64_t>();
+  std::vector<double> losses(static_cast<size_t>(logits.size(0)));
+  for_rows<T>(logits, [&](T* row, uint64_t i) {
+    const T peak = kernel::largest(row, columns);
+    const auto picked = static_cast<double>(row[chosen[i]]);
+    const double sum = kernel::exponentiate(row, peak, columns);
+    kernel::scale(row, static_cast<T>(1.0 / sum), columns);
+    losses[i] = std::log(sum) + (static_cast<double>(peak) - picked);
+  });
+  double total = 0;
+  for (const double loss : losses) {
+    total += loss;
+  }
+  return total;
+}
+
+template <typename T>
+void gradient_of(const at::Tensor& likelihoods, const at::Tensor& targets, double factor) {
+  const auto columns = static_cast<size_t>(likelihoods.size(1));
+  const auto* chosen = targets.const_data_ptr<int64_t>();
+  for_rows<T>(likelihoods, [&](T* row, uint64_t i) {
+    row[chosen[i]] -= T{1};
+    kernel::scale(row, static_cast<T>(factor), columns);
+  });
+}
+
+}  // namespace
+
+double make_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
+  if (logits.is_cpu()) {
+    return logits.scalar_type() == at::kDouble ? likelihoods_of<double>(logits, targets)
+                                               : likelihoods_of<float>(logits, targets);
+  }
+  at::Tensor values = logits;
+  values.copy_(at::log_softmax(logits, 1));
+  const double loss = -sum_of(values.gather(1, targets));
+  values.exp_();
+  return loss;
+}
+
+void make_gradient(const at::Tensor& likelihoods, const at::Tensor& targets, double factor) {
+  if (likelihoods.is_cpu()) {
+    return likelihoods.scalar_type() == at::kDouble
+               ? gradient_of<double>(likelihoods, targets, factor)
+               : gradient_of<float>(likelihoods, targets, factor);
+  }
+  at::Tensor values = likelihoods;
+  values.scatter_add_(1, targets, values.new_full(targets.sizes(), -1.0)).mul_(factor);
+}
+
+}  // namespace quench::decoder

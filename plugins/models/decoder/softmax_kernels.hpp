@@ -1,0 +1,29 @@
+// The pieces of a softmax on plain memory. Sums have sixteen parts in a fixed order, so the bits of
+// a row depend on the row alone.
+#pragma once
+
+#include <cstddef>
+
+namespace quench::decoder::kernel {
+
+// The largest of `count` > 0 values.
+float largest(const float* row, size_t count);
+double largest(const double* row, size_t count);
+
+// row = e^(row - peak); returns the sum.
+double exponentiate(float* row, float peak, size_t count);
+double exponentiate(double* row, double peak, size_t count);
+
+// row *= factor
+void scale(float* row, float factor, size_t count);
+void scale(double* row, double factor, size_t count);
+
+// The derivative of a softmax p along e: e -= Σ p e, bent = p e. `bent` may be e.
+void center(const float* p, float* e, float* bent, size_t count);
+void center(const double* p, double* e, double* bent, size_t count);
+
+// A second step (curved/attention.cpp): s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
+void move(const float* p, const float* e, float* s, float* x, float* bent, size_t count);
+void move(const double* p, const double* e, double* s, double* x, double* bent, size_t count);
+
+}  // namespace quench::decoder::kernel
