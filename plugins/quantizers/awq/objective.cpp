@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "quench/kit/torch.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int64_t kRows = 512;
 constexpr int64_t kColumns = 256;
+constexpr uint64_t kRowGrain = 32;
 
 // Sum of a * b for each row, in float64, in the order of columns. `a` [rows, columns] C order, `b`
 // with rows `stride` apart.
@@ -21,13 +23,32 @@ void add_row_products(const at::Tensor& a, const float* b, int64_t stride,
                       std::vector<double>& sums) {
   const float* values = a.const_data_ptr<float>();
   const int64_t columns = a.size(1);
-  for (int64_t r = 0; r < a.size(0); ++r) {
-    double sum = 0;
-    for (int64_t c = 0; c < columns; ++c) {
-      sum += static_cast<double>(values[r * columns + c]) * b[r * stride + c];
+  kit::parallel_for(sums.size(), kRowGrain, [&](uint64_t begin, uint64_t end) {
+    for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < columns; ++c) {
+        sum += static_cast<double>(values[r * columns + c]) * b[r * stride + c];
+      }
+      sums[static_cast<size_t>(r)] += sum;
     }
-    sums[static_cast<size_t>(r)] += sum;
-  }
+  });
+}
+
+// The largest magnitude in the rows.
+float largest_of(const at::Tensor& rows) {
+  const float* values = rows.const_data_ptr<float>();
+  const auto columns = static_cast<uint64_t>(rows.size(1));
+  std::vector<float> found(static_cast<size_t>(rows.size(0)));
+  kit::parallel_for(found.size(), kRowGrain, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t r = begin; r < end; ++r) {
+      float largest = 0;
+      for (uint64_t c = 0; c < columns; ++c) {
+        largest = std::max(largest, std::fabs(values[r * columns + c]));
+      }
+      found[r] = largest;
+    }
+  });
+  return *std::max_element(found.begin(), found.end());
 }
 
 }  // namespace
@@ -35,7 +56,11 @@ void add_row_products(const at::Tensor& a, const float* b, int64_t stride,
 GramObjective::GramObjective(const at::Tensor& gram)
     : unit_(gram.diagonal().max().item<double>()), gram_(gram.to(at::kCPU)) {
   unit_ = unit_ > 0 ? unit_ : 1;
-  gram_ = gram_.div(unit_).to(at::kFloat).contiguous();
+  const at::Tensor wide = gram_;
+  gram_ = at::empty(wide.sizes(), wide.options().dtype(at::kFloat));
+  kit::for_row_blocks(wide, [&](int64_t first, int64_t count) {
+    gram_.narrow(0, first, count).copy_(wide.narrow(0, first, count).div(unit_));
+  });
 }
 
 // x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b. The errors are
@@ -44,11 +69,12 @@ std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
                                                    const at::Tensor& gram) const {
   const int64_t columns = gram.size(0);
   std::vector<double> sums(static_cast<size_t>(errors.size(0)));
-  const auto largest = errors.abs().max().item<double>();
+  const double largest = largest_of(errors);
   if (!(largest > 0)) {
     return sums;
   }
-  errors.div_(largest);
+  kit::for_row_blocks(
+      errors, [&](int64_t first, int64_t count) { errors.narrow(0, first, count).div_(largest); });
   for (int64_t begin = 0; begin < columns; begin += kColumns) {
     const int64_t size = std::min(kColumns, columns - begin);
     const at::Tensor block = gram.narrow(1, begin, size);

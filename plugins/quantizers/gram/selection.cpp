@@ -6,6 +6,7 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "quench/kit/torch.hpp"
@@ -16,8 +17,14 @@ namespace {
 
 // In one pass over the rows, where at::isfinite takes four: NaN is handed on by both extremes.
 bool all_finite(const at::Tensor& rows) {
-  const auto [low, high] = at::aminmax(rows);
-  return std::isfinite(low.item<double>()) && std::isfinite(high.item<double>());
+  std::atomic<bool> finite = true;
+  kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
+    const auto [low, high] = at::aminmax(rows.narrow(0, first, count));
+    if (!std::isfinite(low.item<double>()) || !std::isfinite(high.item<double>())) {
+      finite = false;
+    }
+  });
+  return finite;
 }
 
 // Row and column of the first element that is NaN or Inf.

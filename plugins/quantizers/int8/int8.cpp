@@ -8,7 +8,6 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mm.h>
 
 #include <algorithm>
 
@@ -16,6 +15,7 @@
 #include "quantizers/gram/selection.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -73,8 +73,8 @@ void report_errors(const at::Tensor& weight, const Int8Linear& made, bool activa
     return;
   }
   const at::Tensor& x = group.sample();
-  const at::Tensor exact = at::mm(x, weight.to(at::kFloat).t());
-  const at::Tensor rounded = at::mm(x, made.decoded().t());
+  const at::Tensor exact = matrix::product(x, weight.to(at::kFloat).t());
+  const at::Tensor rounded = matrix::product(x, made.decoded().t());
   at::Tensor out = at::empty_like(exact);
   made.apply(x, out);
   const double reference = squared(exact);

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
@@ -17,8 +17,12 @@ namespace {
 
 // float32, C order, in host memory; rounded to float16 first where asked.
 at::Tensor to_code(const at::Tensor& values, bool half) {
-  const at::Tensor narrow = half ? values.to(at::kHalf) : values;
-  return narrow.to(at::kFloat).contiguous();
+  const at::Tensor made = at::empty(values.sizes(), values.options().dtype(at::kFloat));
+  kit::for_row_blocks(made, [&](int64_t first, int64_t count) {
+    const at::Tensor rows = values.narrow(0, first, count);
+    made.narrow(0, first, count).copy_(half ? rows.to(at::kHalf) : rows);
+  });
+  return made;
 }
 
 std::span<const float> span_of(const at::Tensor& values) {
@@ -89,9 +93,11 @@ void Int8Linear::apply(const at::Tensor& x, const at::Tensor& y) const {
       large = at::where(sizes.ge(options_.outliers.threshold), large, at::zeros_like(large));
     }
     const at::Tensor weight = at::index_select(decoded_, 1, columns).to(type);
-    out.add_(at::mm(large, weight.t()));
+    matrix::add_product(out, large, weight.t());
   }
-  y.copy_(out);
+  kit::for_row_blocks(y, [&](int64_t first, int64_t count) {
+    y.narrow(0, first, count).copy_(out.narrow(0, first, count));
+  });
 }
 
 }  // namespace quench::quantizers
