@@ -4,6 +4,7 @@
 #
 # One ctest entry per test case. Its labels are its first folder under tests/ (`core`), its own name, and LABELS;
 # `slow` marks what `./dev test` leaves to `./dev test all`. The target <folder>_suites builds a folder's suites.
+# libtorch has one thread in them, as in the host.
 #
 # A test that cannot test here ends with kSkipped of tests/support/main.cpp (in a script: exit 77) after a line
 # "SKIPPED: why"; `dev` counts those and prints the reasons.
@@ -27,6 +28,6 @@ function(add_test_suite name)
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(WRITE "${properties}" "foreach(test IN LISTS ${name}_TESTS)\n"
        "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 900\n"
-       "                       SKIP_RETURN_CODE ${quench_skip_code} ENVIRONMENT \"${arg_ENVIRONMENT}\")\nendforeach()\n")
+       "                       SKIP_RETURN_CODE ${quench_skip_code} ENVIRONMENT \"OMP_NUM_THREADS=1;${arg_ENVIRONMENT}\")\nendforeach()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
 endfunction()

@@ -40,13 +40,15 @@ Live& live() {
   return *state;
 }
 
-// Before the first library that may bring an OpenMP runtime or kernels of its own: its team is the
-// run's thread budget, idle members sleep instead of spinning against the host's own tasks, and
-// kernels are those of the run's instruction set.
+// Before the first library that may bring an OpenMP runtime, MKL or kernels of its own. They have
+// one thread, whatever the run has: where they split a sum or a loop depends on how many there are,
+// and so do the bits; the run's threads are those of parallel_for, whose ranges depend on shapes
+// alone. Kernels are those of the run's instruction set.
 void prepare_libraries() {
   bind_libraries_to(HostServices::instance().instructions());
-  setenv("OMP_NUM_THREADS", std::to_string(HostServices::instance().threads()).c_str(), 1);
-  setenv("OMP_WAIT_POLICY", "passive", 0);
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    setenv(name, "1", 1);
+  }
   setenv("OMP_DYNAMIC", "false", 1);
 }
 
