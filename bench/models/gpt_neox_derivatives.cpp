@@ -24,6 +24,7 @@
 #include "quench/kit/tensor.hpp"
 #include "shared/matrix/product.hpp"
 #include "tests/plugins/models/model_driver.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace {
@@ -46,7 +47,7 @@ Shape shape_of(const std::string& name) {
 
 // Of the processor on one thread, where a busy machine does not count; else of the clock.
 double now() {
-  if (at::get_num_threads() == 1) {
+  if (quench::kit::thread_count() == 1) {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -66,7 +67,8 @@ int main(int argc, char** argv) {
   const Shape shape = shape_of(name);
   const int64_t rows = argc > 2 ? std::atoll(argv[2]) : 8;
   const int64_t length = argc > 3 ? std::atoll(argv[3]) : 64;
-  at::set_num_threads(argc > 4 ? std::atoi(argv[4]) : 2);
+  at::set_num_threads(1);  // as in the host
+  const quench::test::HostThreads threads(static_cast<uint32_t>(argc > 4 ? std::atoi(argv[4]) : 2));
   const int rounds = argc > 5 ? std::atoi(argv[5]) : 5;
   const nlohmann::json config = {
       {"model_type", "gpt_neox"},         {"num_hidden_layers", shape.blocks},
@@ -113,7 +115,8 @@ int main(int argc, char** argv) {
   const double hessian = (both - open) / kProducts;
   std::printf("%s, %lld parameters, %lld x %lld tokens, %d threads; product %.1f GFLOP/s\n",
               name.c_str(), static_cast<long long>(parameters), static_cast<long long>(rows),
-              static_cast<long long>(length), at::get_num_threads(), rate / 1e9);
+              static_cast<long long>(length), static_cast<int>(quench::kit::thread_count()),
+              rate / 1e9);
   std::printf("gradient %.4f s, %.0f tokens/s, ratio %.2f\n", gradient, n / gradient,
               3.0 * flop / gradient / rate);
   std::printf("Hessian: open %.4f s, product %.4f s, ratio %.2f\n", open, hessian,

@@ -17,6 +17,7 @@
 #include "quench/kit/tensor.hpp"
 #include "shared/matrix/product.hpp"
 #include "tests/plugins/models/model_driver.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace {
@@ -95,7 +96,7 @@ class RandomSource {
 
 // Of the processor on one thread, where a busy machine does not count; else of the clock.
 double now() {
-  if (at::get_num_threads() == 1) {
+  if (quench::kit::thread_count() == 1) {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -112,7 +113,8 @@ double seconds(Body&& body) {
 
 int main(int argc, char** argv) {
   const int64_t length = argc > 1 ? std::atoll(argv[1]) : 2048;
-  at::set_num_threads(argc > 2 ? std::atoi(argv[2]) : 2);
+  at::set_num_threads(1);  // as in the host
+  const quench::test::HostThreads threads(static_cast<uint32_t>(argc > 2 ? std::atoi(argv[2]) : 2));
   const bool half = argc > 3 && std::strcmp(argv[3], "bfloat16") == 0;
   const int rounds = argc > 4 ? std::atoi(argv[4]) : 5;
   const std::string config =
