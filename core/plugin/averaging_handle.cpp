@@ -16,8 +16,8 @@ AveragingHandle::AveragingHandle(Catalog& catalog, const PluginDescription& desc
       table_(load_table<quench_averaging_table>(catalog, description)),
       averaging_(create_instance(label_, "create", table_->create, parameters)) {
   if (table_->extension != nullptr) {
-    search_ = static_cast<const quench_averaging_search*>(
-        table_->extension(averaging_, QUENCH_AVERAGING_SEARCH));
+    search_ = static_cast<const quench_averaging_search*>(guarded_call(
+        label_, "extension", {}, table_->extension, averaging_, QUENCH_AVERAGING_SEARCH));
   }
   if (search_ != nullptr && (search_->struct_size < sizeof *search_ || search_->search == nullptr ||
                              search_->begin == nullptr)) {
@@ -28,6 +28,7 @@ AveragingHandle::AveragingHandle(Catalog& catalog, const PluginDescription& desc
 
 AveragingHandle::~AveragingHandle() {
   if (averaging_ != nullptr) {
+    const PluginCall call(label_.c_str(), "destroy");
     table_->destroy(averaging_);
   }
 }
@@ -40,7 +41,7 @@ AveragingHandle::AveragingHandle(AveragingHandle&& other) noexcept
       search_(other.search_) {}
 
 uint32_t AveragingHandle::needs() const {
-  return table_->needs(averaging_);
+  return guarded_call(label_, "needs", {}, table_->needs, averaging_);
 }
 
 std::vector<uint64_t> AveragingHandle::select(std::span<const quench_averaging_member> members,
@@ -118,8 +119,10 @@ std::vector<double> AveragingHandle::search(
   std::vector<double> weights(members.size());
   ScoreCall call{score, nullptr};
   quench_error error{sizeof error, 0, {}};
-  const quench_status status = search_->search(averaging_, members.data(), members.size(),
-                                               &ScoreCall::call, &call, weights.data(), &error);
+  const quench_status status =
+      guarded_call(label_, "search", {}, search_->search, averaging_, members.data(),
+                   uint64_t{members.size()}, &ScoreCall::call, &call, weights.data(), &error);
+  require_process_state(label_, "search");
   if (call.thrown) {
     std::rethrow_exception(call.thrown);
   }

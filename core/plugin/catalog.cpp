@@ -18,8 +18,10 @@
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
 #include "core/plugin/module_reader.hpp"
+#include "core/plugin/plugin_call.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/probe_cache.hpp"
+#include "core/plugin/process_state.hpp"
 #include "core/plugin/table_call.hpp"
 
 namespace quench {
@@ -75,21 +77,25 @@ const quench_module* bring_up(const PluginDescription& description) {
   Live& state = live();
   if (state.modules.empty()) {
     prepare_libraries();
+    keep_process_state();
   }
   const File file(description.library);
   check_bytes(description, sha256_of(file));
   check_links(description);
-  const std::string where = plugin_label(description) + ": " + description.library.string();
+  const std::string label = plugin_label(description);
+  const std::string where = label + ": " + description.library.string();
   try {
-    const quench_module* module = open_library(description.library);
+    const quench_module* module =
+        guarded_call(label, "load", {}, open_library, description.library);
     // The linker opened the file by name; what it found there must still be what was hashed.
     if (File(description.library).identity() != file.identity()) {
       fail(QUENCH_DATA_LOSS, "was replaced while it was loaded");
     }
     std::vector<PluginDescription> items = read_module(*module);
     quench_error error{sizeof(quench_error), 0, {}};
-    const quench_status status =
-        module->init(HostServices::instance().host_for(module->id), &error);
+    const quench_status status = guarded_call(
+        label, "init", {}, module->init, HostServices::instance().host_for(module->id), &error);
+    require_process_state(label, "init");
     if (status != QUENCH_OK) {
       throw_status("init", "init", status, error);
     }
@@ -266,8 +272,7 @@ const quench_item& Catalog::load(const PluginDescription& description) {
   Live& state = live();
   const std::lock_guard lock(state.mutex);
   const auto known = state.modules.find(description.library);
-  const quench_module* module =
-      known != state.modules.end() ? known->second.first : bring_up(description);
+  const quench_module* module = known != state.modules.end() ? known->second.first : bring_up(description);
   const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == description.kind && items[i].id == description.id) {
@@ -296,6 +301,7 @@ void shutdown_plugins() {
   const std::lock_guard lock(state.mutex);
   for (; !state.order.empty(); state.order.pop_back()) {
     if (state.order.back()->shutdown != nullptr) {
+      const PluginCall call(state.order.back()->id, "shutdown");
       state.order.back()->shutdown();
     }
   }

@@ -29,6 +29,7 @@ CorpusHandle::CorpusHandle(Catalog& catalog, const PluginDescription& descriptio
 
 CorpusHandle::~CorpusHandle() {
   if (corpus_ != nullptr) {
+    const PluginCall call(label_.c_str(), "close");
     table_->close(corpus_);
   }
 }
@@ -44,7 +45,8 @@ bool CorpusHandle::next(quench_document& document) {
   document = {};
   document.struct_size = sizeof document;
   quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status = table_->next(corpus_, &document, &error);
+  const quench_status status =
+      guarded_call(label_, "next", {}, table_->next, corpus_, &document, &error);
   if (status == QUENCH_END) {
     return false;
   }
@@ -63,7 +65,7 @@ bool CorpusHandle::next(quench_document& document) {
 
 std::string CorpusHandle::fingerprint() {
   char hex[65] = {};
-  table_call(label_, "fingerprint", table_->fingerprint, corpus_, hex);
+  work_call(label_, "fingerprint", {}, table_->fingerprint, corpus_, hex);
   const std::string_view text(hex, 64);
   if (hex[64] != '\0' || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
     fail(QUENCH_INTERNAL, "{}: its fingerprint is not 64 hexadecimal digits", label_);
@@ -72,7 +74,9 @@ std::string CorpusHandle::fingerprint() {
 }
 
 const void* CorpusHandle::extension(const char* id) const {
-  return table_->extension == nullptr ? nullptr : table_->extension(corpus_, id);
+  return table_->extension == nullptr
+             ? nullptr
+             : guarded_call(label_, "extension", {}, table_->extension, corpus_, id);
 }
 
 }  // namespace quench

@@ -23,7 +23,7 @@ Instance* create_instance(const std::string& label, const char* name,
                           const nlohmann::json& parameters) {
   const std::string text = parameters.dump();
   Instance* instance = nullptr;
-  table_call(label, name, create, text.c_str(), uint64_t{text.size()}, &instance);
+  work_call(label, name, {}, create, text.c_str(), uint64_t{text.size()}, &instance);
   if (instance == nullptr) {
     fail(QUENCH_INTERNAL, "{}: {} succeeded without an instance", label, name);
   }

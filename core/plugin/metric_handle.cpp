@@ -16,6 +16,7 @@ MetricHandle::MetricHandle(Catalog& catalog, const PluginDescription& descriptio
 
 MetricHandle::~MetricHandle() {
   if (metric_ != nullptr) {
+    const PluginCall call(label_.c_str(), "destroy");
     table_->destroy(metric_);
   }
 }
@@ -27,12 +28,13 @@ MetricHandle::MetricHandle(MetricHandle&& other) noexcept
       metric_(std::exchange(other.metric_, nullptr)) {}
 
 void MetricHandle::evaluate(const quench_evaluate_args& args) {
-  table_call(label_, "evaluate", table_->evaluate, metric_, &args);
+  work_call(label_, "evaluate", {}, table_->evaluate, metric_, &args);
 }
 
 uint32_t MetricHandle::needs() const {
   const bool has = table_->struct_size > offsetof(quench_metric_table, needs);
-  return has && table_->needs != nullptr ? table_->needs(metric_) : 0;
+  return has && table_->needs != nullptr ? guarded_call(label_, "needs", {}, table_->needs, metric_)
+                                         : 0;
 }
 
 uint64_t MetricHandle::memory(const ModelHandle& model) const {
@@ -45,7 +47,9 @@ uint64_t MetricHandle::memory(const ModelHandle& model) const {
 }
 
 const void* MetricHandle::extension(const char* id) const {
-  return table_->extension == nullptr ? nullptr : table_->extension(metric_, id);
+  return table_->extension == nullptr
+             ? nullptr
+             : guarded_call(label_, "extension", {}, table_->extension, metric_, id);
 }
 
 }  // namespace quench

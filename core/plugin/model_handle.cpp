@@ -15,7 +15,7 @@ ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& descrip
                               const quench_model_open_args& args) {
   const auto* table = load_table<quench_model_table>(catalog, description);
   quench_model* model = nullptr;
-  table_call(plugin_label(description), "open", table->open, &args, &model);
+  work_call(plugin_label(description), "open", {}, table->open, &args, &model);
   if (model == nullptr) {
     fail(QUENCH_INTERNAL, "{}: open succeeded without a model", plugin_label(description));
   }
@@ -27,6 +27,7 @@ ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench
 
 ModelHandle::~ModelHandle() {
   if (model_ != nullptr) {
+    const PluginCall call(label_.c_str(), "close");
     table_->close(model_);
   }
 }
@@ -93,6 +94,7 @@ void* ModelHandle::allocate(uint64_t bytes) {
 
 void ModelHandle::release(void* memory) {
   if (table_->release != nullptr && memory != nullptr) {
+    const PluginCall call(label_.c_str(), "release");
     table_->release(model_, memory);
   }
 }
@@ -105,19 +107,19 @@ void ModelHandle::copy(const quench_tensor& from, const quench_tensor& to, void*
 }
 
 void ModelHandle::embed(const quench_embed_args& args) {
-  table_call(label_, "embed", table_->embed, model_, &args);
+  work_call(label_, "embed", {}, table_->embed, model_, &args);
 }
 
 void ModelHandle::stage(const quench_stage_args& args) {
-  table_call(label_, "stage", table_->stage, model_, &args);
+  work_call(label_, "stage", {nullptr, args.block}, table_->stage, model_, &args);
 }
 
 void ModelHandle::token_nll(const quench_head_args& args) {
-  table_call(label_, "token_nll", table_->token_nll, model_, &args);
+  work_call(label_, "token_nll", {}, table_->token_nll, model_, &args);
 }
 
 void ModelHandle::logits(const quench_tensor& h, const quench_tensor& logits, void* stream) {
-  table_call(label_, "logits", table_->logits, model_, &h, &logits, stream);
+  work_call(label_, "logits", {}, table_->logits, model_, &h, &logits, stream);
 }
 
 void ModelHandle::weight_get(const std::string& name, const quench_tensor& destination) const {
@@ -151,16 +153,20 @@ uint32_t ModelHandle::token_wise_from(uint32_t block) const {
       static_cast<const quench_model_token_wise*>(extension(QUENCH_MODEL_TOKEN_WISE));
   const auto first = ops_.lower_bound({block, 0, 0});
   const bool replaced = first != ops_.end() && (*first)[0] == block;
-  return table == nullptr || replaced ? stages : std::min(stages, table->from(model_, block));
+  return table == nullptr || replaced
+             ? stages
+             : std::min(stages, guarded_call(label_, "token_wise", {}, table->from, model_, block));
 }
 
 void ModelHandle::head_rows(const quench_model_head_rows& table, const quench_tensor& h,
                             const quench_tensor& x) {
-  table_call(label_, "head rows", table.rows, model_, &h, &x, nullptr);
+  work_call(label_, "head rows", {}, table.rows, model_, &h, &x, nullptr);
 }
 
 const void* ModelHandle::extension(const char* id) const {
-  return table_->extension == nullptr ? nullptr : table_->extension(model_, id);
+  return table_->extension == nullptr
+             ? nullptr
+             : guarded_call(label_, "extension", {}, table_->extension, model_, id);
 }
 
 namespace {

@@ -17,16 +17,17 @@ OptimizerHandle::OptimizerHandle(Catalog& catalog, const PluginDescription& desc
       optimizer_(create_instance(label_, "create", table_->create, parameters)) {}
 
 OptimizerHandle::~OptimizerHandle() {
+  const PluginCall call(label_.c_str(), "destroy");
   table_->destroy(optimizer_);
 }
 
 void OptimizerHandle::begin(std::span<const quench_parameter_info> tensors, quench_device device) {
-  table_call(label_, "begin", table_->begin, optimizer_, tensors.data(), uint64_t{tensors.size()},
-             device);
+  work_call(label_, "begin", {}, table_->begin, optimizer_, tensors.data(),
+            uint64_t{tensors.size()}, device);
 }
 
 void OptimizerHandle::step(const quench_step_args& args) {
-  table_call(label_, "step", table_->step, optimizer_, &args);
+  work_call(label_, "step", {}, table_->step, optimizer_, &args);
 }
 
 void OptimizerHandle::evaluation_weights(uint64_t tensor, const quench_tensor& stepped,
@@ -41,7 +42,8 @@ std::vector<std::pair<std::string, quench_tensor>> OptimizerHandle::state() {
     const char* name = nullptr;
     quench_tensor view{};
     quench_error error{sizeof(quench_error), 0, {}};
-    const quench_status status = table_->state(optimizer_, index, &name, &view, &error);
+    const quench_status status =
+        guarded_call(label_, "state", {}, table_->state, optimizer_, index, &name, &view, &error);
     if (status == QUENCH_END) {
       return out;
     }

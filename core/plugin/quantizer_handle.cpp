@@ -13,10 +13,11 @@ QuantizerHandle::QuantizerHandle(Catalog& catalog, const PluginDescription& desc
       label_(plugin_label(description)),
       table_(load_table<quench_quantizer_table>(catalog, description)),
       quantizer_(create_instance(label_, "create", table_->create, parameters)),
-      needs_(table_->needs(quantizer_)) {}
+      needs_(guarded_call(label_, "needs", {}, table_->needs, quantizer_)) {}
 
 QuantizerHandle::~QuantizerHandle() {
   if (quantizer_ != nullptr) {
+    const PluginCall call(label_.c_str(), "destroy");
     table_->destroy(quantizer_);
   }
 }
@@ -30,11 +31,12 @@ QuantizerHandle::QuantizerHandle(QuantizerHandle&& other) noexcept
 
 QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& args) {
   quench_quantizer_state* state = nullptr;
-  table_call(label_, "begin", table_->begin, quantizer_, &args, &state);
+  const char* first = args.info->linear_count > 0 ? args.info->linears[0].weight : nullptr;
+  work_call(label_, "begin", {first, args.block}, table_->begin, quantizer_, &args, &state);
   if (state == nullptr) {
     fail(QUENCH_INTERNAL, "{}: begin succeeded without a state", label_);
   }
-  Group group(label_, table_, quantizer_, state);
+  Group group(label_, table_, quantizer_, state, args.info);
   group.gram_ = static_cast<const quench_quantizer_gram*>(extension(QUENCH_QUANTIZER_GRAM));
   if (group.gram_ != nullptr &&
       (group.gram_->struct_size < sizeof(quench_quantizer_gram) || group.gram_->get == nullptr ||
@@ -45,12 +47,14 @@ QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& args) {
 }
 
 const void* QuantizerHandle::extension(const char* id) const {
-  return table_->extension == nullptr ? nullptr : table_->extension(quantizer_, id);
+  return table_->extension == nullptr
+             ? nullptr
+             : guarded_call(label_, "extension", {}, table_->extension, quantizer_, id);
 }
 
 void QuantizerHandle::apply_plan(const quench_quantizer_plan& plan,
                                  const quench_model_editor& editor) {
-  table_call(label_, "plan", plan.apply, quantizer_, &editor);
+  work_call(label_, "plan", {}, plan.apply, quantizer_, &editor);
 }
 
 bool QuantizerHandle::wants_group_weights() const {
@@ -69,7 +73,7 @@ const quench_quantizer_modules* QuantizerHandle::module_rules() const {
 
 bool QuantizerHandle::rule_fits(const quench_quantizer_modules& rules, size_t rule,
                                 const std::string& module) const {
-  return rules.fits(quantizer_, rule, module.c_str()) == 1;
+  return guarded_call(label_, "fits", {}, rules.fits, quantizer_, rule, module.c_str()) == 1;
 }
 
 bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
@@ -79,15 +83,18 @@ bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
   const auto* shared =
       static_cast<const quench_quantizer_shared_state*>(extension(QUENCH_QUANTIZER_SHARED_STATE));
   return shared != nullptr && shared->struct_size >= sizeof(quench_quantizer_shared_state) &&
-         shared->accepts != nullptr && shared->accepts(quantizer_, other.quantizer_) == 1;
+         shared->accepts != nullptr &&
+         guarded_call(label_, "accepts", {}, shared->accepts, quantizer_, other.quantizer_) == 1;
 }
 
 QuantizerHandle::Group::Group(const std::string& label, const quench_quantizer_table* table,
-                              quench_quantizer* quantizer, quench_quantizer_state* state)
-    : label_(label), table_(table), quantizer_(quantizer), state_(state) {}
+                              quench_quantizer* quantizer, quench_quantizer_state* state,
+                              const quench_group_info* info)
+    : label_(label), table_(table), quantizer_(quantizer), state_(state), info_(info) {}
 
 QuantizerHandle::Group::~Group() {
   if (state_ != nullptr) {
+    const PluginCall call(label_.c_str(), "end");
     table_->end(quantizer_, state_);
   }
 }
@@ -97,18 +104,20 @@ QuantizerHandle::Group::Group(Group&& other) noexcept
       table_(other.table_),
       quantizer_(other.quantizer_),
       state_(std::exchange(other.state_, nullptr)),
+      info_(other.info_),
       gram_(other.gram_) {}
 
 void QuantizerHandle::Group::observe(const quench_observe_args& args) {
-  table_call(label_, "observe", table_->observe, quantizer_, state_, &args);
+  work_call(label_, "observe", place(), table_->observe, quantizer_, state_, &args);
 }
 
 void QuantizerHandle::Group::quantize(const quench_quantize_args& args) {
-  table_call(label_, "quantize", table_->quantize, quantizer_, state_, &args);
+  work_call(label_, "quantize", place(args.linear), table_->quantize, quantizer_, state_, &args);
 }
 
 void QuantizerHandle::Group::quantize_as(QuantizerHandle& other, const quench_quantize_args& args) {
-  table_call(other.label_, "quantize", table_->quantize, other.quantizer_, state_, &args);
+  work_call(other.label_, "quantize", place(args.linear), table_->quantize, other.quantizer_,
+            state_, &args);
 }
 
 void QuantizerHandle::Group::prepare_for(QuantizerHandle& quantizer,
@@ -117,7 +126,12 @@ void QuantizerHandle::Group::prepare_for(QuantizerHandle& quantizer,
       quantizer.extension(QUENCH_QUANTIZER_GROUP_WEIGHTS));
   const quench_group_weights_args args{sizeof args, 0, static_cast<uint32_t>(weights.size()),
                                        weights.data(), nullptr};
-  table_call(quantizer.label_, "prepare", extension->prepare, quantizer.quantizer_, state_, &args);
+  work_call(quantizer.label_, "prepare", place(), extension->prepare, quantizer.quantizer_, state_,
+            &args);
+}
+
+CallPlace QuantizerHandle::Group::place(uint32_t linear) const {
+  return {linear < info_->linear_count ? info_->linears[linear].weight : nullptr};
 }
 
 const quench_quantizer_gram& QuantizerHandle::Group::require_gram() const {
@@ -140,8 +154,8 @@ void QuantizerHandle::Group::gram_set(const quench_tensor& matrix, double rows) 
 QuantizerHandle::Group::OutputError QuantizerHandle::Group::output_error(
     const quench_tensor& weight, const quench_tensor& dequantized) const {
   OutputError error;
-  table_call(label_, "output_error", require_gram().output_error, quantizer_, state_, &weight,
-             &dequantized, &error.squared_error, &error.reference);
+  work_call(label_, "output_error", place(), require_gram().output_error, quantizer_, state_,
+            &weight, &dequantized, &error.squared_error, &error.reference);
   return error;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/plugin_call.hpp"
 #include "quench/abi/extension/modules.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"
@@ -61,13 +62,17 @@ class QuantizerHandle {
    private:
     friend class QuantizerHandle;
     Group(const std::string& label, const quench_quantizer_table* table,
-          quench_quantizer* quantizer, quench_quantizer_state* state);
+          quench_quantizer* quantizer, quench_quantizer_state* state,
+          const quench_group_info* info);
     const quench_quantizer_gram& require_gram() const;
+    // The weight of one of its linears; of the first where the call is about all.
+    CallPlace place(uint32_t linear = 0) const;
 
     std::string label_;
     const quench_quantizer_table* table_;
     quench_quantizer* quantizer_;
     quench_quantizer_state* state_;
+    const quench_group_info* info_;  // the caller's, as long as the group
     const quench_quantizer_gram* gram_ = nullptr;
   };
   Group begin(const quench_group_args& args);

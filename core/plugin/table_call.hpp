@@ -1,4 +1,5 @@
-// Calling through a plugin's table: status codes become exceptions that name the plugin.
+// Calling through a plugin's table: status codes become exceptions that name the plugin, and so
+// does a call that leaves the process changed.
 #pragma once
 
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/description.hpp"
+#include "core/plugin/plugin_call.hpp"
 #include "quench/abi/module.h"
 
 namespace quench {
@@ -18,11 +20,41 @@ std::string plugin_label(const PluginDescription& description);
 [[noreturn]] void throw_status(const std::string& label, const char* function, quench_status status,
                                const quench_error& error);
 
-// Calls function(args..., &error) and throws unless it returns QUENCH_OK.
+// Throws Error(INTERNAL) where the current folder, the locale or the signals are not the host's any
+// more, and sets them back.
+void require_process_state(const std::string& label, const char* function);
+
+// function(args...), whatever it returns. Throws where it leaves the floating-point state changed.
+template <typename Function, typename... Args>
+auto guarded_call(const std::string& label, const char* name, CallPlace place, Function function,
+                  Args&&... args) {
+  PluginCall call(label.c_str(), name, place);
+  auto result = function(std::forward<Args>(args)...);
+  call.finish();
+  return result;
+}
+
+// Calls function(args..., &error) and throws unless it returns QUENCH_OK. For calls that look
+// something up, of which there are many.
 template <typename Function, typename... Args>
 void table_call(const std::string& label, const char* name, Function function, Args&&... args) {
   quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status = function(std::forward<Args>(args)..., &error);
+  const quench_status status =
+      guarded_call(label, name, {}, function, std::forward<Args>(args)..., &error);
+  if (status != QUENCH_OK) {
+    throw_status(label, name, status, error);
+  }
+}
+
+// The same for a call that computes: the state of the process is looked at too, which takes
+// microseconds.
+template <typename Function, typename... Args>
+void work_call(const std::string& label, const char* name, CallPlace place, Function function,
+               Args&&... args) {
+  quench_error error{sizeof(quench_error), 0, {}};
+  const quench_status status =
+      guarded_call(label, name, place, function, std::forward<Args>(args)..., &error);
+  require_process_state(label, name);
   if (status != QUENCH_OK) {
     throw_status(label, name, status, error);
   }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/plugin/plugin_call.hpp"
 #include "core/plugin/service_tables.hpp"
 
 namespace quench {
@@ -24,11 +25,14 @@ struct Work {
   uint64_t grain;
   Body body;
   void* user;
+  CallFrame* caller;  // the plugin's call that asks for it, where it does so on the host's thread
 
   std::atomic<bool> failed{false};
   std::mutex mutex{};
   uint64_t failed_range = UINT64_MAX;
   quench_status status = QUENCH_OK;
+  bool disturbed = false;  // a body left the floating-point state `found`
+  FloatingState found{};
 
   uint64_t ranges() const { return count / grain + (count % grain == 0 ? 0 : 1); }
 
@@ -38,7 +42,7 @@ struct Work {
     }
     const uint64_t begin = range * grain;
     const uint64_t end = count - begin < grain ? count : begin + grain;
-    const quench_status got = body(user, begin, end);
+    const quench_status got = call(begin, end);
     if (got != QUENCH_OK) {
       const std::lock_guard lock(mutex);
       failed = true;
@@ -47,6 +51,21 @@ struct Work {
         status = got;
       }
     }
+  }
+
+  quench_status call(uint64_t begin, uint64_t end) {
+    if (caller == nullptr) {
+      const PluginCall of_thread("a plugin", "a task of a thread that it started");
+      return body(user, begin, end);
+    }
+    PluginCall of_task(caller->plugin, caller->function, caller->place);
+    const quench_status got = body(user, begin, end);
+    if (of_task.disturbed()) {
+      const std::lock_guard lock(mutex);
+      disturbed = true;
+      found = of_task.found();
+    }
+    return got;
   }
 };
 
@@ -64,20 +83,8 @@ std::shared_ptr<tbb::task_arena> arena_of(uint32_t budget) {
   return *arena;
 }
 
-}  // namespace
-
-quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain, Body body,
-                           void* user) noexcept {
-  if (body == nullptr || grain == 0) {
-    return QUENCH_INVALID_ARGUMENT;
-  }
-  Work work{count, grain, body, user};
-  if (threads <= 1 || work.ranges() <= 1) {
-    for (uint64_t range = 0; range < work.ranges() && !work.failed; ++range) {
-      work.run(range);
-    }
-    return work.status;
-  }
+// False where the scheduler failed; a body throws nothing.
+bool run_parallel(Work& work, uint32_t threads) noexcept {
   try {
     arena_of(threads)->execute([&] {
       tbb::parallel_for(
@@ -89,8 +96,34 @@ quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain, Bod
           },
           tbb::auto_partitioner());
     });
+    return true;
   } catch (...) {
-    return QUENCH_RESOURCE_EXHAUSTED;  // the body throws nothing, so this is the scheduler
+    return false;
+  }
+}
+
+}  // namespace
+
+quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain, Body body,
+                           void* user) noexcept {
+  if (body == nullptr || grain == 0) {
+    return QUENCH_INVALID_ARGUMENT;
+  }
+  CallFrame* const caller = innermost_call;
+  // oneTBB's workers take over the state of the thread that makes their arena.
+  if (const FloatingState now = FloatingState::now(); now != kHostFloatingState) {
+    PluginCall::blame(caller, now);
+  }
+  Work work{count, grain, body, user, caller};
+  if (threads <= 1 || work.ranges() <= 1) {
+    for (uint64_t range = 0; range < work.ranges() && !work.failed; ++range) {
+      work.run(range);
+    }
+  } else if (!run_parallel(work, threads)) {
+    return QUENCH_RESOURCE_EXHAUSTED;
+  }
+  if (work.disturbed) {
+    PluginCall::blame(caller, work.found);
   }
   return work.status;
 }

@@ -12,15 +12,20 @@ TransformHandle::TransformHandle(Catalog& catalog, const PluginDescription& desc
       transform_(create_instance(label_, "create", table_->create, parameters)) {}
 
 TransformHandle::~TransformHandle() {
+  const PluginCall call(label_.c_str(), "destroy");
   table_->destroy(transform_);
 }
 
+uint32_t TransformHandle::needs() const {
+  return guarded_call(label_, "needs", {}, table_->needs, transform_);
+}
+
 void TransformHandle::observe(const quench_group_args& group, const quench_observe_args& rows) {
-  table_call(label_, "observe", table_->observe, transform_, &group, &rows);
+  work_call(label_, "observe", {}, table_->observe, transform_, &group, &rows);
 }
 
 void TransformHandle::apply(const quench_model_editor& editor) {
-  table_call(label_, "apply", table_->apply, transform_, &editor);
+  work_call(label_, "apply", {}, table_->apply, transform_, &editor);
 }
 
 }  // namespace quench

@@ -21,7 +21,7 @@ class TransformHandle {
   TransformHandle& operator=(const TransformHandle&) = delete;
 
   const std::string& id() const { return id_; }
-  uint32_t needs() const { return table_->needs(transform_); }
+  uint32_t needs() const;
   void observe(const quench_group_args& group, const quench_observe_args& rows);
   void apply(const quench_model_editor& editor);
 

@@ -8,6 +8,8 @@
 #include "core/error.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/plugin_call.hpp"
+#include "core/plugin/process_state.hpp"
 #include "core/run/check_experiment.hpp"
 #include "core/run/evaluate/evaluate.hpp"
 #include "core/run/evaluate/journal.hpp"
@@ -151,6 +153,16 @@ class JobRunner {
     }
     if (losing_records_ || options_.fail_fast) {
       throw error;
+    }
+  }
+
+  // The process is as the plugins of a cell found it; else they are named and it is set back.
+  static void check_process(const std::string& plugins) {
+    if (const std::string disturbance = take_disturbance(); !disturbance.empty()) {
+      fail(QUENCH_INTERNAL, "{}", disturbance);
+    }
+    if (const std::string changes = restore_whole_process_state(); !changes.empty()) {
+      fail(QUENCH_INTERNAL, "one of {}: {}; it was set back", plugins, changes);
     }
   }
 
@@ -482,6 +494,7 @@ class JobRunner {
         QuantizedModel result =
             quantization_.apply(quantizer, draw_of(variant), open->model, *state_.tokenizer, kept,
                                 to_do ? requests(cells) : std::span<const ScoreRequest>());
+        check_process(fmt::format("model {}, quantizer {}", state_.family, quantizer.plugin->id));
         state_.book.set_answers(std::move(result.answers));
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
@@ -595,6 +608,7 @@ class JobRunner {
         std::vector<Record> values = evaluate_metric(
             catalog_, corpora_, metric, own ? *own : open.model, *state_.tokenizer,
             further_weights(metric, open, kept), rides(cells[m]) && !own ? &state_.book : nullptr);
+        check_process(fmt::format("model {}, metric {}", state_.family, metric.plugin->id));
         for (Record& value : values) {
           name(value, cells[m], parts[m], quantizer);
         }

@@ -142,8 +142,8 @@ std::optional<double> TrainingModel::product_rate() {
     return std::nullopt;
   }
   double rate = 0;
-  table_call(model_.label(), "product rate", table->measure, model_.get(),
-             recipe_.bfloat16 ? QUENCH_LOSS_AUTOCAST_BFLOAT16 : 0u, &rate);
+  work_call(model_.label(), "product rate", {}, table->measure, model_.get(),
+            recipe_.bfloat16 ? QUENCH_LOSS_AUTOCAST_BFLOAT16 : 0u, &rate);
   return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
@@ -163,13 +163,14 @@ double TrainingModel::loss_of(const IdBatch& batch, double weight, std::vector<f
                                  nullptr};
   double loss = 0;
   if (gradient == nullptr) {
-    table_call(model_.label(), "gradient", gradients_->gradient, model_.get(), &args, nullptr,
-               &loss);
+    work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, nullptr,
+              &loss);
     return loss;
   }
   const HostView flat(gradient->data(), kFloat32, {static_cast<int64_t>(gradient->size())});
   const quench_tensor view = flat.get();
-  table_call(model_.label(), "gradient", gradients_->gradient, model_.get(), &args, &view, &loss);
+  work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, &view,
+            &loss);
   return loss;
 }
 

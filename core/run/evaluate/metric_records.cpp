@@ -125,6 +125,7 @@ WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEn
 void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
                   const HubEnvironment& hub) {
   const quench_metric_records* records = records_of(metric);
+  const std::string label = "metric " + metric.id();
   for (size_t set = 0; set < wanted.data_sets.size(); ++set) {
     const CorpusUse& use = wanted.data_sets[set];
     CorpusHandle corpus = open_corpus(catalog, use, hub);
@@ -137,13 +138,14 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
         fail(QUENCH_INVALID_ARGUMENT, "corpus {}: yields no records", use.name);
       }
       quench_error error{sizeof error, 0, {}};
-      const quench_status status = records->take(metric.get(), static_cast<uint32_t>(set),
-                                                 document.record, document.record_bytes, &error);
+      const quench_status status =
+          guarded_call(label, "take", {}, records->take, metric.get(), static_cast<uint32_t>(set),
+                       document.record, document.record_bytes, &error);
       if (status == QUENCH_END) {
         break;
       }
       if (status != QUENCH_OK) {
-        throw_status("metric " + metric.id(), "take", status, error);
+        throw_status(label, "take", status, error);
       }
     }
   }

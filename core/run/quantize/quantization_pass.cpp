@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/run/quantize/named_op.hpp"
 #include "core/run/quantize/pass_memory.hpp"
 #include "core/run/quantize/pass_replay.hpp"
 #include "core/run/quantize/store_layer.hpp"
@@ -385,6 +386,7 @@ LayerResult QuantizationPass::quantize_for(PassSetting& setting, uint32_t block,
       fail(QUENCH_UNSUPPORTED, "quantizer {}: {}: an op cannot wait for the end of a float pass",
            setting.quantizer->id(), info.name);
     }
+    op = named_op(*op, "quantizer " + setting.quantizer->id(), info.name);
     if (group.input_scale() != nullptr) {
       op = divided_inputs(*op, *group.input_scale());
     }

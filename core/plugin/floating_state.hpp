@@ -1,0 +1,48 @@
+// How this thread's floating-point unit rounds, what it does with numbers near zero and which
+// faults it traps. Whoever leaves it changed changes the numbers of all that runs on the thread
+// afterwards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
+
+namespace quench {
+
+struct FloatingState {
+  uint32_t control = 0;  // MXCSR without its sticky flags; elsewhere the rounding mode of <cfenv>
+  uint16_t x87 = 0;      // the control word of the old unit, which computes long double
+
+  bool operator==(const FloatingState&) const = default;
+
+  // A few nanoseconds.
+  static FloatingState now() noexcept {
+    FloatingState state;
+#if defined(__x86_64__)
+    constexpr uint32_t kSticky = 0x3F;
+    state.control = _mm_getcsr() & ~kSticky;
+    __asm__ volatile("fnstcw %0" : "=m"(state.x87));
+#else
+    state.control = static_cast<uint32_t>(std::fegetround());
+#endif
+    return state;
+  }
+  // Makes it the state of this thread.
+  void set() const noexcept {
+#if defined(__x86_64__)
+    _mm_setcsr(control);
+    __asm__ volatile("fldcw %0" : : "m"(x87));
+#else
+    std::fesetround(static_cast<int>(control));
+#endif
+  }
+};
+
+// "the rounding mode is now upward, wanted to nearest": all in which `found` differs.
+std::string describe_change(const FloatingState& found, const FloatingState& wanted);
+
+}  // namespace quench

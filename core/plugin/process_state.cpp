@@ -1,0 +1,170 @@
+#include "core/plugin/process_state.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <locale.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <locale>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+// Those that end, stop or wake the process; profilers are free to use theirs.
+constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
+                                 SIGPIPE, SIGCHLD, SIGALRM, SIGABRT, SIGSEGV,
+                                 SIGBUS,  SIGFPE,  SIGILL,  SIGSYS,  SIGTRAP};
+
+std::string name_of(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : std::to_string(signal);
+}
+
+bool same_folder(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// From /proc, because umask() only tells the value by replacing it, for all threads.
+std::optional<mode_t> current_umask() {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("Umask:")) {
+      return static_cast<mode_t>(std::stoul(line.substr(6), nullptr, 8));
+    }
+  }
+  return std::nullopt;
+}
+
+class HostState {
+ public:
+  HostState()
+      : folder_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+        locale_(std::setlocale(LC_ALL, nullptr)),
+        thread_locale_(::uselocale(nullptr)),
+        umask_(current_umask()) {
+    std::error_code error;
+    path_ = std::filesystem::current_path(error).string();
+    has_folder_ = folder_ >= 0 && ::fstat(folder_, &status_) == 0;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      ::sigaction(kSignals[i], nullptr, &actions_[i]);
+    }
+  }
+
+  std::string restore() const {
+    std::vector<std::string> changes;
+    restore_folder(changes);
+    restore_locale(changes);
+    restore_signals(changes);
+    return fmt::format("{}", fmt::join(changes, ", "));
+  }
+
+  std::string restore_all() const {
+    std::string changes = restore();
+    if (const auto now = current_umask(); now && umask_ && *now != *umask_) {
+      ::umask(*umask_);
+      changes += fmt::format("{}the umask is now {:03o}, wanted {:03o}",
+                             changes.empty() ? "" : ", ", *now, *umask_);
+    }
+    return changes;
+  }
+
+ private:
+  void restore_folder(std::vector<std::string>& changes) const {
+    struct stat now {};
+    if (!has_folder_ || (::stat(".", &now) == 0 && same_folder(now, status_))) {
+      return;
+    }
+    std::error_code error;
+    const std::string path = std::filesystem::current_path(error).string();
+    const bool back = ::fchdir(folder_) == 0;
+    changes.push_back(fmt::format("the current folder is now {}, wanted {}{}",
+                                  printable(path, 4096), printable(path_, 4096),
+                                  back ? "" : " (which is gone)"));
+  }
+
+  void restore_locale(std::vector<std::string>& changes) const {
+    if (const std::string now = std::setlocale(LC_ALL, nullptr); now != locale_) {
+      std::setlocale(LC_ALL, locale_.c_str());
+      changes.push_back(
+          fmt::format("the locale is now {}, wanted {}", printable(now), printable(locale_)));
+    }
+    if (::uselocale(nullptr) != thread_locale_) {
+      ::uselocale(thread_locale_);
+      changes.push_back("the locale of the thread is now one of its own, wanted the process's");
+    }
+    if (std::locale() != cpp_locale_) {
+      std::locale::global(cpp_locale_);
+      changes.push_back("the locale of C++ streams is now another one");
+    }
+  }
+
+  void restore_signals(std::vector<std::string>& changes) const {
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      struct sigaction now {};
+      ::sigaction(kSignals[i], nullptr, &now);
+      // A handler stands in a union; its address says which of the two forms it is, too.
+      if (now.sa_handler != actions_[i].sa_handler) {
+        ::sigaction(kSignals[i], &actions_[i], nullptr);
+        changes.push_back(
+            fmt::format("the handler of {} is now another one", name_of(kSignals[i])));
+      }
+    }
+    sigset_t now;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    std::vector<std::string> blocked;
+    for (const int signal : kSignals) {
+      if (sigismember(&now, signal) != sigismember(&mask_, signal)) {
+        blocked.push_back(name_of(signal));
+      }
+    }
+    if (!blocked.empty()) {
+      ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+      changes.push_back(
+          fmt::format("the signal mask is now another one for {}", fmt::join(blocked, ", ")));
+    }
+  }
+
+  int folder_;  // stays open as long as the process
+  bool has_folder_ = false;
+  struct stat status_ {};
+  std::string path_;
+  std::string locale_;
+  locale_t thread_locale_;
+  std::locale cpp_locale_;
+  std::optional<mode_t> umask_;
+  sigset_t mask_{};
+  std::array<struct sigaction, kSignals.size()> actions_{};
+};
+
+const HostState* kept = nullptr;  // never destroyed
+
+}  // namespace
+
+void keep_process_state() {
+  if (kept == nullptr) {
+    kept = new HostState;
+  }
+}
+
+std::string restore_process_state() {
+  return kept == nullptr ? "" : kept->restore();
+}
+
+std::string restore_whole_process_state() {
+  return kept == nullptr ? "" : kept->restore_all();
+}
+
+}  // namespace quench

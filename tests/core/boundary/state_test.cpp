@@ -1,0 +1,67 @@
+// A plugin's call that leaves the process changed: its cell fails, the others' numbers stay.
+#include <catch2/catch.hpp>
+
+#include "tests/core/boundary/misbehaving.hpp"
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+using quench::test::MisbehavingRun;
+using quench::test::Outcome;
+
+namespace {
+
+// The cell of a quantizer that did `deed` fails with `words`; the cell after it is as without.
+void check_state(const std::string& deed, const std::string& words,
+                 const std::string& by = "quantizer misbehaving: quantize: ") {
+  CAPTURE(deed);
+  const MisbehavingRun run(deed);
+  const Outcome got = run.run({"--json", "--threads", "2"});
+  INFO(got.err);
+  REQUIRE(got.code == 1);
+  const json records = json::parse(got.out).at("records");
+  const json failed = MisbehavingRun::cell(records, "misbehaving");
+  REQUIRE(failed.is_string());
+  CHECK_THAT(failed.get<std::string>(), Contains(by + words));
+  CHECK(MisbehavingRun::cell(records, "template_quantizer") == quench::test::undisturbed_loss());
+}
+
+}  // namespace
+
+TEST_CASE("boundary: a call that leaves another rounding mode fails its cell alone", "[boundary]") {
+  check_state("round_up", "the rounding mode is now upward, wanted to nearest");
+}
+
+TEST_CASE("boundary: a task that leaves another rounding mode on a pool thread is seen",
+          "[boundary]") {
+  check_state("round_up_in_task", "the rounding mode is now upward, wanted to nearest");
+}
+
+#if defined(__x86_64__)
+TEST_CASE("boundary: flush-to-zero, the x87 precision and trapped faults are set back",
+          "[boundary]") {
+  check_state("flush_to_zero",
+              "flush-to-zero is now on, wanted off, denormals-are-zero is now on, wanted off");
+  check_state("x87_single", "the x87 precision is now 24 bits, wanted 64 bits");
+  check_state("trap_division", "the mask of floating-point faults (MXCSR) is now ");
+}
+#endif
+
+TEST_CASE("boundary: a call that changes the current folder fails, and results stay in place",
+          "[boundary]") {
+  check_state("change_folder", "the current folder is now /, wanted /");
+}
+
+TEST_CASE("boundary: a call that changes a locale fails", "[boundary]") {
+  check_state("change_locale", "the locale is now C.UTF-8, wanted C");
+  check_state("change_thread_locale", "the locale of the thread is now one of its own");
+}
+
+TEST_CASE("boundary: a call that changes how signals are taken fails", "[boundary]") {
+  check_state("take_signal", "the handler of SIGINT is now another one");
+  check_state("block_signal", "the signal mask is now another one for SIGTERM");
+}
+
+TEST_CASE("boundary: a cell whose plugins leave another umask fails", "[boundary]") {
+  check_state("change_umask", "the umask is now 777, wanted 0",
+              "one of model template_model, quantizer misbehaving: ");
+}
