@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
     quench::print_error(quench::path_message(error));
   } catch (const std::system_error& error) {
     // fmt::print throws this when stdout does not take what is printed; flush_output names it.
-    if (std::ferror(stdout) == 0) {
+    if (std::ferror(quench::results()) == 0) {
       quench::print_error(std::string("internal error: ") + error.what());
     }
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/progress.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/run/runner.hpp"
 #include "core/store/difference.hpp"
 #include "core/store/record_schema.hpp"
@@ -165,7 +166,7 @@ int adopt(const AdoptOptions& options, Context& context) {
   }
   knowledge.equivalences.add({builds->kind, options.plugin, builds->old_sha256, builds->new_sha256,
                               options.reason, evidence});
-  fmt::print("{} {}: {} counts as {}; {} cells computed again and equal\n", builds->kind,
+  fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n", builds->kind,
              options.plugin, builds->new_sha256.substr(0, 12), builds->old_sha256.substr(0, 12),
              evidence.size());
   return kExitOk;

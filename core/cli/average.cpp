@@ -3,6 +3,7 @@
 
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/averaging/averaging_windows.hpp"
 #include "core/run/averaging/keep_average.hpp"
@@ -123,8 +124,8 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
     const auto used =
         static_cast<size_t>(std::count_if(kept.member_hashes.begin(), kept.member_hashes.end(),
                                           [](const std::string& hash) { return !hash.empty(); }));
-    fmt::print("{}: {} of {} checkpoints, {:.1f} MB\n", options.out, job.averaging.label, used,
-               static_cast<double>(kept.bytes) * 1e-6);
+    fmt::print(results(), "{}: {} of {} checkpoints, {:.1f} MB\n", options.out, job.averaging.label,
+               used, static_cast<double>(kept.bytes) * 1e-6);
     return;
   }
   nlohmann::json members = nlohmann::json::array();
@@ -141,7 +142,7 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
                                    {"identity", kept.identity},
                                    {"bytes", kept.bytes},
                                    {"members", members}};
-  fmt::print("{}\n", document.dump(1));
+  fmt::print(results(), "{}\n", document.dump(1));
 }
 
 int average(const AverageArguments& options, Context& context) {

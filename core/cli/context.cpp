@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "core/cli/command.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/plugin/host_services.hpp"
 
 namespace quench {
@@ -32,6 +33,7 @@ Catalog& Context::catalog() {
     options.search_path = default_search_path(given, executable, plugin_environment);
     options.cache_dir = home();
     options.self = executable;
+    options.before_loading = divert_plugin_output;
     catalog_ = std::make_unique<Catalog>(std::move(options));
   }
   return *catalog_;

@@ -4,6 +4,7 @@
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
 #include "core/cli/single_model.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/cli/table.hpp"
 #include "core/run/manifest/resolve_items.hpp"
 #include "core/run/runner.hpp"
@@ -63,14 +64,15 @@ int evaluate(const EvalOptions& options, Context& context) {
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
   const std::vector<Record> records = with_derived(measure(experiment, options.json, context));
   if (!options.json) {
-    fmt::print("{}", records_table(records));
+    fmt::print(results(), "{}", records_table(records));
     return kExitOk;
   }
   nlohmann::json list = nlohmann::json::array();
   for (const Record& record : records) {
     list.push_back(to_json(record));
   }
-  fmt::print("{}\n", nlohmann::json{{"model", options.model}, {"records", list}}.dump(1));
+  fmt::print(results(), "{}\n",
+             nlohmann::json{{"model", options.model}, {"records", list}}.dump(1));
   return kExitOk;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/cli/command.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/run/experiment/branches.hpp"
 #include "core/run/manifest/starter_manifest.hpp"
 
@@ -78,8 +79,8 @@ int init(const InitOptions& options, Context& context) {
       written = written.empty() ? fs::absolute(model).string() : written;
     }
     write_new_file(out, starter_manifest(name, written, names, context.catalog()));
-    fmt::print("{}: written; fill in the two corpora, then: quench plan {}\n", out.string(),
-               out.string());
+    fmt::print(results(), "{}: written; fill in the two corpora, then: quench plan {}\n",
+               out.string(), out.string());
     return kExitOk;
   });
 }

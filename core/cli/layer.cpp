@@ -7,6 +7,7 @@
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "core/cli/command.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/json/json_number.hpp"
 #include "core/run/manifest/resolve_items.hpp"
 #include "core/run/quantize/judge.hpp"
@@ -122,11 +123,13 @@ int quantize(const LayerOptions& options, Context& context) {
     results.push_back(about);
   }
   if (options.json) {
-    fmt::print("{}\n", nlohmann::json{{"file", options.file}, {"results", results}}.dump(1));
+    fmt::print(quench::results(), "{}\n",
+               nlohmann::json{{"file", options.file}, {"results", results}}.dump(1));
     return kExitOk;
   }
   for (size_t i = 0; i < cells.size(); ++i) {
-    fmt::print("{:<40} relative error {}\n", cells[i].label, results[i]["relative_error"].dump());
+    fmt::print(quench::results(), "{:<40} relative error {}\n", cells[i].label,
+               results[i]["relative_error"].dump());
   }
   return kExitOk;
 }

@@ -6,6 +6,7 @@
 
 #include "core/cli/duration.hpp"
 #include "core/cli/manifest_options.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/check_experiment.hpp"
@@ -129,9 +130,9 @@ void print_training(const std::vector<TrainingCost>& training) {
   if (rows.size() == 1) {
     return;
   }
-  fmt::print("{}", aligned_table(rows));
+  fmt::print(results(), "{}", aligned_table(rows));
   const TrainingCost& first = training.front();
-  fmt::print("training: {:.3g} parameters, at least {} of memory, {}\n\n",
+  fmt::print(results(), "training: {:.3g} parameters, at least {} of memory, {}\n\n",
              static_cast<double>(first.parameters), bytes_text(first.memory),
              basis_text(first.basis));
 }
@@ -235,7 +236,7 @@ void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
     }
   }
   if (!folders.empty()) {
-    fmt::print("{}", aligned_table(rows));
+    fmt::print(results(), "{}", aligned_table(rows));
   }
 }
 
@@ -261,16 +262,17 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
   for (const auto& [label, why] : refused_exports(run)) {
     refused.push_back({{"quantizer", label}, {"reason", why}});
   }
-  fmt::print("{}\n", nlohmann::json{{"name", run.manifest.name},
-                                    {"exports_refused", refused},
-                                    {"folder", run.folder.string()},
-                                    {"folders", folders_json(folders)},
-                                    {"checkpoints", checkpoints_json(run)},
-                                    {"training", training_json(training)},
-                                    {"counts", counts},
-                                    {"total", cost_json(cost.total)},
-                                    {"cells", list}}
-                         .dump(1));
+  fmt::print(results(), "{}\n",
+             nlohmann::json{{"name", run.manifest.name},
+                            {"exports_refused", refused},
+                            {"folder", run.folder.string()},
+                            {"folders", folders_json(folders)},
+                            {"checkpoints", checkpoints_json(run)},
+                            {"training", training_json(training)},
+                            {"counts", counts},
+                            {"total", cost_json(cost.total)},
+                            {"cells", list}}
+                 .dump(1));
 }
 
 void print_jobs(const LoadedRun& run) {
@@ -280,7 +282,7 @@ void print_jobs(const LoadedRun& run) {
         {std::to_string(experiment.job), std::to_string(cells_of({experiment}).size()),
          experiment.point.is_null() ? "the manifest as it is" : experiment.point.dump()});
   }
-  fmt::print("{}", aligned_table(rows));
+  fmt::print(results(), "{}", aligned_table(rows));
 }
 
 void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
@@ -303,7 +305,7 @@ void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
       rows.push_back({std::to_string(count), what.first, what.second});
     }
   }
-  fmt::print("{}", aligned_table(rows));
+  fmt::print(results(), "{}", aligned_table(rows));
 }
 
 int plan(const PlanOptions& options, Context& context) {
@@ -343,23 +345,24 @@ int plan(const PlanOptions& options, Context& context) {
   print_cells(run, cells, cost, options.all);
   print_folders(folders, options.all);
   for (const auto& [label, why] : refused_exports(run)) {
-    fmt::print("not exported, only measured: {}: {}\n", label, why);
+    fmt::print(results(), "not exported, only measured: {}: {}\n", label, why);
   }
   for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
-    fmt::print("{}: about {} of memory beside the model\n", label, bytes_text(bytes));
+    fmt::print(results(), "{}: about {} of memory beside the model\n", label, bytes_text(bytes));
   }
   std::vector<std::string> states;
   states.reserve(counts.size());
   for (const auto& [state, count] : counts) {
     states.push_back(fmt::format("{} {}", count, state));
   }
-  fmt::print("{}: {} cells: {}\n", run.manifest.name, cells.size(), fmt::join(states, ", "));
+  fmt::print(results(), "{}: {} cells: {}\n", run.manifest.name, cells.size(),
+             fmt::join(states, ", "));
   if (counts.contains("to do")) {
-    fmt::print(
-        "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
-        "of memory\n",
-        duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
-        bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
+    fmt::print(results(),
+               "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
+               "of memory\n",
+               duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
+               bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
   }
   return kExitOk;
 }

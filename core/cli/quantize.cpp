@@ -4,6 +4,7 @@
 #include "core/cli/command.hpp"
 #include "core/cli/progress.hpp"
 #include "core/cli/single_model.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/json/json_number.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/evaluate/evaluate.hpp"
@@ -156,10 +157,11 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
   const nlohmann::json& stored = result.details.at("stored");
   if (!options.json) {
     for (size_t i = 0; i < result.quantized.size(); ++i) {
-      fmt::print("{:<32} float {}  quantized {}\n", result.quantized[i].metric,
+      fmt::print(results(), "{:<32} float {}  quantized {}\n", result.quantized[i].metric,
                  result.floating[i].value.dump(), result.quantized[i].value.dump());
     }
-    fmt::print("{}: {}, {} bits a weight, {:.1f} MB; {} of {} scales rounded, by at most {:.2g}\n",
+    fmt::print(results(),
+               "{}: {}, {} bits a weight, {:.1f} MB; {} of {} scales rounded, by at most {:.2g}\n",
                options.out, format_name(job.format), result.bits_per_weight,
                static_cast<double>(result.written.bytes) * 1e-6,
                stored.at("rounded_scales").get<uint64_t>(), stored.at("scales").get<uint64_t>(),
@@ -183,7 +185,7 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
       {"bytes", result.written.bytes},
       {"metrics", metrics},
       {"details", result.details}};
-  fmt::print("{}\n", document.dump(1));
+  fmt::print(results(), "{}\n", document.dump(1));
 }
 
 int quantize(const QuantizeArguments& options, Context& context) {

@@ -8,6 +8,7 @@
 #include "core/cli/duration.hpp"
 #include "core/cli/manifest_options.hpp"
 #include "core/cli/progress.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/cli/table.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
@@ -219,7 +220,7 @@ void print_json(const LoadedRun& run, const std::vector<Record>& records,
     list.push_back(to_json(record));
   }
   fmt::print(
-      "{}\n",
+      results(), "{}\n",
       nlohmann::json{{"name", run.manifest.name}, {"records", list}, {"unwritten", unwritten}}.dump(
           1));
 }
@@ -252,18 +253,18 @@ int run(const RunOptions& options, Context& context) {
   if (options.manifest.json) {
     print_json(loaded, with_derived(records), attempt.unwritten());
   } else {
-    fmt::print("{}", records_table(with_derived(records)));
-    fmt::print("{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
+    fmt::print(results(), "{}", records_table(with_derived(records)));
+    fmt::print(results(), "{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
                loaded.folder.string());
-    fmt::print("took {}, the estimate was {}\n", duration_text(took.count()),
+    fmt::print(results(), "took {}, the estimate was {}\n", duration_text(took.count()),
                duration_text(expected.seconds));
-    fmt::print("{}", conclusion);
+    fmt::print(results(), "{}", conclusion);
     if (failures > 0) {
-      fmt::print("{} failed; try them again with: {} --retry failed\n", failures,
+      fmt::print(results(), "{} failed; try them again with: {} --retry failed\n", failures,
                  context.command_line());
     }
     if (!attempt.unwritten().empty()) {
-      fmt::print("{} folders of weights are not written; try again with: {}\n",
+      fmt::print(results(), "{} folders of weights are not written; try again with: {}\n",
                  attempt.unwritten().size(), context.command_line());
     }
   }

@@ -17,7 +17,31 @@ namespace {
 
 constexpr size_t kMaxLine = 65536;
 
+std::FILE* own_stream = nullptr;
+
 }  // namespace
+
+std::FILE* results() {
+  return own_stream != nullptr ? own_stream : stdout;
+}
+
+void divert_plugin_output() {
+  if (own_stream != nullptr) {
+    return;
+  }
+  std::fflush(stdout);
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (own < 0) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "standard output: no descriptor of its own for results: {}",
+         std::strerror(errno));
+  }
+  own_stream = ::fdopen(own, "w");
+  if (own_stream == nullptr) {
+    ::close(own);  // descriptor 1 was closed at the start: nothing that is printed arrives anyway
+    return;
+  }
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
 
 void guard_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -40,9 +64,12 @@ void print_error(const std::string& line) noexcept {
 
 bool flush_output() noexcept {
   std::cout.flush();
+  if (own_stream != nullptr) {
+    std::fflush(stdout);  // a plugin's, by now
+  }
   errno = 0;
-  const bool flushed = std::fflush(stdout) == 0;
-  if (flushed && std::ferror(stdout) == 0 && std::cout.good()) {
+  const bool flushed = std::fflush(results()) == 0;
+  if (flushed && std::ferror(results()) == 0 && (own_stream != nullptr || std::cout.good())) {
     return true;
   }
   print_error(std::string("standard output: write failed") +

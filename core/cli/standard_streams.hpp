@@ -1,6 +1,7 @@
 // The three standard streams of the program, as they may have been left by whoever started it.
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 namespace quench {
@@ -10,10 +11,18 @@ namespace quench {
 // receive what is printed. First thing in main.
 void guard_standard_streams();
 
+// Where a command prints its results. From divert_plugin_output() on it is a stream of its own on
+// what was descriptor 1, and that descriptor and libc's stdout lead to stderr: what a plugin prints
+// mixes with no result that is piped or parsed. Before, it is stdout. Every command that loads
+// plugins prints there.
+std::FILE* results();
+// Called before the first plugin is loaded.
+void divert_plugin_output();
+
 // One line for people. Never throws; where stderr is gone, the line is lost.
 void print_error(const std::string& line) noexcept;
 
-// Flushes stdout. False, after a line on stderr, when something printed did not arrive.
+// Flushes results() and stdout. False, after a line on stderr, when a result did not arrive.
 bool flush_output() noexcept;
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/cli/manifest_options.hpp"
+#include "core/cli/standard_streams.hpp"
 #include "core/cli/table.hpp"
 #include "core/store/difference.hpp"
 
@@ -48,50 +49,51 @@ void print_parts(const nlohmann::json& value, const std::string& path) {
       print_parts(inner, path.empty() ? name : path + "." + name);
     }
   } else {
-    fmt::print("  {} = {}\n", path, value.dump());
+    fmt::print(results(), "  {} = {}\n", path, value.dump());
   }
 }
 
 void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
   const Experiment& experiment = run.experiments[cell.job];
   const std::string name = cell_name(experiment, cell);
-  fmt::print("{}\n", name);
+  fmt::print(results(), "{}\n", name);
   std::string missing;
   const auto parts =
       evaluation_parts(knowledge.identities, parts_of(experiment, cell), false, missing);
   const nlohmann::json* near = knowledge.finished.nearest(name);
   if (!parts) {
-    fmt::print("to do: {}; its key is known when it runs\n", missing);
+    fmt::print(results(), "to do: {}; its key is known when it runs\n", missing);
     return;
   }
   switch (cell.state) {
     case CellState::kDone:
-      fmt::print("done: {} has a record of this key\n", run.folder.string());
+      fmt::print(results(), "done: {} has a record of this key\n", run.folder.string());
       break;
     case CellState::kReused: {
       const std::vector<Record> there = knowledge.finished.find(cell.key);
-      fmt::print("reused: measured before{}\n",
+      fmt::print(results(), "reused: measured before{}\n",
                  there.front().cached.empty() ? "" : " by " + there.front().cached);
       break;
     }
     case CellState::kFailed:
-      fmt::print("failed: {}\n", cell.reason);
+      fmt::print(results(), "failed: {}\n", cell.reason);
       break;
     case CellState::kBlocked:
-      fmt::print("blocked: {}\n", cell.reason);
+      fmt::print(results(), "blocked: {}\n", cell.reason);
       break;
     case CellState::kToDo:
-      fmt::print("to do: {}\n", near == nullptr ? "no record of this cell is there" : cell.reason);
+      fmt::print(results(), "to do: {}\n",
+                 near == nullptr ? "no record of this cell is there" : cell.reason);
       break;
   }
   if (near != nullptr && *near != *parts) {
-    fmt::print("the nearest record differs in\n");
+    fmt::print(results(), "the nearest record differs in\n");
     for (const Difference& difference : explain_difference(*near, *parts)) {
-      fmt::print("  {}: was {}, is {}\n", difference.path, difference.was.dump(),
+      fmt::print(results(), "  {}: was {}, is {}\n", difference.path, difference.was.dump(),
                  difference.is.dump());
     }
   }
-  fmt::print("key {} of\n", cell.key);
+  fmt::print(results(), "key {} of\n", cell.key);
   print_parts(*parts, "");
 }
 
@@ -108,7 +110,7 @@ int why(const WhyOptions& options, Context& context) {
                     run.manifest.name, printable(options.cell), options.manifest.manifest));
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    fmt::print("{}", i == 0 ? "" : "\n");
+    fmt::print(results(), "{}", i == 0 ? "" : "\n");
     explain(run, cells[found[i]], knowledge);
   }
   return kExitOk;

@@ -73,9 +73,13 @@ void check_links(const PluginDescription& description) {
 }
 
 // Loads, initializes and remembers the module of a library.
-const quench_module* bring_up(const PluginDescription& description) {
+const quench_module* bring_up(const PluginDescription& description,
+                              const std::function<void()>& before_loading) {
   Live& state = live();
   if (state.modules.empty()) {
+    if (before_loading) {
+      before_loading();
+    }
     prepare_libraries();
     keep_process_state();
   }
@@ -272,7 +276,9 @@ const quench_item& Catalog::load(const PluginDescription& description) {
   Live& state = live();
   const std::lock_guard lock(state.mutex);
   const auto known = state.modules.find(description.library);
-  const quench_module* module = known != state.modules.end() ? known->second.first : bring_up(description);
+  const quench_module* module = known != state.modules.end()
+                                    ? known->second.first
+                                    : bring_up(description, options_.before_loading);
   const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == description.kind && items[i].id == description.id) {

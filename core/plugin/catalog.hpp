@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct CatalogOptions {
   std::filesystem::path cache_dir;                 // plugins.json lies here; "": no cache
   std::filesystem::path self;  // the quench executable, which probes as `quench __probe FILE`
   double probe_seconds = 10;   // time limit of one probe
+  // Called once, before the first library is loaded into this process.
+  std::function<void()> before_loading = {};
 };
 
 class Catalog {

@@ -65,3 +65,13 @@ TEST_CASE("boundary: a cell whose plugins leave another umask fails", "[boundary
   check_state("change_umask", "the umask is now 777, wanted 0",
               "one of model template_model, quantizer misbehaving: ");
 }
+
+TEST_CASE("boundary: what a plugin prints goes to stderr, results alone to stdout", "[boundary]") {
+  const MisbehavingRun run("print");
+  const Outcome got = run.run({"--json"});
+  INFO(got.err);
+  CHECK(got.code == 0);
+  CHECK(json::parse(got.out).at("records").size() >= 3);
+  CHECK_THAT(got.err, Contains("noise by libc\n") && Contains("noise by descriptor\n") &&
+                          Contains("noise that stays in a buffer\n"));
+}
