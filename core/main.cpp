@@ -11,9 +11,11 @@
 #include "core/cli/command.hpp"
 #include "core/cli/standard_streams.hpp"
 #include "core/io/tensor_memory.hpp"
+#include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/probe.hpp"
+#include "core/plugin/process_end.hpp"
 #include "core/version.hpp"
 
 namespace {
@@ -24,9 +26,12 @@ volatile sig_atomic_t stop_signal = 0;
 // once.
 extern "C" void on_signal(int number) {
   if (stop_signal != 0 && number == SIGINT) {
-    _exit(quench::kExitInterrupted);
+    quench::end_process(quench::kExitInterrupted);
   }
   stop_signal = number;
+  if (number == SIGINT) {
+    quench::say_what_is_waited_for();
+  }
   quench::HostServices::instance().cancel_flag() = true;
 }
 
@@ -127,6 +132,8 @@ int run(int argc, char** argv) {
     throw quench::UsageError(QUENCH_INVALID_ARGUMENT, usage_message(app, error));
   }
   install_signal_handlers();
+  quench::watch_process_end(quench::kExitFailed);
+  quench::set_resume_command(context.command_line());
   const int code = action();
   quench::shutdown_plugins();
   return code;
@@ -165,5 +172,6 @@ int main(int argc, char** argv) {
   if (!quench::flush_output() && code == quench::kExitOk) {
     code = quench::kExitFailed;
   }
+  quench::expect_process_end(code);
   return code;
 }

@@ -12,10 +12,12 @@
 #include "core/cli/table.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
+#include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/report/report.hpp"
 #include "core/run/grid/estimate.hpp"
 #include "core/run/runner.hpp"
+#include "core/store/death_note.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
@@ -65,6 +67,34 @@ void prepare_folder(const LoadedRun& run, Context& context) {
   write_file_atomically(run.folder / "run.json", run_description(run, context).dump(1) + "\n");
 }
 
+// What a cell's record says where the process died when an earlier attempt was at work on it.
+std::map<std::string, std::string> deaths_by_key(const std::vector<DeathNote>& notes) {
+  std::map<std::string, std::string> out;
+  for (const DeathNote& note : notes) {
+    for (const std::string& key : note.keys) {
+      out[key] = fmt::format("{} (attempt {})", note.cause, note.attempt);
+    }
+  }
+  return out;
+}
+
+// Attempts that did not get to say how they ended: killed, or on a machine that went down.
+void tell_of_unfinished(const fs::path& folder) {
+  HeartbeatWatcher watcher;
+  std::map<std::string, HeartbeatState> last;  // of each job
+  for (HeartbeatState& state : read_heartbeats(folder)) {
+    last[state.job] = std::move(state);
+  }
+  for (const auto& [job, state] : last) {
+    if (watcher.judge(state) == Life::kDead) {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("the last attempt ({}) did not finish: its process is gone{}", state.attempt,
+                      state.cell.empty() ? "" : ", last at work on " + state.cell));
+    }
+  }
+}
+
 // One attempt at a run: keeps each record before the next cell begins.
 class Attempt {
  public:
@@ -87,6 +117,8 @@ class Attempt {
     runner.home = context_.home();
     runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
                      fs::absolute(run_.folder).lexically_normal().string()};
+    const std::vector<DeathNote> deaths = read_death_notes(run_.folder);
+    runner.memory.deaths = deaths_by_key(deaths);
     runner.places = folder_places(run_.folder);
     runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
     runner.fresh = options_.fresh;
@@ -110,11 +142,13 @@ class Attempt {
         heartbeat_->cell(what, done - std::min(done, failed_), failed_);
       }
     };
+    tell_of_unfinished(run_.folder);
     try {
       std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
       if (file_) {
         file_->close();
       }
+      remove_death_notes(deaths);
       if (heartbeat_) {
         heartbeat_->finish(total_ - std::min(total_, failed_), failed_);
       }
@@ -141,6 +175,9 @@ class Attempt {
     const std::string job = std::to_string(std::max<int64_t>(0, options_.manifest.job));
     file_.emplace(run_.folder, job);
     heartbeat_.emplace(run_.folder, job, file_->attempt(), total_, total_ - to_do_);
+    set_death_note(fs::absolute(death_note_path(run_.folder, job, file_->attempt()))
+                       .lexically_normal()
+                       .string());
   }
 
   void keep(const std::vector<Record>& records) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/plugin/alternate_stack.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/service_tables.hpp"
 
@@ -90,6 +91,7 @@ bool run_parallel(Work& work, uint32_t threads) noexcept {
       tbb::parallel_for(
           tbb::blocked_range<uint64_t>(0, work.ranges(), 1),
           [&](const tbb::blocked_range<uint64_t>& ranges) {
+            static thread_local const AlternateStack stack;
             for (uint64_t range = ranges.begin(); range < ranges.end(); ++range) {
               work.run(range);
             }

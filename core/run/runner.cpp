@@ -7,6 +7,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/json/canonical_json.hpp"
+#include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/process_state.hpp"
@@ -166,7 +167,36 @@ class JobRunner {
     }
   }
 
+  // Fails a cell at which the process died before, so that a run that is started again goes on.
+  void check_deaths(const Cell& cell) const {
+    const auto death = memory_.deaths.find(cell.key);
+    if (cell.state == CellState::kToDo && death != memory_.deaths.end() && !options_.fresh &&
+        !options_.retry_failed) {
+      fail(QUENCH_INTERNAL, "{}", death->second);
+    }
+  }
+
+  // Whether nothing is to be expected of a variant: all its cells failed, or will.
+  bool hopeless(std::span<const Cell> cells) const {
+    return std::all_of(cells.begin(), cells.end(), [this](const Cell& cell) {
+      const auto place = static_cast<size_t>(&cell - by_weights_.at(cell.weights).data());
+      return cell.state == CellState::kFailed || state_.faults[place];
+    });
+  }
+
+  // The content keys of the cells that are to be computed.
+  static std::vector<std::string> keys_to_do(std::span<const Cell> cells) {
+    std::vector<std::string> keys;
+    for (const Cell& cell : cells) {
+      if (cell.state == CellState::kToDo && !cell.key.empty()) {
+        keys.push_back(cell.key);
+      }
+    }
+    return keys;
+  }
+
   void say(const std::string& what) const {
+    set_work(what);
     if (options_.on_step) {
       options_.on_step(what, done_, total_);
     }
@@ -262,6 +292,7 @@ class JobRunner {
       }
       try {
         identify(cells[i], state_.parts[i]);
+        check_deaths(cells[i]);
         to_do = to_do || cells[i].state == CellState::kToDo;
       } catch (...) {
         const Error error = current_error();
@@ -273,6 +304,8 @@ class JobRunner {
     to_do = to_do || std::any_of(state_.owed.begin(), state_.owed.end(),
                                  [](const OwedFolder& owed) { return owed.needs_model; });
     if (to_do) {
+      const std::vector<std::string> keys = keys_to_do(cells);
+      const CellsAtWork at_work(keys);
       try {
         open.emplace(open_weights(catalog_, experiment_, weights, options_.hub,
                                   [this](ModelHandle& model, const CheckpointFolder& folder) {
@@ -388,8 +421,9 @@ class JobRunner {
         return cell.state == CellState::kToDo;
       });
       if (const Variant& variant = same[0].variant;
-          (to_do || owed(variant) != nullptr) && variant.quantizer) {
-        out.push_back({&experiment_.quantizers[*variant.quantizer], draw_of(variant)});
+          (to_do || owed(variant) != nullptr) && variant.quantizer && !hopeless(same)) {
+        out.push_back(
+            {&experiment_.quantizers[*variant.quantizer], draw_of(variant), keys_to_do(same)});
       }
       first += same.size();
     }
@@ -480,12 +514,14 @@ class JobRunner {
       to_do = to_do || out[m].empty();
     }
     const Variant& variant = cells[0].variant;
-    const OwedFolder* folder = open ? owed(variant) : nullptr;
+    const OwedFolder* folder = open && !hopeless(cells) ? owed(variant) : nullptr;
     if (!to_do && folder == nullptr) {
       return out;
     }
     nlohmann::json description = describe_quantizer(experiment_, variant);
     nlohmann::json extra;
+    const std::vector<std::string> keys = keys_to_do(cells);
+    const CellsAtWork at_work(keys);
     if (variant.quantizer) {
       const QuantizerCell& quantizer = experiment_.quantizers[*variant.quantizer];
       say(name + ", " + quantizer.label);
@@ -600,6 +636,7 @@ class JobRunner {
       }
       try {
         const MetricCell& metric = experiment_.metrics[cells[m].metric];
+        const CellsAtWork at_work({&cells[m].key, cells[m].key.empty() ? size_t{0} : size_t{1}});
         JournalOf journal(options_, cells[m].key);
         std::optional<ModelHandle> own;
         if (metric.dtype && !same_dtype(*metric.dtype, experiment_.dtype)) {

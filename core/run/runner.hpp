@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct RunMemory {
   Finished* finished = nullptr;
   Store* store = nullptr;
   std::string folder;  // of this run, for records that other runs take from the store
+  // By content key: how the process died when an earlier attempt was at work on that cell. Such a
+  // cell fails with these words instead of being computed, unless failed cells are tried again.
+  std::map<std::string, std::string> deaths = {};
 };
 
 struct RunnerOptions {

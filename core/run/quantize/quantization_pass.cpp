@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "core/checkpoint/dtype.hpp"
+#include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/quantize/named_op.hpp"
 #include "core/run/quantize/pass_memory.hpp"
@@ -292,10 +293,15 @@ void QuantizationPass::quantize_groups(uint32_t block, uint32_t stage,
 
 template <typename Body>
 void QuantizationPass::for_each_setting(Body body) {
-  for (PassSetting& setting : settings_) {
+  for (size_t i = 0; i < settings_.size(); ++i) {
+    PassSetting& setting = settings_[i];
     stop_if_asked();
     if (setting.out.error) {
       continue;
+    }
+    std::optional<CellsAtWork> at_work;
+    if (i < options_.setting_keys.size()) {
+      at_work.emplace(options_.setting_keys[i]);
     }
     try {
       body(setting);

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "core/json/json_number.hpp"
+#include "core/plugin/at_work.hpp"
 #include "core/run/quantize/judge.hpp"
 #include "core/run/transform/apply_transform.hpp"
 #include "core/run/weights/export_weights.hpp"
@@ -117,7 +118,7 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
     });
   };
   if (turn() == waiting_.end()) {
-    run_together({&cell, draw}, model, tokenizer, rides);
+    run_together(expected(cell, draw), model, tokenizer, rides);
   }
   const auto found = turn();
   if (found == waiting_.end()) {
@@ -135,6 +136,15 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
     out.details["plan"] = plan;
   }
   return out;
+}
+
+Quantization QuantizeCell::expected(const QuantizerCell& cell, const CalibrationDraw& draw) const {
+  for (const Quantization& other : expected_) {
+    if (other.cell == &cell && same(other.draw, draw)) {
+      return other;
+    }
+  }
+  return {&cell, draw};
 }
 
 void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
@@ -171,6 +181,12 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   options.judge = judge();
   options.store_as = first.cell->store_as;
   options.rides = rides;
+  std::vector<std::string> keys;
+  for (const Quantization& quantization : together) {
+    options.setting_keys.push_back(quantization.keys);
+    keys.insert(keys.end(), quantization.keys.begin(), quantization.keys.end());
+  }
+  const CellsAtWork all(keys);
   std::vector<QuantizedSetting> settings = quantize_settings(model, quantizers, options);
   for (size_t i = 0; i < together.size(); ++i) {
     Waiting& waiting = waiting_.emplace_back(Waiting{together[i], std::move(settings[i]), {}});

@@ -26,6 +26,7 @@ struct QuantizedModel {
 struct Quantization {
   const QuantizerCell* cell;
   CalibrationDraw draw;
+  std::vector<std::string> keys = {};  // content keys of the cells that wait for it
 };
 
 class QuantizeCell {
@@ -58,6 +59,8 @@ class QuantizeCell {
   // which is in `model`; a word for the record, null where it says nothing.
   static nlohmann::json check_plan(QuantizerHandle& quantizer, ModelHandle& model,
                                    const CalibrationRows* calibration);
+  // As it is expected, or on its own.
+  Quantization expected(const QuantizerCell& cell, const CalibrationDraw& draw) const;
   // Runs one pass for the quantization and all expected ones that can share it; they wait
   // afterwards. Nothing happens where there are none.
   void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer,

@@ -73,6 +73,8 @@ struct QuantizeOptions {
   // for the format's rounded scales. Linears that stay in float are left out.
   std::optional<PackedFormat> store_as;
   const InputScales* input_scales = nullptr;  // of a transform; null: none
+  // Of the cells that wait for each of several settings; empty: not known.
+  std::vector<std::span<const std::string>> setting_keys = {};
   // Rows that go through each block as soon as it is quantized, so that their score is there when
   // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
   std::span<const ScoreRequest> rides;

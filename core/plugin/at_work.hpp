@@ -1,0 +1,60 @@
+// What this process works on, in plain memory: what a signal handler can say of it when a plugin's
+// code ends the process, or when somebody waits for it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace quench {
+
+// The command line that goes on where this process ends.
+void set_resume_command(std::string_view command);
+// The piece of work at hand, for people: "step600, gptq bits=3".
+void set_work(std::string_view what);
+// The file that tells the next attempt at a run which cells were at work when a plugin ended the
+// process (core/store/death_note.hpp); "": none.
+void set_death_note(std::string_view path);
+
+// The content keys of the cells that the work under way is for, as long as the object lives; those
+// of an outer object afterwards. Of the host's main thread.
+class CellsAtWork {
+ public:
+  explicit CellsAtWork(std::span<const std::string> keys) noexcept;
+  ~CellsAtWork();
+  CellsAtWork(const CellsAtWork&) = delete;
+  CellsAtWork& operator=(const CellsAtWork&) = delete;
+
+ private:
+  std::span<const std::string> keys_;
+  CellsAtWork* outer_;
+  friend struct AtWork;
+};
+
+// ---- for signal handlers: nothing below allocates or locks
+
+// Text of a bounded length; what does not fit is left out.
+class SignalText {
+ public:
+  SignalText& operator<<(const char* text) noexcept;
+  SignalText& operator<<(int64_t number) noexcept;
+  const char* text() const { return text_; }
+  size_t size() const { return size_; }
+  // On a descriptor, whole.
+  void write_to(int descriptor) const noexcept;
+
+ private:
+  char text_[6000] = {};
+  size_t size_ = 0;
+};
+
+// Makes the calling thread the one whose call is told where another thread has none.
+void watch_calls_of_this_thread() noexcept;
+// "quantizer gptq: quantize (model.layers.0.mlp.up_proj.weight)"; false where no plugin is called.
+bool describe_call(SignalText& text) noexcept;
+// "; at work on step600, gptq bits=3; go on with: quench run m.yaml", as far as it is known.
+void describe_work(SignalText& text) noexcept;
+// Writes the note, if it has a place and there are cells at work: `cause` and their keys.
+void write_death_note(const SignalText& cause) noexcept;
+
+}  // namespace quench
