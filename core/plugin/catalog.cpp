@@ -128,6 +128,8 @@ auto sort_key(const PluginDescription& item) {
 }  // namespace
 
 Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
+  std::error_code absent;
+  own_folder_ = fs::canonical(own_plugins(options_.self), absent);
   std::vector<fs::path> libraries;  // canonical, in order of precedence
   std::set<fs::path> seen;
   const Trusted trusted = trusted_with_plugins(options_.self);
@@ -270,6 +272,12 @@ std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) 
     }
   }
   return found;
+}
+
+bool Catalog::is_shipped(const PluginDescription& description) const {
+  const auto [own, rest] = std::mismatch(own_folder_.begin(), own_folder_.end(),
+                                         description.library.begin(), description.library.end());
+  return !own_folder_.empty() && own == own_folder_.end();
 }
 
 const quench_item& Catalog::load(const PluginDescription& description) {

@@ -51,6 +51,10 @@ class Catalog {
   const PluginDescription& require(const std::string& kind, const std::string& id) const;
   std::vector<const PluginDescription*> of_kind(const std::string& kind) const;
 
+  // Whether it came with this program: its library lies in the program's own lib/quench. Others are
+  // strangers, of whom nothing runs in this process unless they are asked for by name.
+  bool is_shipped(const PluginDescription& description) const;
+
   // The live item. Loads the library once per process, for good, after checking that its bytes are
   // those that were probed and that it brings no second file under a soname in use. Throws Error.
   const quench_item& load(const PluginDescription& description);
@@ -59,6 +63,7 @@ class Catalog {
   void add_library(std::vector<PluginDescription> found);
 
   CatalogOptions options_;
+  std::filesystem::path own_folder_;
   std::vector<PluginDescription> items_;
   std::vector<Shadowed> shadowed_;
   std::vector<Rejected> rejected_;

@@ -109,4 +109,18 @@ PluginDescription description_from_json(const json& in) {
   }
 }
 
+json instance_to_json(const PluginDescription& item) {
+  return item.instance
+             ? json{{"needs", item.instance->needs}, {"extensions", item.instance->extensions}}
+             : json(nullptr);
+}
+
+std::optional<DefaultInstance> instance_from_json(const json& in) {
+  if (in.is_null()) {
+    return std::nullopt;
+  }
+  return DefaultInstance{in.at("needs").get<uint32_t>(),
+                         in.at("extensions").get<std::vector<std::string>>()};
+}
+
 }  // namespace quench

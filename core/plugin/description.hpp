@@ -28,6 +28,12 @@ struct LinkedLibrary {
   std::string build_id;  // hex, "" where the file has none
 };
 
+// What an instance with default parameters says of itself, of a quantizer that needs no others.
+struct DefaultInstance {
+  uint32_t needs = 0;                   // QUENCH_NEEDS_* | ...
+  std::vector<std::string> extensions;  // those of quench/abi that it offers
+};
+
 struct PluginDescription {
   std::string kind;
   std::string id;
@@ -43,6 +49,7 @@ struct PluginDescription {
   std::string module_version;
   std::string build;
   std::vector<LinkedLibrary> links;  // its dependency closure beyond what the host has loaded
+  std::optional<DefaultInstance> instance;  // asked in the probing child
 };
 
 // The kinds of plugins, in the order in which they are listed.
@@ -52,10 +59,15 @@ const std::vector<std::string>& plugin_kinds();
 std::string parameter_type_name(int32_t type);
 bool is_list_type(int32_t type);
 
-// Items of one library as JSON and back; `library`, `sha256` and the module's fields are not in it.
-// The reader throws Error(DATA_LOSS) for what the writer cannot have written.
+// Items of one library as JSON and back; `library`, `sha256`, the module's fields, the links and
+// the instance are not in it. The reader throws Error(DATA_LOSS) for what the writer cannot have
+// written.
 nlohmann::json description_to_json(const PluginDescription& item);
 PluginDescription description_from_json(const nlohmann::json& json);
+
+nlohmann::json instance_to_json(const PluginDescription& item);  // null where there is none
+// Throws a JSON exception.
+std::optional<DefaultInstance> instance_from_json(const nlohmann::json& json);
 
 // What is wrong with the items of one library, or "": unknown kind, bad id, two items of one name,
 // a schema that contradicts itself or is too large. The message names item and parameter.

@@ -1,11 +1,9 @@
 #include "core/plugin/model_handle.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
-#include "core/json/parse_json.hpp"
 #include "core/plugin/instance.hpp"
 #include "quench/abi/extension/token_wise.h"
 
@@ -167,90 +165,6 @@ const void* ModelHandle::extension(const char* id) const {
   return table_->extension == nullptr
              ? nullptr
              : guarded_call(label_, "extension", {}, table_->extension, model_, id);
-}
-
-namespace {
-
-// `model_type` of a config, or "" where there is none that is text.
-std::string model_type_of(std::string_view config_json, const std::string& where) {
-  const nlohmann::json config = parse_json(config_json, where);
-  const auto found = config.is_object() ? config.find("model_type") : config.end();
-  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// What the families had to say to a config that none of them fits.
-struct Refusals {
-  std::vector<std::string> families;
-  std::string said;     // by those whose own type it is, or that failed
-  std::string nearest;  // the family that came nearest of those that say how near they are
-  std::string differs;  // and in what it differs
-  int32_t score = 0;    // how near; kByName: the family knows that architecture
-};
-constexpr int32_t kByName = -99;
-
-[[noreturn]] void refuse_family(const std::string& type, const Refusals& refusals,
-                                const std::string& where) {
-  if (refusals.families.empty()) {
-    fail(QUENCH_UNSUPPORTED, "{}: no model family is installed", where);
-  }
-  // A name that resembles a family's is a slip of the pen, unless a family knows whose it is.
-  std::string near = refusals.score > kByName ? nearest(type, refusals.families) : std::string();
-  if (!near.empty()) {
-    near = fmt::format("the nearest is {}; ", near);
-  } else if (!refusals.nearest.empty()) {
-    near =
-        fmt::format("the nearest is {}, which differs: {}; ", refusals.nearest, refusals.differs);
-  }
-  fail(QUENCH_UNSUPPORTED, "{}: no model family fits {}; {}there are {}{}", where,
-       type.empty() ? "a config without model_type" : "model_type \"" + printable(type, 60) + "\"",
-       refusals.said.empty() ? near : "", fmt::join(refusals.families, ", "), refusals.said);
-}
-
-}  // namespace
-
-void require_config(std::string_view config_json, const std::string& where) {
-  if (config_json.empty()) {
-    fail(QUENCH_NOT_FOUND, "{}: not there; a manifest can name one as `config` of `checkpoints`",
-         where);
-  }
-}
-
-const PluginDescription& choose_family(Catalog& catalog, std::string_view config_json,
-                                       const std::string& where) {
-  require_config(config_json, where);
-  const std::string type = model_type_of(config_json, where);
-  const PluginDescription* best = nullptr;
-  int32_t best_score = 0;
-  Refusals refusals;
-  for (const PluginDescription* family : catalog.of_kind(QUENCH_KIND_MODEL)) {
-    refusals.families.push_back(family->id);
-    quench_error error{sizeof(quench_error), 0, {}};
-    int32_t score = 0;
-    try {
-      const auto* table = load_table<quench_model_table>(catalog, *family);
-      score = table->probe(config_json.data(), config_json.size(), &error);
-    } catch (const Error& failure) {
-      refusals.said += fmt::format("; {}", failure.what());
-      continue;
-    }
-    error.message[sizeof error.message - 1] = '\0';
-    const std::string message = printable(error.message, sizeof error.message);
-    if (score == 0 && !message.empty()) {
-      refusals.said += fmt::format("; {}: {}", family->id, message);
-    } else if (score < refusals.score) {  // the first in order of id on ties
-      refusals.score = score;
-      refusals.nearest = family->id;
-      refusals.differs = message;
-    }
-    if (score > best_score) {  // the first in order of id on ties
-      best_score = score;
-      best = family;
-    }
-  }
-  if (best == nullptr) {
-    refuse_family(type, refusals, where);
-  }
-  return *best;
 }
 
 }  // namespace quench

@@ -76,9 +76,12 @@ class ModelHandle {
 // Throws Error(NOT_FOUND) with the way to give one when there is no config; `where` is its path.
 void require_config(std::string_view config_json, const std::string& where);
 
-// The family with the best probe score for this config.json. `where` (the config's path) begins the
-// message of the Error(UNSUPPORTED) that is thrown when none fits: it has the config's model_type,
-// the nearest family and what each family said.
+// The family for this config.json. Those that come with the program are asked first, and the best
+// probe score among them decides; only where none fits are strangers asked, in a child process, so
+// that a library that merely lies on the search path neither runs here nor takes a model from a
+// family that opened it before. Who wants a stranger for such a config names it. `where` (the
+// config's path) begins the message of the Error(UNSUPPORTED) that is thrown when none fits: it has
+// the config's model_type, the nearest family and what each family said.
 const PluginDescription& choose_family(Catalog& catalog, std::string_view config_json,
                                        const std::string& where);
 

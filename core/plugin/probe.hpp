@@ -5,13 +5,15 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/plugin/description.hpp"
 
 namespace quench {
 
-// The child's side: `arguments` are what follows `__probe`: [--create] FILE. Returns the exit code.
+// The child's side: `arguments` are what follows `__probe`: [--create] FILE, or --family ID FILE
+// with a config.json as standard input. Returns the exit code.
 int probe_main(const std::vector<std::string>& arguments);
 
 // What the parent learnt.
@@ -32,5 +34,17 @@ struct ProbeOptions {
 // Error(FAILED_PRECONDITION) only when no child can be started at all.
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options);
+
+// What a model family says of a config.json (quench_model_table::probe).
+struct FamilyAnswer {
+  int32_t score = 0;
+  std::string message;   // why not, or what differs
+  std::string rejected;  // why there is no answer, or ""
+};
+
+// Asks families in a child process each; answers in the order of `families`. Throws like
+// probe_libraries.
+std::vector<FamilyAnswer> ask_families(const std::vector<const PluginDescription*>& families,
+                                       std::string_view config_json, const ProbeOptions& options);
 
 }  // namespace quench

@@ -22,7 +22,7 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version say nothing about what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 1;
+  constexpr int kFormat = 2;
   return fmt::format("format {}, ABI {}.{}, quench " QUENCH_VERSION, kFormat, QUENCH_ABI_MAJOR,
                      QUENCH_ABI_MINOR);
 }
@@ -45,6 +45,7 @@ json entry_to_json(const ProbeEntry& entry) {
   out["items"] = json::array();
   for (const PluginDescription& item : entry.items) {
     out["items"].push_back(description_to_json(item));
+    out["items"].back()["instance"] = instance_to_json(item);
   }
   return out;
 }
@@ -70,6 +71,7 @@ ProbeEntry entry_from_json(const json& in, const fs::path& library) {
     description.library = library;
     description.sha256 = entry.sha256;
     description.links = links;
+    description.instance = instance_from_json(item.at("instance"));
     in.at("module").at(0).get_to(description.module_id);
     in.at("module").at(1).get_to(description.module_version);
     in.at("module").at(2).get_to(description.build);

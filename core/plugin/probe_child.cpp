@@ -24,6 +24,7 @@
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/trial.hpp"
 #include "core/process/child_process.hpp"
+#include "quench/abi/kind/model.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -138,6 +139,7 @@ json describe(const std::vector<PluginDescription>& items) {
   json out = {{"items", json::array()}};
   for (const PluginDescription& item : items) {
     out["items"].push_back(description_to_json(item));
+    out["items"].back()["instance"] = instance_to_json(item);
     out["module"] = {
         {"id", item.module_id}, {"version", item.module_version}, {"build", item.build}};
   }
@@ -174,6 +176,10 @@ json probe(const fs::path& library, bool create) {
     throw_status("init", "init", status, error);
   }
   check_manners(state, threads, findings);
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    enter_phase(fmt::format("while {} was created", plugin_label(items[i])));
+    items[i].instance = default_instance(items[i], *module->items[i]);
+  }
   json out = describe(items);
   if (create) {
     for (uint32_t i = 0; i < items.size(); ++i) {
@@ -193,6 +199,40 @@ json probe(const fs::path& library, bool create) {
   return out;
 }
 
+// Everything on standard input.
+std::string read_input() {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = read(STDIN_FILENO, buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  return text;
+}
+
+json ask_family(const std::string& id, const fs::path& library) {
+  const std::string config = read_input();
+  enter_phase("while it was loaded");
+  const quench_module* module = open_library(library);
+  const std::vector<PluginDescription> items = read_module(*module);
+  enter_phase("in init");
+  quench_error error{sizeof(quench_error), 0, {}};
+  const quench_status status = module->init(HostServices::instance().host_for(module->id), &error);
+  if (status != QUENCH_OK) {
+    throw_status("init", "init", status, error);
+  }
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind == QUENCH_KIND_MODEL && items[i].id == id) {
+      enter_phase("in probe");
+      const auto& table = *static_cast<const quench_model_table*>(module->items[i]->table);
+      error = {sizeof(quench_error), 0, {}};
+      const int32_t score = table.probe(config.data(), config.size(), &error);
+      error.message[sizeof error.message - 1] = '\0';
+      return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
+    }
+  }
+  fail(QUENCH_DATA_LOSS, "does not offer it any more");
+}
+
 // Dies with the parent, leaves no core, adopts what the plugin forks off.
 void prepare_process() {
   probe_process = getpid();
@@ -207,15 +247,20 @@ void prepare_process() {
 
 int probe_main(const std::vector<std::string>& arguments) {
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
-  if (arguments.size() != (create ? 2 : 1) || fcntl(kReport, F_GETFD) < 0) {
-    std::fputs("quench __probe [--create] FILE is run by quench itself, with descriptor 3 open\n",
-               stderr);
+  const bool family = arguments.size() == 3 && arguments[0] == "--family";
+  if ((arguments.size() != 1 && !create && !family) || fcntl(kReport, F_GETFD) < 0) {
+    std::fputs(
+        "quench __probe [--create] FILE and quench __probe --family ID FILE are run by quench "
+        "itself, "
+        "with descriptor 3 open\n",
+        stderr);
     return 2;
   }
   prepare_process();
   std::string line;
   try {
-    line = probe(arguments.back(), create).dump();
+    line =
+        (family ? ask_family(arguments[1], arguments[2]) : probe(arguments.back(), create)).dump();
   } catch (const std::exception& failure) {
     line = json{{"rejected", printable(failure.what(), 1000)}}.dump();
   } catch (...) {

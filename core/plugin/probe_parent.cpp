@@ -1,6 +1,7 @@
 // The parent's side of probing: starts children, waits with a limit, and says how they ended.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,8 +54,14 @@ void close_descriptor(int& descriptor) {
   descriptor = -1;
 }
 
+// What a child is started for.
+struct Question {
+  std::vector<std::string> words;  // behind `__probe`
+  std::string input;               // what it finds on standard input
+};
+
 struct Child {
-  size_t index;  // of its library
+  size_t index;  // of its question
   ChildProcess process;
   int report;
   int output;
@@ -83,29 +90,40 @@ void drain(int& descriptor, std::string& text, size_t keep_last) {
   }
 }
 
-Child start(size_t index, const std::filesystem::path& library, const ProbeOptions& options) {
+// A file in memory that holds `text`, to be read from its start.
+int file_of(const std::string& text) {
+  const int made = memfd_create("input", MFD_CLOEXEC);
+  const int file = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 10);
+  if (made >= 0) {
+    close(made);
+  }
+  if (file < 0 || pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "no input for a child process: {}", std::strerror(errno));
+  }
+  return file;
+}
+
+Child start(size_t index, const Question& question, const ProbeOptions& options) {
   Pipe report;
   Pipe output;
+  int input = file_of(question.input);
   Command command;
   command.words = {options.self.string(), "__probe"};
-  if (options.create) {
-    command.words.emplace_back("--create");
-  }
-  command.words.push_back(library.string());
-  command.streams = {ChildStream::file(0, "/dev/null", O_RDONLY),
-                     ChildStream::copy(1, output.write), ChildStream::copy(2, output.write),
-                     ChildStream::copy(3, report.write)};
+  command.words.insert(command.words.end(), question.words.begin(), question.words.end());
+  command.streams = {ChildStream::copy(0, input), ChildStream::copy(1, output.write),
+                     ChildStream::copy(2, output.write), ChildStream::copy(3, report.write)};
   command.group = ChildGroup::kOwn;  // so that what it forks off can be ended with it
   try {
     ChildProcess process = ChildProcess::start(command);
     close_descriptor(report.write);
     close_descriptor(output.write);
+    close_descriptor(input);
     const auto limit =
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
     return {index, std::move(process), report.read, output.read, Clock::now() + limit, "", "",
             false};
   } catch (const std::system_error& error) {
-    for (int* end : {&report.read, &report.write, &output.read, &output.write}) {
+    for (int* end : {&report.read, &report.write, &output.read, &output.write, &input}) {
       close_descriptor(*end);
     }
     fail(QUENCH_FAILED_PRECONDITION, "{} cannot be run to probe plugins: {}", options.self.string(),
@@ -155,6 +173,7 @@ void read_description(const json& in, const std::filesystem::path& library, Prob
     PluginDescription description = description_from_json(item);
     description.library = library;
     description.links = links;
+    description.instance = instance_from_json(item.at("instance"));
     module.at("id").get_to(description.module_id);
     module.at("version").get_to(description.module_version);
     module.at("build").get_to(description.build);
@@ -163,29 +182,39 @@ void read_description(const json& in, const std::filesystem::path& library, Prob
   in.at("findings").get_to(result.findings);
 }
 
-ProbeResult judge(const Child& child, const ProcessEnd& ended, const std::filesystem::path& library,
-                  double seconds) {
-  ProbeResult result;
+// The answer of a child that has ended: one JSON object, or {"rejected": why}.
+json answer_of(const Child& child, const ProcessEnd& ended, double seconds) {
   std::string phase = "before it was loaded";
-  std::string description;
+  std::string answer;
   for (size_t from = 0, end; (end = child.reported.find('\n', from)) != std::string::npos;
        from = end + 1) {
     const std::string line = child.reported.substr(from, end - from);
     if (line.starts_with('@')) {
       phase = printable(line.substr(1));
     } else {
-      description = line;
+      answer = line;
     }
   }
-  if (description.empty() || child.timed_out || ended.code() != 0) {
-    result.rejected = ending(child, ended, phase, seconds);
-    result.timed_out = child.timed_out;
-    return result;
+  if (answer.empty() || child.timed_out || ended.code() != 0) {
+    return {{"rejected", ending(child, ended, phase, seconds)}};
   }
   try {
-    const json in = parse_json(description, "its description");
+    json in = parse_json(answer, "its description");
     if (const auto rejected = in.find("rejected"); rejected != in.end()) {
-      result.rejected = printable(rejected->get<std::string>(), 1000);
+      *rejected = printable(rejected->get<std::string>(), 1000);
+    }
+    return in;
+  } catch (const std::exception& failure) {
+    return {
+        {"rejected", fmt::format("its description cannot be read: {}", printable(failure.what()))}};
+  }
+}
+
+ProbeResult result_of(const json& in, const std::filesystem::path& library) {
+  ProbeResult result;
+  try {
+    if (const auto rejected = in.find("rejected"); rejected != in.end()) {
+      rejected->get_to(result.rejected);
       return result;
     }
     if (!in.contains("module")) {
@@ -226,17 +255,16 @@ ProcessEnd reap(Child& child) {
   return end;
 }
 
-}  // namespace
-
-std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
-                                         const ProbeOptions& options) {
-  std::vector<ProbeResult> results(libraries.size());
+// Asks every question of a child of its own, at most kAtOnce at a time; `take(index, answer,
+// timed_out)` for each that has ended.
+template <typename Take>
+void ask(const std::vector<Question>& questions, const ProbeOptions& options, Take take) {
   std::list<Child> children;
   size_t next = 0;
-  while (next < libraries.size() || !children.empty()) {
-    while (next < libraries.size() && children.size() < kAtOnce) {
+  while (next < questions.size() || !children.empty()) {
+    while (next < questions.size() && children.size() < kAtOnce) {
       try {
-        children.push_back(start(next, libraries[next], options));
+        children.push_back(start(next, questions[next], options));
       } catch (const Error&) {
         std::for_each(children.begin(), children.end(), reap);
         throw;
@@ -256,11 +284,47 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
         continue;
       }
       const ProcessEnd end = reap(*child);
-      results[child->index] = judge(*child, end, libraries[child->index], options.seconds);
+      take(child->index, answer_of(*child, end, options.seconds), child->timed_out);
       child = children.erase(child);
     }
   }
+}
+
+}  // namespace
+
+std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
+                                         const ProbeOptions& options) {
+  std::vector<Question> questions;
+  for (const std::filesystem::path& library : libraries) {
+    Question& question = questions.emplace_back();
+    if (options.create) {
+      question.words.emplace_back("--create");
+    }
+    question.words.push_back(library.string());
+  }
+  std::vector<ProbeResult> results(libraries.size());
+  ask(questions, options, [&](size_t index, const json& answer, bool timed_out) {
+    results[index] = result_of(answer, libraries[index]);
+    results[index].timed_out = timed_out;
+  });
   return results;
+}
+
+std::vector<FamilyAnswer> ask_families(const std::vector<const PluginDescription*>& families,
+                                       std::string_view config_json, const ProbeOptions& options) {
+  std::vector<Question> questions;
+  for (const PluginDescription* family : families) {
+    questions.push_back(
+        {{"--family", family->id, family->library.string()}, std::string(config_json)});
+  }
+  std::vector<FamilyAnswer> answers(families.size());
+  ask(questions, options, [&](size_t index, const json& answer, bool) {
+    FamilyAnswer& out = answers[index];
+    out.rejected = answer.value("rejected", "");
+    out.score = answer.value("score", 0);
+    out.message = answer.value("message", "");
+  });
+  return answers;
 }
 
 }  // namespace quench

@@ -44,6 +44,14 @@ void append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
 
 }  // namespace
 
+fs::path own_plugins(const fs::path& executable) {
+  if (executable.empty()) {
+    return {};
+  }
+  const fs::path folder = fs::absolute(executable).lexically_normal().parent_path();
+  return (folder / "../lib/quench").lexically_normal();
+}
+
 std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_line,
                                           const fs::path& executable,
                                           const PluginEnvironment& environment) {
@@ -58,8 +66,7 @@ std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_l
     folders.push_back(fs::path(*environment.home) / ".local/share/quench/plugins");
   }
   if (!executable.empty()) {
-    const fs::path prefix = fs::absolute(executable).lexically_normal().parent_path();
-    folders.push_back((prefix / "../lib/quench").lexically_normal());
+    folders.push_back(own_plugins(executable));
   }
   append_list(folders, environment.system_path.value_or("/usr/local/lib/quench:/usr/lib/quench"));
   return folders;

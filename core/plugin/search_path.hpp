@@ -19,8 +19,12 @@ struct PluginEnvironment {
   std::optional<std::string> home;           // HOME
 };
 
+// Where the plugins lie that come with this program: <folder of the executable>/../lib/quench.
+// Empty where the executable is not known.
+std::filesystem::path own_plugins(const std::filesystem::path& executable);
+
 // In order: the command line's (relative ones against the working directory), QUENCH_PLUGIN_PATH,
-// $XDG_DATA_HOME/quench/plugins, <folder of the executable>/../lib/quench, the system's folders.
+// $XDG_DATA_HOME/quench/plugins, own_plugins(), the system's folders.
 // Relative entries of the environment stay relative: the catalog refuses them and says so.
 std::vector<std::filesystem::path> default_search_path(
     const std::vector<std::filesystem::path>& command_line, const std::filesystem::path& executable,

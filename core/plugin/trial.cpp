@@ -5,6 +5,8 @@
 #include "core/error.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
+#include "quench/abi/extension/group_weights.h"
+#include "quench/abi/extension/modules.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
@@ -80,6 +82,37 @@ std::string try_item(const PluginDescription& description, const quench_item& it
   }
   const auto* table = static_cast<const quench_corpus_table*>(item.table);
   return try_create(label, parameters, table->open, table->close);
+}
+
+std::optional<DefaultInstance> default_instance(const PluginDescription& description,
+                                                const quench_item& item) {
+  if (description.kind != QUENCH_KIND_QUANTIZER) {
+    return std::nullopt;
+  }
+  std::vector<ParameterProblem> problems;
+  const std::string parameters =
+      complete_parameters(description, nlohmann::json::object(), problems).dump();
+  if (!problems.empty()) {
+    return std::nullopt;
+  }
+  const auto& table = *static_cast<const quench_quantizer_table*>(item.table);
+  quench_quantizer* instance = nullptr;
+  quench_error error{sizeof error, 0, {}};
+  if (table.create(parameters.c_str(), parameters.size(), &instance, &error) != QUENCH_OK ||
+      instance == nullptr) {
+    return std::nullopt;
+  }
+  DefaultInstance out;
+  out.needs = table.needs(instance);
+  for (const char* id :
+       {QUENCH_QUANTIZER_GRAM, QUENCH_QUANTIZER_SHARED_STATE, QUENCH_QUANTIZER_PLAN,
+        QUENCH_QUANTIZER_GROUP_WEIGHTS, QUENCH_QUANTIZER_MODULES}) {
+    if (table.extension != nullptr && table.extension(instance, id) != nullptr) {
+      out.extensions.emplace_back(id);
+    }
+  }
+  table.destroy(instance);
+  return out;
 }
 
 }  // namespace quench

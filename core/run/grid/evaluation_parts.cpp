@@ -212,12 +212,8 @@ class Parts {
     if (calibration.pad_batch > 0) {
       out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
     }
-    const auto judge = identities_.judge(measure_);
-    if (!judge) {
-      return lacks("quantizers");
-    }
-    if (*judge != nullptr) {
-      out_["calibration"]["judge"] = plugin(**judge, nullptr);
+    if (const PluginDescription* judge = identities_.judge(); judge != nullptr) {
+      out_["calibration"]["judge"] = plugin(*judge, nullptr);
     }
     return add_corpus(out_["calibration"]["corpus"], calibration.corpus);
   }

@@ -151,7 +151,8 @@ std::string Identities::family_of(const CheckpointCell& cell, const std::string&
       return found->second;
     }
   }
-  const nlohmann::json question = {{"config", config_hash}, {"families", families_}};
+  const nlohmann::json question = {
+      {"config", config_hash}, {"families", families_}, {"rule", "shipped first"}};
   std::string family = fingerprints_.find(question, {}).value_or("");
   if (family.empty() && measure) {
     const CheckpointFolder folder = open_files(cell, hub_);
@@ -270,19 +271,8 @@ std::string Identities::tokenizer_key(const Experiment& experiment, const Checkp
   return checkpoint.tokenizer;
 }
 
-std::optional<const PluginDescription*> Identities::judge(bool measure) {
-  if (judge_) {
-    return judge_;
-  }
-  const nlohmann::json question = {{"judge", hash_of_kind(catalog_, "quantizer")}};
-  if (const auto id = fingerprints_.find(question, {})) {
-    judge_ = catalog_.find("quantizer", *id);
-  } else if (measure) {
-    const auto found = find_judge(catalog_);
-    judge_ = found ? catalog_.find("quantizer", found->id()) : nullptr;
-    fingerprints_.remember(question, {}, found ? found->id() : "");
-  }
-  return judge_;
+const PluginDescription* Identities::judge() const {
+  return judge_of(catalog_);
 }
 
 std::string Identities::plugin_hash(const PluginDescription& plugin) const {

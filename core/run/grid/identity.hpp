@@ -57,9 +57,8 @@ class Identities {
   std::string tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
                             const CheckpointIdentity& checkpoint);
 
-  // The quantizer that measures layer errors for those that cannot (judge.hpp); nullptr when there
-  // is none, nothing when it is not remembered and `measure` is false.
-  std::optional<const PluginDescription*> judge(bool measure);
+  // The quantizer that measures layer errors for those that cannot (judge.hpp), or nullptr.
+  const PluginDescription* judge() const;
 
   Catalog& catalog() const { return catalog_; }
   const HubEnvironment& hub() const { return hub_; }
@@ -87,8 +86,7 @@ class Identities {
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location
   std::map<std::string, std::string> families_by_config_;  // by hash
   std::map<std::string, std::string> corpora_;             // by plugin and parameters
-  std::optional<const PluginDescription*> judge_;
-  std::map<std::string, WantedRecords> records_;  // by metric and parameters
+  std::map<std::string, WantedRecords> records_;           // by metric and parameters
 };
 
 }  // namespace quench

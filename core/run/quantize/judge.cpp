@@ -1,34 +1,45 @@
 #include "core/run/quantize/judge.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/plugin/parameters.hpp"
 
 namespace quench {
 
-// Preferably one that needs no rows for itself, and so gathers nothing but the Gram matrix.
-std::optional<QuantizerHandle> find_judge(Catalog& catalog) {
+namespace {
+
+bool offers_gram(const PluginDescription& plugin) {
+  return plugin.instance &&
+         std::find(plugin.instance->extensions.begin(), plugin.instance->extensions.end(),
+                   QUENCH_QUANTIZER_GRAM) != plugin.instance->extensions.end();
+}
+
+}  // namespace
+
+const PluginDescription* judge_of(const Catalog& catalog) {
   constexpr uint32_t kMore = QUENCH_NEEDS_ROWS | QUENCH_MAKES_LINEAR_OP;
-  std::optional<QuantizerHandle> found;
-  for (const PluginDescription* plugin : catalog.of_kind("quantizer")) {
-    std::vector<ParameterProblem> problems;
-    const nlohmann::json defaults =
-        complete_parameters(*plugin, nlohmann::json::object(), problems);
-    if (!problems.empty()) {
-      continue;  // has a required parameter
-    }
-    QuantizerHandle candidate(catalog, *plugin, defaults);
-    if (candidate.extension(QUENCH_QUANTIZER_GRAM) == nullptr) {
+  const PluginDescription* found = nullptr;
+  for (const PluginDescription* plugin : catalog.of_kind(QUENCH_KIND_QUANTIZER)) {
+    if (!catalog.is_shipped(*plugin) || !offers_gram(*plugin)) {
       continue;
     }
-    if ((candidate.needs() & kMore) == 0) {
-      return candidate;
+    if ((plugin->instance->needs & kMore) == 0) {
+      return plugin;
     }
-    if (!found) {
-      found.emplace(std::move(candidate));
-    }
+    found = found == nullptr ? plugin : found;
   }
   return found;
+}
+
+std::optional<QuantizerHandle> find_judge(Catalog& catalog) {
+  const PluginDescription* plugin = judge_of(catalog);
+  if (plugin == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<ParameterProblem> problems;
+  return QuantizerHandle(catalog, *plugin,
+                         complete_parameters(*plugin, nlohmann::json::object(), problems));
 }
 
 }  // namespace quench

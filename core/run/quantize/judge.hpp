@@ -8,7 +8,13 @@
 
 namespace quench {
 
-// The first quantizer of the catalog that offers the Gram extension with its default parameters.
+// Of the quantizers that come with the program and offer the Gram extension with their default
+// parameters: the first by id that needs no rows for itself, and so gathers nothing but the Gram
+// matrix; else the first of them. nullptr where there is none. A stranger never judges, so what
+// else lies on the search path changes no number and runs no code. Nothing is loaded to find it.
+const PluginDescription* judge_of(const Catalog& catalog);
+
+// An instance of it.
 std::optional<QuantizerHandle> find_judge(Catalog& catalog);
 
 }  // namespace quench

@@ -1,0 +1,57 @@
+// Plugins that lie on the search path and that nobody asked for: they run in children alone.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/core/boundary/misbehaving.hpp"
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+using quench::test::boundary_plugin;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+TEST_CASE("boundary: a family that dies of a config does so in a child", "[boundary]") {
+  const Workplace here;
+  const Workplace::Arguments eval = {"eval", "tiny", "--metric",
+                                     "validation_loss:text=t.txt,block=16", "--json"};
+  const Outcome without = here.run(eval);
+  REQUIRE(without.code == 0);
+  Workplace::Arguments more = eval;
+  more.insert(more.end(), {"--plugin-path", boundary_plugin("aaa_family")});
+  const Outcome with = here.run(more);
+  INFO(with.err);
+  REQUIRE(with.code == 0);
+  CHECK(json::parse(with.out).at("records").at(0).at("value") ==
+        json::parse(without.out).at("records").at(0).at("value"));
+}
+
+TEST_CASE("boundary: where no family fits, one that died is told with its end", "[boundary]") {
+  const Workplace here;
+  const std::string config = here.folder() / "tiny/config.json";
+  json changed = json::parse(quench::test::read_file(config));
+  changed["model_type"] = "nobody's";
+  here.folder().write("tiny/config.json", changed.dump());
+  const Outcome got = here.run({"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16",
+                                "--plugin-path", boundary_plugin("aaa_family")});
+  CHECK(got.code != 0);
+  CHECK_THAT(got.err, Contains("no model family fits model_type \"nobody's\"") &&
+                          Contains("model aaa_family: ") && Contains("ended by SIGABRT in probe"));
+}
+
+TEST_CASE("boundary: a quantizer that nobody named measures nobody's error", "[boundary]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: tiny}\n"
+                      "calibration: {c: {corpus: v, sequences: 2, length: 16, packing: concat}}\n"
+                      "quantizers:\n"
+                      "  - template_quantizer: {bits: 4}\n"
+                      "    calibration: c\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  const Outcome got = here.run({"run", "m.yaml", "--plugin-path", boundary_plugin("aaa_gram")});
+  INFO(got.err);
+  CHECK(got.code == 0);
+  CHECK_THAT(got.err, !Contains("an aaa_gram was made"));
+}
