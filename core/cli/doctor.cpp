@@ -9,6 +9,7 @@
 #include "core/cli/command.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
+#include "core/plugin/show.hpp"
 #include "core/version.hpp"
 
 namespace quench {
@@ -70,7 +71,16 @@ int examine(Context& context) {
       }
     }
   }
-  const bool healthy = catalog.rejected().empty() && !catalog.items().empty();
+  bool apart = false;
+  for (const PluginDescription& item : catalog.items()) {
+    const std::string conflict =
+        catalog.is_shipped(item) ? std::string() : isolation(catalog, item);
+    if (!conflict.empty()) {
+      apart = true;
+      fmt::print("  conflict  {}: {}\n", item.library.string(), conflict);
+    }
+  }
+  const bool healthy = catalog.rejected().empty() && !catalog.items().empty() && !apart;
   fmt::print("{}\n", healthy ? "no fault found"
                              : "some plugins cannot be used; `quench plugins why ID` says more");
   return healthy ? kExitOk : kExitFailed;

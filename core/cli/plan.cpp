@@ -10,6 +10,7 @@
 #include "core/cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/run/check_experiment.hpp"
+#include "core/run/check_plugins.hpp"
 #include "core/run/grid/estimate.hpp"
 #include "core/run/grid/training_cost.hpp"
 #include "core/store/sealed_folder.hpp"
@@ -317,6 +318,7 @@ int plan(const PlanOptions& options, Context& context) {
   }
   as_usage([&] {
     for (const Experiment& experiment : run.experiments) {
+      check_plugins(context.catalog(), experiment);
       check_shapes(context.catalog(), experiment, context.hub());
     }
   });

@@ -58,8 +58,7 @@ void add_plugins(CLI::App& app, Context& context, Action& action) {
   check->add_option("file", options->subject, "FILE.so")->required();
   check->callback([&context, &action, options] {
     action = [&context, options] {
-      const PluginCheck result =
-          plugin_check(options->subject, context.executable, CatalogOptions{}.probe_seconds);
+      const PluginCheck result = plugin_check(context.catalog(), options->subject);
       fmt::print("{}", result.text);
       return result.passed ? kExitOk : kExitFailed;
     };

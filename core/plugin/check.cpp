@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/links.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/show.hpp"
 #include "core/plugin/table_call.hpp"
@@ -89,9 +90,10 @@ void check_linking(const ElfFile& elf, Findings& findings) {
   }
 }
 
-void check_behaviour(const fs::path& library, const fs::path& self, double seconds,
-                     Findings& findings) {
-  const ProbeResult result = probe_libraries({library}, {self, seconds, true}).front();
+void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& findings) {
+  const CatalogOptions& options = catalog.options();
+  const ProbeResult result =
+      probe_libraries({library}, {options.self, options.probe_seconds, true}).front();
   if (!result.rejected.empty()) {
     findings.fault(result.rejected);
     return;
@@ -109,6 +111,9 @@ void check_behaviour(const fs::path& library, const fs::path& self, double secon
       findings.remark(plugin_label(item) + " has no example");
     }
   }
+  if (const std::string conflict = isolation(catalog, result.items[0]); !conflict.empty()) {
+    findings.fault(conflict);  // the links are the library's, so one item speaks for all
+  }
   for (const std::string& finding : result.findings) {
     findings.remark(printable(finding, 600));
   }
@@ -116,7 +121,22 @@ void check_behaviour(const fs::path& library, const fs::path& self, double secon
 
 }  // namespace
 
-PluginCheck plugin_check(const fs::path& library, const fs::path& self, double probe_seconds) {
+std::string isolation(const Catalog& catalog, const PluginDescription& item) {
+  std::string first;
+  size_t others = 0;
+  for (const PluginDescription& own : catalog.items()) {
+    if (!catalog.is_shipped(own) || own.library == item.library) {
+      continue;
+    }
+    if (const std::string conflict = companion_conflict(item, own); !conflict.empty()) {
+      others += first.empty() ? 0 : 1;
+      first = first.empty() ? conflict : first;
+    }
+  }
+  return others == 0 ? first : fmt::format("{} (nor beside {} others)", first, others);
+}
+
+PluginCheck plugin_check(const Catalog& catalog, const fs::path& library) {
   Findings findings;
   std::error_code error;
   const fs::path path = fs::canonical(library, error);
@@ -132,7 +152,7 @@ PluginCheck plugin_check(const fs::path& library, const fs::path& self, double p
     findings.fault(failure.what());
     return findings.result();
   }
-  check_behaviour(path, self, probe_seconds, findings);
+  check_behaviour(catalog, path, findings);
   return findings.result();
 }
 

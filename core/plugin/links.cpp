@@ -4,8 +4,10 @@
 #include <link.h>
 
 #include <deque>
+#include <optional>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
@@ -53,6 +55,21 @@ fs::path find_in(const std::vector<fs::path>& folders, const std::string& name) 
     }
   }
   return {};
+}
+
+// The first two different files of one name.
+std::optional<std::pair<const LinkedLibrary*, const LinkedLibrary*>> find_clash(
+    const std::vector<LinkedLibrary>& wanted, const std::vector<LinkedLibrary>& there) {
+  for (const LinkedLibrary& want : wanted) {
+    for (const LinkedLibrary& have : there) {
+      std::error_code error;
+      if (want.soname == have.soname && (want.build_id.empty() || want.build_id != have.build_id) &&
+          !fs::equivalent(want.path, have.path, error)) {
+        return std::pair(&want, &have);
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 struct Pending {
@@ -108,20 +125,54 @@ std::vector<LinkedLibrary> bundled_libraries(const fs::path& library) {
 
 std::string link_conflict(const std::vector<LinkedLibrary>& wanted,
                           const std::vector<LinkedLibrary>& loaded) {
-  for (const LinkedLibrary& want : wanted) {
-    for (const LinkedLibrary& have : loaded) {
-      std::error_code error;
-      if (want.soname != have.soname || fs::equivalent(want.path, have.path, error) ||
-          (!want.build_id.empty() && want.build_id == have.build_id)) {
-        continue;
+  const auto clash = find_clash(wanted, loaded);
+  return !clash
+             ? ""
+             : fmt::format(
+                   "it needs {} from {}, and this process already runs {} under that name; such a "
+                   "plugin needs a process of its own, which is not built yet",
+                   clash->first->soname, clash->first->path.string(), clash->second->path.string());
+}
+
+std::string companion_conflict(const PluginDescription& one, const PluginDescription& other) {
+  const auto clash = find_clash(one.links, other.links);
+  return !clash
+             ? ""
+             : fmt::format(
+                   "{} {} needs {} from {}, and {} {} needs {} under that name; they cannot run in "
+                   "one process",
+                   one.kind, one.id, clash->first->soname, clash->first->path.string(), other.kind,
+                   other.id, clash->second->path.string());
+}
+
+std::vector<std::string> companion_conflicts(
+    const std::vector<const PluginDescription*>& used,
+    const std::vector<const PluginDescription*>& families) {
+  std::vector<std::string> conflicts;
+  for (size_t i = 0; i < used.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (std::string conflict = companion_conflict(*used[i], *used[j]); !conflict.empty()) {
+        conflicts.push_back(std::move(conflict));
       }
-      return fmt::format(
-          "it needs {} from {}, and this process already runs {} under that name; such a plugin "
-          "needs a process of its own, which is not built yet",
-          want.soname, want.path.string(), have.path.string());
     }
   }
-  return "";
+  std::string nearest;
+  for (const PluginDescription* family : families) {
+    std::string conflict;
+    for (const PluginDescription* plugin : used) {
+      if (conflict.empty()) {
+        conflict = companion_conflict(*plugin, *family);
+      }
+    }
+    if (conflict.empty()) {
+      return conflicts;
+    }
+    nearest = nearest.empty() ? conflict : nearest;
+  }
+  if (conflicts.empty() && !nearest.empty()) {
+    conflicts.push_back(nearest + "; no other model family goes with it either");
+  }
+  return conflicts;
 }
 
 }  // namespace quench

@@ -24,4 +24,13 @@ std::vector<LinkedLibrary> bundled_libraries(const std::filesystem::path& librar
 std::string link_conflict(const std::vector<LinkedLibrary>& wanted,
                           const std::vector<LinkedLibrary>& loaded);
 
+// Why these two plugins cannot run in one process, or "": names both files.
+std::string companion_conflict(const PluginDescription& one, const PluginDescription& other);
+
+// The same for any two of `used`, which are all that a run loads beside a model family, and for
+// `families`, of which one must go with all of them. One line each; the families are told of only
+// where there is none that does.
+std::vector<std::string> companion_conflicts(const std::vector<const PluginDescription*>& used,
+                                             const std::vector<const PluginDescription*>& families);
+
 }  // namespace quench

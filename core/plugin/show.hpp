@@ -26,13 +26,15 @@ std::string plugin_why(const Catalog& catalog, const std::string& id);
 // docs/plugins.md: one section per kind, one per plugin.
 std::string plugins_markdown(const Catalog& catalog);
 
+// Why plugins that come with the program cannot run beside this one, or "": it brings another file
+// of a library that they need. What `run` would refuse, for `doctor` and `plugins check`.
+std::string isolation(const Catalog& catalog, const PluginDescription& item);
+
 // `plugins check FILE.so`: everything that can be said of one library.
 struct PluginCheck {
   std::string text;  // one finding a line
   bool passed = false;
 };
-// `self` and `probe_seconds` as in CatalogOptions.
-PluginCheck plugin_check(const std::filesystem::path& library, const std::filesystem::path& self,
-                         double probe_seconds);
+PluginCheck plugin_check(const Catalog& catalog, const std::filesystem::path& library);
 
 }  // namespace quench

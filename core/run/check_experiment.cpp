@@ -8,6 +8,7 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
+#include "core/run/check_plugins.hpp"
 #include "core/run/corpora/open_corpus.hpp"
 #include "core/run/evaluate/metric_records.hpp"
 #include "core/run/grid/grid.hpp"
@@ -130,6 +131,7 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
 }
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+  check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   for (const CheckpointCell& cell : experiment.checkpoints) {
     if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0) {

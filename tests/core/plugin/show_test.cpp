@@ -55,9 +55,9 @@ TEST_CASE("plugins why: says where, by what shadowed, and why rejected", "[core]
 
 TEST_CASE("plugins check: a good library passes, a bad one fails with its fault",
           "[core][plugin]") {
-  const auto check = [](const std::string& library) {
-    return quench::plugin_check(quench::test::fault_library(library),
-                                quench::test::quench_executable(), 20);
+  const quench::Catalog nothing({{}, "", quench::test::quench_executable(), 20});
+  const auto check = [&](const std::string& library) {
+    return quench::plugin_check(nothing, quench::test::fault_library(library));
   };
   const quench::PluginCheck good = check("good.so");
   CHECK(good.passed);

@@ -1,0 +1,13 @@
+/* Brings a library that is called like one of libtorch's. */
+#include "fault.h"
+static const quench_corpus_table table = FAULT_TABLE;
+const char* fault_helper_name(void);
+__attribute__((constructor)) static void call(void) {
+  (void)fault_helper_name();
+}
+static const quench_item item = FAULT_ITEM("needs_other_torch", 0, 0, &table);
+static const quench_item* const items[] = {&item};
+static const quench_module module = FAULT_MODULE(1, items);
+const quench_module* quench_module_v1(void) {
+  return &module;
+}
