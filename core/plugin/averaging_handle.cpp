@@ -9,6 +9,13 @@
 
 namespace quench {
 
+namespace {
+
+// A scheme that keeps every member of a chunk needs this many for 256 of them.
+constexpr uint64_t kMostSums = uint64_t{QUENCH_AVERAGING_CHUNK} << 8;
+
+}  // namespace
+
 AveragingHandle::AveragingHandle(Catalog& catalog, const PluginDescription& description,
                                  const nlohmann::json& parameters)
     : id_(description.id),
@@ -18,11 +25,18 @@ AveragingHandle::AveragingHandle(Catalog& catalog, const PluginDescription& desc
   if (table_->extension != nullptr) {
     search_ = static_cast<const quench_averaging_search*>(guarded_call(
         label_, "extension", {}, table_->extension, averaging_, QUENCH_AVERAGING_SEARCH));
+    sums_ = static_cast<const quench_averaging_sums*>(guarded_call(
+        label_, "extension", {}, table_->extension, averaging_, QUENCH_AVERAGING_SUMS));
   }
   if (search_ != nullptr && (search_->struct_size < sizeof *search_ || search_->search == nullptr ||
                              search_->begin == nullptr)) {
     table_->destroy(averaging_);
     fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_AVERAGING_SEARCH);
+  }
+  if (sums_ != nullptr && (sums_->struct_size < sizeof *sums_ || sums_->size == nullptr ||
+                           sums_->get == nullptr || sums_->set == nullptr)) {
+    table_->destroy(averaging_);
+    fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_AVERAGING_SUMS);
   }
 }
 
@@ -38,7 +52,8 @@ AveragingHandle::AveragingHandle(AveragingHandle&& other) noexcept
       label_(std::move(other.label_)),
       table_(other.table_),
       averaging_(std::exchange(other.averaging_, nullptr)),
-      search_(other.search_) {}
+      search_(other.search_),
+      sums_(other.sums_) {}
 
 uint32_t AveragingHandle::needs() const {
   return guarded_call(label_, "needs", {}, table_->needs, averaging_);
@@ -74,6 +89,32 @@ void AveragingHandle::accumulate(uint64_t member, std::span<const double> values
 
 void AveragingHandle::finish(std::span<double> values) {
   table_call(label_, "finish", table_->finish, averaging_, values.data(), uint64_t{values.size()});
+}
+
+uint64_t AveragingHandle::sums_size() const {
+  if (sums_ == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_AVERAGING_SUMS);
+  }
+  uint64_t count = 0;
+  table_call(label_, "size of sums", sums_->size, averaging_, &count);
+  if (count == 0 || count > kMostSums) {
+    fail(QUENCH_INTERNAL, "{}: its sums have {} values, wanted 1..{}", label_, count, kMostSums);
+  }
+  return count;
+}
+
+std::vector<double> AveragingHandle::sums() const {
+  std::vector<double> out(sums_size());
+  table_call(label_, "sums", sums_->get, averaging_, out.data(), uint64_t{out.size()});
+  return out;
+}
+
+void AveragingHandle::resume(uint64_t members, uint64_t chunk, std::span<const double> sums) {
+  if (sums_ == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_AVERAGING_SUMS);
+  }
+  table_call(label_, "resume", sums_->set, averaging_, members, chunk, sums.data(),
+             uint64_t{sums.size()});
 }
 
 void AveragingHandle::begin(std::span<const quench_averaging_member> members,

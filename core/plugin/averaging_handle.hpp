@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/plugin/catalog.hpp"
+#include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/kind/averaging.h"
 
 namespace quench {
@@ -32,6 +33,13 @@ class AveragingHandle {
   void begin(std::span<const quench_averaging_member> members);
   void accumulate(uint64_t member, std::span<const double> values);
   void finish(std::span<double> values);
+  // Whether the sums of a chunk are handed out between two members and taken back.
+  bool resumes() const { return sums_ != nullptr; }
+  // Those of the chunk that is being summed, after at least one member, and how many they are.
+  std::vector<double> sums() const;
+  uint64_t sums_size() const;
+  // After begin: a chunk of `chunk` values as it was with these sums, after `members`.
+  void resume(uint64_t members, uint64_t chunk, std::span<const double> sums);
   // As begin, with one weight per member, none of them 0; for schemes that search.
   void begin(std::span<const quench_averaging_member> members, std::span<const double> weights);
   // Whether the scheme chooses its members by their score.
@@ -47,6 +55,7 @@ class AveragingHandle {
   const quench_averaging_table* table_ = nullptr;
   quench_averaging* averaging_ = nullptr;
   const quench_averaging_search* search_ = nullptr;
+  const quench_averaging_sums* sums_ = nullptr;
 };
 
 }  // namespace quench

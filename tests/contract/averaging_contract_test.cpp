@@ -157,6 +157,64 @@ void a_search_ends_no_worse_than_the_best_member(const quench_item& item) {
   CHECK(std::fabs(average - 0.1) == Approx(found).margin(1e-12));
 }
 
+void sums_that_were_handed_out_are_taken_back(const quench_item& item) {
+  constexpr size_t kMembers = 5;
+  constexpr size_t kChunk = 33;
+  std::vector<std::vector<double>> members;
+  for (size_t m = 0; m < kMembers; ++m) {
+    members.push_back(numbers<double>(m + 1, kChunk));
+  }
+  const std::vector<double> expected = Averager(item, kMembers).average(members, kChunk);
+  const auto infos = Averager::members_named(kMembers);
+  const auto accumulate = [&](Averager& averager, size_t from, size_t to) {
+    for (size_t m = from; m < to; ++m) {
+      REQUIRE(averager.table.accumulate(averager.averaging, m, members[m].data(), kChunk,
+                                        &averager.error) == QUENCH_OK);
+    }
+  };
+  const auto finish = [&](Averager& averager) {
+    std::vector<double> values(kChunk);
+    REQUIRE(averager.table.finish(averager.averaging, values.data(), kChunk, &averager.error) ==
+            QUENCH_OK);
+    return values;
+  };
+  for (size_t cut = 1; cut <= kMembers; ++cut) {
+    Averager first(item, kMembers);
+    const auto* sums = static_cast<const quench_averaging_sums*>(
+        first.table.extension == nullptr
+            ? nullptr
+            : first.table.extension(first.averaging, QUENCH_AVERAGING_SUMS));
+    if (sums == nullptr) {
+      return;
+    }
+    REQUIRE(first.table.begin(first.averaging, infos.data(), kMembers, &first.error) == QUENCH_OK);
+    uint64_t count = 0;
+    CHECK(sums->size(first.averaging, &count, &first.error) == QUENCH_FAILED_PRECONDITION);
+    accumulate(first, 0, cut);
+    REQUIRE(sums->size(first.averaging, &count, &first.error) == QUENCH_OK);
+    REQUIRE(count >= 1);
+    std::vector<double> values(count);
+    CHECK(sums->get(first.averaging, values.data(), count + 1, &first.error) ==
+          QUENCH_INVALID_ARGUMENT);
+    REQUIRE(sums->get(first.averaging, values.data(), count, &first.error) == QUENCH_OK);
+
+    Averager second(item, kMembers);
+    REQUIRE(second.table.begin(second.averaging, infos.data(), kMembers, &second.error) ==
+            QUENCH_OK);
+    const auto set = [&](uint64_t taken, uint64_t size) {
+      return sums->set(second.averaging, taken, kChunk, values.data(), size, &second.error);
+    };
+    CHECK(set(0, count) == QUENCH_INVALID_ARGUMENT);
+    CHECK(set(kMembers + 1, count) == QUENCH_INVALID_ARGUMENT);
+    CHECK(set(cut, count - 1) == QUENCH_INVALID_ARGUMENT);
+    REQUIRE(set(cut, count) == QUENCH_OK);
+    accumulate(second, cut, kMembers);
+    CHECK(finish(second) == expected);
+    accumulate(first, cut, kMembers);
+    CHECK(finish(first) == expected);
+  }
+}
+
 }  // namespace averaging_contract
 
 namespace {
@@ -186,6 +244,11 @@ TEST_CASE("every averaging selects ascending members up to the last, or says why
 TEST_CASE("every averaging that searches ends no worse than with its best member",
           "[contract][averaging]") {
   for_each_averaging(averaging_contract::a_search_ends_no_worse_than_the_best_member);
+}
+
+TEST_CASE("every averaging that hands out its sums goes on from them, bit for bit",
+          "[contract][averaging]") {
+  for_each_averaging(averaging_contract::sums_that_were_handed_out_are_taken_back);
 }
 
 }  // namespace quench::test

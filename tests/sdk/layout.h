@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/extension/block.h"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/group_weights.h"
@@ -112,6 +113,7 @@ BEGINS_WITH_ITS_SIZE(quench_model_head_rows);
 BEGINS_WITH_ITS_SIZE(quench_averaging_member);
 BEGINS_WITH_ITS_SIZE(quench_averaging_table);
 BEGINS_WITH_ITS_SIZE(quench_averaging_search);
+BEGINS_WITH_ITS_SIZE(quench_averaging_sums);
 BEGINS_WITH_ITS_SIZE(quench_tokens);
 BEGINS_WITH_ITS_SIZE(quench_score_args);
 BEGINS_WITH_ITS_SIZE(quench_subject);

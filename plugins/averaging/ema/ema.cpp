@@ -16,14 +16,13 @@
 #include <cmath>
 
 #include "averaging/shared/spacing.hpp"
-#include "averaging/shared/weighted_sum.hpp"
-#include "quench/kit/averaging.hpp"
+#include "averaging/shared/weighted_averaging.hpp"
 
 namespace kit = quench::kit;
 
 namespace {
 
-class Ema final : public kit::Averaging {
+class Ema final : public quench::averaging::WeightedAveraging<kit::Averaging> {
  public:
   struct Params {
     double decay = 0.9;
@@ -67,14 +66,9 @@ class Ema final : public kit::Averaging {
     }
     sum_.begin(std::move(weights), divisor);
   }
-  void accumulate(uint64_t member, std::span<const double> values) override {
-    sum_.accumulate(member, values);
-  }
-  void finish(std::span<double> values) override { sum_.finish(values); }
 
  private:
   Params params_;
-  quench::averaging::WeightedSum sum_;
 };
 
 }  // namespace

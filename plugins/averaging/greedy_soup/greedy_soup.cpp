@@ -11,14 +11,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "averaging/shared/weighted_sum.hpp"
-#include "quench/kit/averaging.hpp"
+#include "averaging/shared/weighted_averaging.hpp"
 
 namespace kit = quench::kit;
 
 namespace {
 
-class GreedySoup final : public kit::SearchingAveraging {
+class GreedySoup final : public quench::averaging::WeightedAveraging<kit::SearchingAveraging> {
  public:
   struct Params {
     static void describe(kit::Fields<Params>&) {}
@@ -75,10 +74,6 @@ class GreedySoup final : public kit::SearchingAveraging {
                  "weights: a soup has equal ones");
     begin(members);
   }
-  void accumulate(uint64_t member, std::span<const double> values) override {
-    sum_.accumulate(member, values);
-  }
-  void finish(std::span<double> values) override { sum_.finish(values); }
 
  private:
   static double finite(double score, const char* name) {
@@ -94,8 +89,6 @@ class GreedySoup final : public kit::SearchingAveraging {
     }
     return weights;
   }
-
-  quench::averaging::WeightedSum sum_;
 };
 
 }  // namespace

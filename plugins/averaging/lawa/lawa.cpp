@@ -13,14 +13,13 @@
 // Learning Rates for LLM Pre-training", 2023. With `every`, a checkpoint has an average only where
 // all k are there at exactly this spacing.
 #include "averaging/shared/spacing.hpp"
-#include "averaging/shared/weighted_sum.hpp"
-#include "quench/kit/averaging.hpp"
+#include "averaging/shared/weighted_averaging.hpp"
 
 namespace kit = quench::kit;
 
 namespace {
 
-class Lawa final : public kit::Averaging {
+class Lawa final : public quench::averaging::WeightedAveraging<kit::Averaging> {
  public:
   struct Params {
     int64_t window = 5;
@@ -42,14 +41,9 @@ class Lawa final : public kit::Averaging {
   void begin(std::span<const quench_averaging_member> members) override {
     sum_.begin_mean(members.size());
   }
-  void accumulate(uint64_t member, std::span<const double> values) override {
-    sum_.accumulate(member, values);
-  }
-  void finish(std::span<double> values) override { sum_.finish(values); }
 
  private:
   Params params_;
-  quench::averaging::WeightedSum sum_;
 };
 
 }  // namespace

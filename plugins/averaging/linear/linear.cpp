@@ -16,14 +16,13 @@
 #include <numeric>
 
 #include "averaging/shared/spacing.hpp"
-#include "averaging/shared/weighted_sum.hpp"
-#include "quench/kit/averaging.hpp"
+#include "averaging/shared/weighted_averaging.hpp"
 
 namespace kit = quench::kit;
 
 namespace {
 
-class Linear final : public kit::Averaging {
+class Linear final : public quench::averaging::WeightedAveraging<kit::Averaging> {
  public:
   struct Params {
     std::vector<double> weights;
@@ -56,15 +55,10 @@ class Linear final : public kit::Averaging {
     }
     sum_.begin(params_.weights, divisor_);
   }
-  void accumulate(uint64_t member, std::span<const double> values) override {
-    sum_.accumulate(member, values);
-  }
-  void finish(std::span<double> values) override { sum_.finish(values); }
 
  private:
   Params params_;
   double divisor_ = 1;
-  quench::averaging::WeightedSum sum_;
 };
 
 }  // namespace

@@ -58,4 +58,19 @@ void WeightedSum::finish(std::span<double> values) {
   added_ = 0;
 }
 
+std::span<const double> WeightedSum::sums() const {
+  if (added_ == 0) {
+    kit::fail(QUENCH_FAILED_PRECONDITION, "sums: no chunk is being summed");
+  }
+  return sum_;
+}
+
+void WeightedSum::resume(uint64_t members, uint64_t chunk, std::span<const double> sums) {
+  added_ = 0;
+  kit::expects(members > 0 && members <= weights_.size(), "resume: not a number of members");
+  kit::expects(sums.size() == chunk, "resume: not one sum for each value of the chunk");
+  sum_.assign(sums.begin(), sums.end());
+  added_ = members;
+}
+
 }  // namespace quench::averaging

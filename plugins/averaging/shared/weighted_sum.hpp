@@ -20,6 +20,12 @@ class WeightedSum {
   // Throws kit::Error when members are missing.
   void finish(std::span<double> values);
 
+  // Σ wᵢ xᵢ of the members so far. Throws kit::Error(FAILED_PRECONDITION) where there are none.
+  std::span<const double> sums() const;
+  // The chunk as it was with these sums, after `members`. Throws kit::Error for what sums() cannot
+  // have been.
+  void resume(uint64_t members, uint64_t chunk, std::span<const double> sums);
+
  private:
   std::vector<double> weights_;
   double divisor_ = 1;

@@ -9,14 +9,13 @@
 // checkpoints of a branch, at the last one.
 #include <numeric>
 
-#include "averaging/shared/weighted_sum.hpp"
-#include "quench/kit/averaging.hpp"
+#include "averaging/shared/weighted_averaging.hpp"
 
 namespace kit = quench::kit;
 
 namespace {
 
-class Soup final : public kit::Averaging {
+class Soup final : public quench::averaging::WeightedAveraging<kit::Averaging> {
  public:
   struct Params {
     static void describe(kit::Fields<Params>&) {}
@@ -38,13 +37,6 @@ class Soup final : public kit::Averaging {
   void begin(std::span<const quench_averaging_member> members) override {
     sum_.begin_mean(members.size());
   }
-  void accumulate(uint64_t member, std::span<const double> values) override {
-    sum_.accumulate(member, values);
-  }
-  void finish(std::span<double> values) override { sum_.finish(values); }
-
- private:
-  quench::averaging::WeightedSum sum_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An averaging scheme as a C++ class. Derive Averaging, end with QUENCH_MODULE.
+// An averaging scheme as a C++ class. Derive Averaging (and ResumableSums), end with QUENCH_MODULE.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/kit/module.hpp"
 
@@ -24,6 +25,19 @@ class Averaging {
   virtual void accumulate(uint64_t member, std::span<const double> values) = 0;
   virtual void finish(std::span<double> values) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
+};
+
+// What a scheme is beside, that hands out the sums of a chunk between two members and takes them
+// back (quench.averaging.sums/1), so that a training that was stopped goes on with its averages.
+class ResumableSums {
+ public:
+  virtual ~ResumableSums() = default;
+  // All that the rest of the chunk depends on beside the parameters and the members of begin; valid
+  // until the next call. Throws FAILED_PRECONDITION where no chunk is being summed.
+  virtual std::span<const double> sums() const = 0;
+  // After begin: a chunk of `chunk` values is as it was when sums() were `sums`, after `members`.
+  // Throws INVALID_ARGUMENT for what sums() cannot have been.
+  virtual void resume(uint64_t members, uint64_t chunk, std::span<const double> sums) = 0;
 };
 
 // A scheme that chooses its members by their score.
@@ -112,8 +126,34 @@ inline quench_status begin_weighted_average(quench_averaging* averaging,
     searching(averaging).begin_weighted({members, count}, {weights, count});
   });
 }
+inline const ResumableSums& resumable(const quench_averaging* averaging) {
+  return dynamic_cast<const ResumableSums&>(*reinterpret_cast<const Averaging*>(averaging));
+}
+inline quench_status size_of_sums(const quench_averaging* averaging, uint64_t* count,
+                                  quench_error* error) noexcept {
+  return guard(error, [&] { *count = resumable(averaging).sums().size(); });
+}
+inline quench_status get_sums(const quench_averaging* averaging, double* values, uint64_t count,
+                              quench_error* error) noexcept {
+  return guard(error, [&] {
+    const std::span<const double> sums = resumable(averaging).sums();
+    expects(sums.size() == count, "get: not the count that size told");
+    std::copy(sums.begin(), sums.end(), values);
+  });
+}
+inline quench_status set_sums(quench_averaging* averaging, uint64_t members, uint64_t chunk,
+                              const double* values, uint64_t count, quench_error* error) noexcept {
+  return guard(error, [&] {
+    dynamic_cast<ResumableSums&>(self(averaging)).resume(members, chunk, {values, count});
+  });
+}
 inline const void* averaging_extension(const quench_averaging* averaging, const char* id) noexcept {
-  return reinterpret_cast<const Averaging*>(averaging)->extension(id);
+  static constexpr quench_averaging_sums kSums = {sizeof(quench_averaging_sums), size_of_sums,
+                                                  get_sums, set_sums};
+  const auto& scheme = *reinterpret_cast<const Averaging*>(averaging);
+  const bool asks_sums = std::strcmp(id, QUENCH_AVERAGING_SUMS) == 0;
+  return asks_sums && dynamic_cast<const ResumableSums*>(&scheme) != nullptr ? &kSums
+                                                                             : scheme.extension(id);
 }
 
 }  // namespace detail
