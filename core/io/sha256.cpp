@@ -98,6 +98,17 @@ std::string sha256_hex(std::string_view bytes) {
   return hash.hex_digest();
 }
 
+uint64_t sha256_head(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  check(EVP_Digest(bytes.data(), bytes.size(), digest, nullptr, EVP_sha256(), nullptr),
+        "EVP_Digest");
+  uint64_t out = 0;
+  for (int i = 0; i < 8; ++i) {
+    out = out << 8 | digest[i];
+  }
+  return out;
+}
+
 std::string sha256_of(const File& file, const std::atomic<bool>* cancel) {
   static std::mutex mutex;
   static std::map<FileIdentity, std::string> known;

@@ -33,6 +33,9 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
+// The first 64 bits of the hash, as a number: a checksum that is quick to compare.
+uint64_t sha256_head(std::string_view bytes);
+
 // Of a file's content. Remembered for the life of the process by device, inode, size and times, so
 // a file is read once however often it is asked for. Throws Error: DATA_LOSS when the file changes
 // meanwhile, CANCELLED when `cancel` is set. [thread-safe]

@@ -1,7 +1,6 @@
 #include "core/plugin/corpus_part.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -39,14 +38,11 @@ std::string CorpusPart::key() const {
 }
 
 uint64_t document_hash(const quench_document& document) {
-  const std::string digest = sha256_hex(
+  return sha256_head(
       document.ids != nullptr
           ? std::string_view(reinterpret_cast<const char*>(document.ids),
                              document.id_count * sizeof(int32_t))
           : std::string_view(document.text, document.text != nullptr ? document.text_bytes : 0));
-  uint64_t out = 0;
-  std::from_chars(digest.data(), digest.data() + 16, out, 16);
-  return out;
 }
 
 bool PartReader::belongs(const quench_document& document) const {

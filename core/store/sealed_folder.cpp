@@ -1,6 +1,7 @@
 #include "core/store/sealed_folder.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <set>
 #include <system_error>
@@ -171,6 +172,51 @@ std::string foreign_content(const fs::path& path) {
 
 std::string damage_of(const fs::path& path) {
   return damage(path, read_seal(path).files, /*read_all=*/true);
+}
+
+std::string fault_of_sealed_folder(const fs::path& folder, Depth depth,
+                                   const std::atomic<bool>* cancel,
+                                   const std::set<std::string>& whole) {
+  try {
+    for (const auto& [name, wanted] : read_seal(folder).files) {
+      const File file(folder / fs::path(name).filename());
+      const std::string path = file.path().string();
+      if (file.size() != wanted.bytes) {
+        return fmt::format("{}: has {} bytes, wanted {}", path, file.size(), wanted.bytes);
+      }
+      if (depth == Depth::kSizes && !whole.contains(name)) {
+        continue;
+      }
+      if (const std::string got = sha256_of(file, cancel); got != wanted.sha256) {
+        return fmt::format("{}: its SHA-256 is {}, wanted {}", path, got, printable(wanted.sha256));
+      }
+    }
+    return "";
+  } catch (const Error& error) {
+    if (error.code() == QUENCH_CANCELLED || error.code() == QUENCH_FAILED_PRECONDITION) {
+      throw;
+    }
+    return error.what();
+  }
+}
+
+// What an earlier process with this id left under the other name goes before.
+void remove_folder(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path doomed =
+      folder.parent_path() / fmt::format(".{}.{}.dropped", folder.filename().string(), ::getpid());
+  fs::remove_all(doomed, ignored);
+  fs::rename(folder, doomed, ignored);
+  fs::remove_all(doomed, ignored);
+}
+
+std::string remove_damaged(const fs::path& folder, const std::function<std::string()>& fault) {
+  const std::optional<FolderIdentity> seen = identity_of_folder(folder);
+  std::string found = fault();
+  if (!found.empty() && seen && identity_of_folder(folder) == seen) {
+    remove_folder(folder);
+  }
+  return found;
 }
 
 SealedFolder::SealedFolder(const fs::path& path, bool replaces)

@@ -3,9 +3,12 @@
 // at it.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/io/new_folder.hpp"
@@ -37,6 +40,29 @@ std::string foreign_content(const std::filesystem::path& path);
 // What the files of the folder have against its seal, all of them read and hashed; "" when nothing.
 // Throws Error as read_sealed_file does.
 std::string damage_of(const std::filesystem::path& path);
+
+enum class Depth {
+  kSizes,    // every file is there with its size: nothing but the seal is read
+  kContents  // all bytes are what they were
+};
+
+// What is wrong with a folder that was sealed: one line with the file's path, what was got and what
+// was wanted. "" when it is whole; files that the seal does not know do not count. `whole`: files
+// whose contents are read whatever the depth. Throws Error: CANCELLED when `cancel` is set
+// meanwhile, FAILED_PRECONDITION where a file that is there cannot be opened, which says nothing of
+// what is in it.
+std::string fault_of_sealed_folder(const std::filesystem::path& folder, Depth depth,
+                                   const std::atomic<bool>* cancel = nullptr,
+                                   const std::set<std::string>& whole = {});
+
+// Removes a folder, under another name first, so that no half of it is ever under its own. Nothing
+// happens where nothing is, or where it cannot be renamed.
+void remove_folder(const std::filesystem::path& folder);
+
+// Removes the folder when `fault` finds one, and returns what it found. A folder that another
+// process put there since `fault` began stays.
+std::string remove_damaged(const std::filesystem::path& folder,
+                           const std::function<std::string()>& fault);
 
 // A NewFolder that ends with its seal.
 class SealedFolder {
