@@ -6,11 +6,11 @@
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
-#include "core/io/new_folder.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/store/sealed_folder.hpp"
 #include "core/text/encode_documents.hpp"
 
 namespace quench {
@@ -19,10 +19,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kPackingFormat = 1;
+constexpr int kPackingFormat = 2;
 constexpr uint64_t kIdsPerShard = uint64_t{1} << 26;
 constexpr uint64_t kBatchBytes = 16u << 20;  // of text that is tokenized in one go
 constexpr uint64_t kMaxIndexBytes = 1u << 20;
+constexpr uint64_t kBlockBytes = 4096;  // that a checksum covers; all of a shard but its end
+constexpr uint64_t kReadBytes = 64 * kBlockBytes;  // that are read in one go
+constexpr const char* kIndexFile = "index.json";
+constexpr const char* kBlocksFile = "blocks.sums";
+constexpr const char* kDocumentsFile = "documents.hashes";
+static_assert(kIdsPerShard * 2 % kBlockBytes == 0 && kBatchBytes % kBlockBytes == 0);
 constexpr size_t kNarrowVocabulary = 65536;
 
 text::Tokenizer open_tokenizer(const std::string& path) {
@@ -33,10 +39,31 @@ std::string shard_name(size_t shard) {
   return fmt::format("{:06}.ids", shard);
 }
 
+uint64_t blocks_of(uint64_t bytes) {
+  return (bytes + kBlockBytes - 1) / kBlockBytes;
+}
+
+template <typename T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// A file of numbers as they lie in memory.
+std::vector<uint64_t> read_numbers(const fs::path& path, uint64_t count) {
+  const File file(path);
+  std::vector<uint64_t> out(count);
+  if (file.size() != count * sizeof(uint64_t)) {
+    fail(QUENCH_DATA_LOSS, "{}: has {} bytes, wanted {}", path.string(), file.size(),
+         count * sizeof(uint64_t));
+  }
+  file.read(0, out.data(), file.size());
+  return out;
+}
+
 // Writes shards, each a file that is complete or not there.
 class ShardWriter {
  public:
-  ShardWriter(fs::path folder, uint64_t width) : folder_(std::move(folder)), width_(width) {}
+  ShardWriter(SealedFolder& folder, uint64_t width) : folder_(folder), width_(width) {}
 
   void append(std::span<const int32_t> ids) {
     for (const int32_t id : ids) {
@@ -61,11 +88,16 @@ class ShardWriter {
   }
   uint64_t ids() const { return ids_; }
   int32_t largest() const { return largest_; }
+  const std::vector<uint64_t>& blocks() const { return blocks_; }
 
  private:
+  // Whole blocks, but at the end of a shard.
   void flush() {
     if (!file_) {
-      file_.emplace(folder_ / shard_name(shards_));
+      file_.emplace(folder_.temporary() / shard_name(shards_), 0, &folder_.files());
+    }
+    for (uint64_t at = 0; at < buffer_.size(); at += kBlockBytes) {
+      blocks_.push_back(sha256_head(std::string_view(buffer_).substr(at, kBlockBytes)));
     }
     file_->write(buffer_);
     buffer_.clear();
@@ -77,10 +109,11 @@ class ShardWriter {
     ++shards_;
   }
 
-  fs::path folder_;
+  SealedFolder& folder_;
   uint64_t width_;
   std::string buffer_;
   std::optional<AtomicFile> file_;
+  std::vector<uint64_t> blocks_;
   uint64_t ids_ = 0;
   size_t shards_ = 0;
   int32_t largest_ = -1;
@@ -89,10 +122,11 @@ class ShardWriter {
 // Reads a corpus to its end and packs it into `folder`.
 class Packer {
  public:
-  Packer(const PackingRequest& request, const fs::path& folder)
+  Packer(const PackingRequest& request, SealedFolder& folder)
       : request_(request),
         tokenizer_(open_tokenizer(request.tokenizer)),
         width_(tokenizer_.vocabulary_size() <= kNarrowVocabulary ? 2 : 4),
+        folder_(folder),
         writer_(folder, width_) {}
 
   void add(const quench_document& document) {
@@ -111,20 +145,23 @@ class Packer {
     }
   }
 
-  // The index of what was packed.
-  nlohmann::json finish(const fs::path& folder) {
+  void finish() {
     flush();
     writer_.finish();
     std::sort(hashes_.begin(), hashes_.end());
-    write_file_atomically(
-        folder / "documents.hashes",
-        {reinterpret_cast<const char*>(hashes_.data()), hashes_.size() * sizeof(uint64_t)});
-    return {
+    write(kDocumentsFile, bytes_of(hashes_));
+    write(kBlocksFile, bytes_of(writer_.blocks()));
+    const nlohmann::json index = {
         {"format", kPackingFormat},  {"ids", writer_.ids()},        {"width", width_},
         {"per_shard", kIdsPerShard}, {"documents", hashes_.size()}, {"largest", writer_.largest()}};
+    write(kIndexFile, index.dump() + "\n");
   }
 
  private:
+  void write(const char* name, std::string_view content) {
+    write_file_atomically(folder_.temporary() / name, content, &folder_.files());
+  }
+
   void take(std::span<const int32_t> ids) {
     if (width_ == 2 && std::any_of(ids.begin(), ids.end(), [](int32_t id) {
           return id < 0 || static_cast<size_t>(id) >= kNarrowVocabulary;
@@ -156,6 +193,7 @@ class Packer {
   const PackingRequest& request_;
   text::Tokenizer tokenizer_;
   uint64_t width_;
+  SealedFolder& folder_;
   ShardWriter writer_;
   std::vector<std::string> pending_;
   uint64_t pending_bytes_ = 0;
@@ -164,11 +202,11 @@ class Packer {
 
 void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path) {
   make_folders(path.parent_path());
-  NewFolder folder(path);
+  SealedFolder folder(path, /*replaces=*/false);
   const TrainingCorpus& use = *request.corpus;
   CorpusHandle corpus(catalog, *use.plugin, use.parameters);
   PartReader reader(corpus, use.part);
-  Packer packer(request, folder.temporary());
+  Packer packer(request, folder);
   quench_document document{};
   while (reader.next(document)) {
     if (HostServices::instance().cancel_flag()) {
@@ -176,12 +214,11 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
     }
     packer.add(document);
   }
-  const nlohmann::json index = packer.finish(folder.temporary());
+  packer.finish();
   if (corpus.fingerprint() != use.fingerprint) {
     fail(QUENCH_DATA_LOSS, "corpus {}: its files changed while they were read", use.name);
   }
-  write_file_atomically(folder.temporary() / "index.json", index.dump() + "\n");
-  folder.commit();
+  folder.publish({{"packed", path.filename().string()}});
 }
 
 std::string key_of(const PackingRequest& request) {
@@ -206,47 +243,56 @@ std::string key_of(const PackingRequest& request) {
 }  // namespace
 
 std::optional<PackedTokens> PackedTokens::find(const fs::path& folder) {
-  if (!fs::exists(folder / "index.json")) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) {
     return std::nullopt;
   }
-  try {
-    const nlohmann::json index = parse_json(read_file(folder / "index.json", kMaxIndexBytes),
-                                            (folder / "index.json").string());
-    PackedTokens out;
-    out.folder_ = folder;
-    out.ids_ = index.at("ids").get<uint64_t>();
-    out.width_ = index.at("width").get<uint64_t>();
-    out.per_shard_ = index.at("per_shard").get<uint64_t>();
-    out.documents_ = index.at("documents").get<uint64_t>();
-    out.largest_ = index.at("largest").get<int32_t>();
-    if ((out.width_ != 2 && out.width_ != 4) || out.per_shard_ == 0) {
-      return std::nullopt;
-    }
-    for (uint64_t first = 0; first < out.ids_; first += out.per_shard_) {
-      auto file = std::make_shared<const File>(folder / shard_name(out.shards_.size()));
-      if (file->size() != std::min(out.per_shard_, out.ids_ - first) * out.width_) {
-        return std::nullopt;
-      }
-      out.shards_.push_back(std::move(file));
-    }
-    return out;
-  } catch (const std::exception&) {
-    return std::nullopt;
+  // The ids themselves are compared as they are read.
+  if (const std::string fault = fault_of_sealed_folder(folder, Depth::kSizes, nullptr,
+                                                       {kIndexFile, kBlocksFile, kDocumentsFile});
+      !fault.empty()) {
+    throw DamagedTokens(folder, fault);
   }
+  const std::string path = (folder / kIndexFile).string();
+  const nlohmann::json index = parse_json(read_file(path, kMaxIndexBytes), path);
+  PackedTokens out;
+  out.folder_ = folder;
+  out.ids_ = index.at("ids").get<uint64_t>();
+  out.width_ = index.at("width").get<uint64_t>();
+  out.per_shard_ = index.at("per_shard").get<uint64_t>();
+  out.documents_ = index.at("documents").get<uint64_t>();
+  out.largest_ = index.at("largest").get<int32_t>();
+  uint64_t blocks = 0;
+  for (uint64_t first = 0; first < out.ids_; first += out.per_shard_) {
+    out.shards_.push_back(std::make_shared<const File>(folder / shard_name(out.shards_.size())));
+    blocks += blocks_of(out.shards_.back()->size());
+  }
+  out.blocks_ = read_numbers(folder / kBlocksFile, blocks);
+  return out;
 }
 
 PackedTokens PackedTokens::open(Catalog& catalog, const PackingRequest& request,
                                 const fs::path& home) {
   const fs::path folder = home / "tokens" / (key_of(request) + ".packed");
-  if (auto there = find(folder)) {
+  std::optional<PackedTokens> there;
+  const std::string fault = remove_damaged(folder, [&]() -> std::string {
+    try {
+      there = find(folder);
+      return "";
+    } catch (const DamagedTokens& damage) {
+      return damage.what();
+    }
+  });
+  if (there) {
     return std::move(*there);
   }
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  if (!fault.empty()) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; it is made again");
+  }
   try {
     pack(catalog, request, folder);
   } catch (const Error&) {
-    if (auto there = find(folder)) {  // another process was faster
+    if (there = find(folder); there) {  // another process was faster
       return std::move(*there);
     }
     throw;
@@ -270,21 +316,41 @@ void PackedTokens::read(uint64_t first, std::span<int32_t> out) const {
     const auto count =
         static_cast<size_t>(std::min<uint64_t>(out.size() - done, per_shard_ - inside));
     void* to = width_ == 2 ? static_cast<void*>(narrow.data() + done) : out.data() + done;
-    shards_[at / per_shard_]->read(inside * width_, to, count * width_);
+    read_bytes(at / per_shard_, inside * width_, (inside + count) * width_, static_cast<char*>(to));
     done += count;
   }
   std::copy(narrow.begin(), narrow.end(), out.begin());
 }
 
-std::vector<uint64_t> PackedTokens::document_hashes() const {
-  const File file(folder_ / "documents.hashes");
-  std::vector<uint64_t> out(documents_);
-  if (file.size() != documents_ * sizeof(uint64_t)) {
-    fail(QUENCH_DATA_LOSS, "{}: has {} bytes, wanted {}", (folder_ / "documents.hashes").string(),
-         file.size(), documents_ * sizeof(uint64_t));
+// Whole blocks are read, and what is asked for is copied out of them.
+void PackedTokens::read_bytes(size_t shard, uint64_t begin, uint64_t end, char* destination) const {
+  const File& file = *shards_[shard];
+  const uint64_t first_block = shard * blocks_of(per_shard_ * width_);
+  std::string bytes;
+  for (uint64_t from = begin / kBlockBytes * kBlockBytes; from < end; from += kReadBytes) {
+    const uint64_t to = std::min({from + kReadBytes, blocks_of(end) * kBlockBytes, file.size()});
+    bytes.resize(to - from);
+    file.read(from, bytes.data(), bytes.size());
+    for (uint64_t at = from; at < to; at += kBlockBytes) {
+      const std::string_view block = std::string_view(bytes).substr(at - from, kBlockBytes);
+      const uint64_t sum = sha256_head(block);
+      const uint64_t wanted = blocks_[first_block + at / kBlockBytes];
+      if (sum != wanted) {
+        throw DamagedTokens(
+            folder_, fmt::format("{}: bytes {}..{} have the checksum {:016x}, "
+                                 "wanted {:016x}",
+                                 file.path().string(), at, at + block.size() - 1, sum, wanted));
+      }
+    }
+    const uint64_t copied_from = std::max(from, begin);
+    const uint64_t copied_to = std::min(to, end);
+    std::memcpy(destination + (copied_from - begin), bytes.data() + (copied_from - from),
+                copied_to - copied_from);
   }
-  file.read(0, out.data(), file.size());
-  return out;
+}
+
+std::vector<uint64_t> PackedTokens::document_hashes() const {
+  return read_numbers(folder_ / kDocumentsFile, documents_);
 }
 
 uint64_t documents_in_both(const PackedTokens& a, const PackedTokens& b) {

@@ -106,6 +106,41 @@ TEST_CASE("packed tokens: a folder that was cut is packed again", "[train]") {
   CHECK(text_of(pack(corpus, home)) == "abcdef");
 }
 
+TEST_CASE("packed tokens: an id that changed is never read, and is told with file and bytes",
+          "[train]") {
+  const TemporaryDir home;
+  const TrainingCorpus corpus = corpus_of(home.write("t.txt", many_lines()), "line");
+  const PackedTokens tokens = pack(corpus, home);
+  REQUIRE(tokens.size() > 20'000);  // bytes as two bytes each: ten blocks
+  const fs::path ids = packed_folders(home)[0] / "000000.ids";
+  std::fstream file(ids, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(3 * 4096 + 10);
+  file.put('!');
+  file.close();
+  const PackedTokens changed = pack(corpus, home);  // its size is what it was
+  std::vector<int32_t> before(3 * 2048);
+  CHECK_NOTHROW(changed.read(0, before));
+  for (const uint64_t first : {0, 3 * 2048, 4 * 2048 - 1}) {
+    std::vector<int32_t> over(3 * 2048 + 1);
+    CHECK_THROWS_WITH(changed.read(first, over),
+                      Catch::Contains(ids.string() + ": bytes 12288..16383 have the checksum "));
+  }
+  CHECK_NOTHROW(changed.read(4 * 2048, before));
+}
+
+TEST_CASE("packed tokens: every range is read as it was packed", "[train]") {
+  const TemporaryDir home;
+  const PackedTokens tokens = pack(corpus_of(home.write("t.txt", many_lines()), "line"), home);
+  const std::string whole = text_of(tokens);
+  for (const uint64_t first : {0, 1, 2047, 2048, 2049, 5000}) {
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{2047}, size_t{2048}, size_t{4097}}) {
+      std::vector<int32_t> ids(count);
+      tokens.read(first, ids);
+      CHECK((std::string(ids.begin(), ids.end()) == whole.substr(first, count)));
+    }
+  }
+}
+
 TEST_CASE("parts: training and held-out text share no document and lose none", "[train]") {
   const TemporaryDir home;
   const auto file = home.write("t.txt", many_lines());
