@@ -1,7 +1,7 @@
 #include "core/cli/clean_training.hpp"
 
 #include "core/error.hpp"
-#include "core/train/trained_states.hpp"
+#include "core/store/sealed_folder.hpp"
 #include "core/train/training_inventory.hpp"
 
 namespace quench {
@@ -27,17 +27,11 @@ struct Tally {
   }
 };
 
-void remove_entry(TrainedStates& states, const TrainedEntry& entry) {
-  if (entry.optimizer) {
-    states.drop_optimizer(entry.key);
-  } else {
-    states.drop_weights(entry.key);
-  }
-  const fs::path path =
-      entry.optimizer ? states.optimizer_path(entry.key) : states.weights_path(entry.key);
+void remove_entry(const TrainedEntry& entry) {
+  remove_folder(entry.path);
   std::error_code error;
-  if (fs::exists(path, error)) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be removed", path.string());
+  if (fs::exists(entry.path, error)) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be removed", entry.path.string());
   }
 }
 
@@ -55,19 +49,19 @@ json clean_training(const fs::path& home, const CleanTraining& request) {
   if (inventory.entries.empty() && inventory.leftover.empty()) {
     return nullptr;
   }
-  TrainedStates states(home);
   Tally checkpoints;
   Tally optimizers;
   for (const TrainedEntry& entry : inventory.entries) {
-    Tally& tally = entry.optimizer ? optimizers : checkpoints;
+    const bool weights = entry.part == TrainedPart::kWeights;
+    Tally& tally = weights ? checkpoints : optimizers;
     ++tally.count;
     tally.bytes += entry.bytes;
     tally.used += entry.used ? 1 : 0;
     const bool unused = request.checkpoints && !entry.used;
-    const bool state = request.optimizer_states && entry.optimizer && !entry.at_work;
+    const bool state = request.optimizer_states && !weights && !entry.at_work;
     if (unused || state) {
       if (!request.dry_run) {
-        remove_entry(states, entry);
+        remove_entry(entry);
       }
       ++tally.removed;
       tally.removed_bytes += entry.bytes;

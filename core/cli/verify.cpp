@@ -1,5 +1,6 @@
 // quench verify [RUN]: reads everything that has a checksum and lists what does not verify: a run,
-// what runs share, or what the hub's cache holds under hf://org/name. Never deletes anything.
+// what runs share and trainings wrote, or what the hub's cache holds under hf://org/name. Never
+// deletes anything.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "core/store/sealed_folder.hpp"
 #include "core/store/sealed_line.hpp"
 #include "core/store/store.hpp"
+#include "core/train/verify_trained.hpp"
 
 namespace quench {
 
@@ -188,6 +190,9 @@ void verify_home(const fs::path& home, bool read_data, Findings& out) {
       out.faults.emplace_back(error.what());
     }
   }
+  TrainedFaults trained = verify_trained(home, read_data ? Depth::kContents : Depth::kSizes);
+  out.checked += trained.checked;
+  std::move(trained.faults.begin(), trained.faults.end(), std::back_inserter(out.faults));
   const Equivalences equivalences(home);
   out.checked += equivalences.all().size() + equivalences.damaged().size();
   out.faults.insert(out.faults.end(), equivalences.damaged().begin(), equivalences.damaged().end());

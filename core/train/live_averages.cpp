@@ -47,6 +47,71 @@ LiveAverages::LiveAverages(Catalog& catalog, const std::vector<LiveAverage>& ave
 
 LiveAverages::~LiveAverages() = default;
 
+void LiveAverages::resume(int64_t step, const TrainedStates& states, const StateKeys& keys) {
+  for (const std::unique_ptr<Open>& open : open_) {
+    const LiveAverage& average = averages_[open->index];
+    const size_t members = members_until(average, step);
+    const std::string key = live_average_key(average, keys);
+    if (members == 0 || !states.has_sums(key, members)) {
+      continue;  // its first member is the state itself, or still to come
+    }
+    begin(*open);
+    size_t loaded = 0;
+    states.load_sums(key, members, [&](size_t chunk, std::span<const double> sums) {
+      if (chunk >= open->chunks.size()) {
+        fail(QUENCH_DATA_LOSS, "{}: more chunks than the model has, {}",
+             states.sums_path(key, members).string(), open->chunks.size());
+      }
+      open->chunks[chunk].resume(members, std::min(kChunk, elements_ - chunk * kChunk), sums);
+      ++loaded;
+    });
+    if (loaded != open->chunks.size()) {
+      fail(QUENCH_DATA_LOSS, "{}: {} chunks, wanted {}", states.sums_path(key, members).string(),
+           loaded, open->chunks.size());
+    }
+    open->next = members;
+  }
+}
+
+void LiveAverages::save(TrainedStates& states, const StateKeys& keys) const {
+  for (const std::unique_ptr<Open>& open : open_) {
+    if (open->next == 0 || !open->chunks.front().resumes()) {
+      continue;
+    }
+    const std::string key = live_average_key(averages_[open->index], keys);
+    std::vector<uint64_t> sizes;
+    for (const AveragingHandle& chunk : open->chunks) {
+      sizes.push_back(chunk.sums_size());
+    }
+    try {
+      states.save_sums(key, open->next, sizes,
+                       [&](size_t chunk) { return open->chunks[chunk].sums(); });
+    } catch (const Error&) {
+      if (!states.has_weights(key)) {  // else another process has finished it, and removed its sums
+        throw;
+      }
+    }
+  }
+}
+
+std::vector<int64_t> LiveAverages::begun_unsaved() const {
+  std::vector<int64_t> out;
+  for (const std::unique_ptr<Open>& open : open_) {
+    if (open->next > 0 && !open->chunks.front().resumes()) {
+      out.push_back(averages_[open->index].members.front());
+    }
+  }
+  return out;
+}
+
+std::vector<size_t> LiveAverages::unfinished() const {
+  std::vector<size_t> out;
+  for (const std::unique_ptr<Open>& open : open_) {
+    out.push_back(open->index);
+  }
+  return out;
+}
+
 bool LiveAverages::needs(int64_t step) const {
   return std::any_of(open_.begin(), open_.end(), [&](const std::unique_ptr<Open>& open) {
     const std::vector<int64_t>& members = averages_[open->index].members;

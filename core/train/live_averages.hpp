@@ -1,5 +1,6 @@
 // Averages of weights that pass by and are written nowhere: the same plugins, in the same order of
-// sums, as averages of checkpoints, so the same bits.
+// sums, as averages of checkpoints, so the same bits. Those that are open go with a state to disk,
+// as far as their plugins hand out their sums (quench.averaging.sums/1).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "core/plugin/averaging_handle.hpp"
 #include "core/train/recipe.hpp"
+#include "core/train/training_survey.hpp"
 
 namespace quench {
 
@@ -19,6 +21,17 @@ class LiveAverages {
   LiveAverages(Catalog& catalog, const std::vector<LiveAverage>& averages,
                std::vector<size_t> wanted, uint64_t elements, uint64_t tokens_per_step);
   ~LiveAverages();
+
+  // Goes on from the state after `step`: the averages that were open there have the sums that were
+  // saved with it. Throws Error(DATA_LOSS) when these do not fit.
+  void resume(int64_t step, const TrainedStates& states, const StateKeys& keys);
+  // Saves the sums of those that are open, for the state after the step taken last.
+  void save(TrainedStates& states, const StateKeys& keys) const;
+  // How far the training can go back for those that are open and cannot be saved: of each, the step
+  // of the first member.
+  std::vector<int64_t> begun_unsaved() const;
+  // Indices in `averages` of those that are not finished.
+  std::vector<size_t> unfinished() const;
 
   // Whether the weights after this step enter an average.
   bool needs(int64_t step) const;

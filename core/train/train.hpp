@@ -32,8 +32,9 @@ struct TrainOutcome {
 
 // Makes what is missing (survey_training): checkpoints, averages on the way, and the states that
 // forks begin from. What is there is used, whoever made it; killed at any moment, the next call
-// goes on from the last state, bit for bit. Throws Error: CANCELLED when a stop was requested,
-// after writing a state; RESOURCE_EXHAUSTED when the disk is full.
+// goes on from the last state, bit for bit, with the averages that are open. What is damaged is
+// told in a warning and made again. Throws Error: CANCELLED when a stop was requested, after
+// writing a state; RESOURCE_EXHAUSTED when the disk is full.
 TrainOutcome train(Catalog& catalog, const Training& training, const TrainOptions& options);
 
 }  // namespace quench

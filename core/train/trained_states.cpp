@@ -1,13 +1,17 @@
 #include "core/train/trained_states.hpp"
 
+#include <algorithm>
+
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
-#include "core/io/new_folder.hpp"
+#include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/store/sealed_line.hpp"
 #include "core/train/byte_tokenizer_file.hpp"
 
 namespace quench {
@@ -18,7 +22,10 @@ namespace {
 
 constexpr uint64_t kMaxTokenizerBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxNoteBytes = uint64_t{1} << 30;
+constexpr int kAttempts = 3;  // at writing a folder that other processes write and remove too
+constexpr const char* kNoteSeal = "training";
 constexpr const char* kStateFile = "state.safetensors";
+constexpr const char* kSumsFile = "sums.safetensors";
 
 std::vector<int64_t> shape_of(const quench_tensor& tensor) {
   return {tensor.shape, tensor.shape + tensor.dimensions};
@@ -33,98 +40,163 @@ uint64_t size_of(const quench_tensor& tensor) {
 }
 
 // The files of a tokenizer under the names that other programs look for.
-void write_tokenizer(const fs::path& folder, const std::string& tokenizer) {
+void write_tokenizer(SealedFolder& folder, const std::string& tokenizer) {
+  const auto write = [&](const char* name, std::string_view content) {
+    write_file_atomically(folder.temporary() / name, content, &folder.files());
+  };
   if (tokenizer.empty()) {
     return;
   }
   if (tokenizer == "bytes") {
-    write_file_atomically(folder / "tokenizer.json", byte_tokenizer_json());
+    write("tokenizer.json", byte_tokenizer_json());
     return;
   }
   const fs::path path = tokenizer;
   const bool sentencepiece = path.extension() == ".model";
-  write_file_atomically(folder / (sentencepiece ? "tokenizer.model" : "tokenizer.json"),
-                        read_file(path, kMaxTokenizerBytes));
+  write(sentencepiece ? "tokenizer.model" : "tokenizer.json", read_file(path, kMaxTokenizerBytes));
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
     std::error_code error;
     if (fs::exists(path.parent_path() / name, error)) {
-      write_file_atomically(folder / name,
-                            read_file(path.parent_path() / name, kMaxTokenizerBytes));
+      write(name, read_file(path.parent_path() / name, kMaxTokenizerBytes));
     }
   }
 }
 
-void commit(NewFolder& folder) {
-  try {
-    folder.commit();
-  } catch (const Error&) {
-    std::error_code error;
-    if (!fs::is_directory(folder.path(), error)) {  // else another process was faster, with the
-      throw;                                        // same bytes
-    }
-  }
-}
-
-// Renamed first, so that no half of it is ever under its name.
-void drop(const fs::path& folder) {
-  std::error_code ignored;
-  const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + ".dropped");
-  fs::rename(folder, doomed, ignored);
-  fs::remove_all(doomed, ignored);
+void write_note(const fs::path& folder, const nlohmann::json& note) {
+  write_file_atomically(folder / kNoteFile, seal(kNoteSeal, canonical_json(note)) + "\n");
 }
 
 }  // namespace
 
-bool TrainedStates::has_weights(const std::string& key) const {
+std::string TrainedStates::fault(const fs::path& folder, Depth depth) const {
   std::error_code error;
-  return fs::is_directory(weights_path(key), error);
+  if (fs::symlink_status(folder, error).type() == fs::file_type::not_found) {
+    return "";
+  }
+  std::string fault =
+      fault_of_sealed_folder(folder, depth, &HostServices::instance().cancel_flag());
+  const bool has_note = folder.parent_path() == folder_ && !folder.has_extension();
+  if (!fault.empty() || !has_note) {
+    return fault;
+  }
+  const fs::path note = folder / kNoteFile;
+  if (depth == Depth::kSizes) {
+    return fs::is_regular_file(note, error) ? "" : note.string() + ": is not there";
+  }
+  try {
+    read_sealed_file(note.string(), kNoteSeal, kMaxNoteBytes);
+    return "";
+  } catch (const Error& failure) {
+    if (failure.code() == QUENCH_FAILED_PRECONDITION) {
+      throw;
+    }
+    return failure.what();
+  }
+}
+
+std::string TrainedStates::remove_damaged(const fs::path& folder, Depth depth) {
+  return quench::remove_damaged(folder, [&] { return fault(folder, depth); });
+}
+
+bool TrainedStates::is_whole(const fs::path& folder) const {
+  std::error_code error;
+  return fs::is_directory(folder, error) && fault(folder, Depth::kSizes).empty();
+}
+
+bool TrainedStates::has_weights(const std::string& key) const {
+  return is_whole(weights_path(key));
 }
 
 bool TrainedStates::has_state(const std::string& key) const {
-  std::error_code error;
-  return has_weights(key) && fs::is_directory(optimizer_path(key), error);
+  return has_weights(key) && is_whole(optimizer_path(key));
+}
+
+bool TrainedStates::has_sums(const std::string& average, size_t members) const {
+  return is_whole(sums_path(average, members));
+}
+
+// `write` fills a folder and enters what its seal is to cover. Where another process was faster,
+// with the same bytes, there is nothing to do; where it has removed them again, they are written
+// once more.
+template <typename Write>
+void TrainedStates::publish(const fs::path& path, Write write) {
+  for (int attempt = 1; !is_whole(path); ++attempt) {
+    make_folders(path.parent_path());
+    remove_damaged(path, Depth::kSizes);
+    try {
+      SealedFolder folder(path, /*replaces=*/false);
+      write(folder);
+      folder.publish({{"training", path.lexically_relative(folder_).string()}});
+      return;
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_FAILED_PRECONDITION || attempt == kAttempts) {
+        throw;
+      }
+    }
+  }
 }
 
 void TrainedStates::save_weights(const std::string& key, const CheckpointFiles& files,
                                  const std::vector<FlatParameter>& parameters,
                                  std::span<const float> weights) {
-  if (has_weights(key)) {
-    return;
-  }
-  make_folders(folder_);
-  NewFolder folder(weights_path(key));
-  SafetensorsWriter writer(folder.temporary() / "model.safetensors", {{"format", "pt"}});
-  for (const FlatParameter& parameter : parameters) {
-    writer.declare({parameter.name, kFloat32, parameter.shape, 0});
-  }
-  for (const FlatParameter& parameter : parameters) {
-    writer.write(weights.data() + parameter.offset, parameter.elements * sizeof(float));
-  }
-  writer.finish();
-  write_file_atomically(folder.temporary() / "config.json",
-                        parse_json(files.config, "config").dump(2) + "\n");
-  write_tokenizer(folder.temporary(), files.tokenizer);
-  write_file_atomically(folder.temporary() / kNoteFile, files.note.dump() + "\n");
-  commit(folder);
+  publish(weights_path(key), [&](SealedFolder& folder) {
+    SafetensorsWriter writer(folder.temporary() / "model.safetensors", {{"format", "pt"}},
+                             &folder.files());
+    for (const FlatParameter& parameter : parameters) {
+      writer.declare({parameter.name, kFloat32, parameter.shape, 0});
+    }
+    for (const FlatParameter& parameter : parameters) {
+      writer.write(weights.data() + parameter.offset, parameter.elements * sizeof(float));
+    }
+    writer.finish();
+    write_file_atomically(folder.temporary() / "config.json",
+                          parse_json(files.config, "config").dump(2) + "\n", &folder.files());
+    write_tokenizer(folder, files.tokenizer);
+    write_note(folder.temporary(), files.note);
+  });
 }
 
 void TrainedStates::save_optimizer(
     const std::string& key, const std::vector<std::pair<std::string, quench_tensor>>& tensors) {
-  std::error_code error;
-  if (fs::is_directory(optimizer_path(key), error)) {
-    return;
+  publish(optimizer_path(key), [&](SealedFolder& folder) {
+    SafetensorsWriter writer(folder.temporary() / kStateFile, {{"format", "pt"}}, &folder.files());
+    for (const auto& [name, view] : tensors) {
+      writer.declare({name, view.dtype, shape_of(view), 0});
+    }
+    for (const auto& [name, view] : tensors) {
+      writer.write(bytes_of(view), size_of(view));
+    }
+    writer.finish();
+  });
+}
+
+void TrainedStates::save_sums(const std::string& average, size_t members,
+                              const std::vector<uint64_t>& sizes,
+                              const std::function<std::vector<double>(size_t)>& sums) {
+  publish(sums_path(average, members), [&](SealedFolder& folder) {
+    SafetensorsWriter writer(folder.temporary() / kSumsFile, {}, &folder.files());
+    for (size_t chunk = 0; chunk < sizes.size(); ++chunk) {
+      writer.declare({std::to_string(chunk), kFloat64, {static_cast<int64_t>(sizes[chunk])}, 0});
+    }
+    for (size_t chunk = 0; chunk < sizes.size(); ++chunk) {
+      const std::vector<double> values = sums(chunk);
+      writer.write(values.data(), values.size() * sizeof(double));
+    }
+    writer.finish();
+  });
+}
+
+void TrainedStates::load_sums(
+    const std::string& average, size_t members,
+    const std::function<void(size_t, std::span<const double>)>& take) const {
+  const SafetensorsSource source(sums_path(average, members) / kSumsFile);
+  std::vector<double> values;
+  for (size_t chunk = 0; chunk < source.count(); ++chunk) {
+    const uint64_t index = source.index_of(std::to_string(chunk));
+    values.resize(element_count(source.info(index).shape).value_or(0));
+    source.read(index, 0, values.size(), values.data());
+    take(chunk, values);
   }
-  make_folders(folder_);
-  NewFolder folder(optimizer_path(key));
-  SafetensorsWriter writer(folder.temporary() / kStateFile, {{"format", "pt"}});
-  for (const auto& [name, view] : tensors) {
-    writer.declare({name, view.dtype, shape_of(view), 0});
-  }
-  for (const auto& [name, view] : tensors) {
-    writer.write(bytes_of(view), size_of(view));
-  }
-  writer.finish();
-  commit(folder);
 }
 
 void TrainedStates::load_optimizer(
@@ -147,20 +219,38 @@ void TrainedStates::load_optimizer(
 }
 
 nlohmann::json TrainedStates::note(const std::string& key) const {
-  const fs::path path = weights_path(key) / kNoteFile;
-  return parse_json(read_file(path, kMaxNoteBytes), path.string());
+  const std::string path = (weights_path(key) / kNoteFile).string();
+  return parse_json(read_sealed_file(path, kNoteSeal, kMaxNoteBytes), path);
 }
 
 void TrainedStates::save_note(const std::string& key, const nlohmann::json& note) {
-  write_file_atomically(weights_path(key) / kNoteFile, note.dump() + "\n");
+  write_note(weights_path(key), note);
 }
 
 void TrainedStates::drop_optimizer(const std::string& key) {
-  drop(optimizer_path(key));
+  remove_folder(optimizer_path(key));
 }
 
 void TrainedStates::drop_weights(const std::string& key) {
-  drop(weights_path(key));
+  remove_folder(weights_path(key));
+}
+
+void TrainedStates::drop_sums(const std::string& average, const std::set<size_t>& kept) {
+  const fs::path folder = sums_path(average, 0).parent_path();
+  if (kept.empty()) {
+    remove_folder(folder);
+    return;
+  }
+  std::error_code ignored;
+  for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    const bool is_kept = std::any_of(
+        kept.begin(), kept.end(), [&](size_t members) { return name == std::to_string(members); });
+    if (!is_kept && !name.starts_with('.')) {
+      remove_folder(it->path());
+    }
+  }
 }
 
 }  // namespace quench

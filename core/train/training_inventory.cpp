@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kOptimizer = ".optimizer";
+constexpr std::pair<std::string_view, TrainedPart> kEndings[] = {
+    {".optimizer", TrainedPart::kOptimizer}, {".sums", TrainedPart::kSums}};
 constexpr int64_t kHour = 3600;
 constexpr int64_t kDay = 86400;
 
@@ -70,9 +71,6 @@ void add_ancestors(const TrainedStates& states, std::set<std::string>& keys) {
   while (!open.empty()) {
     const std::string key = open.back();
     open.pop_back();
-    if (!states.has_weights(key)) {
-      continue;
-    }
     std::string previous;
     try {
       previous = states.note(key).value("previous", "");
@@ -108,12 +106,18 @@ TrainingInventory training_inventory(const fs::path& home, const std::vector<fs:
       }
       continue;
     }
-    const bool optimizer = key.ends_with(kOptimizer);
-    key.resize(key.size() - (optimizer ? kOptimizer.size() : 0));
+    TrainedPart part = TrainedPart::kWeights;
+    for (const auto& [ending, what] : kEndings) {
+      if (key.ends_with(ending)) {
+        part = what;
+        key.resize(key.size() - ending.size());
+        break;
+      }
+    }
     if (modified >= young) {
       at_work.insert(key);
     }
-    out.entries.push_back({key, optimizer, bytes_below(path), false, false});
+    out.entries.push_back({key, part, path, bytes_below(path), false, false});
   }
   refuse(training, error);
   const TrainedStates states(home);
@@ -125,10 +129,11 @@ TrainingInventory training_inventory(const fs::path& home, const std::vector<fs:
   add_ancestors(states, used);
   for (TrainedEntry& entry : out.entries) {
     entry.at_work = at_work.contains(entry.key);
-    entry.used = used.contains(entry.key);
+    // An average that a run links to is finished: nothing goes on from its sums.
+    entry.used = entry.part == TrainedPart::kSums ? entry.at_work : used.contains(entry.key);
   }
   std::sort(out.entries.begin(), out.entries.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.key, a.optimizer) < std::tie(b.key, b.optimizer);
+    return std::tie(a.key, a.part) < std::tie(b.key, b.part);
   });
   std::sort(out.leftover.begin(), out.leftover.end());
   return out;

@@ -8,17 +8,23 @@
 
 namespace quench {
 
-// The weights of a key, or what an optimizer needs to go on from them.
+enum class TrainedPart {
+  kWeights,
+  kOptimizer,  // what it needs to go on from the weights of this key
+  kSums        // of an average of this key that is open
+};
+
 struct TrainedEntry {
   std::string key;
-  bool optimizer = false;
+  TrainedPart part = TrainedPart::kWeights;
+  std::filesystem::path path;
   uint64_t bytes = 0;
   bool at_work = false;  // young, or a young state came from it
   bool used = false;     // at work; or a run's folder links to the weights, or to what came from it
 };
 
 struct TrainingInventory {
-  std::vector<TrainedEntry> entries;            // by key, weights before the optimizer's
+  std::vector<TrainedEntry> entries;            // by key, weights first
   std::vector<std::filesystem::path> leftover;  // folders that killed processes did not finish
 };
 

@@ -3,11 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/train/live_averages.hpp"
 #include "core/train/training_batches.hpp"
 #include "core/train/training_log.hpp"
@@ -16,20 +19,34 @@
 
 namespace quench {
 
+// A folder from which a leg wanted to go on is not what was written.
+class DamagedState : public Error {
+ public:
+  DamagedState(std::filesystem::path folder, const std::string& fault)
+      : Error(QUENCH_DATA_LOSS, fault), folder_(std::move(folder)) {}
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
 class LegTrainer {
  public:
-  // All arguments outlive the trainer; `validation` may be nullptr.
+  // All arguments outlive the trainer; `validation` may be nullptr. Reads the state that the leg
+  // begins from and checks every byte of it. Throws DamagedState, also where another process has
+  // removed the state, and Error as TrainingModel does.
   LegTrainer(Catalog& catalog, const Training& training, const TrainingLeg& leg,
              TrainedStates& states, const TrainingBatches& batches,
              const TrainingBatches* validation, double state_seconds);
+  // Throws Error: CANCELLED when a stop was requested, and DamagedTokens; both after writing a
+  // state of the last step.
   void run();
   uint64_t parameters() const { return model_.size(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  // A state that this leg stands on or has written.
+  // A state that is there: the leg began from it, has written it, or found it ahead.
   struct State {
-    int64_t step = 0;
     std::string key;
     bool keeps_weights = true;
     bool keeps_optimizer = true;
@@ -38,18 +55,25 @@ class LegTrainer {
   static TrainingModel open(Catalog& catalog, const Training& training, const TrainingLeg& leg,
                             const TrainedStates& states, const StateKeys& keys);
   void take_over();
+  void announce() const;
+  void stand_on(int64_t step);
+  void check_sums(const LiveAverage& average) const;
+  void continue_log();
   TrainingRow make_step(int64_t step);
   double train_on(int64_t step);
   double batch_loss(int64_t step);
   double update(int64_t step, double lr);
+  bool wants_validation(int64_t step) const;
   std::string where() const;
   std::optional<double> validation_loss(int64_t step);
   void write(int64_t step);
-  void write_averages(int64_t step);
-  void write_state(int64_t step, bool is_checkpoint);
+  void take_averages(int64_t step);
+  void write_state(int64_t step);
+  void drop_before(int64_t step);
   void say(const TrainingRow& row) const;
+  void keep_progress(int64_t step);
   [[noreturn]] void stop(int64_t step);
-  CheckpointFiles files(const State& state) const;
+  CheckpointFiles files(int64_t step, const State& state) const;
 
   const Training& training_;
   const TrainingRecipe& recipe_;
@@ -65,7 +89,8 @@ class LegTrainer {
   TrainingLog log_;
   std::optional<double> product_rate_;  // floating-point operations a second
   double flops_per_step_ = 0;
-  State last_;
+  int64_t last_ = 0;                   // step of the state written last, or begun from
+  std::map<int64_t, State> standing_;  // by step
   Clock::time_point last_written_;
 };
 

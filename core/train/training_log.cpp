@@ -1,5 +1,6 @@
 #include "core/train/training_log.hpp"
 
+#include <cmath>
 #include <set>
 
 #include "core/error.hpp"
@@ -9,7 +10,7 @@ namespace quench {
 namespace {
 
 nlohmann::json or_null(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json();
+  return value && std::isfinite(*value) ? nlohmann::json(*value) : nlohmann::json();
 }
 
 nlohmann::json to_json(const TrainingRow& row) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/error.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 
@@ -18,6 +19,12 @@ std::string live_average_key(const LiveAverage& average, const StateKeys& keys) 
                                     {"sha256", average.plugin->sha256},
                                     {"params", average.parameters},
                                     {"members", members}}));
+}
+
+size_t members_until(const LiveAverage& average, int64_t step) {
+  return static_cast<size_t>(
+      std::upper_bound(average.members.begin(), average.members.end(), step) -
+      average.members.begin());
 }
 
 std::vector<StateKeys> state_keys(const Training& training) {
@@ -67,6 +74,28 @@ class Surveyor {
   }
 
  private:
+  // Why not all that is missing can be made from the state after `step`, or "".
+  std::string obstacle_at(const TrainingLeg& leg, int64_t step) const {
+    const TrainingBranch& branch = training_.branches[leg.branch];
+    if (!leg.checkpoints.empty() && leg.checkpoints.front() <= step) {
+      return fmt::format("the checkpoint at step {} is not there", leg.checkpoints.front());
+    }
+    if (!leg.states.empty() && leg.states.front() <= step) {
+      return fmt::format("the state at step {} is not there", leg.states.front());
+    }
+    for (const size_t index : leg.averages) {
+      const LiveAverage& average = branch.averages[index];
+      const size_t members = members_until(average, step);
+      const bool begins_here = members == 1 && average.members.front() == step;
+      if (members > 0 && !begins_here &&
+          !states_.has_sums(live_average_key(average, keys_[leg.branch]), members)) {
+        return fmt::format("the average {} at step {} began at step {}, and its sums are not there",
+                           average.label, average.members.back(), average.members.front());
+      }
+    }
+    return "";
+  }
+
   // What of a branch's own outputs is not there; to = 0 where all is.
   TrainingLeg missing(size_t index) const {
     const TrainingBranch& branch = training_.branches[index];
@@ -91,23 +120,20 @@ class Surveyor {
   // The latest state from which all that is missing can still be made.
   void finish(TrainingLeg& leg) const {
     const TrainingBranch& branch = training_.branches[leg.branch];
-    int64_t latest = leg.to;
-    const auto not_after = [&](int64_t step) { latest = std::min(latest, step); };
-    if (!leg.checkpoints.empty()) {
-      not_after(leg.checkpoints.front() - 1);
-    }
     std::sort(leg.states.begin(), leg.states.end());
-    if (!leg.states.empty()) {
-      not_after(leg.states.front() - 1);
-    }
-    for (const size_t average : leg.averages) {
-      not_after(branch.averages[average].members.front());
-    }
     // Of a fork that is to come, the state at its beginning will be there.
     const int64_t sure = leg.branch == 0 ? 0 : branch.begin;
-    for (leg.from = latest; leg.from > 0; --leg.from) {
-      if (leg.from == sure || states_.has_state(keys_[leg.branch].at(leg.from))) {
+    for (leg.from = leg.to; leg.from > sure; --leg.from) {
+      if (!states_.has_state(keys_[leg.branch].at(leg.from))) {
+        continue;
+      }
+      std::string obstacle = obstacle_at(leg, leg.from);
+      if (obstacle.empty()) {
         break;
+      }
+      if (leg.passed_over == 0) {
+        leg.passed_over = leg.from;
+        leg.reason = std::move(obstacle);
       }
     }
     if (leg.to == branch.steps() && (leg.states.empty() || leg.states.back() != branch.steps())) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/store/sealed_line.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
@@ -33,7 +34,8 @@ class TrainedPlace {
     fs::create_directories(weights);
     fs::create_directories(state);
     std::ofstream(weights / "model.safetensors") << std::string(1000, 'w');
-    std::ofstream(weights / "training.json") << json{{"previous", previous}}.dump();
+    std::ofstream(weights / "training.json")
+        << quench::seal("training", json{{"previous", previous}}.dump());
     std::ofstream(state / "state.safetensors") << std::string(300, 's');
     age(weights, days);
     age(state, days);

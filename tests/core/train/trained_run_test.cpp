@@ -1,10 +1,13 @@
 // Whole trainings through the program: what is trained once, what a kill leaves, what a full disk
 // leaves, and averages on the way.
+#include <fcntl.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 #include <thread>
@@ -30,8 +33,17 @@ SceneSettings with_forks() {
   return out;
 }
 
+// Starts without waiting; what it says goes to the file `err` of the scene.
 quench::ChildProcess start(const TrainingScene& scene) {
-  return quench::test::start_silently(scene.command(), scene.environment(), scene.path());
+  quench::Command child;
+  child.words = scene.command();
+  child.environment = quench::test::variables_of(scene.environment(), scene.path());
+  child.folder = scene.path();
+  child.streams = {
+      quench::ChildStream::file(0, "/dev/null", O_RDONLY),
+      quench::ChildStream::file(1, "/dev/null", O_WRONLY),
+      quench::ChildStream::file(2, (scene.path() / "err").string(), O_WRONLY | O_CREAT | O_TRUNC)};
+  return quench::ChildProcess::start(child);
 }
 
 size_t files_with(const fs::path& folder, const std::string& ending) {
@@ -40,6 +52,15 @@ size_t files_with(const fs::path& folder, const std::string& ending) {
     count += entry.path().filename().string().ends_with(ending) ? 1 : 0;
   }
   return count;
+}
+
+// Waits until the text is packed, which is just before the first step, and half a second more.
+void wait_for_steps(const TrainingScene& scene) {
+  const fs::path tokens = scene.path() / "home/tokens";
+  for (int i = 0; i < 1200 && !(fs::exists(tokens) && files_with(tokens, ".packed") > 0); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
 
 }  // namespace
@@ -194,21 +215,74 @@ TEST_CASE("training: a full disk is told by path, and what was written stays", "
   CHECK(quench::test::differences(scene.weights("step12"), undisturbed.weights("step12")) == "");
 }
 
-TEST_CASE("training: a stop on request is resumable and changes nothing", "[train]") {
+TEST_CASE("training: a stop on request leaves a state, whatever averages are open", "[train]") {
+  SceneSettings settings;
+  settings.averaging = "[{ema: {decay: 0.5, stride: 2}}, {lawa: {window: 3, every: 2}}]";
+  settings.rest = "steps: 20k, every: 20k, snapshots: 2";
+  const TrainingScene scene(settings);
+  int64_t before = 0;
+  for (const auto& [number, code] : {std::pair(SIGTERM, 75), std::pair(SIGINT, 130)}) {
+    quench::ChildProcess child = start(scene);
+    wait_for_steps(scene);
+    child.signal(SIGTSTP);  // Ctrl-Z and fg lose nothing either
+    child.signal(SIGCONT);
+    child.signal(number);
+    CHECK(child.wait().code() == code);
+    const auto plan = scene.plan();
+    const auto from = plan[0].at("legs")[0].at("from").get<int64_t>();
+    CHECK(from > before);
+    const std::string said = quench::test::read_file(scene.path() / "err");
+    INFO(said);
+    const std::string line = "continuing from step " + std::to_string(before) + " of 20000\n";
+    CHECK((said.find(line) != std::string::npos) == (before > 0));
+    before = from;
+  }
+}
+
+TEST_CASE("training: a second Ctrl-C ends at once and loses what came since the last state",
+          "[train]") {
   SceneSettings settings;
   settings.rest = "steps: 20k, every: 20k";
   const TrainingScene scene(settings);
   quench::ChildProcess child = start(scene);
-  // The text is packed just before the first step.
-  const fs::path tokens = scene.path() / "home/tokens";
-  for (int i = 0; i < 1200 && !(fs::exists(tokens) && files_with(tokens, ".packed") > 0); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  wait_for_steps(scene);
   child.signal(SIGTERM);
-  CHECK(child.wait().code() == 75);
-  const auto plan = scene.plan();
-  CHECK(plan[0].at("legs")[0].at("from").get<int64_t>() > 0);
+  REQUIRE(child.wait().code() == 75);
+  const auto from = scene.plan()[0].at("legs")[0].at("from").get<int64_t>();
+  child = start(scene);
+  wait_for_steps(scene);
+  child.signal(SIGINT);
+  child.signal(SIGINT);
+  CHECK(child.wait().code() == 130);
+  CHECK(scene.plan()[0].at("legs")[0].at("from").get<int64_t>() >= from);
+}
+
+TEST_CASE("training: verify tells what was damaged, and the next run makes it again", "[train]") {
+  const TrainingScene scene({});
+  const auto expected = scene.records();
+  const std::string weights = scene.weights("step8");
+  const auto verify = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {scene.command()[0], "verify"});
+    return quench::test::run_program(more, scene.environment(), scene.path());
+  };
+  CHECK(verify({"--read-data"}).code == 0);
+  const fs::path file =
+      fs::canonical(scene.path() / "runs/m/checkpoints/step8") / "model.safetensors";
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(-3, std::ios::end);
+  stream.put('\x55');
+  stream.close();
+  CHECK(verify({}).code == 0);
+  const Ended found = verify({"--read-data"});
+  CHECK(found.code == 1);
+  CHECK(found.out.starts_with(file.string() + ": its SHA-256 is "));
+  const Ended again = scene.run();
+  INFO(again.err);
+  CHECK(again.code == 0);
+  CHECK(again.err.find(file.string() + ": its SHA-256 is ") != std::string::npos);
+  CHECK(quench::test::differences(scene.weights("step8"), weights) == "");
+  CHECK(scene.records().size() == expected.size());
+  CHECK(verify({"--read-data"}).code == 0);
 }
 
 TEST_CASE("training: averages on the way have the bits of averages of files", "[train]") {
