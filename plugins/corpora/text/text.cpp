@@ -170,6 +170,12 @@ std::vector<std::string> files_below(const std::string& folder,
   return out;
 }
 
+// A path that cannot be looked at is none: opening it as a file says why.
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
 class Text final : public kit::Corpus {
  public:
   struct Params {
@@ -195,7 +201,7 @@ class Text final : public kit::Corpus {
   };
 
   explicit Text(const Params& params)
-      : params_(params), folder_(std::filesystem::is_directory(params.path.path)) {
+      : params_(params), folder_(is_folder(params.path.path)) {
     paths_ = folder_ ? files_below(params.path.path, params.files)
                      : std::vector<std::string>{params.path.path};
     kit::expects(!folder_ || (params.from == 0 && !params.to),
