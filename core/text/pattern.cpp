@@ -10,10 +10,11 @@ class Literal final : public Pattern {
  public:
   explicit Literal(std::string needle) : needle_(std::move(needle)) {}
 
-  void find_all(std::string_view text, std::vector<Match>& matches) const override {
+  void for_each_match(std::string_view text,
+                      const std::function<void(const Match&)>& take) const override {
     size_t at = text.find(needle_);
     while (at != std::string_view::npos) {
-      matches.push_back({at, at + needle_.size()});
+      take({at, at + needle_.size()});
       at = text.find(needle_, at + needle_.size());
     }
   }

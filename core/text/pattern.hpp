@@ -1,6 +1,7 @@
 // The patterns of Split and Replace: a literal string or a regular expression.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -17,10 +18,15 @@ struct Match {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Appends the matches from left to right; they do not overlap, and an empty one never touches the
-  // end of the one before. `text` is valid UTF-8. Thread-safe. Throws Error when a search
-  // exceeds its limits.
-  virtual void find_all(std::string_view text, std::vector<Match>& matches) const = 0;
+  // Hands out the matches from left to right; they do not overlap, and an empty one never touches
+  // the end of the one before. `text` is valid UTF-8. Thread-safe. Throws Error when a search
+  // exceeds its limits, and what `take` throws.
+  virtual void for_each_match(std::string_view text,
+                              const std::function<void(const Match&)>& take) const = 0;
+  // Appends them all.
+  void find_all(std::string_view text, std::vector<Match>& matches) const {
+    for_each_match(text, [&](const Match& match) { matches.push_back(match); });
+  }
 };
 
 // From {"String": ...} or {"Regex": ...}.

@@ -63,7 +63,8 @@ class Regex final : public Pattern {
  public:
   Regex(Code code, std::string place) : code_(std::move(code)), place_(std::move(place)) {}
 
-  void find_all(std::string_view text, std::vector<Match>& matches) const override {
+  void for_each_match(std::string_view text,
+                      const std::function<void(const Match&)>& take) const override {
     thread_local Searcher searcher;
     uint64_t steps_left = kStepsOfAnyText + kStepsPerByte * text.size();
     size_t at = 0;
@@ -84,7 +85,7 @@ class Regex final : public Pattern {
         continue;
       }
       // \K is refused by the translation, so a match never begins before the search.
-      matches.push_back(match);
+      take(match);
       at = last_end = match.end;
     }
   }

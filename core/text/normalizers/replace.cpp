@@ -13,31 +13,26 @@ class Replace final : public Normalizer {
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
 
   bool apply(std::string_view text, size_t limit, std::string& out) const override {
-    std::vector<Match> matches;
-    pattern_->find_all(text, matches);
-    if (matches.empty()) {
-      return false;
-    }
-    check_rewritten(size_after(text.size(), matches), limit);
-    out.clear();
-    out.reserve(text.size());
+    bool found = false;
     size_t done = 0;
-    for (const Match& match : matches) {
+    pattern_->for_each_match(text, [&](const Match& match) {
+      if (!found) {
+        out.clear();
+        out.reserve(text.size());
+        found = true;
+      }
+      check_rewritten(out.size() + match.begin - done + content_.size(), limit);
       out.append(text, done, match.begin - done).append(content_);
       done = match.end;
+    });
+    if (found) {
+      check_rewritten(out.size() + text.size() - done, limit);
+      out.append(text, done);
     }
-    out.append(text, done);
-    return true;
+    return found;
   }
 
  private:
-  size_t size_after(size_t size, const std::vector<Match>& matches) const {
-    for (const Match& match : matches) {
-      size -= match.end - match.begin;
-    }
-    return size + matches.size() * content_.size();
-  }
-
   std::unique_ptr<Pattern> pattern_;
   std::string content_;
 };
