@@ -24,6 +24,11 @@ bool is_hub(const std::string& model) {
   return model.rfind("hf://", 0) == 0;
 }
 
+bool holds_weights(const fs::path& file) {
+  return file.extension() == ".safetensors" || file.extension() == ".bin" ||
+         file.extension() == ".pth";
+}
+
 // Config, tokenizer and whatever else may be read or copied beside the weights of `path`, a folder
 // or a file.
 void check_small_files(const fs::path& path, const HubEnvironment& hub) {
@@ -31,7 +36,8 @@ void check_small_files(const fs::path& path, const HubEnvironment& hub) {
   std::error_code error;
   const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && entry.file_size(error) <= kSmall && !error) {
+    if (!holds_weights(entry.path()) && entry.is_regular_file(error) &&
+        entry.file_size(error) <= kSmall && !error) {
       check_blob(entry.path(), hub);
     }
   }
