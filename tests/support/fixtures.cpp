@@ -42,11 +42,4 @@ fs::path public_data_root() {
   return fixtures_root().parent_path() / "data";
 }
 
-fs::path source_dir() {
-  return QUENCH_SOURCE_DIR;
-}
-fs::path binary_dir() {
-  return QUENCH_BINARY_DIR;
-}
-
 }  // namespace quench::test

@@ -1,3 +1,6 @@
+// Before Catch2: headers of libtorch have a CHECK as well.
+#include "quench/kit/torch.hpp"
+
 #include <ATen/Parallel.h>
 
 #include <catch2/catch.hpp>
@@ -5,7 +8,6 @@
 #include <limits>
 
 #include "quantizers/gram/gram.hpp"
-#include "quench/kit/torch.hpp"
 #include "tests/plugins/quantizers/gram_rows.hpp"
 #include "tests/plugins/quantizers/two_threads.hpp"
 #include "tests/support/differences.hpp"
