@@ -129,16 +129,6 @@ TEST_CASE("run: in a folder whose name is no text is a run like any other", "[cl
   CHECK(records_in(here.folder() / folder).size() == 6);
 }
 
-TEST_CASE("run: results that cannot be written are an error before any work", "[cli]") {
-  const Workplace here;
-  make_models(here);
-  here.folder().write("file", "");
-  const Outcome got = here.run({"run", "m.yaml", "--out", "file/below"});
-  CHECK(got.code == 1);
-  CHECK(got.out.empty());
-  CHECK(got.err == "file/below: cannot be listed: Not a directory\n");
-}
-
 TEST_CASE("run: a folder that may not be written is an error", "[cli]") {
   quench::test::skip_unless(::geteuid() != 0, "root writes to read-only folders");
   const Workplace here;
