@@ -200,8 +200,7 @@ class Text final : public kit::Corpus {
     }
   };
 
-  explicit Text(const Params& params)
-      : params_(params), folder_(is_folder(params.path.path)) {
+  explicit Text(const Params& params) : params_(params), folder_(is_folder(params.path.path)) {
     paths_ = folder_ ? files_below(params.path.path, params.files)
                      : std::vector<std::string>{params.path.path};
     kit::expects(!folder_ || (params.from == 0 && !params.to),
