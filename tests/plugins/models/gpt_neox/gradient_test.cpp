@@ -113,9 +113,14 @@ TEST_CASE("gpt_neox: a gradient refuses what has none", "[models][gpt_neox]") {
   }
 }
 
-// Gradient and product with the Hessian of the mean loss, made by the reference library in float64.
+// Gradient and product with the Hessian of the mean loss, made by the reference library in float64,
+// but for the rotary angles: there as here float32 also in a model of float64. Its sines and
+// cosines come from a vector library that is off by a last place (6e-8) here and there; ours are
+// rounded from float64, so the two agree to about that. With the library's own values they agreed
+// to 1e-9, and derivatives are held to differences of the forward at 1e-11.
 TEST_CASE("gpt_neox: gradient and products are the reference's", "[models][gpt_neox]") {
-  constexpr double kTolerance = 1e-9;  // relative
+  constexpr double kAngleRounding = 2e-7;      // relative; 0.8e-7 seen
+  constexpr double kLossAngleRounding = 1e-9;  // relative; 0.8e-10 seen
   const std::string name = GENERATE("micro", "gpt_neox-small");
   CAPTURE(name);
   const auto folder = fixture("hessian/" + name);
@@ -146,10 +151,10 @@ TEST_CASE("gpt_neox: gradient and products are the reference's", "[models][gpt_n
     double loss = 0;
     const at::Tensor product = driver.products(tokens, next_ids(tokens), kind, {vector_of("v.")},
                                                &gradient, &loss, weight)[0];
-    CHECK(relative(product, wanted) < kTolerance);
-    CHECK(relative(gradient, vector_of("grad.")) < kTolerance);
+    CHECK(relative(product, wanted) < kAngleRounding);
+    CHECK(relative(gradient, vector_of("grad.")) < kAngleRounding);
     const auto facts = nlohmann::json::parse(read_file(folder / "reference.json"));
-    CHECK(loss * weight == Approx(facts.at("loss").get<double>()).epsilon(1e-12));
+    CHECK(loss * weight == Approx(facts.at("loss").get<double>()).epsilon(kLossAngleRounding));
   }
 }
 
