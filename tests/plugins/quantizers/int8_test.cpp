@@ -121,7 +121,7 @@ TEST_CASE("int8's sums are the product of what is decoded", "[quantizers][int8]"
   CHECK(distance(y, expected) < 1e-6 * expected.abs().max().item<double>());
 }
 
-TEST_CASE("int8 by row gives each row what it gets alone; by batch it does not",
+TEST_CASE("int8 by row gives each row what it gets alone, and by batch it does not",
           "[quantizers][int8]") {
   const at::Tensor weight = tensor_of(random_matrix(24, 96, 1));
   at::Tensor x = tensor_of(random_matrix(40, 96, 2));

@@ -2,7 +2,16 @@
 
 #include <random>
 
+#include "tests/support/test_host.hpp"
+
 namespace quench::test {
+
+namespace {
+
+// For all of a suite: without a host its kernels would be the portable ones.
+const InstalledHost kHost;
+
+}  // namespace
 
 Matrix matrix(std::vector<std::vector<double>> rows) {
   Matrix m{static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows.at(0).size()), {}};

@@ -150,7 +150,7 @@ TEST_CASE("task template: a regular expression that is slow at each character is
   const std::string got = quench::test::message_within(4, 200, [&] {
     throw std::runtime_error(refusal("{{ q.findall('a(?=(a|aa)*$)|a').length() }}", json));
   });
-  CHECK_THAT(got, Catch::EndsWith("match limit exceeded"));
+  CHECK_THAT(got, Catch::EndsWith("limit exceeded"));  // of steps or of depth, as PCRE2 was built
   // A million matches are none too many.
   const std::string many = R"({"q": ")" + std::string(1'000'000, 'a') + R"("})";
   CHECK(quench::test::message_within(4, 400, [&] {
