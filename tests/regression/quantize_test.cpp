@@ -141,7 +141,7 @@ TEST_CASE("quantize: nothing is overwritten, and what is quantized already is re
 }
 
 TEST_CASE(
-    "run: an export is written once and measured as written; one that does not fit is refused",
+    "run: an export is written once and measured as written, and one that does not fit is refused",
     "[regression][quantize]") {
   const Scene scene;
   const nlohmann::json plan = quench_json(scene.of_manifest("plan"), scene.home());

@@ -74,8 +74,8 @@ int Pattern::search(std::string_view text, size_t at, uint64_t& steps_left) cons
   }
 }
 
-std::vector<Pattern::Span> Pattern::matches(std::string_view text) const {
-  std::vector<Span> out;
+template <typename Visit>
+void Pattern::for_each_match(std::string_view text, Visit&& visit) const {
   size_t at = 0;
   uint64_t steps_left = kStepsOfAnyText + kStepsPerByte * text.size();
   while (at <= text.size()) {
@@ -88,35 +88,35 @@ std::vector<Pattern::Span> Pattern::matches(std::string_view text) const {
                 compiled_->expression.c_str(), message_of(found).c_str());
     }
     const PCRE2_SIZE* span = pcre2_get_ovector_pointer(compiled_->data);
-    out.push_back({span[0], span[1]});
-    at = span[1];
-    if (span[0] == span[1]) {  // an empty match: go on after the next character
+    const Span match{span[0], span[1]};
+    visit(match);
+    at = match.end;
+    if (match.first == match.end) {  // an empty match: go on after the next character
       ++at;
       while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
         ++at;
       }
     }
   }
-  return out;
 }
 
 std::vector<std::string> Pattern::find_all(std::string_view text) const {
   std::vector<std::string> out;
-  for (const Span& span : matches(text)) {
+  for_each_match(text, [&](const Span& span) {
     out.emplace_back(text.substr(span.first, span.end - span.first));
-  }
+  });
   return out;
 }
 
 std::string Pattern::substitute(std::string_view text, std::string_view by) const {
   std::string out;
   size_t at = 0;
-  for (const Span& span : matches(text)) {
+  for_each_match(text, [&](const Span& span) {
     out += text.substr(at, span.first - at);
     out += by;
     check_length(out.size());
     at = span.end;
-  }
+  });
   return out += text.substr(at);
 }
 

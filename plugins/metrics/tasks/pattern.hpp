@@ -28,7 +28,9 @@ class Pattern {
     size_t first;
     size_t end;
   };
-  std::vector<Span> matches(std::string_view text) const;
+  // A list of all matches would be many times as long as the text.
+  template <typename Visit>
+  void for_each_match(std::string_view text, Visit&& visit) const;
   // What PCRE2 makes of the text from `at` on.
   int search(std::string_view text, size_t at, uint64_t& steps_left) const;
 
