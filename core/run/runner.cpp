@@ -102,6 +102,11 @@ class JobRunner {
     if (options_.fail_fast && !untrained_.empty()) {
       throw untrained_.begin()->second;
     }
+    for (const CheckpointCell& cell : experiment_.checkpoints) {
+      if (memory_.identities != nullptr && memory_.identities->absence(cell).empty()) {
+        memory_.identities->forget_if_changed(cell);
+      }
+    }
   }
 
   // Why weights are not there that should have been trained; nullptr where they are.

@@ -192,6 +192,15 @@ bool Identities::unchanged(const CheckpointCell& cell) {
   return times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) == read(cell).times;
 }
 
+void Identities::forget_if_changed(const CheckpointCell& cell) {
+  const std::lock_guard lock(mutex_);
+  const auto found = checkpoints_.find(cell.location);
+  if (found != checkpoints_.end() &&
+      times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) != found->second.times) {
+    checkpoints_.erase(found);
+  }
+}
+
 std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
   const std::string name = corpus_name(use);
   {

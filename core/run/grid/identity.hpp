@@ -46,6 +46,8 @@ class Identities {
   std::string absence(const CheckpointCell& cell) const;
   // Whether the files are still those that were read.
   bool unchanged(const CheckpointCell& cell);
+  // Forgets what was read of files that are others by now: a training made them again.
+  void forget_if_changed(const CheckpointCell& cell);
 
   // SHA-256 of a corpus's content; likewise.
   std::optional<std::string> remembered_corpus(const CorpusUse& use);
