@@ -2,8 +2,10 @@
 // key than query heads, Llama 3.1's rotary scaling, and an xIELU in place of the gated MLP.
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,8 +37,15 @@ decoder::Architecture architecture(const LlamaModel& model, quench_dtype dtype) 
   const std::array<std::pair<const char*, double>, 2> alphas = {
       {{"alpha_p", std::log(std::expm1(0.8))}, {"alpha_n", std::log(std::expm1(0.8 - kBeta))}}};
   for (int64_t i = 0; i < model.blocks; ++i) {
+    // Beside the block's other weights: parts of a parameter vector are consecutive.
+    const auto last = std::find_if(
+        made.weights.rbegin(), made.weights.rend(),
+        [&](const auto& weight) { return weight.name.starts_with(decoder::llama_block(i)); });
+    auto place = last.base();
     for (const auto& [name, initial] : alphas) {
-      made.weights.push_back({activation_of(i) + name, {1}, QUENCH_ROLE_OTHER, {}, initial});
+      place = std::next(made.weights.insert(
+          place,
+          decoder::WeightSpec{activation_of(i) + name, {1}, QUENCH_ROLE_OTHER, {}, initial}));
     }
   }
   made.ignorable.insert(made.ignorable.end(), {".mlp.act_fn.beta", ".mlp.act_fn.eps"});
