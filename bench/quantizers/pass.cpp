@@ -21,11 +21,12 @@
 #include "bench/support/product_rate.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/io/tensor_memory.hpp"
+#include "core/pass/pass_memory.hpp"
+#include "core/pass/quantize_model.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/run/manifest/resolve_items.hpp"
-#include "core/run/quantize/pass_memory.hpp"
-#include "core/run/quantize/quantize_model.hpp"
-#include "core/run/weights/open_checkpoint.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "run/manifest/resolve_items.hpp"
+#include "run/manifest/single_checkpoint.hpp"
 
 namespace fs = std::filesystem;
 

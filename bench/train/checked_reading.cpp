@@ -17,8 +17,8 @@
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/parameters.hpp"
-#include "core/train/packed_tokens.hpp"
-#include "core/train/trained_states.hpp"
+#include "train/packed_tokens.hpp"
+#include "train/trained_states.hpp"
 
 namespace {
 

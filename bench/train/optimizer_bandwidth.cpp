@@ -16,7 +16,7 @@
 #include "core/plugin/optimizer_handle.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/service_tables.hpp"
-#include "core/train/host_view.hpp"
+#include "train/host_view.hpp"
 
 namespace {
 

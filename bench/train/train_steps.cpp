@@ -16,7 +16,7 @@
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
-#include "core/train/training_model.hpp"
+#include "train/training_model.hpp"
 
 namespace {
 

@@ -22,7 +22,7 @@ void expect_process_end(int code) noexcept;
 // Ends the process at once, without destructors. For the host's signal handlers.
 [[noreturn]] void end_process(int code) noexcept;
 
-// For the functions that stand in place of libc's (core/exit_functions.cpp): the code with which
+// For the functions that stand in place of libc's (cli/exit_functions.cpp): the code with which
 // the process is to end now that `function` was called with `code`, after the line where that is
 // due. Nothing where that is the caller's own business: a process that was forked off, say.
 std::optional<int> code_of_end(const char* function, int code) noexcept;

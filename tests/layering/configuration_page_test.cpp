@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/config/manifest.hpp"
+#include "run/manifest/manifest.hpp"
 #include "tests/layering/source_tree.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/json_schema.hpp"

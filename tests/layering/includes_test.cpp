@@ -59,7 +59,7 @@ TEST_CASE("layering: the include table refuses what it should", "[layering]") {
       {"core/train/a.cpp", "core/plugin/b.hpp", true, true},
       {"core/train/a.cpp", "core/run/b.hpp", true, false},
       {"core/store/a.cpp", "core/train/b.hpp", true, false},
-      {"core/main.cpp", "core/cli/b.hpp", true, true},
+      {"cli/main.cpp", "core/cli/b.hpp", true, true},
       {"core/report/a.cpp", "core/process/b.hpp", true, true},
       {"core/process/a.cpp", "core/error.hpp", true, false},
       {"core/store/a.cpp", "quench/kit/host.hpp", true, false},

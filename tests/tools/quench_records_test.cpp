@@ -8,7 +8,7 @@
 #include "core/store/record_schema.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/sealed_line.hpp"
-#include "tests/core/cli/program.hpp"
+#include "tests/cli/program.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"

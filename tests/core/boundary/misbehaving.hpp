@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/core/cli/program.hpp"
+#include "tests/cli/program.hpp"
 
 namespace quench::test {
 

@@ -1,0 +1,202 @@
+// quench average MODEL...: several checkpoints into one, as a folder.
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "cli/standard_streams.hpp"
+#include "core/averaging/keep_average.hpp"
+#include "core/pass/average_score.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "run/manifest/averaging_windows.hpp"
+#include "run/manifest/resolve_items.hpp"
+#include "run/manifest/single_checkpoint.hpp"
+
+namespace quench {
+
+namespace {
+
+struct AverageArguments {
+  std::vector<std::string> models;
+  std::string scheme;
+  std::string out;
+  std::string dtype = "float32";
+  std::string metric;
+  std::string tokenizer;
+  bool json = false;
+};
+
+// The members and the scheme; nothing has been computed yet.
+struct Job {
+  AveragingCell averaging;
+  std::vector<KeptMember> members;
+  std::optional<MetricCell> metric;
+  quench_dtype dtype{};
+};
+
+std::vector<CheckpointCell> cells_of(const std::vector<std::string>& models) {
+  std::vector<CheckpointCell> cells;
+  std::transform(models.begin(), models.end(), std::back_inserter(cells), single_checkpoint);
+  return cells;
+}
+
+Job make_job(const AverageArguments& options, Context& context) {
+  if (std::filesystem::exists(std::filesystem::symlink_status(options.out))) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already, and nothing is overwritten",
+         printable(options.out, 4096));
+  }
+  if (!options.tokenizer.empty() && options.tokenizer != "bytes" &&
+      !std::filesystem::exists(options.tokenizer)) {
+    fail(QUENCH_NOT_FOUND, "{}: no such tokenizer", printable(options.tokenizer, 4096));
+  }
+  Job job;
+  job.dtype = parse_dtype(options.dtype);
+  job.averaging = resolve_averaging(options.scheme, context.catalog());
+  if (!options.metric.empty()) {
+    job.metric = resolve_metric(options.metric, context.catalog());
+  }
+  const std::vector<CheckpointCell> cells = cells_of(options.models);
+  std::vector<size_t> all(cells.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    all[i] = i;
+  }
+  try {
+    averaged_weights(context.catalog(), job.averaging, 0, cells, all);
+  } catch (const Error& error) {  // the wrong members for this scheme
+    throw UsageError(error.code(), error.what());
+  }
+  for (const CheckpointCell& cell : cells) {
+    job.members.push_back({open_files(cell, context.hub()), cell.location,
+                           locate_checkpoint(cell, context.hub()).commit,
+                           cell.revision.empty() ? cell.location : cell.revision, cell.step,
+                           cell.tokens});
+  }
+  return job;
+}
+
+TokenizerChoice tokenizer_of(const std::string& given, const CheckpointFolder& folder) {
+  std::optional<std::string> path;
+  if (!given.empty()) {
+    path = std::filesystem::is_directory(given)
+               ? (std::filesystem::path(given) / "tokenizer.json").string()
+               : given;
+  } else if (folder.tokenizer) {
+    path = folder.tokenizer->string();
+  }
+  return TokenizerChoice(path, fmt::format("{}: has no tokenizer.json, and text is to be "
+                                           "tokenized; name a tokenizer, or give token ids",
+                                           folder.path.string()));
+}
+
+// The weights that a scheme finds by a score, or nothing where it does not search.
+std::vector<double> find_weights(const Job& job, const AverageArguments& options, Context& context,
+                                 Progress& progress) {
+  const bool searches =
+      AveragingHandle(context.catalog(), *job.averaging.plugin, job.averaging.parameters)
+          .searches();
+  if (searches != job.metric.has_value()) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT,
+                     fmt::format("averaging {}: {}", job.averaging.plugin->id,
+                                 searches ? "chooses its members by a score; name a --metric"
+                                          : "needs no score; leave --metric out"));
+  }
+  if (!searches) {
+    return {};
+  }
+  const CheckpointFolder& last = job.members.back().folder;
+  AverageScore score(context.catalog(), *job.metric, tokenizer_of(options.tokenizer, last),
+                     last.config_json, (last.path / "config.json").string(),
+                     {QUENCH_DEVICE_CPU, 0});
+  std::vector<AverageMember> members;
+  std::transform(job.members.begin(), job.members.end(), std::back_inserter(members),
+                 average_member);
+  size_t asked = 0;
+  return search_average(
+      context.catalog(), job.averaging, members,
+      [&](const std::shared_ptr<const TensorSource>& weights) {
+        progress.step(fmt::format("score {} of {}", ++asked, 2 * members.size() - 1));
+        return score(weights);
+      },
+      {job.dtype, {}, HostServices::instance().threads()});
+}
+
+void print_result(const Job& job, const KeptAverage& kept, const std::vector<double>& weights,
+                  const AverageArguments& options) {
+  if (!options.json) {
+    const auto used =
+        static_cast<size_t>(std::count_if(kept.member_hashes.begin(), kept.member_hashes.end(),
+                                          [](const std::string& hash) { return !hash.empty(); }));
+    fmt::print(results(), "{}: {} of {} checkpoints, {:.1f} MB\n", options.out, job.averaging.label,
+               used, static_cast<double>(kept.bytes) * 1e-6);
+    return;
+  }
+  nlohmann::json members = nlohmann::json::array();
+  for (size_t i = 0; i < job.members.size(); ++i) {
+    const std::string& hash = kept.member_hashes[i];
+    members.push_back({{"model", printable(job.members[i].location, 4096)},
+                       {"content", hash.empty() ? nlohmann::json() : nlohmann::json(hash)}});
+    if (!weights.empty()) {
+      members.back()["weight"] = weights[i];
+    }
+  }
+  const nlohmann::json document = {{"folder", printable(options.out, 4096)},
+                                   {"averaging", job.averaging.label},
+                                   {"identity", kept.identity},
+                                   {"bytes", kept.bytes},
+                                   {"members", members}};
+  fmt::print(results(), "{}\n", document.dump(1));
+}
+
+int average(const AverageArguments& options, Context& context) {
+  context.apply_threads();
+  const Job job = as_usage([&] { return make_job(options, context); });
+  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText);
+  KeepOptions keep;
+  keep.dtype = job.dtype;
+  keep.threads = HostServices::instance().threads();
+  if (options.tokenizer != "bytes") {  // which is no file
+    keep.tokenizer = options.tokenizer;
+  }
+  keep.weights = find_weights(job, options, context, progress);
+  keep.on_progress = [](uint64_t done, uint64_t total) {
+    HostServices::instance().progress("", "MB", done / 1'000'000, total / 1'000'000);
+  };
+  progress.step(fmt::format("{} of {} checkpoints", job.averaging.label, job.members.size()));
+  const KeptAverage kept =
+      keep_average(context.catalog(), job.averaging, job.members, options.out, keep);
+  progress.clear();
+  print_result(job, kept, keep.weights, options);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_average(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<AverageArguments>();
+  CLI::App* command = app.add_subcommand("average", "Average checkpoints into a new one");
+  command
+      ->add_option("models", options->models,
+                   "Folders, files, or hf://org/name@revision, in the order of training")
+      ->required();
+  command->add_option("--scheme", options->scheme, "id[:key=value,...], such as lawa:window=5")
+      ->type_name("SPEC")
+      ->required();
+  command->add_option("-o,--out", options->out, "Folder to make; it must not be there")
+      ->type_name("DIR")
+      ->required();
+  command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
+  command
+      ->add_option("--metric", options->metric,
+                   "id[:key=value,...]: the score of schemes that choose by one")
+      ->type_name("SPEC");
+  command->add_option("--tokenizer", options->tokenizer,
+                      "Folder or file to copy, or bytes (default: the last checkpoint's)");
+  command->add_flag("--json", options->json, "Print what was made as JSON");
+  add_plugin_options(*command, context);
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return average(*options, context); };
+  });
+}
+
+}  // namespace quench

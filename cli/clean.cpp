@@ -1,0 +1,186 @@
+// quench clean: frees disk space of what runs share. All of it can be computed again; a run that
+// reads a file keeps it until it closes it. Checkpoints that were trained go on request alone.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "cli/clean_training.hpp"
+#include "cli/command.hpp"
+#include "core/store/home_inventory.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kDay = 86400;
+
+struct CleanOptions {
+  bool dry_run = false;
+  std::string older;
+  std::string most;
+  bool training = false;
+  bool optimizer_states = false;
+  std::vector<std::string> runs;
+  bool json = false;
+};
+
+// A number and one of `units`, each a letter and its factor.
+uint64_t with_unit(const std::string& option, const std::string& text,
+                   const std::vector<std::pair<char, uint64_t>>& units) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  for (const auto& [letter, factor] : units) {
+    const bool fits = error == std::errc() && end + 1 == text.data() + text.size() &&
+                      *end == letter && number <= UINT64_MAX / factor / 4;
+    if (fits) {
+      return number * factor;
+    }
+  }
+  std::string letters;
+  for (const auto& unit : units) {
+    letters += letters.empty() ? "" : ", ";
+    letters += unit.first;
+  }
+  throw UsageError(QUENCH_INVALID_ARGUMENT,
+                   fmt::format("{}: got '{}', wanted a whole number and one of {}", option,
+                               printable(text, 40), letters));
+}
+
+int64_t age_of(const std::string& older) {
+  return static_cast<int64_t>(
+      with_unit("--older", older, {{'d', kDay}, {'h', 3600}, {'w', 7 * kDay}}));
+}
+
+std::vector<HomeEntry> choose(const HomeInventory& inventory, const CleanOptions& options,
+                              int64_t now) {
+  std::vector<HomeEntry> out = inventory.leftover;
+  uint64_t total = 0;
+  for (const HomeEntry& entry : inventory.kept) {
+    total += entry.bytes;
+  }
+  const int64_t age = options.older.empty() ? INT64_MAX : age_of(options.older);
+  const uint64_t most =
+      options.most.empty()
+          ? UINT64_MAX
+          : with_unit("--max", options.most,
+                      {{'K', 1 << 10}, {'M', 1 << 20}, {'G', 1 << 30}, {'T', uint64_t{1} << 40}});
+  for (const HomeEntry& entry : inventory.kept) {
+    if (now - entry.modified > age || total > most) {
+      total -= entry.bytes;
+      out.push_back(entry);
+    }
+  }
+  return out;
+}
+
+// The folders of runs: what is given, each itself or what lies in it.
+std::vector<fs::path> run_folders(const std::vector<std::string>& given) {
+  std::vector<fs::path> out;
+  for (const std::string& text : given) {
+    std::error_code error;
+    out.emplace_back(text);
+    for (fs::directory_iterator it(text, error), end; !error && it != end; it.increment(error)) {
+      out.push_back(it->path());
+    }
+    if (error) {
+      throw UsageError(QUENCH_NOT_FOUND,
+                       fmt::format("--runs {}: cannot be listed: {}", text, error.message()));
+    }
+  }
+  return out;
+}
+
+CleanTraining training_request(const CleanOptions& options, int64_t now) {
+  CleanTraining out;
+  out.dry_run = options.dry_run;
+  out.checkpoints = options.training;
+  out.optimizer_states = options.optimizer_states;
+  out.now = now;
+  out.age = options.older.empty() ? kDay : age_of(options.older);
+  std::error_code error;
+  const bool usual = options.runs.empty() && fs::is_directory("runs", error);
+  if (options.training && options.runs.empty() && !usual) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT,
+                     "--training: there is no folder runs here; say with --runs whose checkpoints "
+                     "stay");
+  }
+  out.runs = run_folders(usual ? std::vector<std::string>{"runs"} : options.runs);
+  return out;
+}
+
+// A folder that was named by mistake has things of others.
+void require_mark(const fs::path& home) {
+  if (fs::exists(home) && !is_marked_home(home)) {
+    throw UsageError(QUENCH_FAILED_PRECONDITION,
+                     fmt::format("{}: holds more than quench keeps and has no {}, so nothing is "
+                                 "removed; if it is quench's alone, make that file there",
+                                 home.string(), kHomeMark));
+  }
+}
+
+int clean(const CleanOptions& options, const Context& context) {
+  const int64_t now = ::time(nullptr);
+  require_mark(context.home());
+  const HomeInventory inventory = home_inventory(context.home(), now);
+  const std::vector<HomeEntry> chosen = choose(inventory, options, now);
+  const CleanTraining request = training_request(options, now);
+  uint64_t bytes = 0;
+  size_t removed = 0;
+  for (const HomeEntry& entry : chosen) {
+    if (!options.dry_run) {
+      remove_home_entry(entry);
+    }
+    bytes += entry.bytes;
+    ++removed;
+  }
+  const nlohmann::json training = clean_training(context.home(), request);
+  if (options.json) {
+    fmt::print("{}\n",
+               nlohmann::json{{"dry_run", options.dry_run},
+                              {"files", removed},
+                              {"bytes", bytes},
+                              {"left", inventory.kept.size() + inventory.leftover.size() - removed},
+                              {"training", training}}
+                   .dump());
+  } else {
+    fmt::print("{} {} files, {:.1f} MB, from {}\n", options.dry_run ? "would remove" : "removed",
+               removed, static_cast<double>(bytes) / 1e6, context.home().string());
+    if (!training.is_null()) {
+      fmt::print("{}\n", describe_clean_training(training, options.dry_run));
+    }
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_clean(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<CleanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "clean", "Remove what runs share and nobody needs: without options only leftovers");
+  command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
+  command->add_option("--older", options->older, "Also what was written longer ago: 30d, 12h, 8w")
+      ->type_name("AGE");
+  command->add_option("--max", options->most, "Also the oldest, until this much is left: 2G, 500M")
+      ->type_name("SIZE");
+  command->add_flag("--training", options->training,
+                    "Also trained checkpoints that no run uses and that are older than --older, or "
+                    "a day");
+  command->add_flag("--optimizer-states", options->optimizer_states,
+                    "Also what trainings would go on from, of that age; the checkpoints stay");
+  command
+      ->add_option("--runs", options->runs,
+                   "Folder of a run or of runs, whose checkpoints stay; may be given several times "
+                   "(default: runs)")
+      ->type_name("DIR");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return clean(*options, context); };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,97 @@
+// quench doctor: what a report of a fault should begin with.
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/show.hpp"
+#include "core/version.hpp"
+
+namespace quench {
+
+namespace {
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      return line.substr(line.find(':') + 2);
+    }
+  }
+  return "unknown";
+}
+
+int examine(Context& context) {
+  utsname system{};
+  uname(&system);
+  const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
+  const double gib = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1024.0 * 1024 * 1024);
+  fmt::print("quench      {}\n", kVersion);
+  fmt::print("system      {} {} {}\n", system.sysname, system.release, system.machine);
+  fmt::print("processor   {}, {} threads\n", processor_name(), std::thread::hardware_concurrency());
+  std::vector<std::string> names;
+  for (const InstructionSet instructions : available_instruction_sets()) {
+    names.emplace_back(to_text(instructions));
+  }
+  fmt::print("kernels     {} (the processor has {})\n",
+             to_text(HostServices::instance().instructions()), fmt::join(names, ", "));
+  fmt::print("memory      {:.1f} GiB\n", gib);
+  std::string hub;
+  try {
+    hub = hub_cache_root(context.hub_environment).string();
+  } catch (const Error& error) {
+    hub = error.what();
+  }
+  fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (not there)");
+  fmt::print("own cache   {}\n", context.home().string());
+  Catalog& catalog = context.catalog();
+  for (const auto& folder : catalog.options().search_path) {
+    fmt::print("plugins in  {}{}\n", folder.string(),
+               std::filesystem::exists(folder) ? "" : " (not there)");
+  }
+  fmt::print("plugins     {} found, {} shadowed, {} rejected\n", catalog.items().size(),
+             catalog.shadowed().size(), catalog.rejected().size());
+  for (const Catalog::Rejected& rejected : catalog.rejected()) {
+    fmt::print("  rejected  {}: {}\n", rejected.library.string(), rejected.reason);
+  }
+  std::vector<std::string> shown;
+  for (const PluginDescription& item : catalog.items()) {
+    for (const LinkedLibrary& link : item.links) {
+      const std::string line = fmt::format("{} -> {}", link.soname, link.path.string());
+      const bool heavy = link.soname.find("torch") != std::string::npos ||
+                         link.soname.find("libarrow") != std::string::npos;
+      if (heavy && std::find(shown.begin(), shown.end(), line) == shown.end()) {
+        shown.push_back(line);
+        fmt::print("library     {}\n", line);
+      }
+    }
+  }
+  bool apart = false;
+  for (const PluginDescription& item : catalog.items()) {
+    const std::string conflict =
+        catalog.is_shipped(item) ? std::string() : isolation(catalog, item);
+    if (!conflict.empty()) {
+      apart = true;
+      fmt::print("  conflict  {}: {}\n", item.library.string(), conflict);
+    }
+  }
+  const bool healthy = catalog.rejected().empty() && !catalog.items().empty() && !apart;
+  fmt::print("{}\n", healthy ? "no fault found"
+                             : "some plugins cannot be used; `quench plugins why ID` says more");
+  return healthy ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Context& context, Action& action) {
+  CLI::App* command = app.add_subcommand("doctor", "Describe this installation and its machine");
+  add_plugin_options(*command, context);
+  command->callback([&context, &action] { action = [&context] { return examine(context); }; });
+}
+
+}  // namespace quench

@@ -1,0 +1,98 @@
+// quench eval MODEL: one checkpoint, any quantizers, any metrics, no manifest.
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "cli/single_model.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/table.hpp"
+#include "core/store/derived.hpp"
+#include "core/text/tokenizer.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "run/manifest/resolve_items.hpp"
+#include "run/runner.hpp"
+
+namespace quench {
+
+namespace {
+
+struct EvalOptions : SingleModel {
+  std::vector<std::string> quantizers;
+  std::vector<std::string> metrics;
+  bool json = false;
+};
+
+Experiment make_experiment(const EvalOptions& options, Context& context) {
+  Experiment out = experiment_of(options);
+  out.name = "eval";
+  Catalog& catalog = context.catalog();
+  std::optional<Calibration> calibration;
+  if (!options.calibration.empty()) {
+    calibration = resolve_calibration(options.calibration, catalog);
+  }
+  for (const std::string& text : options.quantizers) {
+    out.quantizers.push_back(resolve_quantizer(text, catalog));
+    out.quantizers.back().calibration = calibration;
+  }
+  for (const std::string& text : options.metrics) {
+    out.metrics.push_back(resolve_metric(text, catalog));
+  }
+  return out;
+}
+
+std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
+  Progress progress(quiet ? Progress::Form::kQuiet : Progress::Form::kText);
+  bool started = false;
+  RunnerOptions runner;
+  runner.hub = context.hub();
+  runner.home = context.home();
+  runner.fail_fast = true;
+  runner.on_start = [&] { started = true; };
+  runner.on_step = [&](const std::string& what, uint64_t, uint64_t) { progress.step(what); };
+  try {
+    return run_experiments(context.catalog(), {experiment}, runner);
+  } catch (const Error& error) {
+    if (!started) {
+      throw_if_usage(error);
+    }
+    throw;
+  }
+}
+
+int evaluate(const EvalOptions& options, Context& context) {
+  context.apply_threads();
+  const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
+  const std::vector<Record> records = with_derived(measure(experiment, options.json, context));
+  if (!options.json) {
+    fmt::print(results(), "{}", records_table(records));
+    return kExitOk;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const Record& record : records) {
+    list.push_back(to_json(record));
+  }
+  fmt::print(results(), "{}\n",
+             nlohmann::json{{"model", options.model}, {"records", list}}.dump(1));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<EvalOptions>();
+  CLI::App* command = app.add_subcommand("eval", "Measure one checkpoint, float and quantized");
+  add_single_model(*command, *options);
+  command->add_option("--quantizer", options->quantizers, "id[:key=value,...]; several times")
+      ->type_name("SPEC");
+  command->add_option("--metric", options->metrics, "id[:key=value,...]; several times")
+      ->type_name("SPEC")
+      ->required();
+  command->add_flag("--json", options->json, "Print records as JSON");
+  add_plugin_options(*command, context);
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return evaluate(*options, context); };
+  });
+}
+
+}  // namespace quench

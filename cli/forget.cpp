@@ -1,0 +1,73 @@
+// quench forget SELECTOR --run RUN --reason TEXT: hides values, so that they are computed again.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "cli/command.hpp"
+#include "core/store/run_scan.hpp"
+#include "core/store/selection.hpp"
+#include "core/store/store.hpp"
+
+namespace quench {
+
+namespace {
+
+struct ForgetOptions {
+  std::string selector;
+  std::string run;
+  std::string reason;
+};
+
+int forget(const ForgetOptions& options, const Context& context) {
+  if (!std::filesystem::is_directory(options.run)) {
+    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", options.run));
+  }
+  const Selection selection = as_usage([&] { return Selection(options.selector); });
+  const RunScan scan = scan_run(options.run);
+  std::set<std::string> keys;
+  size_t nameless = 0;
+  for (const auto* lines : {&scan.counted, &scan.superseded}) {
+    for (const size_t i : *lines) {
+      const RecordLine& line = scan.lines[i];
+      if (selection.matches(line)) {
+        nameless += line.key.empty() ? 1 : 0;
+        keys.emplace(line.key);
+      }
+    }
+  }
+  keys.erase("");
+  if (keys.empty()) {
+    throw UsageError(QUENCH_NOT_FOUND,
+                     fmt::format("{}: '{}' selects no record that can be forgotten{}", options.run,
+                                 printable(options.selector),
+                                 nameless > 0 ? "; failed cells are tried again by "
+                                                "`quench run --retry failed`"
+                                              : ""));
+  }
+  // The store first: killed in between, the run still has what it had, and asking again ends it.
+  Store store(context.home());
+  size_t shared = 0;
+  for (const std::string& key : keys) {
+    shared += store.forget(key, options.reason) ? 1 : 0;
+  }
+  forget_in_run(options.run, {keys.begin(), keys.end()}, options.reason);
+  fmt::print("{} values forgotten, {} of them shared between runs\n", keys.size(), shared);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_forget(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<ForgetOptions>();
+  CLI::App* command =
+      app.add_subcommand("forget", "Hide values of a run, so that they are computed again");
+  command->add_option("selector", options->selector, "Which: as `quench results --where`")
+      ->required();
+  command->add_option("--run", options->run, "Folder of the run")->required();
+  command->add_option("--reason", options->reason, "Why; kept beside what is hidden")->required();
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return forget(*options, context); };
+  });
+}
+
+}  // namespace quench

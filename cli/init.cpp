@@ -1,0 +1,105 @@
+// quench init [MODEL]: a first manifest for a folder of checkpoints.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/command.hpp"
+#include "cli/standard_streams.hpp"
+#include "run/manifest/branches.hpp"
+#include "run/manifest/starter_manifest.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct InitOptions {
+  std::string model;
+  std::string from;
+  std::string out;
+};
+
+// The model's last part, fit for a file's name.
+std::string name_of(const std::string& model) {
+  const fs::path path =
+      is_hub_model(model) ? fs::path(model) : fs::absolute(model).lexically_normal();
+  std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.';
+    c = plain ? c : '-';
+  }
+  return name.empty() || name[0] == '.' ? "experiment" : name;
+}
+
+// Never replaces a file: what stands there was perhaps written by hand.
+void write_new_file(const fs::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");
+  if (file == nullptr && errno == EEXIST) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already; name another file with -o", path.string());
+  }
+  if (file == nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(),
+         std::strerror(errno));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) {
+    const std::string why = std::strerror(errno);
+    fs::remove(path);
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(), why);
+  }
+}
+
+int init(const InitOptions& options, Context& context) {
+  if (!options.model.empty() && !options.from.empty()) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT, "quench init: got both MODEL and --from; wanted one");
+  }
+  const std::string model = !options.model.empty()  ? options.model
+                            : !options.from.empty() ? options.from
+                                                    : std::string(".");
+  const std::string name = name_of(model);
+  const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
+  return as_usage([&] {
+    if (!is_hub_model(model) && !fs::is_directory(model)) {
+      fail(QUENCH_NOT_FOUND, "{}: is no folder of checkpoints", model);
+    }
+    RevisionNames revisions(context.hub());
+    const std::vector<std::string> names = revisions.of(model, model);
+    std::string written = model;
+    if (!is_hub_model(model)) {  // a manifest's paths are relative to its folder
+      const fs::path folder = fs::absolute(out).parent_path();
+      written = fs::absolute(model)
+                    .lexically_normal()
+                    .lexically_relative(folder.lexically_normal())
+                    .string();
+      written = written.empty() ? fs::absolute(model).string() : written;
+    }
+    write_new_file(out, starter_manifest(name, written, names, context.catalog()));
+    fmt::print(results(), "{}: written; fill in the two corpora, then: quench plan {}\n",
+               out.string(), out.string());
+    return kExitOk;
+  });
+}
+
+}  // namespace
+
+void add_init(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<InitOptions>();
+  CLI::App* command = app.add_subcommand("init", "Write a first manifest for some checkpoints");
+  command->add_option(
+      "model", options->model,
+      "Folder of checkpoints, or hf://org/name in the cache (default: this folder)");
+  command->add_option("--from", options->from, "The same, by name")->type_name("MODEL");
+  command->add_option("-o,--out", options->out, "File to write (default: NAME.yaml)")
+      ->type_name("FILE");
+  add_plugin_options(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return init(*options, context); };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,82 @@
+#include "cli/manifest_options.hpp"
+
+#include "core/plugin/host_services.hpp"
+#include "run/manifest/resolve_items.hpp"
+
+namespace quench {
+
+void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options) {
+  command.add_option("manifest", options.manifest, "YAML manifest")->required();
+  command
+      .add_option("--set", options.sets,
+                  "a.b=value: change the manifest; may be given several times")
+      ->type_name("PATH=VALUE");
+  command.add_option("--device", options.device, "cpu or cuda:N, instead of the manifest's");
+  command.add_option("--job", options.job, "Only this point of the sweep, from 0")
+      ->check(CLI::Range(0, 1 << 30));
+  command.add_option("--out", options.out, "Folder of the results (default: runs/NAME)")
+      ->type_name("DIR");
+  command.add_flag("--json", options.json, "Print JSON");
+  add_plugin_options(command, context);
+}
+
+namespace {
+
+// Where the results cannot be is told before anything is computed.
+void check_folder(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  for (fs::path at = fs::absolute(folder).lexically_normal(); at.has_relative_path();
+       at = at.parent_path()) {
+    const fs::file_status status = fs::status(at);
+    if (fs::exists(status) && !fs::is_directory(status)) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: {} is no folder, so that no results can be in it",
+           printable(folder.string(), 4096), printable(at.string(), 4096));
+    }
+    if (fs::exists(status)) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+LoadedRun load_run(const ManifestOptions& options, Context& context) {
+  return as_usage([&] {
+    LoadedRun run;
+    std::vector<std::string> sets = options.sets;
+    if (!options.device.empty()) {
+      parse_device(options.device);
+      sets.push_back("device=" + options.device);
+    }
+    run.manifest = load_manifest(options.manifest, sets);
+    run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub());
+    run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
+                                     : std::filesystem::path(options.out);
+    check_folder(run.folder);
+    if (options.job >= 0) {
+      if (static_cast<size_t>(options.job) >= run.experiments.size()) {
+        fail(QUENCH_INVALID_ARGUMENT, "--job: got {}, wanted one of the {} points, 0..{}",
+             options.job, run.experiments.size(), run.experiments.size() - 1);
+      }
+      run.experiments = {run.experiments[static_cast<size_t>(options.job)]};
+    }
+    return run;
+  });
+}
+
+FolderPlaces folder_places(const std::filesystem::path& run) {
+  return {run / "averages", run / "exports"};
+}
+
+RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
+    : store(context.home(),
+            [](const std::string& line) {
+              HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+            }),
+      equivalences(context.home()),
+      fingerprints(context.home()),
+      records(read_run(run.folder)),
+      finished(records, store),
+      identities(context.catalog(), equivalences, fingerprints, context.hub()) {}
+
+}  // namespace quench

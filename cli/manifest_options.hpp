@@ -1,0 +1,59 @@
+// What the subcommands that take a manifest share: its options, its experiments, and what is known
+// of them already.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "core/store/equivalences.hpp"
+#include "core/store/fingerprints.hpp"
+#include "core/store/run_folder.hpp"
+#include "core/store/store.hpp"
+#include "run/grid/grid.hpp"
+#include "run/grid/identity.hpp"
+#include "run/manifest/manifest.hpp"
+#include "run/row_folders.hpp"
+
+namespace quench {
+
+struct ManifestOptions {
+  std::string manifest;
+  std::string out;
+  std::vector<std::string> sets;
+  std::string device;
+  int64_t job = -1;  // point of the sweep; -1: all
+  bool json = false;
+};
+
+// Adds MANIFEST, --set, --device, --job, --out, --json and the plugin path.
+void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options);
+
+// A manifest with everything looked up, and the folder of its run.
+struct LoadedRun {
+  Manifest manifest;
+  std::vector<Experiment> experiments;
+  std::filesystem::path folder;
+};
+// Throws UsageError with all that is wrong.
+LoadedRun load_run(const ManifestOptions& options, Context& context);
+
+// Where a run writes weights.
+FolderPlaces folder_places(const std::filesystem::path& run);
+
+// The records of the run and of other runs, and the hashes of what they depend on.
+class RunKnowledge {
+ public:
+  RunKnowledge(const LoadedRun& run, Context& context);
+
+  Store store;
+  Equivalences equivalences;
+  Fingerprints fingerprints;
+  RunRecords records;
+  Finished finished;
+  Identities identities;
+};
+
+}  // namespace quench

@@ -1,0 +1,386 @@
+// quench plan MANIFEST: what would run, what is there already, why, and what it will cost.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "cli/duration.hpp"
+#include "cli/manifest_options.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/table.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/store/sealed_folder.hpp"
+#include "run/check_experiment.hpp"
+#include "run/grid/estimate.hpp"
+#include "run/grid/training_cost.hpp"
+#include "run/manifest/check_plugins.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kShownCells = 60;  // more are summed up, unless --all
+
+struct PlanOptions {
+  ManifestOptions manifest;
+  bool all = false;
+  bool jobs = false;
+};
+
+const char* state_text(CellState state) {
+  switch (state) {
+    case CellState::kDone:
+      return "done";
+    case CellState::kReused:
+      return "reused";
+    case CellState::kToDo:
+      return "to do";
+    case CellState::kFailed:
+      return "failed";
+    case CellState::kBlocked:
+      return "blocked";
+  }
+  return "";
+}
+
+const char* basis_text(Basis basis) {
+  return basis == Basis::kMeasured ? "measured before"
+         : basis == Basis::kScaled ? "scaled from other work"
+                                   : "a guess, nothing was measured yet";
+}
+
+std::string bytes_text(uint64_t bytes) {
+  constexpr double kMebi = 1024.0 * 1024.0;
+  const double mebibytes = static_cast<double>(bytes) / kMebi;
+  return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
+}
+
+nlohmann::json cost_json(const Cost& cost) {
+  return {{"flops", cost.flops},
+          {"bytes", cost.bytes},
+          {"peak_memory_bytes", cost.memory},
+          {"seconds", cost.seconds},
+          {"basis", basis_text(cost.basis)}};
+}
+
+nlohmann::json checkpoints_json(const LoadedRun& run) {
+  const auto or_null = [](const auto& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+  };
+  nlohmann::json out = nlohmann::json::array();
+  for (const CheckpointCell& cell : run.experiments.front().checkpoints) {
+    out.push_back({{"model", cell.model},
+                   {"revision", cell.revision},
+                   {"branch", cell.branch},
+                   {"step", or_null(cell.step)},
+                   {"tokens", or_null(cell.tokens)},
+                   {"lr", or_null(cell.learning_rate)}});
+  }
+  return out;
+}
+
+// What each point is to train; points that train the same count once.
+std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates) {
+  std::vector<TrainingCost> out;
+  std::set<std::string> seen;
+  for (const Experiment& experiment : run.experiments) {
+    // One whose data are not there is not costed either: to know a model's size, it is drawn.
+    if (experiment.training == nullptr || !experiment.absent.empty() ||
+        !seen.insert(experiment.checkpoints.back().location).second) {
+      continue;
+    }
+    out.push_back(training_cost(context.catalog(), *experiment.training, context.home(), rates,
+                                HostServices::instance().threads()));
+  }
+  return out;
+}
+
+nlohmann::json training_json(const std::vector<TrainingCost>& training) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const TrainingCost& cost : training) {
+    nlohmann::json legs = nlohmann::json::array();
+    for (const LegCost& leg : cost.legs) {
+      legs.push_back({{"branch", leg.branch},
+                      {"from", leg.from},
+                      {"to", leg.to},
+                      {"tokens", leg.tokens},
+                      {"flops", leg.flops},
+                      {"seconds", leg.seconds}});
+    }
+    out.push_back({{"legs", legs},
+                   {"parameters", cost.parameters},
+                   {"tokens", cost.tokens},
+                   {"flops", cost.flops},
+                   {"seconds", cost.seconds},
+                   {"memory_bytes", cost.memory},
+                   {"basis", basis_text(cost.basis)}});
+  }
+  return out;
+}
+
+void print_training(const std::vector<TrainingCost>& training) {
+  std::vector<std::vector<std::string>> rows = {{"training", "steps", "tokens", "time"}};
+  for (const TrainingCost& cost : training) {
+    for (const LegCost& leg : cost.legs) {
+      rows.push_back(
+          {leg.branch.empty() ? "the run" : leg.branch, fmt::format("{}..{}", leg.from, leg.to),
+           fmt::format("{:.3g}", static_cast<double>(leg.tokens)), duration_text(leg.seconds)});
+    }
+  }
+  if (rows.size() == 1) {
+    return;
+  }
+  fmt::print(results(), "{}", aligned_table(rows));
+  const TrainingCost& first = training.front();
+  fmt::print(results(), "training: {:.3g} parameters, at least {} of memory, {}\n\n",
+             static_cast<double>(first.parameters), bytes_text(first.memory),
+             basis_text(first.basis));
+}
+
+// Exports that their format cannot hold: their quantizers are measured all the same.
+std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun& run) {
+  std::map<std::string, std::string> out;
+  for (const Experiment& experiment : run.experiments) {
+    for (const QuantizerCell& cell : experiment.quantizers) {
+      if (!cell.export_refused.empty()) {
+        out[cell.label] = cell.export_refused;
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+// Metrics that say how much memory they take, with the most of all points.
+std::map<std::string, uint64_t> hungry_metrics(const LoadedRun& run,
+                                               const std::vector<MetricMemory>& memory) {
+  std::map<std::string, uint64_t> out;
+  for (size_t job = 0; job < memory.size(); ++job) {
+    for (size_t m = 0; m < memory[job].bytes.size(); ++m) {
+      if (const uint64_t bytes = memory[job].bytes[m]; bytes > 0) {
+        uint64_t& most = out[run.experiments[job].metrics[m].label];
+        most = std::max(most, bytes);
+      }
+    }
+  }
+  return out;
+}
+
+// A folder of weights that the run writes beside its results.
+struct PlannedFolder {
+  std::string what;
+  std::string path;
+  std::string state;  // "written", "to write", "to replace", "in the way", "not known yet"
+  std::string reason;
+};
+
+PlannedFolder planned_folder(const Experiment& experiment, const RowFolder& row,
+                             Identities& identities) {
+  PlannedFolder out{folder_row_name(experiment, row), row.path.string(), "to write", ""};
+  std::string missing;
+  std::optional<nlohmann::json> made_from;
+  try {
+    made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
+  } catch (const Error& error) {  // its cells say so too
+    missing = error.what();
+  }
+  const FolderSurvey there = survey_folder(row.path, made_from ? *made_from : nlohmann::json());
+  if (there.state != FolderState::kAbsent && !made_from) {
+    out.state = "not known yet";
+    out.reason = missing;
+  } else if (there.state == FolderState::kCurrent) {
+    out.state = "written";
+  } else if (there.state != FolderState::kAbsent) {
+    out.state = there.state == FolderState::kStale ? "to replace" : "in the way";
+    out.reason = there.reason;
+  }
+  return out;
+}
+
+std::vector<PlannedFolder> planned_folders(const LoadedRun& run, Identities& identities) {
+  const FolderPlaces places = folder_places(run.folder);
+  as_usage([&] { check_row_folders(run.experiments, places); });
+  std::vector<PlannedFolder> out;
+  for (const Experiment& experiment : run.experiments) {
+    for (const RowFolder& row : row_folders(experiment, places)) {
+      out.push_back(planned_folder(experiment, row, identities));
+    }
+  }
+  return out;
+}
+
+nlohmann::json folders_json(const std::vector<PlannedFolder>& folders) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const PlannedFolder& folder : folders) {
+    out.push_back({{"what", folder.what},
+                   {"folder", folder.path},
+                   {"state", folder.state},
+                   {"reason", folder.reason}});
+  }
+  return out;
+}
+
+void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
+  std::vector<std::vector<std::string>> rows = {{"folder", "state", "why"}};
+  std::map<std::pair<std::string, std::string>, size_t> summed;
+  for (const PlannedFolder& folder : folders) {
+    if (all || folders.size() <= kShownCells) {
+      rows.push_back({folder.path, folder.state, folder.reason});
+    } else {
+      ++summed[{folder.state, folder.reason}];
+    }
+  }
+  if (!summed.empty()) {
+    rows = {{"folders", "state", "why"}};
+    for (const auto& [what, count] : summed) {
+      rows.push_back({std::to_string(count), what.first, what.second});
+    }
+  }
+  if (!folders.empty()) {
+    fmt::print(results(), "{}", aligned_table(rows));
+  }
+}
+
+void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                const std::vector<TrainingCost>& training,
+                const std::vector<PlannedFolder>& folders,
+                const std::map<std::string, size_t>& counts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Cell& cell = cells[i];
+    const Experiment& experiment = run.experiments[cell.job];
+    nlohmann::json line = {{"cell", cell_name(experiment, cell)},
+                           {"job", experiment.job},
+                           {"state", state_text(cell.state)},
+                           {"reason", cell.reason},
+                           {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)}};
+    if (cell.state == CellState::kToDo) {
+      line["cost"] = cost_json(cost.cells[i]);
+    }
+    list.push_back(std::move(line));
+  }
+  nlohmann::json refused = nlohmann::json::array();
+  for (const auto& [label, why] : refused_exports(run)) {
+    refused.push_back({{"quantizer", label}, {"reason", why}});
+  }
+  fmt::print(results(), "{}\n",
+             nlohmann::json{{"name", run.manifest.name},
+                            {"exports_refused", refused},
+                            {"folder", run.folder.string()},
+                            {"folders", folders_json(folders)},
+                            {"checkpoints", checkpoints_json(run)},
+                            {"training", training_json(training)},
+                            {"counts", counts},
+                            {"total", cost_json(cost.total)},
+                            {"cells", list}}
+                 .dump(1));
+}
+
+void print_jobs(const LoadedRun& run) {
+  std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
+  for (const Experiment& experiment : run.experiments) {
+    rows.push_back(
+        {std::to_string(experiment.job), std::to_string(cells_of({experiment}).size()),
+         experiment.point.is_null() ? "the manifest as it is" : experiment.point.dump()});
+  }
+  fmt::print(results(), "{}", aligned_table(rows));
+}
+
+void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                 bool all) {
+  std::vector<std::vector<std::string>> rows = {{"cell", "state", "time", "why"}};
+  std::map<std::pair<std::string, std::string>, size_t> summed;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Cell& cell = cells[i];
+    const bool to_do = cell.state == CellState::kToDo;
+    if (all || cells.size() <= kShownCells) {
+      rows.push_back({cell_name(run.experiments[cell.job], cell), state_text(cell.state),
+                      to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
+    } else {
+      ++summed[{state_text(cell.state), cell.reason}];
+    }
+  }
+  if (!summed.empty()) {
+    rows = {{"cells", "state", "why"}};
+    for (const auto& [what, count] : summed) {
+      rows.push_back({std::to_string(count), what.first, what.second});
+    }
+  }
+  fmt::print(results(), "{}", aligned_table(rows));
+}
+
+int plan(const PlanOptions& options, Context& context) {
+  context.apply_threads();
+  const LoadedRun run = load_run(options.manifest, context);
+  if (options.jobs) {
+    print_jobs(run);
+    return kExitOk;
+  }
+  as_usage([&] {
+    for (const Experiment& experiment : run.experiments) {
+      check_plugins(context.catalog(), experiment);
+      check_shapes(context.catalog(), experiment, context.hub());
+    }
+  });
+  RunKnowledge knowledge(run, context);
+  const Rates rates(context.home());
+  const std::vector<Cell> cells =
+      survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  const std::vector<PlannedFolder> folders = planned_folders(run, knowledge.identities);
+  std::vector<MetricMemory> memory;
+  for (const Experiment& experiment : run.experiments) {
+    memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
+  }
+  const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
+                                 HostServices::instance().threads(), memory);
+  const std::vector<TrainingCost> training =
+      as_usage([&] { return training_of(run, context, rates); });
+  std::map<std::string, size_t> counts;
+  for (const Cell& cell : cells) {
+    ++counts[state_text(cell.state)];
+  }
+  if (options.manifest.json) {
+    print_json(run, cells, cost, training, folders, counts);
+    return kExitOk;
+  }
+  print_training(training);
+  print_cells(run, cells, cost, options.all);
+  print_folders(folders, options.all);
+  for (const auto& [label, why] : refused_exports(run)) {
+    fmt::print(results(), "not exported, only measured: {}: {}\n", label, why);
+  }
+  for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
+    fmt::print(results(), "{}: about {} of memory beside the model\n", label, bytes_text(bytes));
+  }
+  std::vector<std::string> states;
+  states.reserve(counts.size());
+  for (const auto& [state, count] : counts) {
+    states.push_back(fmt::format("{} {}", count, state));
+  }
+  fmt::print(results(), "{}: {} cells: {}\n", run.manifest.name, cells.size(),
+             fmt::join(states, ", "));
+  if (counts.contains("to do")) {
+    fmt::print(results(),
+               "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
+               "of memory\n",
+               duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
+               bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Context& context, Action& action) {
+  CLI::App* command = app.add_subcommand("plan", "Show what a manifest would run, and why");
+  auto options = std::make_shared<PlanOptions>();
+  add_manifest_options(*command, context, options->manifest);
+  command->add_flag("--all", options->all, "Every cell, however many there are");
+  command->add_flag("--jobs", options->jobs, "The points of the sweep and their numbers");
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return plan(*options, context); };
+  });
+}
+
+}  // namespace quench

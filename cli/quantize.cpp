@@ -1,0 +1,230 @@
+// quench quantize MODEL: one checkpoint quantized and written as a folder that other tools load.
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "cli/single_model.hpp"
+#include "cli/standard_streams.hpp"
+#include "core/json/json_number.hpp"
+#include "core/pass/evaluate.hpp"
+#include "core/pass/quantize_cell.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/text/tokenizer.hpp"
+#include "core/weights/export_weights.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "core/weights/open_weights.hpp"
+#include "run/manifest/module_rules.hpp"
+#include "run/manifest/resolve_items.hpp"
+#include "run/row_folders.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct QuantizeArguments : SingleModel {
+  std::string quantizer;
+  std::string format;
+  std::string out;
+  std::vector<std::string> metrics;
+  bool json = false;
+};
+
+struct Job {
+  Experiment experiment;  // one checkpoint, one quantizer, the metrics
+  PackedFormat format = PackedFormat::kGptq;
+};
+
+Job make_job(const QuantizeArguments& options, Context& context) {
+  if (std::filesystem::exists(std::filesystem::symlink_status(options.out))) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already, and nothing is overwritten",
+         printable(options.out, 4096));
+  }
+  Job job;
+  job.format = parse_format(options.format);
+  job.experiment = experiment_of(options);
+  Experiment& out = job.experiment;
+  out.quantizers.push_back(resolve_quantizer(options.quantizer, context.catalog()));
+  QuantizerCell& quantizer = out.quantizers.front();
+  if (!options.calibration.empty()) {
+    quantizer.calibration = resolve_calibration(options.calibration, context.catalog());
+  }
+  if (const std::string fault = export_fault(job.format, quantizer.parameters); !fault.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {}", quantizer.label, fault);
+  }
+  if (quantizer.transform) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "{}: a transform also changes weights that stay in float, which the file takes from the "
+         "checkpoint",
+         quantizer.label);
+  }
+  quantizer.store_as = job.format;
+  for (const std::string& text : options.metrics) {
+    out.metrics.push_back(resolve_metric(text, context.catalog()));
+  }
+  return job;
+}
+
+OpenCheckpoint open(const Job& job, Context& context) {
+  const Experiment& experiment = job.experiment;
+  OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
+                                          context.hub(), experiment.dtype, experiment.device);
+  if (opened.folder.quantization) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: holds weights that are quantized already, as {}",
+         opened.folder.path.string(), format_name(opened.folder.quantization->format));
+  }
+  const std::string fault = export_fault(job.format, experiment.quantizers.front().parameters,
+                                         opened.model, opened.folder.source.get());
+  if (!fault.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
+  }
+  const QuantizerCell& quantizer = experiment.quantizers.front();
+  ModuleNames names;
+  add_names(opened.model, names);
+  require_modules(QuantizerHandle(context.catalog(), *quantizer.plugin, quantizer.parameters),
+                  quantizer.parameters, names);
+  return opened;
+}
+
+// Values of all metrics on the model as it is.
+std::vector<Record> measure(const Experiment& experiment, Corpora& corpora, ModelHandle& model,
+                            TokenizerChoice& tokenizer, Context& context) {
+  std::vector<Record> out;
+  for (const MetricCell& metric : experiment.metrics) {
+    std::vector<Record> values =
+        evaluate_metric(context.catalog(), corpora, metric, model, tokenizer);
+    out.insert(out.end(), values.begin(), values.end());
+  }
+  return out;
+}
+
+struct Outcome {
+  std::vector<Record> floating;
+  std::vector<Record> quantized;
+  double bits_per_weight = 0;
+  nlohmann::json details;
+  ExportedFolder written;
+};
+
+// What the folder is made from. The hashes of files are remembered as those of runs are.
+nlohmann::json content_of(const Job& job, const fs::path& folder, Identities& identities) {
+  std::string missing;
+  return *content_of(job.experiment, {0, Variant{0, 0, 0}, folder}, identities, /*measure=*/true,
+                     missing);
+}
+
+Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress,
+            Context& context) {
+  const Experiment& experiment = job.experiment;
+  HostServices::instance().set_seed(experiment.seed);
+  OpenCheckpoint opened = as_usage([&] { return open(job, context); });
+  const Equivalences equivalences(context.home());
+  const Fingerprints fingerprints(context.home());
+  Identities identities(context.catalog(), equivalences, fingerprints, context.hub());
+  const nlohmann::json made_from = content_of(job, options.out, identities);
+  TokenizerChoice tokenizer =
+      choose_tokenizer(experiment, experiment.checkpoints.front(), opened.folder);
+  Corpora corpora(context.catalog());
+  QuantizeCell quantize(context.catalog(), corpora);
+  const QuantizerCell& cell = experiment.quantizers.front();
+  const CalibrationDraw draw{0, 1, 0, experiment.seed};
+  if (cell.calibration) {  // that it is there is known before anything is measured
+    quantize.rows(cell, draw, opened.model, tokenizer);
+  }
+  Outcome out;
+  progress.step("float model");
+  out.floating = measure(experiment, corpora, opened.model, tokenizer, context);
+  progress.step(cell.label);
+  FloatWeights kept(opened.model);
+  QuantizedModel quantized = quantize.apply(cell, draw, opened.model, tokenizer, kept);
+  out.bits_per_weight = quantized.bits_per_weight;
+  out.details = std::move(quantized.details);
+  progress.step("quantized model");
+  out.quantized = measure(experiment, corpora, opened.model, tokenizer, context);
+  progress.step("writing");
+  SealedFolder target(options.out, /*replaces=*/false);
+  out.written = export_weights(opened.folder, opened.model, std::move(quantized.stored), target,
+                               options.tokenizer == "bytes" ? "" : options.tokenizer);
+  if (!identities.unchanged(experiment.checkpoints.front())) {
+    fail(QUENCH_DATA_LOSS, "{}: changed while it was read", options.model);
+  }
+  target.publish(made_from);
+  return out;
+}
+
+void print_result(const Outcome& result, const QuantizeArguments& options, const Job& job) {
+  const nlohmann::json& stored = result.details.at("stored");
+  if (!options.json) {
+    for (size_t i = 0; i < result.quantized.size(); ++i) {
+      fmt::print(results(), "{:<32} float {}  quantized {}\n", result.quantized[i].metric,
+                 result.floating[i].value.dump(), result.quantized[i].value.dump());
+    }
+    fmt::print(results(),
+               "{}: {}, {} bits a weight, {:.1f} MB; {} of {} scales rounded, by at most {:.2g}\n",
+               options.out, format_name(job.format), result.bits_per_weight,
+               static_cast<double>(result.written.bytes) * 1e-6,
+               stored.at("rounded_scales").get<uint64_t>(), stored.at("scales").get<uint64_t>(),
+               stored.at("largest_scale_change").get<double>());
+    return;
+  }
+  nlohmann::json metrics = nlohmann::json::array();
+  for (size_t i = 0; i < result.quantized.size(); ++i) {
+    metrics.push_back({{"metric", result.quantized[i].metric},
+                       {"float", result.floating[i].value},
+                       {"quantized", result.quantized[i].value},
+                       {"unit", result.quantized[i].unit}});
+  }
+  const QuantizerCell& cell = job.experiment.quantizers.front();
+  const nlohmann::json document = {
+      {"model", options.model},
+      {"folder", printable(options.out, 4096)},
+      {"quantizer", {{"id", cell.plugin->id}, {"params", cell.parameters}}},
+      {"scheme", describe(result.written.scheme)},
+      {"bits_per_weight", json_number(result.bits_per_weight)},
+      {"bytes", result.written.bytes},
+      {"metrics", metrics},
+      {"details", result.details}};
+  fmt::print(results(), "{}\n", document.dump(1));
+}
+
+int quantize(const QuantizeArguments& options, Context& context) {
+  context.apply_threads();
+  const Job job = as_usage([&] { return make_job(options, context); });
+  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText);
+  const Outcome result = run(job, options, progress, context);
+  progress.clear();
+  print_result(result, options, job);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<QuantizeArguments>();
+  CLI::App* command =
+      app.add_subcommand("quantize", "Quantize one checkpoint and write it for other tools");
+  add_single_model(*command, *options);
+  command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
+      ->type_name("SPEC")
+      ->required();
+  command
+      ->add_option("--format", options->format,
+                   "gptq, gptq_v2, awq, bnb_int8 or compressed-tensors")
+      ->required();
+  command->add_option("-o,--out", options->out, "Folder to make; it must not be there")
+      ->type_name("DIR")
+      ->required();
+  command
+      ->add_option("--metric", options->metrics,
+                   "id[:key=value,...], measured before and after; several times")
+      ->type_name("SPEC");
+  command->add_flag("--json", options->json, "Print what was made as JSON");
+  add_plugin_options(*command, context);
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return quantize(*options, context); };
+  });
+}
+
+}  // namespace quench

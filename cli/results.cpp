@@ -1,0 +1,339 @@
+// quench results RUN...: records as a table, CSV, JSON, SQLite, Markdown or LaTeX.
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "cli/command.hpp"
+#include "cli/sqlite_export.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/table.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/derived.hpp"
+#include "core/store/json_members.hpp"
+#include "core/store/record_columns.hpp"
+#include "core/store/selection.hpp"
+
+namespace quench {
+
+namespace {
+
+struct ResultsOptions {
+  std::vector<std::string> runs;
+  std::string where;
+  std::string sqlite;
+  std::string table;
+  std::string provenance;
+  bool csv = false;
+  bool json = false;
+};
+
+// Several runs as one, with what does not count told on stderr.
+RunScan scan_runs(const std::vector<std::string>& runs) {
+  RunScan all;
+  for (const std::string& run : runs) {
+    if (!std::filesystem::is_directory(run)) {
+      throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
+    }
+    RunScan scan = scan_run(run);
+    add_derived(scan);
+    if (!scan.damaged.empty()) {
+      print_error(fmt::format("{}: {} lines do not count; `quench verify {}` lists them", run,
+                              scan.damaged.size(), run));
+    }
+    for (const std::string& key : scan.conflicts) {
+      print_error(fmt::format("{}: two attempts hold different values under key {}", run, key));
+    }
+    const size_t before = all.lines.size();
+    for (RecordLine& line : scan.lines) {
+      line.file += static_cast<uint32_t>(all.files.size());
+    }
+    for (const size_t i : scan.counted) {
+      all.counted.push_back(before + i);
+    }
+    all.lines.insert(all.lines.end(), scan.lines.begin(), scan.lines.end());
+    all.files.insert(all.files.end(), scan.files.begin(), scan.files.end());
+    all.contents.insert(all.contents.end(), scan.contents.begin(), scan.contents.end());
+  }
+  return all;
+}
+
+void write_out(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    fail(QUENCH_FAILED_PRECONDITION, "standard output: writing failed");
+  }
+}
+
+// RFC 4180: quotes around what has a comma, a quote or a line break, and quotes doubled. A text
+// that a spreadsheet would compute is told to be text by an apostrophe.
+void append_csv(std::string_view value, ColumnType type, std::string& out) {
+  if (value.empty() || value == "null") {
+    return;
+  }
+  std::string parsed;
+  if (value[0] == '"') {
+    const std::string_view plain = plain_text(value);
+    if (plain.size() + 2 == value.size()) {
+      value = plain;
+    } else {
+      parsed = nlohmann::json::parse(value).get<std::string>();
+      value = parsed;
+    }
+  }
+  if (type == ColumnType::kText && value.find_first_of("=+-@\t\r") == 0) {
+    parsed = fmt::format("'{}", value);
+    value = parsed;
+  }
+  if (type != ColumnType::kJson && value.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += value;
+    return;
+  }
+  out += '"';
+  for (const char c : value) {
+    out.append(c == '"' ? 2 : 1, c);
+  }
+  out += '"';
+}
+
+constexpr size_t kMaxText = 16384;
+constexpr size_t kBlockRows = 1024;
+constexpr size_t kBlocks = 16;  // at a time, which bounds the memory
+
+void append_csv_rows(const RunScan& scan, std::span<const size_t> lines, std::string& out) {
+  ColumnReader reader;
+  const auto columns = record_columns();
+  for (const size_t i : lines) {
+    const auto& row = reader.read(scan.lines[i]);
+    for (size_t c = 0; c < row.size(); ++c) {
+      if (c > 0) {
+        out += ',';
+      }
+      append_csv(row[c], columns[c].type, out);
+    }
+    out += "\r\n";
+  }
+}
+
+void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
+  std::string out;
+  for (const RecordColumn& column : record_columns()) {
+    out += out.empty() ? column.name : std::string(",") + column.name;
+  }
+  out += "\r\n";
+  write_out(out);
+  // Blocks of rows are made side by side and written in order.
+  for (size_t first = 0; first < lines.size(); first += kBlocks * kBlockRows) {
+    std::vector<std::string> blocks(kBlocks);
+    tbb::parallel_for(size_t{0}, kBlocks, [&](size_t b) {
+      const size_t begin = std::min(lines.size(), first + b * kBlockRows);
+      const size_t end = std::min(lines.size(), begin + kBlockRows);
+      append_csv_rows(scan, std::span(lines).subspan(begin, end - begin), blocks[b]);
+    });
+    for (const std::string& block : blocks) {
+      write_out(block);
+    }
+  }
+}
+
+// Canonical JSON as it lies in the files.
+void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
+  std::string out = "{\"records\": [";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    out += i == 0 ? "\n" : ",\n";
+    out += scan.lines[lines[i]].body;
+    if (out.size() > (size_t{1} << 20)) {
+      write_out(out);
+      out.clear();
+    }
+  }
+  write_out(out + "\n]}\n");
+}
+
+// What a table shows of records; their long fields stay unread, and what many share is parsed once.
+class TableReader {
+ public:
+  TableEntry read(const RecordLine& line, const std::string& where) {
+    TableEntry out;
+    out.checkpoint = name(line.field("checkpoint"), line.field("averaging"), where);
+    const nlohmann::json& quantizer = shared(line.field("quantizer"), where);
+    out.quantizer = quantizer_name(quantizer, scalar(line.field("draw"), where),
+                                   scalar(line.field("jitter"), where));
+    out.bits = bits_text(quantizer);
+    out.metric = scalar(line.field("metric"), where).get<std::string>();
+    out.job = line.field("job");
+    out.label = line.field("label");
+    out.value = number(line.field("value"), where);
+    out.standard_error = number(line.field("stderr"), where);
+    if (line.failed) {
+      out.error = scalar(line.field("error"), where).get<std::string>();
+    } else if (out.metric == "quantization_error") {
+      out.of_metric = parse_json(line.field("details"), where).at("metric").get<std::string>();
+    }
+    return out;
+  }
+
+ private:
+  // Records of one checkpoint come one after the other.
+  const std::string& name(std::string_view checkpoint, std::string_view averaging,
+                          const std::string& where) {
+    if (checkpoint != last_checkpoint_ || averaging != last_averaging_ || name_.empty()) {
+      last_checkpoint_ = checkpoint;
+      last_averaging_ = averaging;
+      name_ = checkpoint_name(parse_json(checkpoint, where), shared(averaging, where));
+    }
+    return name_;
+  }
+
+  const nlohmann::json& shared(std::string_view text, const std::string& where) {
+    const auto [found, fresh] = known_.try_emplace(text);
+    if (fresh && !text.empty()) {
+      found->second = parse_json(text, where);
+    }
+    return found->second;
+  }
+
+  static nlohmann::json scalar(std::string_view text, const std::string& where) {
+    const std::string_view plain = plain_text(text);
+    if (plain.size() + 2 == text.size()) {
+      return plain;
+    }
+    return text.empty() || text == "null" ? nlohmann::json() : parse_json(text, where);
+  }
+
+  static double number(std::string_view text, const std::string& where) {
+    double out = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error == std::errc() && end == text.data() + text.size()) {
+      return out;
+    }
+    const nlohmann::json other = scalar(text, where);  // null, or a number without a form in JSON
+    return other.is_string() ? std::strtod(plain_text(text).data(), nullptr)
+                             : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  std::string_view last_checkpoint_;
+  std::string_view last_averaging_;
+  std::string name_;
+  std::unordered_map<std::string_view, nlohmann::json> known_;
+};
+
+void write_table(const RunScan& scan, const std::vector<size_t>& lines, TableStyle style) {
+  std::vector<TableEntry> entries(lines.size());
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, lines.size(), 8 * kBlockRows),
+                    [&](const tbb::blocked_range<size_t>& range) {
+                      TableReader reader;
+                      for (size_t i = range.begin(); i < range.end(); ++i) {
+                        const RecordLine& line = scan.lines[lines[i]];
+                        entries[i] = reader.read(line, scan.files[line.file].string());
+                      }
+                    });
+  write_out(records_table(entries, style));
+}
+
+void write_value(const std::string& name, const nlohmann::json& value, int depth) {
+  if (value.is_object() && !value.empty()) {
+    fmt::print("{:{}}{}\n", "", depth * 2, name);
+    for (const auto& [member, inner] : value.items()) {
+      write_value(member, inner, depth + 1);
+    }
+  } else if (!value.is_null()) {
+    fmt::print("{:{}}{:<{}}  {}\n", "", depth * 2, name, 24 - std::min(depth * 2, 20),
+               printable(value.is_string() ? value.get<std::string>() : value.dump(), kMaxText));
+  }
+}
+
+// Inputs, versions and hashes of one evaluation, as text for an appendix.
+void write_provenance(const RunScan& scan, const std::vector<size_t>& lines,
+                      const std::string& cell) {
+  size_t found = 0;
+  const bool is_key =
+      cell.size() >= 6 && cell.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const Selection selection = as_usage([&] { return Selection(is_key ? "" : cell); });
+  for (const size_t i : lines) {
+    const RecordLine& line = scan.lines[i];
+    if (is_key ? !line.key.starts_with(cell) : !selection.matches(line)) {
+      continue;
+    }
+    const nlohmann::json record = parse_json(line.body, scan.files[line.file].string());
+    fmt::print("{}{}\n", found++ == 0 ? "" : "\n", record.value("metric", ""));
+    for (const char* name :
+         {"value", "stderr", "unit", "error", "key", "checkpoint", "averaging", "quantizer", "draw",
+          "jitter", "label", "parts", "environment", "cached", "job"}) {
+      write_value(name, record.value(name, nlohmann::json()), 1);
+    }
+    fmt::print("  {:<22}  {}:{}\n", "file", scan.files[line.file].string(), line.line);
+  }
+  if (found == 0) {
+    throw UsageError(QUENCH_NOT_FOUND,
+                     fmt::format("no record is selected by '{}'; wanted the first "
+                                 "digits of a key, or a selection",
+                                 printable(cell)));
+  }
+}
+
+int results(const ResultsOptions& options) {
+  const Selection selection = as_usage([&] { return Selection(options.where); });
+  const RunScan scan = scan_runs(options.runs);
+  std::vector<size_t> lines;
+  for (const size_t i : scan.counted) {
+    if (selection.matches(scan.lines[i])) {
+      lines.push_back(i);
+    }
+  }
+  sort_records(scan, lines);
+  if (!options.provenance.empty()) {
+    write_provenance(scan, lines, options.provenance);
+  } else if (!options.sqlite.empty()) {
+    export_sqlite(options.sqlite, scan, lines);
+  } else if (options.csv) {
+    write_csv(scan, lines);
+  } else if (options.json) {
+    write_json(scan, lines);
+  } else {
+    write_table(scan, lines,
+                options.table == "md"      ? TableStyle::kMarkdown
+                : options.table == "latex" ? TableStyle::kLatex
+                                           : TableStyle::kText);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_results(CLI::App& app, Context&, Action& action) {
+  auto options = std::make_shared<ResultsOptions>();
+  CLI::App* command = app.add_subcommand("results", "Show or export the records of runs");
+  command->add_option("run", options->runs, "Folders of runs")->required();
+  command
+      ->add_option("--where", options->where,
+                   "Only these: \"quantizer.id=x and step>=600 and metric=quantization_error\"")
+      ->type_name("EXPR");
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "Print comma-separated values");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print records as JSON");
+  CLI::Option* sqlite =
+      command->add_option("--sqlite", options->sqlite, "Write a database")->type_name("FILE");
+  CLI::Option* table = command->add_option("--table", options->table, "Print a table: md or latex")
+                           ->check(CLI::IsMember({"md", "latex", "text"}));
+  CLI::Option* provenance =
+      command
+          ->add_option("--provenance", options->provenance,
+                       "Print inputs, versions and hashes of a cell: a key's first digits, or a "
+                       "selection")
+          ->type_name("CELL");
+  const std::vector<CLI::Option*> outputs = {csv, json, sqlite, table, provenance};
+  for (CLI::Option* one : outputs) {
+    for (CLI::Option* other : outputs) {
+      if (one != other) {
+        one->excludes(other);
+      }
+    }
+  }
+  command->callback([&action, options] { action = [options] { return results(*options); }; });
+}
+
+}  // namespace quench

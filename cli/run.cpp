@@ -1,0 +1,329 @@
+// quench run MANIFEST
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "cli/duration.hpp"
+#include "cli/manifest_options.hpp"
+#include "cli/progress.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/table.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/plugin/at_work.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/store/death_note.hpp"
+#include "core/store/derived.hpp"
+#include "core/store/heartbeat.hpp"
+#include "core/store/record_file.hpp"
+#include "core/version.hpp"
+#include "report/report.hpp"
+#include "run/grid/estimate.hpp"
+#include "run/runner.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxPath = 4096;
+
+struct RunOptions {
+  ManifestOptions manifest;
+  bool fail_fast = false;
+  bool fresh = false;
+  std::string retry;
+  std::string progress;
+};
+
+// What the numbers depend on beside the manifest.
+nlohmann::json run_description(const LoadedRun& run, Context& context) {
+  const Experiment& experiment = run.experiments.front();
+  nlohmann::json plugins = nlohmann::json::array();
+  for (const PluginDescription& item : context.catalog().items()) {
+    plugins.push_back(
+        {{"kind", item.kind}, {"id", item.id}, {"version", item.version}, {"sha256", item.sha256}});
+  }
+  return {{"quench", kVersion},
+          {"name", experiment.name},
+          {"manifest",
+           printable(fs::absolute(run.manifest.file).lexically_normal().string(), kMaxPath)},
+          {"seed", experiment.seed},
+          {"dtype", dtype_text(experiment.dtype)},
+          {"device", device_text(experiment.device)},
+          {"threads", HostServices::instance().threads()},
+          {"plugins", plugins}};
+}
+
+// Makes the results' folder with all that describes the run.
+void prepare_folder(const LoadedRun& run, Context& context) {
+  make_folders(run.folder);
+  write_file_atomically(run.folder / "manifest.yaml", read_file(run.manifest.file, kYamlMaxBytes));
+  write_file_atomically(run.folder / "manifest.json",
+                        yaml_to_json(run.manifest.resolved).dump(1) + "\n");
+  write_file_atomically(run.folder / "run.json", run_description(run, context).dump(1) + "\n");
+}
+
+// What a cell's record says where the process died when an earlier attempt was at work on it.
+std::map<std::string, std::string> deaths_by_key(const std::vector<DeathNote>& notes) {
+  std::map<std::string, std::string> out;
+  for (const DeathNote& note : notes) {
+    for (const std::string& key : note.keys) {
+      out[key] = fmt::format("{} (attempt {})", note.cause, note.attempt);
+    }
+  }
+  return out;
+}
+
+// Attempts that did not get to say how they ended: killed, or on a machine that went down.
+void tell_of_unfinished(const fs::path& folder) {
+  HeartbeatWatcher watcher;
+  std::map<std::string, HeartbeatState> last;  // of each job
+  for (HeartbeatState& state : read_heartbeats(folder)) {
+    last[state.job] = std::move(state);
+  }
+  for (const auto& [job, state] : last) {
+    if (watcher.judge(state) == Life::kDead) {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("the last attempt ({}) did not finish: its process is gone{}", state.attempt,
+                      state.cell.empty() ? "" : ", last at work on " + state.cell));
+    }
+  }
+}
+
+// One attempt at a run: keeps each record before the next cell begins.
+class Attempt {
+ public:
+  // `to_do`, `total`: cells as the survey found them.
+  Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
+          Context& context, uint64_t to_do, uint64_t total)
+      : options_(options),
+        run_(run),
+        knowledge_(knowledge),
+        context_(context),
+        to_do_(to_do),
+        total_(total),
+        progress_(options.progress == "json" ? Progress::Form::kJson
+                  : options.manifest.json    ? Progress::Form::kQuiet
+                                             : Progress::Form::kText) {}
+
+  std::vector<Record> run() {
+    RunnerOptions runner;
+    runner.hub = context_.hub();
+    runner.home = context_.home();
+    runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
+                     fs::absolute(run_.folder).lexically_normal().string()};
+    const std::vector<DeathNote> deaths = read_death_notes(run_.folder);
+    runner.memory.deaths = deaths_by_key(deaths);
+    runner.places = folder_places(run_.folder);
+    runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
+    runner.fresh = options_.fresh;
+    runner.retry_failed = options_.retry == "failed";
+    runner.fail_fast = options_.fail_fast;
+    runner.on_start = [this] {
+      started_ = true;
+      prepare_folder(run_, context_);
+      if (to_do_ > 0) {
+        open_file();
+      }
+    };
+    runner.on_records = [this](const std::vector<Record>& records) { keep(records); };
+    runner.on_unwritten = [this](const std::string& line) {
+      HostServices::instance().log(QUENCH_LOG_ERROR, "", line);
+      unwritten_.push_back(line);
+    };
+    runner.on_step = [this](const std::string& what, uint64_t done, uint64_t total) {
+      progress_.step(what, done, total);
+      if (heartbeat_) {
+        heartbeat_->cell(what, done - std::min(done, failed_), failed_);
+      }
+    };
+    tell_of_unfinished(run_.folder);
+    try {
+      std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
+      if (file_) {
+        file_->close();
+      }
+      remove_death_notes(deaths);
+      if (heartbeat_) {
+        heartbeat_->finish(total_ - std::min(total_, failed_), failed_);
+      }
+      return records;
+    } catch (const Error& error) {
+      if (!started_) {
+        throw_if_usage(error);
+      }
+      if (error.code() == QUENCH_CANCELLED) {
+        fail(QUENCH_CANCELLED, "stopped on request; {} new records are in {}; go on with: {}",
+             kept_.size(), run_.folder.string(), context_.command_line());
+      }
+      throw;
+    }
+  }
+
+  // The records that this attempt added.
+  const std::vector<Record>& kept() const { return kept_; }
+  // Folders of weights that it could not write, with the reason.
+  const std::vector<std::string>& unwritten() const { return unwritten_; }
+
+ private:
+  void open_file() {
+    const std::string job = std::to_string(std::max<int64_t>(0, options_.manifest.job));
+    file_.emplace(run_.folder, job);
+    heartbeat_.emplace(run_.folder, job, file_->attempt(), total_, total_ - to_do_);
+    set_death_note(fs::absolute(death_note_path(run_.folder, job, file_->attempt()))
+                       .lexically_normal()
+                       .string());
+  }
+
+  void keep(const std::vector<Record>& records) {
+    if (!file_) {
+      open_file();
+    }
+    file_->append(records);
+    failed_ += records.front().error.empty() ? 0 : 1;
+    kept_.insert(kept_.end(), records.begin(), records.end());
+  }
+
+  const RunOptions& options_;
+  const LoadedRun& run_;
+  RunKnowledge& knowledge_;
+  Context& context_;
+  uint64_t to_do_;
+  uint64_t total_;
+  Progress progress_;
+  uint64_t failed_ = 0;
+  bool started_ = false;
+  std::optional<RecordFile> file_;
+  std::optional<Heartbeat> heartbeat_;
+  std::vector<Record> kept_;
+  std::vector<std::string> unwritten_;
+};
+
+// Parameters of the models that were measured, by the hash of their weights.
+std::map<std::string, uint64_t> model_sizes(const LoadedRun& run, Identities& identities) {
+  std::map<std::string, uint64_t> sizes;
+  for (const Experiment& experiment : run.experiments) {
+    for (const CheckpointCell& cell : experiment.checkpoints) {
+      if (const auto known = identities.remembered(cell)) {
+        sizes[known->content] = known->parameters;
+      }
+    }
+  }
+  return sizes;
+}
+
+// What was learned about this machine's speed; no run fails because it could not be written down.
+void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
+                 const std::vector<Record>& kept) {
+  try {
+    rates.observe(kept, model_sizes(run, knowledge.identities));
+    rates.save();
+  } catch (...) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", current_error().what());
+  }
+}
+
+constexpr size_t kMostSentences = 5;
+
+// The page is written and its contrasts are said in words; what fails is a warning, since the
+// records are what matters.
+std::string conclude(const fs::path& folder) {
+  std::string out;
+  try {
+    const Report report = read_report_of(folder);
+    const std::vector<std::string> sentences = sentences_of(report);
+    for (size_t i = 0; i < std::min(sentences.size(), kMostSentences); ++i) {
+      out += sentences[i] + "\n";
+    }
+    if (sentences.size() > kMostSentences) {
+      out += fmt::format("... and {} more in the report\n", sentences.size() - kMostSentences);
+    }
+    out += fmt::format("report: {}\n", write_report(report, folder).string());
+  } catch (...) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", current_error().what());
+  }
+  return out;
+}
+
+void print_json(const LoadedRun& run, const std::vector<Record>& records,
+                const std::vector<std::string>& unwritten) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Record& record : records) {
+    list.push_back(to_json(record));
+  }
+  fmt::print(
+      results(), "{}\n",
+      nlohmann::json{{"name", run.manifest.name}, {"records", list}, {"unwritten", unwritten}}.dump(
+          1));
+}
+
+int run(const RunOptions& options, Context& context) {
+  using Clock = std::chrono::steady_clock;
+  context.apply_threads();
+  const LoadedRun loaded = load_run(options.manifest, context);
+  RunKnowledge knowledge(loaded, context);
+  Rates rates(context.home());
+  const std::vector<Cell> cells =
+      survey(loaded.experiments, knowledge.identities, knowledge.finished,
+             {options.fresh, options.retry == "failed"});
+  const Cost expected = estimate(loaded.experiments, cells, knowledge.identities, rates,
+                                 HostServices::instance().threads())
+                            .total;
+  const Clock::time_point start = Clock::now();
+  const auto to_do = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) {
+    return cell.state != CellState::kDone && cell.state != CellState::kFailed;
+  });
+  Attempt attempt(options, loaded, knowledge, context, static_cast<uint64_t>(to_do), cells.size());
+  const std::vector<Record> records = attempt.run();
+  const std::chrono::duration<double> took = Clock::now() - start;
+  const auto failed = [](const Record& record) { return !record.error.empty(); };
+  const auto failures = std::count_if(records.begin(), records.end(), failed);
+  if (!attempt.kept().empty()) {
+    learn_rates(loaded, knowledge, rates, attempt.kept());
+  }
+  const std::string conclusion = conclude(loaded.folder);
+  if (options.manifest.json) {
+    print_json(loaded, with_derived(records), attempt.unwritten());
+  } else {
+    fmt::print(results(), "{}", records_table(with_derived(records)));
+    fmt::print(results(), "{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
+               loaded.folder.string());
+    fmt::print(results(), "took {}, the estimate was {}\n", duration_text(took.count()),
+               duration_text(expected.seconds));
+    fmt::print(results(), "{}", conclusion);
+    if (failures > 0) {
+      fmt::print(results(), "{} failed; try them again with: {} --retry failed\n", failures,
+                 context.command_line());
+    }
+    if (!attempt.unwritten().empty()) {
+      fmt::print(results(), "{} folders of weights are not written; try again with: {}\n",
+                 attempt.unwritten().size(), context.command_line());
+    }
+  }
+  return failures > 0 || !attempt.unwritten().empty() ? kExitFailed : kExitOk;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context, Action& action) {
+  CLI::App* command = app.add_subcommand("run", "Run the experiment of a manifest");
+  auto options = std::make_shared<RunOptions>();
+  add_manifest_options(*command, context, options->manifest);
+  command->add_flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
+  command->add_flag("--fresh", options->fresh, "Compute every cell again, whatever is there");
+  command->add_option("--retry", options->retry, "failed: try failed cells again")
+      ->check(CLI::IsMember({"failed"}));
+  command->add_option("--progress", options->progress, "json: progress as JSON lines on stderr")
+      ->check(CLI::IsMember({"json", "text"}));
+  add_thread_option(*command, context);
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return run(*options, context); };
+  });
+}
+
+}  // namespace quench

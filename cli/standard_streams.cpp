@@ -1,0 +1,80 @@
+#include "cli/standard_streams.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kMaxLine = 65536;
+
+std::FILE* own_stream = nullptr;
+
+}  // namespace
+
+std::FILE* results() {
+  return own_stream != nullptr ? own_stream : stdout;
+}
+
+void divert_plugin_output() {
+  if (own_stream != nullptr) {
+    return;
+  }
+  std::fflush(stdout);
+  const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (own < 0) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "standard output: no descriptor of its own for results: {}",
+         std::strerror(errno));
+  }
+  own_stream = ::fdopen(own, "w");
+  if (own_stream == nullptr) {
+    ::close(own);  // descriptor 1 was closed at the start: nothing that is printed arrives anyway
+    return;
+  }
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+void guard_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF) {
+      // The lowest free number is this one. Opened the wrong way round, so that use is an error.
+      ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+void print_error(const std::string& line) noexcept {
+  std::string out;
+  for (size_t begin = 0; begin <= line.size();) {  // a message may have lines of its own
+    const size_t end = std::min(line.find('\n', begin), line.size());
+    out += printable(std::string_view(line).substr(begin, end - begin), kMaxLine) + "\n";
+    begin = end + 1;
+  }
+  std::fputs(out.c_str(), stderr);
+}
+
+bool flush_output() noexcept {
+  std::cout.flush();
+  if (own_stream != nullptr) {
+    std::fflush(stdout);  // a plugin's, by now
+  }
+  errno = 0;
+  const bool flushed = std::fflush(results()) == 0;
+  if (flushed && std::ferror(results()) == 0 && (own_stream != nullptr || std::cout.good())) {
+    return true;
+  }
+  print_error(std::string("standard output: write failed") +
+              (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+  return false;
+}
+
+}  // namespace quench

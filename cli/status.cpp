@@ -1,0 +1,167 @@
+// quench status RUN: what runs, what is done, how long it will take.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/store/heartbeat.hpp"
+#include "core/store/run_scan.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kMaxCell = 4096;
+
+struct StatusOptions {
+  std::string run;
+  bool watch = false;
+  bool json = false;
+};
+
+// Evaluations by the records alone: what a resumed run would find.
+struct Done {
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  uint64_t damaged = 0;
+};
+
+Done count_records(const RunScan& scan) {
+  Done out;
+  out.damaged = scan.damaged.size();
+  for (const size_t i : scan.counted) {
+    const RecordLine& line = scan.lines[i];
+    if (line.index == 0) {
+      ++(line.failed ? out.failed : out.done);
+    }
+  }
+  return out;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  if (whole < 100) {
+    return fmt::format("{} s", whole);
+  }
+  if (whole < 6000) {
+    return fmt::format("{} min", (whole + 30) / 60);
+  }
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// The attempts that still say something: those that run, and the last of each job.
+std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
+                                  HeartbeatWatcher& watcher) {
+  std::map<std::string, std::string> last;
+  for (const HeartbeatState& state : all) {
+    last[state.job] = state.attempt;
+  }
+  std::vector<HeartbeatState> out;
+  for (const HeartbeatState& state : all) {
+    if (last[state.job] == state.attempt || watcher.judge(state) == Life::kRunning) {
+      out.push_back(state);
+    }
+  }
+  return out;
+}
+
+nlohmann::json describe(const HeartbeatState& state, Life life) {
+  const auto or_null = [](const std::optional<double>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+  };
+  const uint64_t ended = state.done + state.failed;
+  return {{"job", state.job},
+          {"attempt", state.attempt},
+          {"state", life_text(life)},
+          {"pid", state.pid},
+          {"host", state.host},
+          {"started", state.started},
+          {"cell", state.cell},
+          {"done", state.done},
+          {"failed", state.failed},
+          {"to_do", state.total > ended ? state.total - ended : 0},
+          {"total", state.total},
+          {"elapsed_seconds", state.elapsed_seconds},
+          {"rate", or_null(state.rate)},
+          {"eta_seconds", or_null(state.eta_seconds)}};
+}
+
+std::string line_of(const HeartbeatState& state, Life life) {
+  const uint64_t ended = state.done + state.failed;
+  std::string out = fmt::format("job {:<4} {}, {}/{} done, {} failed, {} to do", state.job,
+                                life_text(life), state.done, state.total, state.failed,
+                                state.total > ended ? state.total - ended : 0);
+  if (life == Life::kRunning || life == Life::kElsewhere) {
+    out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
+    if (state.eta_seconds) {
+      out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
+    }
+    if (!state.cell.empty()) {
+      out += "; " + printable(state.cell, kMaxCell);
+    }
+  }
+  return out + "\n";
+}
+
+// True when something still runs, or may.
+bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
+  const RunScan scan = scan_run(options.run);
+  const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
+  const Done records = count_records(scan);
+  bool alive = false;
+  nlohmann::json jobs = nlohmann::json::array();
+  std::string text;
+  for (const HeartbeatState& state : states) {
+    const Life life = watcher.judge(state);
+    alive = alive || life == Life::kRunning || life == Life::kElsewhere;
+    jobs.push_back(describe(state, life));
+    text += line_of(state, life);
+  }
+  if (options.json) {
+    fmt::print("{}\n", nlohmann::json{{"run", options.run},
+                                      {"jobs", jobs},
+                                      {"records",
+                                       {{"done", records.done},
+                                        {"failed", records.failed},
+                                        {"damaged", records.damaged},
+                                        {"conflicts", scan.conflicts.size()}}}}
+                           .dump());
+  } else {
+    fmt::print("{}records  {} done, {} failed, {} damaged lines, {} conflicts\n", text,
+               records.done, records.failed, records.damaged, scan.conflicts.size());
+  }
+  std::fflush(stdout);
+  return alive;
+}
+
+int status(const StatusOptions& options) {
+  if (!std::filesystem::is_directory(options.run)) {
+    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", options.run));
+  }
+  HeartbeatWatcher watcher;
+  while (show(options, watcher) && options.watch) {
+    for (int i = 0; i < 20; ++i) {
+      if (HostServices::instance().cancel_flag()) {
+        fail(QUENCH_CANCELLED, "stopped on request");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Context&, Action& action) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* command = app.add_subcommand("status", "Show what runs, what is done and what is left");
+  command->add_option("run", options->run, "Folder of the run")->required();
+  command->add_flag("--watch", options->watch, "Show it every two seconds until nothing runs");
+  command->add_flag("--json", options->json, "Print JSON, one document a line");
+  command->callback([&action, options] { action = [options] { return status(*options); }; });
+}
+
+}  // namespace quench

@@ -1,0 +1,240 @@
+// quench verify [RUN]: reads everything that has a checksum and lists what does not verify: a run,
+// what runs share and trainings wrote, or what the hub's cache holds under hf://org/name. Never
+// deletes anything.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/manifest_options.hpp"
+#include "core/hub/blob.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/store/equivalences.hpp"
+#include "core/store/run_folder.hpp"
+#include "core/store/sealed_folder.hpp"
+#include "core/store/sealed_line.hpp"
+#include "core/store/store.hpp"
+#include "train/verify_trained.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds kWriterPause(300);
+
+struct VerifyOptions {
+  std::string run;
+  bool read_data = false;
+  bool json = false;
+};
+
+struct Findings {
+  uint64_t checked = 0;
+  std::vector<std::string> faults;
+};
+
+// Folders of weights that the run wrote, each file against its hash.
+void verify_folders(const fs::path& folder, Findings& out) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename() != kFolderSeal) {
+      continue;
+    }
+    ++out.checked;
+    const fs::path sealed = it->path().parent_path();
+    try {
+      if (const std::string damage = damage_of(sealed); !damage.empty()) {
+        out.faults.push_back(fmt::format("{}: {}", sealed.string(), damage));
+      }
+    } catch (const Error& failure) {
+      out.faults.emplace_back(failure.what());
+    }
+  }
+}
+
+// Files of a snapshot whose names are hashes of their content.
+void verify_snapshot(const std::string& spec, const Context& context, Findings& out) {
+  const ResolvedModel found = as_usage([&] { return resolve(spec, context.hub()); });
+  BlobReport report = verify_blobs(found.file.empty() ? found.folder : found.folder / found.file,
+                                   context.hub(), &HostServices::instance().cancel_flag());
+  out.checked += report.checked;
+  out.faults = std::move(report.faults);
+}
+
+std::string text_of(const DamagedLine& line) {
+  return line.line == 0 ? fmt::format("{}: {}", line.file.string(), line.reason)
+                        : fmt::format("{}:{}: {}", line.file.string(), line.line, line.reason);
+}
+
+// The ends of files that no writer has gone on with for a moment: whoever made them is gone.
+std::vector<DamagedLine> left_unfinished(const std::string& run,
+                                         const std::vector<DamagedLine>& before) {
+  std::vector<DamagedLine> out;
+  if (before.empty()) {
+    return out;
+  }
+  std::this_thread::sleep_for(kWriterPause);
+  for (const DamagedLine& line : read_run(run).unfinished) {
+    const auto same = [&](const DamagedLine& other) {
+      return other.file == line.file && other.offset == line.offset;
+    };
+    if (std::any_of(before.begin(), before.end(), same)) {
+      out.push_back(line);
+    }
+  }
+  return out;
+}
+
+void verify_run(const std::string& run, bool read_data, Findings& out) {
+  if (!fs::is_directory(run)) {
+    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
+  }
+  const RunRecords records = read_run(run);
+  const std::vector<DamagedLine> unfinished = left_unfinished(run, records.unfinished);
+  out.checked += records.records.size() + records.superseded.size() + records.damaged.size() +
+                 unfinished.size();
+  for (const auto* lines : {&records.damaged, &unfinished}) {
+    std::transform(lines->begin(), lines->end(), std::back_inserter(out.faults), text_of);
+  }
+  for (const std::string& key : records.conflicts) {
+    out.faults.push_back(
+        fmt::format("{}: two attempts hold different values under key {}", run, key));
+  }
+  if (read_data) {
+    const FolderPlaces places = folder_places(run);
+    verify_folders(places.averages, out);
+    verify_folders(places.exports, out);
+  }
+}
+
+// Whether the file has the shape of a sealed line, without its content: two reads of a few bytes.
+bool looks_sealed(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  char first[2] = {};
+  char last[3] = {};
+  in.read(first, 2);
+  in.seekg(-3, std::ios::end);
+  in.read(last, 3);
+  return in.good() && std::string_view(first, 2) == "{\"" && std::string_view(last, 3) == "\"}\n";
+}
+
+// <key>.<generation>.json or .forgotten, in the folder of the key's first two digits.
+std::string key_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const std::string key = name.substr(0, name.find('.'));
+  const bool fits = key.size() == 64 && path.parent_path().filename() == key.substr(0, 2);
+  return fits ? key : "";
+}
+
+void verify_store_file(const fs::path& path, bool read_data, Findings& out) {
+  ++out.checked;
+  const std::string key = key_of(path);
+  try {
+    if (key.empty()) {
+      out.faults.push_back(path.string() + ": not the name of a record");
+    } else if (!read_data) {
+      if (!looks_sealed(path)) {
+        out.faults.push_back(path.string() + ": cut short");
+      }
+    } else if (path.extension() == ".forgotten") {
+      read_sealed_file(path.string(), "tombstone");
+    } else {
+      read_store_file(path, key);
+    }
+  } catch (const Error& error) {
+    out.faults.emplace_back(error.what());
+  }
+}
+
+// Sorted, so that two runs of this list the same.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (it->is_regular_file() && !name.starts_with('.')) {
+      out.push_back(it->path());
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", folder.string(), error.message());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void verify_home(const fs::path& home, bool read_data, Findings& out) {
+  for (const fs::path& path : files_below(home / "records")) {
+    verify_store_file(path, read_data, out);
+  }
+  for (const fs::path& path : files_below(home / "fingerprints")) {
+    ++out.checked;
+    try {
+      if (read_data) {
+        read_sealed_file(path.string(), "fingerprint");
+      } else if (!looks_sealed(path)) {
+        out.faults.push_back(path.string() + ": cut short");
+      }
+    } catch (const Error& error) {
+      out.faults.emplace_back(error.what());
+    }
+  }
+  TrainedFaults trained = verify_trained(home, read_data ? Depth::kContents : Depth::kSizes);
+  out.checked += trained.checked;
+  std::move(trained.faults.begin(), trained.faults.end(), std::back_inserter(out.faults));
+  const Equivalences equivalences(home);
+  out.checked += equivalences.all().size() + equivalences.damaged().size();
+  out.faults.insert(out.faults.end(), equivalences.damaged().begin(), equivalences.damaged().end());
+}
+
+int verify(const VerifyOptions& options, const Context& context) {
+  Findings findings;
+  if (options.run.empty()) {
+    verify_home(context.home(), options.read_data, findings);
+  } else if (options.run.starts_with("hf://")) {
+    verify_snapshot(options.run, context, findings);
+  } else {
+    verify_run(options.run, options.read_data, findings);
+  }
+  if (options.json) {
+    fmt::print("{}\n",
+               nlohmann::json{{"checked", findings.checked}, {"faults", findings.faults}}.dump(1));
+  } else {
+    for (const std::string& fault : findings.faults) {
+      fmt::print("{}\n", fault);
+    }
+    fmt::print("{} checked, {} do not verify\n", findings.checked, findings.faults.size());
+  }
+  return findings.faults.empty() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Context& context, Action& action) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand("verify",
+                                         "Check the records of a run, of all that runs share, or "
+                                         "files of the Hugging Face cache");
+  command->add_option("run", options->run,
+                      "Folder of a run, or hf://org/name[@revision] (default: the shared store)");
+  command->add_flag("--read-data", options->read_data,
+                    "Read all data: of the shared store instead of only each file's ends, of a "
+                    "run also the weights that it wrote");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return verify(*options, context); };
+  });
+}
+
+}  // namespace quench

@@ -1,0 +1,134 @@
+// quench why CELL --manifest M: what a cell's value depends on, and why it is computed or reused.
+#include <fmt/format.h>
+
+#include "cli/manifest_options.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/table.hpp"
+#include "core/store/difference.hpp"
+
+namespace quench {
+
+namespace {
+
+struct WhyOptions {
+  ManifestOptions manifest;
+  std::string cell;
+};
+
+// The cells whose name holds every word of `wanted`, or whose key begins with it.
+std::vector<size_t> matching(const LoadedRun& run, const std::vector<Cell>& cells,
+                             const std::string& wanted) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : wanted + " ") {
+    if (c != ' ' && c != ',') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, ""));
+    }
+  }
+  std::vector<size_t> found;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string name = cell_name(run.experiments[cells[i].job], cells[i]);
+    if (name == wanted) {
+      return {i};
+    }
+    const bool all_words = std::all_of(words.begin(), words.end(), [&](const std::string& part) {
+      return name.find(part) != std::string::npos;
+    });
+    if (all_words || (wanted.size() >= 6 && cells[i].key.rfind(wanted, 0) == 0)) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+void print_parts(const nlohmann::json& value, const std::string& path) {
+  if (value.is_object() && !value.empty()) {
+    for (const auto& [name, inner] : value.items()) {
+      print_parts(inner, path.empty() ? name : path + "." + name);
+    }
+  } else {
+    fmt::print(results(), "  {} = {}\n", path, value.dump());
+  }
+}
+
+void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
+  const Experiment& experiment = run.experiments[cell.job];
+  const std::string name = cell_name(experiment, cell);
+  fmt::print(results(), "{}\n", name);
+  std::string missing;
+  const auto parts =
+      evaluation_parts(knowledge.identities, parts_of(experiment, cell), false, missing);
+  const nlohmann::json* near = knowledge.finished.nearest(name);
+  if (!parts) {
+    fmt::print(results(), "to do: {}; its key is known when it runs\n", missing);
+    return;
+  }
+  switch (cell.state) {
+    case CellState::kDone:
+      fmt::print(results(), "done: {} has a record of this key\n", run.folder.string());
+      break;
+    case CellState::kReused: {
+      const std::vector<Record> there = knowledge.finished.find(cell.key);
+      fmt::print(results(), "reused: measured before{}\n",
+                 there.front().cached.empty() ? "" : " by " + there.front().cached);
+      break;
+    }
+    case CellState::kFailed:
+      fmt::print(results(), "failed: {}\n", cell.reason);
+      break;
+    case CellState::kBlocked:
+      fmt::print(results(), "blocked: {}\n", cell.reason);
+      break;
+    case CellState::kToDo:
+      fmt::print(results(), "to do: {}\n",
+                 near == nullptr ? "no record of this cell is there" : cell.reason);
+      break;
+  }
+  if (near != nullptr && *near != *parts) {
+    fmt::print(results(), "the nearest record differs in\n");
+    for (const Difference& difference : explain_difference(*near, *parts)) {
+      fmt::print(results(), "  {}: was {}, is {}\n", difference.path, difference.was.dump(),
+                 difference.is.dump());
+    }
+  }
+  fmt::print(results(), "key {} of\n", cell.key);
+  print_parts(*parts, "");
+}
+
+int why(const WhyOptions& options, Context& context) {
+  const LoadedRun run = load_run(options.manifest, context);
+  RunKnowledge knowledge(run, context);
+  const std::vector<Cell> cells =
+      survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  const std::vector<size_t> found = matching(run, cells, options.cell);
+  if (found.empty()) {
+    throw UsageError(
+        QUENCH_NOT_FOUND,
+        fmt::format("no cell of {} is called \"{}\"; `quench plan {} --all` lists them",
+                    run.manifest.name, printable(options.cell), options.manifest.manifest));
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    fmt::print(results(), "{}", i == 0 ? "" : "\n");
+    explain(run, cells[found[i]], knowledge);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_why(CLI::App& app, Context& context, Action& action) {
+  CLI::App* command = app.add_subcommand("why", "Explain why a cell is computed, reused or failed");
+  auto options = std::make_shared<WhyOptions>();
+  add_manifest_options(*command, context, options->manifest);
+  command
+      ->add_option("cell", options->cell,
+                   "Words of its name (`quench plan --all`), or the beginning of its key")
+      ->required();
+  command->callback([&context, &action, options] {
+    action = [&context, options] { return why(*options, context); };
+  });
+}
+
+}  // namespace quench

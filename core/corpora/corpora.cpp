@@ -1,0 +1,268 @@
+#include "core/corpora/corpora.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/corpora/open_corpus.hpp"
+#include "core/error.hpp"
+#include "core/host_numerics.hpp"
+#include "core/plugin/corpus_part.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/philox.hpp"
+#include "core/text/encode_documents.hpp"
+
+namespace quench {
+
+namespace {
+
+// Documents are tokenized in batches of about this many bytes, so that memory stays bounded.
+constexpr size_t kBatchBytes = 16u << 20;
+
+class Reader {
+ public:
+  Reader(TokenizedCorpus& out, TokenizerChoice& tokenizer) : out_(out), tokenizer_(tokenizer) {
+    out_.offsets = {0};
+  }
+
+  void add(const quench_document& document) {
+    if (document.ids != nullptr) {
+      append({document.ids, document.ids + document.id_count});
+      return;
+    }
+    if (document.text == nullptr) {
+      fail(QUENCH_INVALID_ARGUMENT, "corpus {}: yields records; wanted text or ids", out_.name);
+    }
+    pending_.emplace_back(document.text, document.text_bytes);
+    pending_bytes_ += document.text_bytes;
+    if (pending_bytes_ >= kBatchBytes) {
+      flush();
+    }
+  }
+
+  void flush() {
+    if (pending_.empty()) {
+      return;
+    }
+    const int threads = static_cast<int>(HostServices::instance().threads());
+    try {
+      for (const std::vector<int32_t>& ids :
+           text::encode_documents(tokenizer_.get(), pending_, false, threads)) {
+        append(ids);
+      }
+    } catch (const Error& error) {
+      fail(error.code(), "corpus {}: {}", out_.name, error.what());
+    }
+    for (const std::string& document : pending_) {
+      out_.bytes.push_back(document.size());
+    }
+    pending_.clear();
+    pending_bytes_ = 0;
+  }
+
+  // Documents so far, those not yet tokenized included.
+  uint64_t documents() const { return out_.documents() + pending_.size(); }
+
+ private:
+  void append(const std::vector<int32_t>& ids) {
+    out_.ids.insert(out_.ids.end(), ids.begin(), ids.end());
+    out_.offsets.push_back(out_.ids.size());
+  }
+
+  TokenizedCorpus& out_;
+  TokenizerChoice& tokenizer_;
+  std::vector<std::string> pending_;
+  size_t pending_bytes_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
+                                                     TokenizerChoice& tokenizer,
+                                                     uint64_t max_documents, uint64_t max_ids) {
+  const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", use.plugin->id, use.parameters.dump(),
+                                      use.part.key(), tokenizer.key(), max_documents, max_ids);
+  if (const auto found = loaded_.find(key); found != loaded_.end()) {
+    return found->second;
+  }
+  auto corpus = read(use, tokenizer, max_documents, max_ids);
+  corpus->name = use.name;
+  loaded_[key] = corpus;
+  return corpus;
+}
+
+std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerChoice& tokenizer,
+                                               uint64_t max_documents, uint64_t max_ids) {
+  CorpusHandle handle = open_corpus(catalog_, use, hub_);
+  const std::string fingerprint = handle.fingerprint();
+  nlohmann::json parts = {{"files", fingerprint},         {"plugin", use.plugin->sha256},
+                          {"corpus", use.plugin->id},     {"parameters", use.parameters},
+                          {"tokenizer", tokenizer.key()}, {"host", kHostNumerics},
+                          {"documents", max_documents},   {"ids", max_ids}};
+  if (use.part.kind != PartKind::kAll) {
+    parts["part"] = use.part.key();
+  }
+  const std::string key = TokenCache::key_of(parts);
+  if (auto kept = cache_.find(key)) {
+    return std::make_shared<TokenizedCorpus>(std::move(*kept));
+  }
+  auto corpus = std::make_shared<TokenizedCorpus>();
+  corpus->name = use.name;
+  Reader reader(*corpus, tokenizer);
+  PartReader documents(handle, use.part);
+  quench_document document{};
+  HostServices& services = HostServices::instance();
+  while ((max_documents == 0 || reader.documents() < max_documents) && documents.next(document)) {
+    if (services.cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    reader.add(document);
+    if (max_ids > 0 && reader.documents() % 64 == 0) {
+      reader.flush();  // otherwise nobody knows how many ids there are
+    }
+    if (max_ids > 0 && corpus->ids.size() >= max_ids) {
+      break;
+    }
+  }
+  reader.flush();
+  corpus->fingerprint = handle.fingerprint();
+  if (corpus->fingerprint != fingerprint) {
+    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed while they were read", use.name);
+  }
+  if (!corpus->bytes.empty()) {  // ready-made ids are not kept a second time
+    tokenized_documents_ += corpus->documents();
+    cache_.keep(key, *corpus);
+  }
+  return corpus;
+}
+
+namespace {
+
+// Pads at the end of each row up to the longest of its batch.
+CalibrationRows padded(const CalibrationRows& rows, const Calibration& calibration) {
+  CalibrationRows out;
+  out.starts = {0};
+  const size_t count = rows.starts.size() - 1;
+  for (size_t r = 0; r < count; ++r) {
+    out.texts.push_back(rows.starts[r + 1] - rows.starts[r]);
+  }
+  for (size_t first = 0; first < count; first += calibration.pad_batch) {
+    const size_t last = std::min<size_t>(count, first + calibration.pad_batch);
+    const uint64_t longest = *std::max_element(out.texts.begin() + static_cast<ptrdiff_t>(first),
+                                               out.texts.begin() + static_cast<ptrdiff_t>(last));
+    for (size_t r = first; r < last; ++r) {
+      out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[r]),
+                     rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[r + 1]));
+      out.ids.resize(out.starts.back() + longest, calibration.pad_id);
+      out.starts.push_back(out.ids.size());
+    }
+  }
+  return out;
+}
+
+// The rows in an order drawn by Fisher and Yates from philox blocks.
+CalibrationRows permuted(const CalibrationRows& rows, const CalibrationDraw& draw) {
+  std::vector<size_t> order(rows.starts.size() - 1);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = order.size(); i > 1; --i) {
+    const PhiloxCounter block =
+        philox4x32({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), draw.jitter, 0},
+                   {static_cast<uint32_t>(draw.seed), static_cast<uint32_t>(draw.seed >> 32)});
+    const uint64_t random = block[0] | static_cast<uint64_t>(block[1]) << 32;
+    std::swap(order[i - 1], order[random % i]);
+  }
+  CalibrationRows out;
+  out.starts = {0};
+  for (const size_t row : order) {
+    out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row]),
+                   rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row + 1]));
+    out.starts.push_back(out.ids.size());
+    if (!rows.texts.empty()) {
+      out.texts.push_back(rows.texts[row]);
+    }
+  }
+  return out;
+}
+
+// " for 5 draws", where there are several.
+std::string for_draws(const CalibrationDraw& draw) {
+  return draw.of > 1 ? fmt::format(" for {} draws", draw.of) : "";
+}
+
+CalibrationRows packed_rows(const Calibration& calibration, const TokenizedCorpus& corpus,
+                            const CalibrationDraw& draw) {
+  const uint64_t slice = calibration.sequences * calibration.length;
+  const uint64_t wanted = slice * draw.of;
+  if (corpus.ids.size() < wanted) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "calibration {}: {} sequences of {} ids asked{}, {} ids wanted, the corpus has {}",
+         calibration.name, calibration.sequences, calibration.length, for_draws(draw), wanted,
+         corpus.ids.size());
+  }
+  CalibrationRows rows;
+  const auto first = corpus.ids.begin() + static_cast<ptrdiff_t>(slice * draw.draw);
+  rows.ids.assign(first, first + static_cast<ptrdiff_t>(slice));
+  for (uint64_t s = 0; s <= calibration.sequences; ++s) {
+    rows.starts.push_back(s * calibration.length);
+  }
+  return rows;
+}
+
+CalibrationRows document_rows(const Calibration& calibration, const TokenizedCorpus& corpus,
+                              uint64_t longest, const CalibrationDraw& draw) {
+  const uint64_t slice = calibration.documents > 0 ? calibration.documents : corpus.documents();
+  if (corpus.documents() < slice * draw.of) {
+    fail(QUENCH_INVALID_ARGUMENT, "calibration {}: {} documents asked{}, the corpus has {}",
+         calibration.name, slice * draw.of, for_draws(draw), corpus.documents());
+  }
+  CalibrationRows rows;
+  rows.starts = {0};
+  const uint64_t limit = calibration.length > 0 ? std::min(calibration.length, longest) : longest;
+  for (uint64_t d = slice * draw.draw; d < slice * (draw.draw + 1); ++d) {
+    const uint64_t first = corpus.offsets[d];
+    const uint64_t length = std::min(limit, corpus.offsets[d + 1] - first);
+    if (length == 0) {
+      continue;  // an empty document has no rows to give
+    }
+    rows.ids.insert(rows.ids.end(), corpus.ids.begin() + static_cast<ptrdiff_t>(first),
+                    corpus.ids.begin() + static_cast<ptrdiff_t>(first + length));
+    rows.starts.push_back(rows.ids.size());
+  }
+  if (rows.ids.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "calibration {}: the corpus is empty", calibration.name);
+  }
+  return rows;
+}
+
+}  // namespace
+
+CalibrationRows Corpora::calibration_rows(const Calibration& calibration,
+                                          TokenizerChoice& tokenizer, uint64_t longest,
+                                          const CalibrationDraw& draw) {
+  if (calibration.length > longest) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "calibration {}: length = {}, more than the {} positions of the model", calibration.name,
+         calibration.length, longest);
+  }
+  const bool packed = calibration.packing == Packing::kConcat;
+  const auto corpus = packed ? load(calibration.corpus, tokenizer, calibration.documents,
+                                    calibration.sequences * calibration.length * draw.of)
+                             : load(calibration.corpus, tokenizer, calibration.documents * draw.of);
+  CalibrationRows rows = packed ? packed_rows(calibration, *corpus, draw)
+                                : document_rows(calibration, *corpus, longest, draw);
+  if (calibration.pad_batch > 0) {
+    rows = padded(rows, calibration);
+  }
+  return draw.jitter > 0 ? permuted(rows, draw) : rows;
+}
+
+quench_tokens tokens_view(const char* parameter, const TokenizedCorpus& corpus) {
+  return {sizeof(quench_tokens),
+          parameter,
+          corpus.name.c_str(),
+          corpus.documents(),
+          corpus.ids.data(),
+          corpus.offsets.data(),
+          corpus.bytes.empty() ? nullptr : corpus.bytes.data()};
+}
+
+}  // namespace quench

@@ -1,0 +1,85 @@
+#include "core/pass/channel_scale.hpp"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+template <typename T, typename Operation>
+void each_column(HostTensor& matrix, std::span<const double> scale, Operation operation) {
+  const std::span<T> values = matrix.as<T>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<T>(operation(static_cast<double>(values[i]), scale[i % scale.size()]));
+  }
+}
+
+template <typename Operation>
+void each_column_of(HostTensor& matrix, std::span<const double> scale, Operation operation) {
+  if (same_dtype(matrix.dtype(), kFloat64)) {
+    each_column<double>(matrix, scale, operation);
+  } else {
+    each_column<float>(matrix, scale, operation);
+  }
+}
+
+struct DividedOp {
+  DividedOp(const quench_linear_op& taken, std::vector<double> by)
+      : op(taken), scale(std::move(by)) {}
+  DividedOp(const DividedOp&) = delete;
+  DividedOp& operator=(const DividedOp&) = delete;
+  quench_linear_op op;
+  std::vector<double> scale;
+  ~DividedOp() {
+    if (op.release != nullptr) {
+      op.release(op.context);
+    }
+  }
+};
+
+}  // namespace
+
+void multiply_columns(HostTensor& matrix, std::span<const double> scale) {
+  each_column_of(matrix, scale, [](double value, double s) { return value * s; });
+}
+
+void divide_columns(HostTensor& matrix, std::span<const double> scale) {
+  each_column_of(matrix, scale, [](double value, double s) { return value / s; });
+}
+
+HostTensor divided(const quench_tensor& rows, std::span<const double> scale) {
+  const bool fits = same_dtype(rows.dtype, kFloat32) || same_dtype(rows.dtype, kFloat64);
+  if (rows.device.type != QUENCH_DEVICE_CPU || !fits) {
+    fail(QUENCH_UNSUPPORTED,
+         "a channel scale that cannot be folded wants a float32 or float64 model on the CPU");
+  }
+  HostTensor out(rows.dtype, {rows.shape[0], rows.shape[1]});
+  std::memcpy(out.bytes().data(), static_cast<const std::byte*>(rows.data) + rows.byte_offset,
+              out.bytes().size());
+  divide_columns(out, scale);
+  return out;
+}
+
+quench_linear_op divided_inputs(const quench_linear_op& op, std::vector<double> scale) {
+  auto made = std::make_unique<DividedOp>(op, std::move(scale));
+  const auto apply = [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
+                        quench_error* error) noexcept -> quench_status {
+    const auto& own = *static_cast<DividedOp*>(context);
+    HostTensor rows;
+    const quench_status divided_rows = guarded(error, [&] { rows = divided(*x, own.scale); });
+    if (divided_rows != QUENCH_OK) {
+      return divided_rows;
+    }
+    const quench_tensor view = rows.view();
+    return own.op.apply(own.op.context, &view, y, stream, error);
+  };
+  const auto release = [](void* context) noexcept { delete static_cast<DividedOp*>(context); };
+  return {sizeof(quench_linear_op), made.release(), apply, release};
+}
+
+}  // namespace quench

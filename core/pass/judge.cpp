@@ -1,0 +1,45 @@
+#include "core/pass/judge.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/plugin/parameters.hpp"
+
+namespace quench {
+
+namespace {
+
+bool offers_gram(const PluginDescription& plugin) {
+  return plugin.instance &&
+         std::find(plugin.instance->extensions.begin(), plugin.instance->extensions.end(),
+                   QUENCH_QUANTIZER_GRAM) != plugin.instance->extensions.end();
+}
+
+}  // namespace
+
+const PluginDescription* judge_of(const Catalog& catalog) {
+  constexpr uint32_t kMore = QUENCH_NEEDS_ROWS | QUENCH_MAKES_LINEAR_OP;
+  const PluginDescription* found = nullptr;
+  for (const PluginDescription* plugin : catalog.of_kind(QUENCH_KIND_QUANTIZER)) {
+    if (!catalog.is_shipped(*plugin) || !offers_gram(*plugin)) {
+      continue;
+    }
+    if ((plugin->instance->needs & kMore) == 0) {
+      return plugin;
+    }
+    found = found == nullptr ? plugin : found;
+  }
+  return found;
+}
+
+std::optional<QuantizerHandle> find_judge(Catalog& catalog) {
+  const PluginDescription* plugin = judge_of(catalog);
+  if (plugin == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<ParameterProblem> problems;
+  return QuantizerHandle(catalog, *plugin,
+                         complete_parameters(*plugin, nlohmann::json::object(), problems));
+}
+
+}  // namespace quench

@@ -1,0 +1,154 @@
+#include "core/pass/metric_records.hpp"
+
+#include <deque>
+
+#include "core/config/yaml.hpp"
+#include "core/corpora/open_corpus.hpp"
+#include "core/error.hpp"
+#include "core/hub/blob.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/parameters.hpp"
+#include "core/plugin/table_call.hpp"
+#include "quench/abi/extension/records.h"
+
+namespace quench {
+
+namespace {
+
+// What a metric may ask for, and what it did ask for.
+class RecordHost {
+ public:
+  RecordHost(Catalog& catalog, const HubEnvironment& hub) : catalog_(catalog), hub_(hub) {
+    table_ = {sizeof table_, this, locate, yaml_file, yaml_text, want, want_file};
+  }
+  RecordHost(const RecordHost&) = delete;
+  RecordHost& operator=(const RecordHost&) = delete;
+
+  const quench_record_host* table() const { return &table_; }
+  WantedRecords take() { return std::move(wanted_); }
+
+ private:
+  // Runs `body` on the host behind `context`; what it throws becomes a status.
+  template <typename Body>
+  static quench_status guarded(void* context, quench_error* error, Body body) noexcept {
+    return quench::guarded(error, [&] { body(*static_cast<RecordHost*>(context)); });
+  }
+
+  // Files out of the hub's cache must hold what their names say.
+  void check(const char* path) const {
+    check_blobs(path, hub_, &HostServices::instance().cancel_flag());
+  }
+
+  // Kept until `wants` returns.
+  const std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+  static quench_status locate(void* context, const char* location, const char** path,
+                              quench_error* error) noexcept {
+    return guarded(context, error, [&](RecordHost& self) {
+      std::string found = location;
+      if (found.rfind("hf://", 0) == 0) {
+        const ResolvedModel hub = resolve(found, self.hub_);
+        found = (hub.file.empty() ? hub.folder : hub.folder / hub.file).string();
+      }
+      *path = self.keep(std::move(found)).c_str();
+    });
+  }
+
+  static quench_status yaml_file(void* context, const char* path, const char** json,
+                                 uint64_t* bytes, quench_error* error) noexcept {
+    return guarded(context, error, [&](RecordHost& self) {
+      self.check(path);
+      const std::string& text = self.keep(yaml_to_json(load_yaml(path)).dump());
+      self.wanted_.files.emplace_back(path);
+      *json = text.c_str();
+      *bytes = text.size();
+    });
+  }
+
+  static quench_status yaml_text(void* context, const char* text, uint64_t text_bytes,
+                                 const char* name, const char** json, uint64_t* bytes,
+                                 quench_error* error) noexcept {
+    return guarded(context, error, [&](RecordHost& self) {
+      const std::string& kept =
+          self.keep(yaml_to_json(parse_yaml({text, text_bytes}, name)).dump());
+      *json = kept.c_str();
+      *bytes = kept.size();
+    });
+  }
+
+  static quench_status want(void* context, const char* name, const char* corpus_id,
+                            const char* parameters_json, quench_error* error) noexcept {
+    return guarded(context, error, [&](RecordHost& self) {
+      CorpusUse use{name, &self.catalog_.require("corpus", corpus_id), {}};
+      std::vector<ParameterProblem> problems;
+      use.parameters =
+          complete_parameters(*use.plugin, parse_json(parameters_json, "parameters"), problems);
+      if (!problems.empty()) {
+        fail(QUENCH_INVALID_ARGUMENT, "corpus {}: {}", use.plugin->id, problems[0].message);
+      }
+      self.wanted_.data_sets.push_back(std::move(use));
+    });
+  }
+
+  static quench_status want_file(void* context, const char* path, quench_error* error) noexcept {
+    return guarded(context, error, [&](RecordHost& self) {
+      self.check(path);
+      self.wanted_.files.emplace_back(path);
+    });
+  }
+
+  Catalog& catalog_;
+  const HubEnvironment& hub_;
+  std::deque<std::string> texts_;
+  WantedRecords wanted_;
+  quench_record_host table_{};
+};
+
+const quench_metric_records* records_of(const MetricHandle& metric) {
+  return static_cast<const quench_metric_records*>(metric.extension(QUENCH_METRIC_RECORDS));
+}
+
+}  // namespace
+
+WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEnvironment& hub) {
+  const quench_metric_records* records = records_of(metric);
+  if (records == nullptr) {
+    return {};
+  }
+  RecordHost host(catalog, hub);
+  table_call("metric " + metric.id(), "wants", records->wants, metric.get(), host.table());
+  return host.take();
+}
+
+void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
+                  const HubEnvironment& hub) {
+  const quench_metric_records* records = records_of(metric);
+  const std::string label = "metric " + metric.id();
+  for (size_t set = 0; set < wanted.data_sets.size(); ++set) {
+    const CorpusUse& use = wanted.data_sets[set];
+    CorpusHandle corpus = open_corpus(catalog, use, hub);
+    quench_document document{};
+    while (corpus.next(document)) {
+      if (HostServices::instance().cancel_flag()) {
+        fail(QUENCH_CANCELLED, "stopped on request");
+      }
+      if (document.record == nullptr) {
+        fail(QUENCH_INVALID_ARGUMENT, "corpus {}: yields no records", use.name);
+      }
+      quench_error error{sizeof error, 0, {}};
+      const quench_status status =
+          guarded_call(label, "take", {}, records->take, metric.get(), static_cast<uint32_t>(set),
+                       document.record, document.record_bytes, &error);
+      if (status == QUENCH_END) {
+        break;
+      }
+      if (status != QUENCH_OK) {
+        throw_status(label, "take", status, error);
+      }
+    }
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,74 @@
+#include "core/pass/metric_sink.hpp"
+
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/json/json_number.hpp"
+#include "core/json/parse_json.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kMaxText = 4096;
+
+MetricSink& self(void* context) {
+  return *static_cast<MetricSink*>(context);
+}
+
+// Text of a plugin as records may hold it.
+std::string text_of(const char* text) {
+  return printable(text, kMaxText);
+}
+
+quench_status take_value(void* context, const char* name, double value, const char* unit,
+                         int32_t direction, double standard_error, quench_error* error) noexcept {
+  return guarded(error, [&] {
+    self(context).values.push_back(
+        {text_of(name), value, text_of(unit), direction, standard_error});
+  });
+}
+
+quench_status take_detail(void* context, const char* name, double value,
+                          quench_error* error) noexcept {
+  return guarded(error, [&] {
+    nlohmann::json& detail = self(context).details[text_of(name)];
+    // Counts stay counts: 57150, not 57150.0.
+    if (std::fabs(value) < 9e15 && value == std::floor(value)) {
+      detail = static_cast<int64_t>(value);
+    } else {
+      detail = json_number(value);
+    }
+  });
+}
+
+// The first items that a metric gives.
+quench_status take_items(void* context, const char*, const double* given, uint64_t count,
+                         quench_error* error) noexcept {
+  return guarded(error, [&] {
+    MetricSink& sink = self(context);
+    if (sink.items.empty()) {
+      sink.items.assign(given, given + count);
+    }
+  });
+}
+
+quench_status take_json(void* context, const char* name, const char* text, uint64_t bytes,
+                        quench_error* error) noexcept {
+  return guarded(error, [&] {
+    self(context).details[text_of(name)] = parse_json({text, bytes}, text_of(name));
+  });
+}
+
+}  // namespace
+
+MetricSink::MetricSink() {
+  sink_.struct_size = sizeof sink_;
+  sink_.context = this;
+  sink_.value = take_value;
+  sink_.detail = take_detail;
+  sink_.items = take_items;
+  sink_.json = take_json;
+}
+
+}  // namespace quench

@@ -1,0 +1,67 @@
+#include "core/pass/pass_replay.hpp"
+
+#include "core/checkpoint/host_tensor.hpp"
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+// Weights of the model that are replaced as long as this object lives.
+class Overlays {
+ public:
+  Overlays(ModelHandle& model, std::span<const quench_overlay> overlays) : model_(model) {
+    for (const quench_overlay& overlay : overlays) {
+      const quench_tensor& value = overlay.value;
+      HostTensor before(value.dtype, {value.shape, value.shape + value.dimensions});
+      model_.weight_get(overlay.parameter, before.view());
+      replaced_.emplace_back(overlay.parameter, std::move(before));
+      model_.weight_set(overlay.parameter, value);
+    }
+  }
+  ~Overlays() {
+    for (auto it = replaced_.rbegin(); it != replaced_.rend(); ++it) {
+      model_.weight_set(it->first, it->second.view());
+    }
+  }
+  Overlays(const Overlays&) = delete;
+  Overlays& operator=(const Overlays&) = delete;
+
+ private:
+  ModelHandle& model_;
+  std::vector<std::pair<std::string, HostTensor>> replaced_;
+};
+
+}  // namespace
+
+PassReplay::PassReplay(ModelHandle& model, ActivationStream& stream, uint32_t block, uint32_t stage,
+                       bool kept)
+    : model_(model), stream_(stream), block_(block), stage_(kept ? 0 : stage), kept_(kept) {}
+
+quench_replay_place PassReplay::place() const {
+  const quench_block_info& info = model_.block(block_);
+  return {sizeof(quench_replay_place), block_, stage_, info.stage_count,
+          stream_.batches().size(),    &info};
+}
+
+std::span<const quench_tensor> PassReplay::replay(const quench_replay_args& args) {
+  if (args.batch >= stream_.batches().size() || args.to_stage < stage_ ||
+      args.to_stage > model_.block(block_).stage_count) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "replay of batch {} to stage {}: there are {} batches, before stage {} of {}", args.batch,
+         args.to_stage, stream_.batches().size(), stage_, model_.block(block_).stage_count);
+  }
+  const Overlays overlays(model_, {args.overlays, args.overlay_count});
+  views_.clear();
+  result_ = stream_.replay(args.batch, block_, stage_, args.to_stage, kept_);
+  for (const ActivationStream::Named& named : result_) {
+    views_.push_back(named.tensor.view());
+  }
+  return views_;
+}
+
+void PassReplay::weight(const std::string& parameter, const quench_tensor& destination) {
+  model_.weight_get(parameter, destination);
+}
+
+}  // namespace quench

@@ -1,0 +1,31 @@
+// Running calibration batches on from where a pass has them, with other weights.
+#pragma once
+
+#include <vector>
+
+#include "core/pass/activation_stream.hpp"
+#include "core/plugin/block_service.hpp"
+
+namespace quench {
+
+// The batches of `stream` stand before stage `stage` of block `block`; or, where `kept` is set,
+// what it has kept is their input of stage 0.
+class PassReplay final : public BlockReplay {
+ public:
+  PassReplay(ModelHandle& model, ActivationStream& stream, uint32_t block, uint32_t stage,
+             bool kept);
+  quench_replay_place place() const override;
+  std::span<const quench_tensor> replay(const quench_replay_args& args) override;
+  void weight(const std::string& parameter, const quench_tensor& destination) override;
+
+ private:
+  ModelHandle& model_;
+  ActivationStream& stream_;
+  uint32_t block_;
+  uint32_t stage_;
+  bool kept_;
+  ActivationStream::Carried result_;
+  std::vector<quench_tensor> views_;
+};
+
+}  // namespace quench

@@ -1,0 +1,114 @@
+// Quantizing a model in place, group by group, with one forward per block.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/checkpoint/host_tensor.hpp"
+#include "core/checkpoint/packed/store_linear.hpp"
+#include "core/corpora/calibration_rows.hpp"
+#include "core/error.hpp"
+#include "core/pass/channel_scale.hpp"
+#include "core/pass/score.hpp"
+#include "core/plugin/model_handle.hpp"
+#include "core/plugin/quantizer_handle.hpp"
+#include "core/weights/float_weights.hpp"
+
+namespace quench {
+
+// What came of one linear.
+struct LayerResult {
+  std::string name;
+  uint32_t block = 0;  // the number of blocks for output head and embedding
+  int64_t out_features = 0;
+  int64_t in_features = 0;
+  // tr(ΔGΔᵀ) / tr(WGWᵀ) on the calibration rows, Δ = W − Ŵ; NaN without calibration.
+  double relative_error = std::numeric_limits<double>::quiet_NaN();
+  std::map<std::string, double> numbers;      // what the quantizer reported: damp, loss, ...
+  std::map<std::string, std::string> texts;   // fallback, ...
+  std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only when asked to keep them
+  std::optional<StoredLinear> stored;         // with QuantizeOptions::store_as, without its weight
+};
+
+struct QuantizationResult {
+  std::vector<LayerResult> layers;  // in the order in which they were quantized
+  double bits_per_weight = 0;       // mean over the weights of all quantized linears
+  // Counters that show what the pass cost.
+  uint64_t calibration_tokens = 0;  // pads that count included
+  uint64_t calibration_pads = 0;
+  uint64_t stage_tokens = 0;        // calibration tokens × stages, summed over blocks
+  uint64_t float_stage_tokens = 0;  // likewise of the float stream beside it
+  uint64_t ride_tokens = 0;         // tokens of the requests that rode along
+  uint64_t observed_groups = 0;     // input groups that were shown rows, summed over blocks
+  uint64_t settings = 1;            // quantizers that shared the pass
+  // Of a mixture of experts: its groups, those that no row reached, and those that fewer rows
+  // reached than they have columns.
+  uint64_t routed_groups = 0;
+  uint64_t unreached_groups = 0;
+  uint64_t thin_groups = 0;
+  // Wall seconds of the pass (shared by all settings) by what they went to: "forward", "float
+  // forward", "observe", "quantize", "error", "ride", "other", "all"; and, of "quantize", what the
+  // quantizer says: "factor", "columns", ... They differ from run to run.
+  std::map<std::string, double> seconds;
+  std::map<std::string, double> cpu_seconds;  // of the process in the host's parts, all threads
+  // Of the whole process: what was predicted when the pass began, and what it came to.
+  uint64_t predicted_peak_bytes = 0;
+  uint64_t peak_bytes = 0;
+  std::vector<ScoreAnswer> answers;  // parallel to QuantizeOptions::rides
+};
+
+struct QuantizeOptions {
+  const CalibrationRows* calibration = nullptr;  // null: without data
+  // A quantizer that offers the Gram extension, to measure the error of one that does not; or null.
+  QuantizerHandle* judge = nullptr;
+  bool keep_tensors = false;
+  // The codes are packed for this format, and the model carries the weights that reading them back
+  // gives: what is measured is what is written, and later linears see it. Codes are not chosen anew
+  // for the format's rounded scales. Linears that stay in float are left out.
+  std::optional<PackedFormat> store_as;
+  const InputScales* input_scales = nullptr;  // of a transform; null: none
+  // Of the cells that wait for each of several settings; empty: not known.
+  std::vector<std::span<const std::string>> setting_keys = {};
+  // Rows that go through each block as soon as it is quantized, so that their score is there when
+  // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
+  std::span<const ScoreRequest> rides;
+};
+
+// Quantizes all linears. The model then carries the quantized weights until `kept.restore()`.
+// Throws Error naming block and linear; what was quantized before it is still restorable.
+QuantizationResult quantize_model(ModelHandle& model, QuantizerHandle& quantizer,
+                                  const QuantizeOptions& options, FloatWeights& kept);
+
+// What became of one of several settings.
+struct QuantizedSetting {
+  QuantizationResult result;
+  // Of its own; the other settings are as if it had not been there.
+  std::optional<Error> error;
+  std::vector<std::pair<std::string, HostTensor>> weights;  // by parameter
+};
+
+// Whether these may go through one pass: all read the float model's rows, and all accept the groups
+// of the first.
+bool can_share_pass(std::span<QuantizerHandle* const> quantizers);
+
+// One pass, one Gram matrix per input group and one factorization for all `quantizers`, which must
+// be able to share it. The model is float afterwards. Memory: one set of quantized weights per
+// setting. Throws what concerns all settings.
+std::vector<QuantizedSetting> quantize_settings(ModelHandle& model,
+                                                std::span<QuantizerHandle* const> quantizers,
+                                                const QuantizeOptions& options);
+// The model carries the setting's weights until `kept.restore()`.
+void set_weights(ModelHandle& model, const QuantizedSetting& setting, FloatWeights& kept);
+
+// One linear of its own, outside any model: `weight` [out,in], `inputs` [N,in] or null. The
+// dequantized weight is in `tensors["weight"]`.
+LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
+                           const HostTensor& weight, const HostTensor* inputs);
+
+}  // namespace quench

@@ -1,0 +1,49 @@
+#include "core/weights/float_weights.hpp"
+
+namespace quench {
+
+void FloatWeights::keep(const std::string& name, const HostTensor& value) {
+  layers_.back().try_emplace(name, value);
+}
+
+const HostTensor* FloatWeights::find(const std::string& name) const {
+  const auto found = layers_.back().find(name);
+  return found != layers_.back().end() ? &found->second : nullptr;
+}
+
+void FloatWeights::keep_op(uint32_t block, uint32_t group, uint32_t linear) {
+  ops_.push_back({block, group, linear});
+}
+
+void FloatWeights::put_back(const std::string& name) const {
+  model_.weight_set(name, layers_.back().at(name).view());
+}
+
+void FloatWeights::restore() {
+  for (const Op& op : ops_) {
+    model_.set_linear_op(op.block, op.group, op.linear, nullptr);
+  }
+  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+    for (const auto& [name, value] : *layer) {
+      model_.weight_set(name, value.view());
+    }
+  }
+  ops_.clear();
+  layers_.assign(1, {});
+}
+
+void FloatWeights::take_over(FloatWeights& other) {
+  layers_.back().merge(other.layers_.back());
+  other.layers_.assign(1, {});
+}
+
+void FloatWeights::exchange() {
+  for (auto& [name, value] : layers_.back()) {
+    HostTensor now(value.dtype(), value.shape());
+    model_.weight_get(name, now.view());
+    model_.weight_set(name, value.view());
+    value = std::move(now);
+  }
+}
+
+}  // namespace quench

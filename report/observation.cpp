@@ -1,0 +1,191 @@
+#include "report/observation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "core/store/derived.hpp"
+#include "report/dimension.hpp"
+
+namespace quench {
+
+namespace {
+
+nlohmann::json member(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? object.at(key) : nlohmann::json();
+}
+
+nlohmann::json members(const nlohmann::json& object, std::initializer_list<const char*> keys) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const char* key : keys) {
+    out.push_back(member(object, key));
+  }
+  return out;
+}
+
+std::string weights_of(const Record& record) {
+  return nlohmann::json{
+      members(record.checkpoint, {"model", "branch", "revision", "commit", "step", "tokens"}),
+      members(record.averaging, {"id", "params", "label", "members"})}
+      .dump();
+}
+
+std::string cell_of(const Record& record) {
+  return nlohmann::json{members(record.quantizer, {"id", "params", "label", "calibration"}),
+                        record.metric, record.label, sweep_point(record)}
+      .dump();
+}
+
+uint64_t count_or_zero(const nlohmann::json& value) {
+  return value.is_number_unsigned() ? value.get<uint64_t>() : 0;
+}
+
+Observation observation_of(const Record& record) {
+  Observation out;
+  out.record = &record;
+  out.weights = weights_of(record);
+  out.cell = out.weights + cell_of(record);
+  out.draw = count_or_zero(record.draw);
+  out.jitter = count_or_zero(record.jitter);
+  const nlohmann::json seed = member(record.environment, "seed");
+  if (sweeps_seed(record) && seed.is_number_integer()) {
+    out.seed = seed.get<int64_t>();
+  }
+  return out;
+}
+
+// Where a checkpoint stands: by step, by tokens, and where nothing tells, in order of appearance.
+struct Place {
+  double step;
+  double tokens;
+  size_t appearance;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): not in the text
+};
+
+double number_or_zero(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+void set_positions(std::vector<Observation>& all) {
+  // Averages have positions among themselves: a line of their own.
+  std::map<std::string, std::map<std::string, Place>> lines;  // line → weights → place
+  const auto line_of = [](const Observation& it) {
+    return nlohmann::json{members(it.record->checkpoint, {"model", "branch"}),
+                          dimension_value(*it.record, "averaging"), it.record->job}
+        .dump();
+  };
+  for (const Observation& it : all) {
+    auto& line = lines[line_of(it)];
+    line.try_emplace(it.weights,
+                     Place{number_or_zero(member(it.record->checkpoint, "step")),
+                           number_or_zero(member(it.record->checkpoint, "tokens")), line.size()});
+  }
+  std::map<std::string, std::map<std::string, size_t>> positions;
+  for (const auto& [line, weights] : lines) {
+    std::vector<std::pair<Place, std::string>> sorted;
+    for (const auto& [key, place] : weights) {
+      sorted.emplace_back(place, key);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      positions[line][sorted[i].second] = i;
+    }
+  }
+  for (Observation& it : all) {
+    const auto& line = positions[line_of(it)];
+    it.position = line.at(it.weights);
+    it.is_last = it.position + 1 == line.size();
+  }
+}
+
+// Each quantized value gets the float one of the same job, or else of another job: a float model
+// that several jobs have in common is measured once.
+void pair_with_float(Observations& out) {
+  FloatValues floats;
+  for (size_t i = 0; i < out.all.size(); ++i) {
+    if (out.all[i].is_float()) {
+      floats.add(common_ground(*out.all[i].record), out.all[i].record->job, i);
+    }
+  }
+  size_t unpaired = 0;
+  for (Observation& it : out.all) {
+    if (it.is_float()) {
+      continue;
+    }
+    if (const auto place = floats.find(common_ground(*it.record), it.record->job)) {
+      it.floating = out.all[*place].record;
+    } else {
+      unpaired += is_loss(*it.record) ? 1 : 0;
+    }
+  }
+  if (unpaired > 0) {
+    out.notes.push_back(
+        fmt::format("{} quantized losses have no float loss of the same weights, corpus, dtype and "
+                    "device beside them: no error is derived from them.",
+                    unpaired));
+  }
+}
+
+}  // namespace
+
+bool Observation::is_calibrated() const {
+  return !record->draw.is_null() || !member(record->quantizer, "calibration").is_null();
+}
+
+double Observation::delta() const {
+  return is_float() ? 0 : value() - floating->value.get<double>();
+}
+
+std::vector<double> Observation::item_deltas() const {
+  std::vector<double> out;
+  if (floating != nullptr && floating->items.size() == record->items.size()) {
+    for (size_t i = 0; i < record->items.size(); ++i) {
+      out.push_back(record->items[i] - floating->items[i]);
+    }
+  }
+  return out;
+}
+
+double Observation::error() const {
+  return is_float() ? 0 : quantization_error(floating->value.get<double>(), value());
+}
+
+double Observation::bits_per_byte() const {
+  const nlohmann::json bits = member(record->details, "bits_per_byte");
+  return bits.is_number() && value() > 0 ? bits.get<double>() / value() : 0;
+}
+
+Observations observe(const std::vector<Record>& records) {
+  Observations out;
+  std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;
+  size_t repeated = 0;
+  for (const Record& record : records) {
+    if (!record.error.empty()) {
+      out.failed.push_back(&record);
+      continue;
+    }
+    if (!record.value.is_number() || !std::isfinite(record.value.get<double>())) {
+      out.notes.push_back(fmt::format("A value of {} that is no finite number was left out.",
+                                      printable(record.metric)));
+      continue;
+    }
+    Observation it = observation_of(record);
+    if (seen.emplace(it.cell, common_ground(record), it.draw, it.jitter, it.seed).second) {
+      out.all.push_back(std::move(it));
+    } else {
+      ++repeated;
+    }
+  }
+  if (repeated > 0) {
+    out.notes.push_back(
+        fmt::format("{} values were measured more than once; the first of each counts.", repeated));
+  }
+  set_positions(out.all);
+  pair_with_float(out);
+  return out;
+}
+
+}  // namespace quench

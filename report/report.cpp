@@ -1,0 +1,183 @@
+#include "report/report.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/json/parse_json.hpp"
+#include "report/health.hpp"
+#include "report/page.hpp"
+#include "report/selector.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxDocument = 16u << 20;
+
+std::string text_or_empty(const fs::path& file) {
+  return fs::exists(file) ? read_file(file, kMaxDocument) : "";
+}
+
+// Of the float model only what speaks of weights: a figure of one quantizer still has its float.
+std::vector<Observation> kept(const FigureSpec& spec, const std::vector<Observation>& all) {
+  std::vector<Condition> of_weights;
+  for (const Condition& condition : spec.where) {
+    const std::string& name = condition.first;
+    if (name != "quantizer" && name != "label" && name != "bits" && name != "calibration" &&
+        !name.starts_with("params.")) {
+      of_weights.push_back(condition);
+    }
+  }
+  std::vector<Observation> out;
+  for (const Observation& it : all) {
+    if (holds(it.is_float() ? of_weights : spec.where, *it.record)) {
+      out.push_back(it);
+    }
+  }
+  return out;
+}
+
+Figure draw_figure(const FigureSpec& spec, const Observations& observations, Palette& palette) {
+  const std::vector<Observation> some = kept(spec, observations.all);
+  switch (spec.kind) {
+    case FigureKind::kErrorVsTokens:
+    case FigureKind::kLossVsTokens:
+      return curve_figure(spec, some, palette);
+    case FigureKind::kLossPlane:
+      return plane_figure(spec, some, palette);
+    case FigureKind::kAccuracyVsLoss:
+      return accuracy_figure(spec, some, palette);
+    case FigureKind::kBars:
+      return bars_figure(spec, some, palette);
+    case FigureKind::kContour:
+      return contour_figure(spec, some, palette);
+    case FigureKind::kSpectrum:
+      return spectrum_figure(spec, some, palette);
+    case FigureKind::kTable:
+      break;
+  }
+  Figure out;
+  out.name = spec.name;
+  out.title = spec.title.empty() ? "All cells" : spec.title;
+  out.place = spec.place;
+  return out;
+}
+
+// A line goes on across a checkpoint that failed, so the figure has to say that there is one.
+Figure make_figure(const FigureSpec& spec, const Observations& observations, Palette& palette) {
+  Figure out = draw_figure(spec, observations, palette);
+  const size_t failed = observations.failed.size();
+  if (failed > 0 && spec.kind != FigureKind::kTable) {
+    out.caption += fmt::format(" {} failed {} not drawn.", failed,
+                               failed == 1 ? "cell of the run is" : "cells of the run are");
+  }
+  return out;
+}
+
+// The report section as the manifest has it; the default one without.
+ReportSpec spec_of(const RunDocuments& documents) {
+  const nlohmann::json& manifest = documents.manifest;
+  if (!manifest.is_object() || !manifest.contains("report")) {
+    return default_report();
+  }
+  const YamlNode root = parse_yaml(manifest.dump(1), documents.name + "/manifest.json");
+  Problems problems;
+  ReportSpec out = read_report(*root.find("report"), problems);
+  problems.throw_if_any();
+  return out;
+}
+
+}  // namespace
+
+Report make_report(RunDocuments documents, RunRecords run) {
+  Report out;
+  out.documents = std::move(documents);
+  out.run = std::move(run);
+  out.spec = spec_of(out.documents);
+  out.observations = observe(out.run.records);
+  Palette palette;
+  const bool is_default =
+      !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");
+  for (const FigureSpec& spec : out.spec.figures) {
+    Figure figure = make_figure(spec, out.observations, palette);
+    // Nobody asked for a landscape, a spectrum, or accuracies; where there are any, they are shown.
+    const bool if_any = spec.kind == FigureKind::kContour || spec.kind == FigureKind::kSpectrum ||
+                        spec.kind == FigureKind::kAccuracyVsLoss;
+    if (!is_default || !if_any || !figure.panels.empty()) {
+      out.figures.push_back(std::move(figure));
+    }
+  }
+  for (const ContrastSpec& spec : out.spec.contrasts) {
+    out.contrasts.push_back(contrast_of(spec, out.observations.all));
+  }
+  out.cells = make_cell_table(out.observations.all);
+  out.health = health_of(out.run, out.observations);
+  return out;
+}
+
+nlohmann::json to_json(const Report& report) {
+  nlohmann::json contrasts = nlohmann::json::array();
+  for (const Contrast& contrast : report.contrasts) {
+    contrasts.push_back(to_json(contrast));
+  }
+  nlohmann::json cells = nlohmann::json::array();
+  for (const auto& row : report.cells.rows) {
+    nlohmann::json cell = nlohmann::json::object();
+    for (size_t c = 0; c < row.size(); ++c) {
+      cell[report.cells.columns[c].title] = row[c].value;
+    }
+    cells.push_back(std::move(cell));
+  }
+  nlohmann::json failed = nlohmann::json::array();
+  for (const Record* record : report.observations.failed) {
+    failed.push_back({{"checkpoint", record->checkpoint},
+                      {"averaging", record->averaging},
+                      {"quantizer", record->quantizer},
+                      {"metric", record->metric},
+                      {"error", record->error}});
+  }
+  return {{"name", report.documents.name},
+          {"contrasts", contrasts},
+          {"cells", cells},
+          {"failed", failed},
+          {"health", report.health}};
+}
+
+Report read_report_of(const fs::path& folder) {
+  RunDocuments documents;
+  const fs::path plain = folder.has_filename() ? folder : folder.parent_path();
+  documents.name = fs::absolute(plain).filename().string();
+  documents.manifest_text = text_or_empty(folder / "manifest.yaml");
+  for (const auto& [file, into] :
+       {std::pair("manifest.json", &documents.manifest), std::pair("run.json", &documents.run)}) {
+    const std::string text = text_or_empty(folder / file);
+    *into = text.empty() ? nlohmann::json() : parse_json(text, (folder / file).string());
+  }
+  RunRecords run = read_run(folder);
+  if (run.records.empty()) {
+    fail(QUENCH_NOT_FOUND, "{}: there are no records to report", folder.string());
+  }
+  return make_report(std::move(documents), std::move(run));
+}
+
+std::vector<std::string> sentences_of(const Report& report) {
+  std::vector<std::string> out;
+  for (const Contrast& contrast : report.contrasts) {
+    for (const ContrastRow& row : contrast.rows) {
+      out.push_back(row.sentence);
+    }
+    out.insert(out.end(), contrast.problems.begin(), contrast.problems.end());
+  }
+  return out;
+}
+
+fs::path write_report(const Report& report, const fs::path& folder) {
+  write_file_atomically(folder / "report.html", page_of(report));
+  return folder / "report.html";
+}
+
+}  // namespace quench

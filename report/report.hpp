@@ -1,0 +1,61 @@
+// The report of a run: figures, contrasts and tables made from its records, and the files they
+// become. Everything is computed here once; the page, gnuplot, CSV and JSON only write it down.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/store/run_folder.hpp"
+#include "report/cell_table.hpp"
+#include "report/contrast.hpp"
+#include "report/figure.hpp"
+#include "report/observation.hpp"
+#include "report/spec.hpp"
+
+namespace quench {
+
+// What lies in a run's folder beside its records. Texts are empty, JSON null where a file is
+// missing.
+struct RunDocuments {
+  std::string name;
+  std::string manifest_text;  // manifest.yaml, as the user wrote it
+  nlohmann::json manifest;    // manifest.json: resolved, --set applied
+  nlohmann::json run;         // run.json
+};
+
+struct Report {
+  RunDocuments documents;
+  RunRecords run;  // everything below points into it
+  ReportSpec spec;
+  Observations observations;
+  std::vector<Figure> figures;  // in the order of the spec, tables among them
+  std::vector<Contrast> contrasts;
+  CellTable cells;
+  // What a reader should know before believing a number: fallbacks, damaged files, conflicts.
+  std::vector<std::string> health;
+
+  Report() = default;
+  Report(Report&&) = default;  // moving a vector leaves its elements where they are
+  Report& operator=(Report&&) = default;
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+};
+
+// Throws Error(INVALID_ARGUMENT) when the manifest's report section is wrong.
+Report make_report(RunDocuments documents, RunRecords run);
+// From a run's folder. Throws Error(NOT_FOUND) when there are no records, and what reading throws.
+Report read_report_of(const std::filesystem::path& folder);
+
+// All numbers of the report: contrasts, and per cell the differences with their spreads.
+nlohmann::json to_json(const Report& report);
+
+// What the contrasts say, a paragraph per pair: for a terminal.
+std::vector<std::string> sentences_of(const Report& report);
+
+// Makes <folder>/report.html and returns its path.
+std::filesystem::path write_report(const Report& report, const std::filesystem::path& folder);
+
+}  // namespace quench

@@ -1,0 +1,29 @@
+// Picking observations by what a manifest says about them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/observation.hpp"
+#include "report/spec.hpp"
+
+namespace quench {
+
+// Whether every condition holds for the record.
+bool holds(const std::vector<Condition>& conditions, const Record& record);
+
+// A selector whose meaning has been looked up in the observations.
+struct Selection {
+  std::vector<const Observation*> found;
+  // What the selector speaks of, and so need not be equal on both sides of a contrast.
+  bool by_quantizer = false;
+  bool by_averaging = false;
+  bool by_checkpoint = false;
+  std::vector<std::string> by_sweep;  // dimensions `sweep.PATH`
+  std::string problem;                // nothing found, or a name with two meanings
+};
+
+// Of the quantized losses that have a float loss.
+Selection select(const Selector& selector, const std::vector<Observation>& observations);
+
+}  // namespace quench

@@ -1,0 +1,311 @@
+#include "report/series.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/store/derived.hpp"
+#include "report/dimension.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kMostNames = 3;  // of marked checkpoints in a legend
+
+bool has(const std::vector<std::string>& list, const char* name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// What differs within the figure and so must be said.
+class Naming {
+ public:
+  Naming(const FigureSpec& spec, const std::vector<const Observation*>& losses) : spec_(spec) {
+    std::set<nlohmann::json> models, metrics, points;
+    std::map<nlohmann::json, std::set<std::string>> labels;  // panel, weights, id → labels
+    for (const Observation* it : losses) {
+      models.insert(dimension_value(*it->record, "model"));
+      metrics.insert(dimension_value(*it->record, "metric"));
+      points.insert(sweep_point(*it->record, said_of_sweep()));
+      if (!it->is_float()) {
+        const nlohmann::json id = dimension_value(*it->record, "quantizer");
+        auto& known = labels[{panel_key(*it), it->weights, id, sweep_point(*it->record)}];
+        known.insert(value_text(dimension_value(*it->record, "label")));
+        if (known.size() > 1) {
+          ambiguous_ids_.insert(id);
+        }
+      }
+    }
+    several_models_ = models.size() > 1;
+    several_metrics_ = metrics.size() > 1;
+    several_jobs_ = points.size() > 1;
+  }
+
+  nlohmann::json panel_key(const Observation& it) const {
+    nlohmann::json key = nlohmann::json::array();
+    for (const std::string& name : spec_.panels) {
+      key.push_back(dimension_value(*it.record, name));
+    }
+    return key;
+  }
+  nlohmann::json metric_key(const Observation& it) const {
+    return several_metrics_ ? dimension_value(*it.record, "metric") : nlohmann::json();
+  }
+  std::string panel_title(const Observation& it) const {
+    std::vector<std::string> words;
+    for (const std::string& name : spec_.panels) {
+      words.push_back(dimension_text(name, dimension_value(*it.record, name)));
+    }
+    if (several_metrics_) {
+      words.push_back(value_text(dimension_value(*it.record, "metric")));
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+  std::string color(const Observation& it) const {
+    std::vector<std::string> words;
+    for (const std::string& name : spec_.lines) {
+      const nlohmann::json value = dimension_value(*it.record, name);
+      if (!value.is_null()) {
+        words.push_back(name == "branch" ? value_text(value) : dimension_text(name, value));
+      }
+    }
+    const auto add = [&](const char* name, bool wanted) {
+      const nlohmann::json value = dimension_value(*it.record, name);
+      if (wanted && !has(spec_.lines, name) && !value.is_null()) {
+        words.push_back(name == std::string("job") ? dimension_text(name, value)
+                                                   : value_text(value));
+      }
+    };
+    add("model", several_models_);
+    add("job", several_jobs_);
+    add("averaging", true);
+    return words.empty() ? "checkpoints" : fmt::format("{}", fmt::join(words, ", "));
+  }
+  std::string dash(const Observation& it) const {
+    if (it.is_float() || has(spec_.lines, "label")) {
+      return "";
+    }
+    const nlohmann::json id = dimension_value(*it.record, "quantizer");
+    if (ambiguous_ids_.count(id) > 0) {
+      return value_text(dimension_value(*it.record, "label"));
+    }
+    return has(spec_.lines, "quantizer") ? "" : value_text(id);
+  }
+
+ private:
+  // The dimensions of the sweep that lines and panels tell apart.
+  std::vector<std::string> said_of_sweep() const {
+    std::vector<std::string> out = spec_.lines;
+    out.insert(out.end(), spec_.panels.begin(), spec_.panels.end());
+    return out;
+  }
+
+  const FigureSpec& spec_;
+  bool several_models_ = false;
+  bool several_metrics_ = false;
+  bool several_jobs_ = false;
+  std::set<nlohmann::json> ambiguous_ids_;
+};
+
+Series& series_in(std::vector<Series>& list, const std::string& color, const std::string& dash) {
+  for (Series& series : list) {
+    if (series.color == color && series.dash == dash) {
+      return series;
+    }
+  }
+  list.push_back({color, dash, {}, {}});
+  return list.back();
+}
+
+// One point per cell, along the training.
+void make_points(Series& series, std::vector<const Observation*> members) {
+  std::stable_sort(members.begin(), members.end(), [](const auto* x, const auto* y) {
+    return std::tuple(x->position, x->draw, x->jitter, x->seed) <
+           std::tuple(y->position, y->draw, y->jitter, y->seed);
+  });
+  std::map<std::string, size_t> points;
+  for (const Observation* it : members) {
+    const auto [found, is_new] = points.emplace(it->cell, series.points.size());
+    if (is_new) {
+      if (!it->is_base()) {
+        points.erase(found);  // draw 0 failed: there is nothing that a line may join
+        continue;
+      }
+      series.points.push_back(it);
+      series.replicates.emplace_back();
+    }
+    series.replicates[found->second].push_back(it);
+  }
+}
+
+struct Bucket {
+  std::string title;
+  std::map<std::pair<std::string, std::string>, std::vector<const Observation*>> quantized;
+  std::map<std::pair<std::string, std::string>, std::vector<const Observation*>> floating;
+  std::vector<std::pair<std::string, std::string>> order;
+  std::vector<std::pair<std::string, std::string>> float_order;
+};
+
+}  // namespace
+
+std::vector<SeriesPanel> series_of(const FigureSpec& spec,
+                                   const std::vector<Observation>& observations) {
+  std::vector<const Observation*> losses;
+  for (const Observation& it : observations) {
+    if (is_loss(*it.record) && (it.is_float() || it.floating != nullptr)) {
+      losses.push_back(&it);
+    }
+  }
+  const Naming naming(spec, losses);
+  std::map<nlohmann::json, Bucket> buckets;  // sorted by value: 3 bits before 4
+  for (const Observation* it : losses) {
+    if (it->is_float()) {
+      continue;
+    }
+    Bucket& bucket = buckets[{naming.panel_key(*it), naming.metric_key(*it)}];
+    bucket.title = naming.panel_title(*it);
+    const auto key = std::pair(naming.color(*it), naming.dash(*it));
+    auto& members = bucket.quantized[key];
+    if (members.empty()) {
+      bucket.order.push_back(key);
+    }
+    members.push_back(it);
+  }
+  for (const Observation* it : losses) {
+    for (auto& [panel, bucket] : buckets) {
+      if (!it->is_float() || panel[1] != naming.metric_key(*it)) {
+        continue;
+      }
+      const auto key = std::pair(naming.color(*it), std::string());
+      auto& members = bucket.floating[key];
+      if (members.empty()) {
+        bucket.float_order.push_back(key);
+      }
+      members.push_back(it);
+    }
+  }
+  std::vector<SeriesPanel> out;
+  for (auto& [panel, bucket] : buckets) {
+    SeriesPanel made;
+    made.title = bucket.title;
+    for (const auto& key : bucket.order) {
+      make_points(series_in(made.quantized, key.first, key.second), bucket.quantized[key]);
+    }
+    for (const auto& key : bucket.float_order) {
+      make_points(series_in(made.floating, key.first, key.second), bucket.floating[key]);
+    }
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+std::optional<SpreadKind> spread_kind(const FigureSpec& spec,
+                                      const std::vector<SeriesPanel>& panels) {
+  if (spec.no_spread || spec.spread) {
+    return spec.no_spread ? std::nullopt : spec.spread;
+  }
+  bool has_draws = false;
+  for (const SeriesPanel& panel : panels) {
+    for (const Series& series : panel.quantized) {
+      for (const auto& replicates : series.replicates) {
+        for (const Observation* it : replicates) {
+          if (it->seed != replicates.front()->seed) {
+            return SpreadKind::kSeeds;
+          }
+          has_draws = has_draws || it->draw > 0;
+        }
+      }
+    }
+  }
+  return has_draws ? SpreadKind::kDraws : SpreadKind::kItems;
+}
+
+std::string spread_caption(std::optional<SpreadKind> kind, size_t n_low, size_t n_high) {
+  if (!kind) {
+    return "No bars are drawn.";
+  }
+  if (n_high < 2) {
+    return fmt::format("No bars: nowhere are there two {} to take a spread over.",
+                       *kind == SpreadKind::kItems ? "validation items" : spread_name(*kind));
+  }
+  const std::string over = spread_text(*kind, n_high);
+  std::string out = fmt::format(
+      "Bars: 95 % t interval of the mean over {}{}{}. They do not cover {}.",
+      n_low == n_high ? "" : fmt::format("{} to ", n_low), over,
+      *kind == SpreadKind::kItems   ? ", paired with the float model's"
+      : *kind == SpreadKind::kDraws ? ", where there are any; the tick is the mean, the line draw 0"
+      : *kind == SpreadKind::kJitter ? ", where there are any; the tick is the mean, the line the "
+                                       "rows as they come"
+                                     : "; the tick is the mean, the line the first seed",
+      spread_omits(*kind));
+  if (*kind == SpreadKind::kDraws || *kind == SpreadKind::kJitter) {
+    out += " Methods without calibration data have no such bars.";
+  }
+  return out;
+}
+
+std::string point_text(const Observation& it) {
+  return value_text(dimension_value(*it.record, "checkpoint"));
+}
+
+std::vector<LegendEntry> legend_of(const std::vector<Panel>& panels,
+                                   const std::map<int, std::string>& colors,
+                                   const std::map<int, std::string>& dashes) {
+  std::set<Trace::Kind> kinds;
+  std::map<std::string, std::set<std::string>> marks;  // mark → checkpoints
+  for (const Panel& panel : panels) {
+    for (const Trace& trace : panel.traces) {
+      kinds.insert(trace.kind);
+      for (size_t i = 0; i < trace.marks.size(); ++i) {
+        if (!trace.marks[i].empty()) {
+          marks[trace.marks[i]].insert(trace.texts[i]);
+        }
+      }
+    }
+  }
+  std::vector<LegendEntry> out;
+  for (const auto& [index, text] : colors) {
+    out.push_back({LegendEntry::Kind::kColor, index, text, ""});
+  }
+  for (const auto& [index, text] : dashes) {
+    if (!text.empty()) {
+      out.push_back({LegendEntry::Kind::kDash, index, text, ""});
+    }
+  }
+  if (kinds.count(Trace::Kind::kFloat) > 0) {
+    out.push_back({LegendEntry::Kind::kFloat, 0, "float model", ""});
+  }
+  if (kinds.count(Trace::Kind::kRight) > 0) {
+    const auto with_right = std::find_if(panels.begin(), panels.end(), [](const Panel& panel) {
+      return !panel.right_title.empty();
+    });
+    out.push_back({LegendEntry::Kind::kRight, 0, with_right->right_title + " (right axis)", ""});
+  }
+  for (const auto& [mark, checkpoints] : marks) {
+    const std::string text = mark == "last" ? "last checkpoint of a line"
+                             : checkpoints.size() > kMostNames
+                                 ? fmt::format("marked {}", mark)
+                                 : fmt::format("{}", fmt::join(checkpoints, ", "));
+    out.push_back({LegendEntry::Kind::kMark, 0, text, mark});
+  }
+  return out;
+}
+
+std::string mixed_machines(const std::vector<Observation>& observations) {
+  std::set<std::string> machines;
+  for (const Observation& it : observations) {
+    const nlohmann::json& environment = it.record->environment;
+    std::vector<std::string> words;
+    for (const char* key : {"device", "isa"}) {
+      if (environment.is_object() && environment.contains(key) && !environment[key].is_null()) {
+        words.push_back(value_text(environment[key]));
+      }
+    }
+    machines.insert(fmt::format("{}", fmt::join(words, " ")));
+  }
+  return machines.size() < 2 ? ""
+                             : fmt::format(" Values come from different kinds of machines: {}.",
+                                           fmt::join(machines, "; "));
+}
+
+}  // namespace quench

@@ -1,0 +1,83 @@
+// The `report:` section of a manifest: which figures, and which differences are judged.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config/problems.hpp"
+#include "core/config/yaml.hpp"
+#include "report/spread.hpp"
+
+namespace quench {
+
+enum class FigureKind {
+  kErrorVsTokens,
+  kLossVsTokens,
+  kLossPlane,
+  kAccuracyVsLoss,
+  kBars,
+  kContour,
+  kSpectrum,
+  kTable
+};
+const char* figure_kind_name(FigureKind kind);
+
+// A condition on a dimension (report/dimension.hpp): one of these values.
+using Condition = std::pair<std::string, std::vector<nlohmann::json>>;
+
+struct FigureSpec {
+  FigureKind kind = FigureKind::kTable;
+  std::string name;                 // of its files; unique
+  std::string title;                // empty: by kind
+  std::vector<std::string> lines;   // dimensions that get a colour each
+  std::vector<std::string> panels;  // dimensions that get a panel each
+  // On the right axis of a curve: "lr", or a value of the float model by its metric or label
+  // (`right: norms/kurtosis`); empty: nothing.
+  std::string right;
+  std::string x = "auto";      // tokens, step, position; auto: the first that all have
+  std::string y = "error";     // error, delta; of kBars too
+  std::string range = "late";  // kLossPlane: late (the later half of each line) or all
+  std::string at = "last";     // kBars, kSpectrum: first or last of each branch, or all
+  // What intervals show; empty: draws where there are any, else items. `no_spread`: none.
+  std::optional<SpreadKind> spread;
+  bool no_spread = false;
+  std::vector<Condition> where;
+  Place place;
+};
+
+// One side of a contrast.
+struct Selector {
+  std::string name;       // as written, or given with `as`; for sentences
+  std::string described;  // as written; for messages
+  // A bare name: the id or label of a quantizer or an averaging, a branch, or `raw` for checkpoints
+  // that are no averages. Empty where there are conditions.
+  std::string text;
+  std::vector<Condition> conditions;
+};
+
+struct ContrastSpec {
+  Selector a;
+  Selector b;
+  // Dimensions in which both sides must agree; not given: bits, and the checkpoint where neither
+  // side speaks of one.
+  std::optional<std::vector<std::string>> match;
+  std::string at = "all";  // first or last checkpoint of each branch, or all
+  Place place;
+};
+
+struct ReportSpec {
+  std::string title;
+  std::vector<FigureSpec> figures;
+  std::vector<ContrastSpec> contrasts;
+};
+
+// Reads the section; what is wrong is added to `problems`. A section without `figures` has the
+// figures of default_report(), and one without `contrasts` has none.
+ReportSpec read_report(const YamlNode& node, Problems& problems);
+// For manifests without the section.
+ReportSpec default_report();
+
+}  // namespace quench

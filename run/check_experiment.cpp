@@ -1,0 +1,176 @@
+#include "run/check_experiment.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/corpora/open_corpus.hpp"
+#include "core/error.hpp"
+#include "core/pass/metric_records.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/metric_handle.hpp"
+#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/transform_handle.hpp"
+#include "core/weights/export_weights.hpp"
+#include "run/grid/grid.hpp"
+#include "run/manifest/check_plugins.hpp"
+#include "run/manifest/module_rules.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Checks {
+ public:
+  // Runs `body`; what it finds wrong with what the user wrote is kept, anything else passes on.
+  template <typename Body>
+  void attempt(const std::string& where, Body body) {
+    if (HostServices::instance().cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_INVALID_ARGUMENT && error.code() != QUENCH_NOT_FOUND) {
+        throw;
+      }
+      const std::string message = where.empty() ? error.what() : where + ": " + error.what();
+      if (std::find(messages_.begin(), messages_.end(), message) == messages_.end()) {
+        messages_.push_back(message);
+      }
+    }
+  }
+
+  void throw_if_any() const {
+    if (!messages_.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages_, "\n"));
+    }
+  }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
+  const QuantizerHandle quantizer(catalog, *cell.plugin, cell.parameters);
+  if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
+    fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
+         cell.plugin->id);
+  }
+  if (cell.transform) {
+    const TransformHandle transform(catalog, *cell.transform->plugin, cell.transform->parameters);
+    if ((transform.needs() & QUENCH_TRANSFORM_NEEDS_ROWS) != 0 && !cell.calibration) {
+      fail(QUENCH_INVALID_ARGUMENT, "transform {}: needs calibration data and got none",
+           transform.id());
+    }
+  }
+  const bool repeated = cell.replicates.draws > 1 || cell.replicates.jitter > 0;
+  if ((quantizer.needs() & QUENCH_NEEDS_ROWS) == 0 && repeated) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "quantizer {}: looks at no calibration data, so draws and jitter change nothing; leave "
+         "`replicates` out",
+         cell.plugin->id);
+  }
+}
+
+// A metric that nothing is shown to would be missing from the results without a word.
+void check_metric_applies(const Experiment& experiment, const MetricCell& metric) {
+  for (const WeightsCell& weights : experiment.weights) {
+    for (const Variant& variant : variants_of(experiment, weights)) {
+      if (applies(experiment, weights, variant, metric)) {
+        return;
+      }
+    }
+  }
+  fail(QUENCH_INVALID_ARGUMENT, "metric {}: {}", metric.plugin->id,
+       !metric.of_float && experiment.quantizers.empty()
+           ? "`of` says quantized, and no quantizer is given"
+       : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && !metric.of_quantized
+           ? "compares quantized weights with the float ones, and `of` says float"
+       : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && experiment.quantizers.empty()
+           ? "compares quantized weights with the float ones, and no quantizer is given"
+           : "looks at the checkpoints of a branch, and none of them is measured unaveraged");
+}
+
+void check_file(const char* what, const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    fail(QUENCH_NOT_FOUND, "{} {} is not there", what, printable(path, 4096));
+  }
+}
+
+// A cell whose codes do not fit the file would fail when it is half done.
+void check_export(const QuantizerCell& cell, const DescribedModel& described) {
+  const std::string fault =
+      export_fault(*cell.store_as, cell.parameters, described.model, described.files.get());
+  if (!fault.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: export {}: {}", cell.label, format_name(*cell.store_as),
+         fault);
+  }
+}
+
+}  // namespace
+
+void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+  const bool worth_asking =
+      std::any_of(experiment.quantizers.begin(), experiment.quantizers.end(),
+                  [](const QuantizerCell& cell) { return cell.store_as || may_have_rules(cell); });
+  if (!worth_asking) {
+    return;
+  }
+  Checks checks;
+  const DescribedModels described = describe_models(catalog, experiment, hub);
+  checks.attempt("", [&] { check_modules(catalog, experiment, described); });
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    for (size_t m = 0; cell.store_as && m < described.models.size(); ++m) {
+      checks.attempt(cell.where, [&] { check_export(cell, described.models[m]); });
+    }
+  }
+  checks.throw_if_any();
+}
+
+void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+  check_plugins(catalog, experiment);  // before any of them is loaded
+  Checks checks;
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0) {
+      checks.attempt("", [&] { check_file("checkpoint", cell.location); });
+    }
+  }
+  for (const auto& absent : experiment.absent) {
+    checks.attempt("", [&] { fail(QUENCH_NOT_FOUND, "{}", absent.second); });
+  }
+  if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes" &&
+      !experiment.absent.contains(experiment.tokenizer)) {
+    checks.attempt("", [&] { check_file("tokenizer", experiment.tokenizer); });
+  }
+  const auto check_corpus = [&](const CorpusUse& use) {
+    if (!absence_of(experiment, use).empty()) {
+      return;  // has its own message
+    }
+    const CorpusHandle corpus = open_corpus(catalog, use, hub);
+  };
+  for (const MetricCell& cell : experiment.metrics) {
+    for (const auto& corpus : cell.corpora) {
+      checks.attempt(cell.where, [&] { check_corpus(corpus.second); });
+    }
+    checks.attempt(cell.where, [&] {
+      MetricHandle metric(catalog, *cell.plugin, cell.parameters);
+      for (const CorpusUse& use : wanted_records(catalog, metric, hub).data_sets) {
+        check_corpus(use);
+      }
+    });
+    checks.attempt(cell.where, [&] { check_metric_applies(experiment, cell); });
+  }
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    if (cell.calibration) {
+      checks.attempt(cell.where, [&] { check_corpus(cell.calibration->corpus); });
+    }
+    checks.attempt(cell.where, [&] { check_quantizer(catalog, cell); });
+  }
+  checks.attempt("", [&] { check_shapes(catalog, experiment, hub); });
+  checks.throw_if_any();
+}
+
+}  // namespace quench

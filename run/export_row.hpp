@@ -1,0 +1,18 @@
+// Quantized weights of a run's grid, written beside its results.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/packed/store_linear.hpp"
+#include "core/weights/open_weights.hpp"
+#include "run/row_folders.hpp"
+
+namespace quench {
+
+// Writes the folder, or leaves it to another process that has written the same meanwhile. Throws
+// what export_weights and SealedFolder throw.
+void export_row(OpenWeights& open, std::vector<StoredLinear> stored, const OwedFolder& owed,
+                const std::string& tokenizer);
+
+}  // namespace quench

@@ -1,0 +1,123 @@
+#include "run/grid/describe_cell.hpp"
+
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/version.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kMaxName = 4096;  // bytes of a path or revision in a record
+
+template <typename T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json or_null(const std::string& text) {
+  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+}
+
+nlohmann::json describe_averaging(const Experiment& experiment, const WeightsCell& weights) {
+  if (!weights.averaging) {
+    return nullptr;
+  }
+  const AveragingCell& cell = experiment.averagings[*weights.averaging];
+  nlohmann::json members = nlohmann::json::array();
+  for (const size_t member : weights.members) {
+    const CheckpointCell& checkpoint = experiment.checkpoints[member];
+    members.push_back(
+        printable(checkpoint.revision.empty() ? checkpoint.model : checkpoint.revision, kMaxName));
+  }
+  for (const std::string& member : weights.live_members) {
+    members.push_back(member);
+  }
+  return {{"id", cell.plugin->id},           {"params", cell.parameters},     {"label", cell.label},
+          {"version", cell.plugin->version}, {"sha256", cell.plugin->sha256}, {"members", members}};
+}
+
+nlohmann::json describe_checkpoint(const Experiment& experiment, const CheckpointCell& cell,
+                                   const std::string& commit) {
+  std::string parent;
+  std::string mark;
+  for (const Branch& branch : experiment.branches) {
+    if (branch.name == cell.branch) {
+      parent = branch.parent;
+      mark = branch.mark;
+    }
+  }
+  return {{"model", printable(cell.model, kMaxName)},
+          {"revision", or_null(printable(cell.revision, kMaxName))},
+          {"commit", or_null(commit)},
+          {"branch", or_null(cell.branch)},
+          {"parent", or_null(parent)},
+          {"mark", or_null(mark)},
+          {"step", or_null(cell.step)},
+          {"tokens", or_null(cell.tokens)},
+          {"lr", or_null(cell.learning_rate)},
+          {"phase", or_null(cell.phase)}};
+}
+
+}  // namespace
+
+nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& variant) {
+  if (!variant.quantizer) {
+    return nullptr;
+  }
+  const QuantizerCell& cell = experiment.quantizers[*variant.quantizer];
+  nlohmann::json out = {{"id", cell.plugin->id},
+                        {"params", cell.parameters},
+                        {"label", cell.label},
+                        {"version", cell.plugin->version},
+                        {"sha256", cell.plugin->sha256},
+                        {"calibration", cell.calibration ? nlohmann::json(cell.calibration->name)
+                                                         : nlohmann::json(nullptr)}};
+  if (cell.store_as) {
+    out["stored"] = format_name(*cell.store_as);
+  }
+  if (cell.transform) {
+    out["transform"] = {{"id", cell.transform->plugin->id},
+                        {"params", cell.transform->parameters},
+                        {"version", cell.transform->plugin->version},
+                        {"sha256", cell.transform->plugin->sha256}};
+  }
+  return out;
+}
+
+void describe(const CellDescription& description, Record& record) {
+  const Experiment& experiment = description.experiment;
+  const Cell& cell = description.cell;
+  const WeightsCell& weights = experiment.weights[cell.weights];
+  record.key = cell.key;
+  record.parts = description.parts;
+  record.label = experiment.metrics[cell.metric].label;
+  record.checkpoint = describe_checkpoint(experiment, experiment.checkpoints[weights.checkpoint],
+                                          description.commit);
+  if (!description.stored.is_null()) {
+    record.checkpoint["stored"] = description.stored;
+  }
+  record.averaging = describe_averaging(experiment, weights);
+  record.quantizer = description.quantizer;
+  record.draw = nullptr;
+  record.jitter = nullptr;
+  if (cell.variant.quantizer && experiment.quantizers[*cell.variant.quantizer].calibration) {
+    record.draw = cell.variant.draw;
+    record.jitter = cell.variant.jitter;
+  }
+  record.job = experiment.job;
+  record.environment["quench"] = kVersion;
+  record.environment["family"] = or_null(description.family);
+  record.environment["dtype"] = dtype_text(experiment.dtype);
+  record.environment["device"] = device_text(experiment.device);
+  record.environment["seed"] = experiment.seed;
+  record.environment["threads"] = HostServices::instance().threads();
+  if (!experiment.point.is_null()) {
+    record.environment["sweep"] = experiment.point;
+  }
+  if (description.parts.is_object()) {
+    record.environment.update(description.parts.at("environment"));
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,279 @@
+#include "run/grid/estimate.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxRatesBytes = 16u << 20;
+constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers beside the model
+constexpr double kForwardFlops = 2;             // per parameter and token
+// The Gram matrices of a transformer's input groups, upper triangles, per parameter and token: 1.6
+// for four square groups and a fourfold MLP, 0.9 for a gated one.
+constexpr double kGramFlops = 1.2;
+constexpr double kNewSampleWeight = 0.3;      // of a new rate against those before
+constexpr uint64_t kTokensPerDocument = 512;  // where nobody has counted
+constexpr uint64_t kBytesPerToken = 4;
+
+std::string hash_of(const nlohmann::json& work) {
+  return sha256_hex(canonical_json(work));
+}
+
+double blend(double before, double now) {
+  return before == 0 ? now : before * (1 - kNewSampleWeight) + now * kNewSampleWeight;
+}
+
+}  // namespace
+
+nlohmann::json metric_work(const nlohmann::json& parts) {
+  nlohmann::json out = {{"metric", parts.at("metric").at("id")},
+                        {"params", parts.at("metric").at("params")},
+                        {"corpora", parts.at("metric").at("corpora")},
+                        {"tokenizer", parts.at("tokenizer")},
+                        {"dtype", parts.at("environment").at("dtype")}};
+  return out;
+}
+
+nlohmann::json quantizer_work(const nlohmann::json& parts) {
+  nlohmann::json out = {{"quantizer", parts.at("quantizer").at("id")},
+                        {"params", parts.at("quantizer").at("params")},
+                        {"tokenizer", parts.at("tokenizer")},
+                        {"dtype", parts.at("environment").at("dtype")}};
+  if (parts.contains("calibration")) {
+    out["calibration"] = parts.at("calibration");
+    for (const char* name : {"draw", "jitter", "judge"}) {
+      out["calibration"].erase(name);
+    }
+  }
+  return out;
+}
+
+Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
+  try {
+    if (!fs::exists(file_)) {
+      return;
+    }
+    const nlohmann::json json = parse_json(read_file(file_, kMaxRatesBytes), file_.string());
+    for (const auto& [hash, value] : json.at("work").items()) {
+      known_[hash] = {value.at(0).get<double>(), value.at(1).get<uint64_t>()};
+    }
+    for (const auto& [plugin, rate] : json.at("plugins").items()) {
+      rates_[plugin] = rate.get<double>();
+    }
+  } catch (const std::exception&) {
+    known_.clear();
+    rates_.clear();
+  }
+}
+
+void Rates::observe(const nlohmann::json& work, const std::string& plugin, uint64_t parameters,
+                    uint64_t tokens, double seconds) {
+  if (parameters == 0 || seconds <= 0) {
+    return;
+  }
+  Known& known = known_[hash_of(work)];
+  known.seconds_per_parameter =
+      blend(known.seconds_per_parameter, seconds / static_cast<double>(parameters));
+  known.tokens = tokens;
+  if (tokens > 0) {
+    const double flops =
+        kForwardFlops * static_cast<double>(parameters) * static_cast<double>(tokens);
+    rates_[plugin] = blend(rates_[plugin], flops / seconds);
+  }
+}
+
+void Rates::observe(const std::vector<Record>& records,
+                    const std::map<std::string, uint64_t>& sizes) {
+  std::set<std::string> quantized;  // a quantization counts once, however many metrics measure it
+  for (const Record& record : records) {
+    if (!record.error.empty() || !record.cached.empty() || record.index > 0 ||
+        !record.parts.contains("metric")) {
+      continue;
+    }
+    const auto size = sizes.find(record.parts.value("weights", ""));
+    if (size == sizes.end()) {
+      continue;
+    }
+    const nlohmann::json& details = record.details;
+    observe(metric_work(record.parts), "metric " + record.metric, size->second,
+            details.contains("tokens") && details["tokens"].is_number_unsigned()
+                ? details["tokens"].get<uint64_t>()
+                : 0,
+            record.seconds);
+    if (record.parts.contains("quantizer") && details.contains("quantize_seconds")) {
+      nlohmann::json once = record.parts;
+      once.erase("metric");
+      if (quantized.insert(canonical_json(once)).second) {
+        const bool calibrated = details.contains("calibration");
+        observe(quantizer_work(record.parts),
+                "quantizer " + record.parts["quantizer"]["id"].get<std::string>(), size->second,
+                calibrated ? details["calibration"]["tokens"].get<uint64_t>() : 0,
+                details["quantize_seconds"].get<double>());
+      }
+    }
+  }
+}
+
+const Rates::Known* Rates::find(const nlohmann::json& work) const {
+  const auto found = known_.find(hash_of(work));
+  return found != known_.end() ? &found->second : nullptr;
+}
+
+double Rates::rate_of(const std::string& plugin) const {
+  const auto found = rates_.find(plugin);
+  return found != rates_.end() ? found->second : 0;
+}
+
+void Rates::save() const {
+  nlohmann::json work = nlohmann::json::object();
+  for (const auto& [hash, known] : known_) {
+    work[hash] = {known.seconds_per_parameter, known.tokens};
+  }
+  std::error_code error;
+  fs::create_directories(file_.parent_path(), error);
+  write_file_atomically(file_, nlohmann::json{{"work", work}, {"plugins", rates_}}.dump() + "\n");
+}
+
+namespace {
+
+// Bytes of the files that a corpus names.
+uint64_t corpus_bytes(const CorpusUse& use) {
+  uint64_t bytes = 0;
+  for (const ParameterSchema& schema : use.plugin->parameters) {
+    const auto value = use.parameters.find(schema.name);
+    if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
+        value->is_string()) {
+      std::error_code error;
+      const uint64_t size = fs::file_size(value->get<std::string>(), error);
+      bytes += error ? 0 : size;
+    }
+  }
+  return bytes;
+}
+
+class Estimator {
+ public:
+  Estimator(const std::vector<Experiment>& experiments, Identities& identities, const Rates& rates,
+            uint32_t threads, const std::vector<MetricMemory>& memory)
+      : experiments_(experiments),
+        identities_(identities),
+        rates_(rates),
+        threads_(threads),
+        memory_(memory) {}
+
+  Cost cost(const Cell& cell) {
+    const Experiment& experiment = experiments_[cell.job];
+    const WeightsCell& weights = experiment.weights[cell.weights];
+    size_of(experiment, weights);
+    Cost out;
+    if (open_.insert({cell.job, cell.weights}).second) {
+      out.bytes = bytes_ * std::max<size_t>(1, weights.members.size());
+    }
+    const uint64_t element = dtype_size(experiment.dtype);
+    const uint64_t described = memory_.empty() ? 0 : memory_[cell.job].parameters;
+    const uint64_t parameters = parameters_ > 0 ? parameters_ : described;
+    out.memory = parameters * element * (cell.variant.quantizer ? 2 : 1) + kLibraryBytes +
+                 (memory_.empty() ? 0 : memory_[cell.job].bytes[cell.metric]);
+    std::string missing;
+    const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
+    const MetricCell& metric = experiment.metrics[cell.metric];
+    uint64_t guess = 0;
+    for (const auto& [name, use] : metric.corpora) {
+      guess += corpus_bytes(use) / kBytesPerToken;
+    }
+    add(out, parts ? metric_work(*parts) : nlohmann::json(), "metric " + metric.plugin->id, guess,
+        kForwardFlops);
+    const auto variant = std::tuple(cell.job, cell.weights, cell.variant.quantizer.value_or(0),
+                                    cell.variant.draw, cell.variant.jitter);
+    if (cell.variant.quantizer && quantized_.insert(variant).second) {
+      const QuantizerCell& quantizer = experiment.quantizers[*cell.variant.quantizer];
+      add(out, parts ? quantizer_work(*parts) : nlohmann::json(),
+          "quantizer " + quantizer.plugin->id,
+          quantizer.calibration ? calibration_tokens(*quantizer.calibration) : 0,
+          kForwardFlops + kGramFlops);
+    }
+    return out;
+  }
+
+ private:
+  // Parameters and bytes of one checkpoint; of one not read yet, those of the last one known.
+  void size_of(const Experiment& experiment, const WeightsCell& weights) {
+    if (const auto known = identities_.remembered(files_cell(experiment, weights))) {
+      parameters_ = known->parameters;
+      bytes_ = known->bytes;
+    }
+  }
+
+  static uint64_t calibration_tokens(const Calibration& calibration) {
+    return calibration.packing == Packing::kConcat
+               ? calibration.sequences * calibration.length
+               : calibration.documents * (calibration.length > 0
+                                              ? std::min(calibration.length, kTokensPerDocument)
+                                              : kTokensPerDocument);
+  }
+
+  void add(Cost& out, const nlohmann::json& work, const std::string& plugin, uint64_t tokens,
+           double flops_per_token) const {
+    const Rates::Known* known = work.is_null() ? nullptr : rates_.find(work);
+    if (known != nullptr && known->tokens > 0) {
+      tokens = known->tokens;
+    }
+    const double flops =
+        flops_per_token * static_cast<double>(parameters_) * static_cast<double>(tokens);
+    out.flops += flops;
+    const double rate = rates_.rate_of(plugin);
+    if (known != nullptr) {
+      out.seconds += known->seconds_per_parameter * static_cast<double>(parameters_);
+    } else if (rate > 0) {
+      out.seconds +=
+          kForwardFlops * static_cast<double>(parameters_) * static_cast<double>(tokens) / rate;
+      out.basis = std::max(out.basis, Basis::kScaled);
+    } else {
+      out.seconds += flops / (kNominalRate * threads_);
+      out.basis = Basis::kNominal;
+    }
+  }
+
+  const std::vector<Experiment>& experiments_;
+  Identities& identities_;
+  const Rates& rates_;
+  uint32_t threads_;
+  const std::vector<MetricMemory>& memory_;
+  uint64_t parameters_ = 0;
+  uint64_t bytes_ = 0;
+  std::set<std::pair<size_t, size_t>> open_;
+  std::set<std::tuple<size_t, size_t, size_t, uint32_t, uint32_t>> quantized_;
+};
+
+}  // namespace
+
+PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
+                  Identities& identities, const Rates& rates, uint32_t threads,
+                  const std::vector<MetricMemory>& memory) {
+  Estimator estimator(experiments, identities, rates, threads, memory);
+  PlanCost out;
+  for (const Cell& cell : cells) {
+    out.cells.push_back(cell.state == CellState::kToDo ? estimator.cost(cell) : Cost());
+    const Cost& cost = out.cells.back();
+    out.total.flops += cost.flops;
+    out.total.bytes += cost.bytes;
+    out.total.memory = std::max(out.total.memory, cost.memory);
+    out.total.seconds += cost.seconds;
+    out.total.basis = std::max(out.total.basis, cost.basis);
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,258 @@
+#include "run/grid/evaluation_parts.hpp"
+
+#include <filesystem>
+#include <vector>
+
+#include "core/averaging/average_identity.hpp"
+#include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
+#include "core/host_numerics.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/plugin/averaging_handle.hpp"
+#include "core/weights/open_weights.hpp"
+
+namespace quench {
+
+namespace {
+
+// The content of a corpus, or of the part of it.
+std::string of_part(const std::string& fingerprint, const CorpusUse& use) {
+  const std::string part = use.part.key();
+  return part.empty() ? fingerprint : sha256_hex(fingerprint + " " + part);
+}
+
+// The parameters but for paths: a field, a range.
+nlohmann::json reading_of(const CorpusUse& use) {
+  nlohmann::json out = use.parameters;
+  for (const ParameterSchema& schema : use.plugin->parameters) {
+    if (schema.type == QUENCH_PARAMETER_PATH) {
+      out.erase(schema.name);
+    }
+  }
+  return out;
+}
+
+// Gathers the parts; says what is missing when it may not measure.
+class Parts {
+ public:
+  Parts(Identities& identities, const EvaluationParts& what, bool measure)
+      : identities_(identities), what_(what), experiment_(*what.experiment), measure_(measure) {}
+
+  bool gather() {
+    out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}};
+    return add_weights() && (what_.metric == nullptr || add_metric()) &&
+           (what_.quantizer == nullptr || add_quantizer()) && add_environment();
+  }
+
+  nlohmann::json take() { return std::move(out_); }
+  const std::string& missing() const { return missing_; }
+
+ private:
+  bool lacks(std::string what) {
+    missing_ = std::move(what) + " not read yet";
+    return false;
+  }
+
+  std::optional<CheckpointIdentity> identity(const CheckpointCell& cell) {
+    if (measure_) {
+      return identities_.measured(cell);
+    }
+    auto known = identities_.remembered(cell);
+    if (!known || known->family.empty()) {
+      lacks((known ? "config of " : "weights of ") +
+            (cell.revision.empty() ? cell.model : cell.revision));
+      return std::nullopt;
+    }
+    return known;
+  }
+
+  nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters) {
+    plugins_.push_back(&description);
+    return {{"id", description.id},
+            {"sha256", identities_.plugin_hash(description)},
+            {"params", parameters}};
+  }
+
+  bool add_weights() {
+    const WeightsCell& weights = *what_.weights;
+    const auto main = identity(files_cell(experiment_, weights));
+    if (!main) {
+      return false;
+    }
+    const bool is_average = weights.averaging && !weights.live;
+    if (is_average && !add_average(weights)) {
+      return false;
+    }
+    if (!is_average) {
+      out_["weights"] = main->content;
+    }
+    const PluginDescription& family = identities_.family(main->family);
+    out_["config"] = main->config;
+    out_["family"] = plugin(family, nullptr);
+    out_["tokenizer"] =
+        identities_.tokenizer_key(experiment_, experiment_.checkpoints[weights.checkpoint], *main);
+    return true;
+  }
+
+  bool add_average(const WeightsCell& weights) {
+    const AveragingCell& averaging = experiment_.averagings[*weights.averaging];
+    std::vector<std::string> hashes;
+    for (const size_t member : weights.members) {
+      const auto one = identity(experiment_.checkpoints[member]);
+      if (!one) {
+        return false;
+      }
+      hashes.push_back(one->content);
+    }
+    out_["averaging"] = plugin(*averaging.plugin, averaging.parameters);
+    out_["averaging"]["members"] = hashes;
+    // Which order the members have, and what else makes the result.
+    out_["averaging"]["identity"] =
+        average_identity(averaging, members_of(experiment_, weights), hashes, kFloat32);
+    if (AveragingHandle(identities_.catalog(), *averaging.plugin, averaging.parameters)
+            .searches()) {
+      const MetricCell& judge = experiment_.metrics.front();
+      return add_evaluation(out_["averaging"]["score"], judge);
+    }
+    return true;
+  }
+
+  // The bytes of its files and what the plugin takes of them; not where the files lie.
+  bool add_corpus(nlohmann::json& to, const CorpusUse& use) {
+    const auto files = measure_ ? std::optional(identities_.measured_corpus(use))
+                                : identities_.remembered_corpus(use);
+    if (!files) {
+      return lacks("corpus " + use.name);
+    }
+    to = {{"files", of_part(*files, use)}, {"id", use.plugin->id}, {"params", reading_of(use)}};
+    return true;
+  }
+
+  bool add_metric() {
+    return add_evaluation(out_["metric"], *what_.metric) &&
+           ((what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory());
+  }
+
+  // What a metric is told of the whole branch.
+  bool add_trajectory() {
+    for (const size_t place : branch_until(experiment_, what_.weights->checkpoint)) {
+      const auto one = identity(experiment_.checkpoints[place]);
+      if (!one) {
+        return false;
+      }
+      const CheckpointCell& cell = experiment_.checkpoints[place];
+      const auto number = [](const std::optional<int64_t>& value) {
+        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+      };
+      out_["trajectory"].push_back({{"weights", one->content},
+                                    {"revision", cell.revision},
+                                    {"step", number(cell.step)},
+                                    {"tokens", number(cell.tokens)}});
+    }
+    return true;
+  }
+
+  bool add_evaluation(nlohmann::json& to, const MetricCell& metric) {
+    to = plugin(*metric.plugin, metric.parameters);
+    nlohmann::json corpora = nlohmann::json::object();
+    for (const auto& [parameter, use] : metric.corpora) {
+      // The name of a corpus is the manifest's business, its content is the value's.
+      to["params"].erase(parameter);
+      if (!add_corpus(corpora[parameter], use)) {
+        return false;
+      }
+    }
+    to["corpora"] = corpora;
+    return add_records(to, metric);
+  }
+
+  // The content of what a metric reads beside its corpora, in order.
+  bool add_records(nlohmann::json& to, const MetricCell& metric) {
+    try {
+      const WantedRecords& wanted = identities_.records(metric);
+      for (const CorpusUse& use : wanted.data_sets) {
+        nlohmann::json& entry = to["data"].emplace_back();
+        plugins_.push_back(use.plugin);
+        if (!add_corpus(entry, use)) {
+          return false;
+        }
+      }
+      for (const std::filesystem::path& file : wanted.files) {
+        to["files"].push_back(sha256_of(File(file)));
+      }
+      return true;
+    } catch (const Error& error) {
+      if (measure_) {
+        throw;
+      }
+      return lacks(fmt::format("data of metric {} ({})", metric.plugin->id, error.what()));
+    }
+  }
+
+  bool add_quantizer() {
+    out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters);
+    if (what_.quantizer->store_as) {  // measured as the file holds it
+      out_["quantizer"]["stored"] = format_name(*what_.quantizer->store_as);
+    }
+    if (const std::optional<TransformUse>& transform = what_.quantizer->transform) {
+      out_["transform"] = plugin(*transform->plugin, transform->parameters);
+    }
+    if (!what_.quantizer->calibration) {
+      return true;
+    }
+    const Calibration& calibration = *what_.quantizer->calibration;
+    out_["calibration"] = {{"documents", calibration.documents},
+                           {"sequences", calibration.sequences},
+                           {"length", calibration.length},
+                           {"packing", calibration.packing == Packing::kConcat ? "concat" : "none"},
+                           {"draw", what_.draw},
+                           {"jitter", what_.jitter}};
+    if (calibration.pad_batch > 0) {
+      out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
+    }
+    if (const PluginDescription* judge = identities_.judge(); judge != nullptr) {
+      out_["calibration"]["judge"] = plugin(*judge, nullptr);
+    }
+    return add_corpus(out_["calibration"]["corpus"], calibration.corpus);
+  }
+
+  bool add_environment() {
+    out_["environment"] = identities_.environment(experiment_, plugins_);
+    return true;
+  }
+
+  Identities& identities_;
+  const EvaluationParts& what_;
+  const Experiment& experiment_;
+  bool measure_;
+  std::vector<const PluginDescription*> plugins_;
+  nlohmann::json out_;
+  std::string missing_;
+};
+
+}  // namespace
+
+std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
+                                               bool measure, std::string& missing) {
+  Parts parts(identities, what, measure);
+  try {
+    if (parts.gather()) {
+      return parts.take();
+    }
+    missing = parts.missing();
+  } catch (...) {
+    if (measure) {
+      throw;
+    }
+    missing = current_error().what();  // whoever measures it will say so
+  }
+  return std::nullopt;
+}
+
+std::string content_key(const nlohmann::json& parts) {
+  return sha256_hex(canonical_json(parts));
+}
+
+}  // namespace quench

@@ -1,0 +1,32 @@
+// What the value of one evaluation depends on: the parts of its content key.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/experiment/experiment.hpp"
+#include "run/grid/identity.hpp"
+
+namespace quench {
+
+// The parts of the key of one evaluation; `quantizer`, its draw and its jitter are for quantized
+// models. Without a metric: all that the weights themselves depend on. Nothing when something that
+// is needed is not remembered and `measure` is false; `missing` then says what ("weights of step600
+// not read yet").
+struct EvaluationParts {
+  const Experiment* experiment = nullptr;
+  const WeightsCell* weights = nullptr;
+  const QuantizerCell* quantizer = nullptr;
+  uint32_t draw = 0;
+  uint32_t jitter = 0;
+  const MetricCell* metric = nullptr;
+};
+std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
+                                               bool measure, std::string& missing);
+
+// SHA-256 of the parts' canonical JSON.
+std::string content_key(const nlohmann::json& parts);
+
+}  // namespace quench

@@ -1,0 +1,309 @@
+#include "run/grid/identity.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/checkpoint/content_hash.hpp"
+#include "core/corpora/open_corpus.hpp"
+#include "core/corpora/tokenizer_choice.hpp"
+#include "core/error.hpp"
+#include "core/host_numerics.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/pass/judge.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/metric_handle.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "run/grid/watched_files.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Weights and corpora up to this many bytes in all are hashed even where only what is remembered
+// was asked for: it takes a fraction of a second, and a plan then knows its keys.
+constexpr uint64_t kQuickBytes = 256u << 20;
+
+// One hash over the binaries of all plugins of a kind: which of them answers may change with any.
+std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
+  std::string all;
+  for (const PluginDescription* plugin : catalog.of_kind(kind)) {
+    all += plugin->id + "=" + plugin->sha256 + "\n";
+  }
+  return sha256_hex(all);
+}
+
+nlohmann::json to_json(const CheckpointIdentity& identity) {
+  return {{"content", identity.content},
+          {"config", identity.config},
+          {"tokenizer", identity.tokenizer},
+          {"bytes", identity.bytes},
+          {"parameters", identity.parameters}};
+}
+
+CheckpointIdentity identity_from(const std::string& text) {
+  const nlohmann::json json = parse_json(text, "remembered checkpoint");
+  CheckpointIdentity out;
+  out.content = json.at("content").get<std::string>();
+  out.config = json.at("config").get<std::string>();
+  out.tokenizer = json.at("tokenizer").get<std::string>();
+  out.bytes = json.at("bytes").get<uint64_t>();
+  out.parameters = json.at("parameters").get<uint64_t>();
+  return out;
+}
+
+std::string corpus_name(const CorpusUse& use) {
+  return use.plugin->id + canonical_json(use.parameters);
+}
+
+nlohmann::json corpus_question(const CorpusUse& use) {
+  return {{"corpus", use.plugin->sha256}, {"params", use.parameters}};
+}
+
+}  // namespace
+
+Identities::Identities(Catalog& catalog, const Equivalences& equivalences,
+                       const Fingerprints& fingerprints, HubEnvironment hub)
+    : catalog_(catalog),
+      equivalences_(equivalences),
+      fingerprints_(fingerprints),
+      hub_(std::move(hub)),
+      families_(hash_of_kind(catalog, "model")),
+      budget_(kQuickBytes) {}
+
+nlohmann::json Identities::checkpoint_question(const CheckpointCell& cell) const {
+  return {{"checkpoint", kHostNumerics}, {"config", cell.config}};
+}
+
+bool Identities::spend(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > budget_) {
+    return false;
+  }
+  budget_ -= bytes;
+  return true;
+}
+
+std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& cell) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = checkpoints_.find(cell.location); found != checkpoints_.end()) {
+      return found->second;
+    }
+  }
+  try {
+    const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
+    const auto text = fingerprints_.find(checkpoint_question(cell), files);
+    if (!text) {
+      return spend(bytes_of(files)) ? std::optional(read(cell)) : std::nullopt;
+    }
+    CheckpointIdentity identity = identity_from(*text);
+    identity.times = times_of(files);
+    identity.family = family_of(cell, identity.config, false);
+    const std::lock_guard lock(mutex_);
+    return checkpoints_.emplace(cell.location, std::move(identity)).first->second;
+  } catch (const std::exception&) {
+    return std::nullopt;  // whoever opens it will say what is wrong
+  }
+}
+
+CheckpointIdentity Identities::read(const CheckpointCell& cell) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = checkpoints_.find(cell.location); found != checkpoints_.end()) {
+      return found->second;
+    }
+  }
+  const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
+  const Fingerprints::Stamp before = fingerprints_.look(checkpoint_question(cell), files);
+  CheckpointIdentity identity;
+  identity.times = times_of(files);
+  const CheckpointFolder folder = open_files(cell, hub_);
+  identity.content = content_hash(*folder.source, &HostServices::instance().cancel_flag());
+  identity.config = sha256_hex(folder.config_json);
+  identity.tokenizer = folder.tokenizer ? sha256_of(File(*folder.tokenizer)) : "none";
+  identity.bytes = bytes_of(folder.files);
+  for (uint64_t i = 0; i < folder.source->count(); ++i) {
+    const TensorInfo& tensor = folder.source->info(i);
+    const bool counts = tensor.shared_with == i && tensor.dtype.code != QUENCH_DTYPE_INT;
+    identity.parameters += counts ? element_count(tensor.shape).value_or(0) : 0;
+  }
+  fingerprints_.remember(before, canonical_json(to_json(identity)));
+  identity.family = family_of(cell, identity.config, false);
+  const std::lock_guard lock(mutex_);
+  return checkpoints_.emplace(cell.location, std::move(identity)).first->second;
+}
+
+std::string Identities::family_of(const CheckpointCell& cell, const std::string& config_hash,
+                                  bool measure) {
+  if (!cell.family.empty()) {
+    return cell.family;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = families_by_config_.find(config_hash);
+        found != families_by_config_.end()) {
+      return found->second;
+    }
+  }
+  const nlohmann::json question = {
+      {"config", config_hash}, {"families", families_}, {"rule", "shipped first"}};
+  std::string family = fingerprints_.find(question, {}).value_or("");
+  if (family.empty() && measure) {
+    const CheckpointFolder folder = open_files(cell, hub_);
+    family = choose_family(catalog_, folder.config_json, (folder.path / "config.json").string()).id;
+    fingerprints_.remember(question, {}, family);
+  }
+  if (!family.empty()) {
+    const std::lock_guard lock(mutex_);
+    families_by_config_[config_hash] = family;
+  }
+  return family;
+}
+
+CheckpointIdentity Identities::measured(const CheckpointCell& cell) {
+  CheckpointIdentity identity = remembered(cell).value_or(CheckpointIdentity());
+  if (identity.content.empty()) {
+    identity = read(cell);
+  }
+  if (identity.family.empty()) {
+    identity.family = family_of(cell, identity.config, true);
+    const std::lock_guard lock(mutex_);
+    checkpoints_[cell.location] = identity;
+  }
+  return identity;
+}
+
+std::string Identities::absence(const CheckpointCell& cell) const {
+  try {
+    const fs::path path = locate_checkpoint(cell, hub_).path;
+    return fs::exists(path) ? "" : path.string() + " is not there";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+bool Identities::unchanged(const CheckpointCell& cell) {
+  return times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) == read(cell).times;
+}
+
+void Identities::forget_if_changed(const CheckpointCell& cell) {
+  const std::lock_guard lock(mutex_);
+  const auto found = checkpoints_.find(cell.location);
+  if (found != checkpoints_.end() &&
+      times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) != found->second.times) {
+    checkpoints_.erase(found);
+  }
+}
+
+std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
+  const std::string name = corpus_name(use);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = corpora_.find(name); found != corpora_.end()) {
+      return found->second;
+    }
+  }
+  const std::vector<fs::path> files = corpus_files(use);
+  if (files.empty()) {
+    return std::nullopt;
+  }
+  auto found = fingerprints_.find(corpus_question(use), files);
+  if (found) {
+    const std::lock_guard lock(mutex_);
+    corpora_[name] = *found;
+    return found;
+  }
+  try {
+    return spend(bytes_of(files)) ? std::optional(measured_corpus(use)) : std::nullopt;
+  } catch (const std::exception&) {
+    return std::nullopt;  // whoever reads it will say what is wrong
+  }
+}
+
+std::string Identities::measured_corpus(const CorpusUse& use) {
+  const std::string name = corpus_name(use);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = corpora_.find(name); found != corpora_.end()) {
+      return found->second;
+    }
+  }
+  const std::vector<fs::path> files = corpus_files(use);
+  std::string fingerprint;
+  if (const auto known =
+          files.empty() ? std::nullopt : fingerprints_.find(corpus_question(use), files)) {
+    fingerprint = *known;
+  } else {
+    const Fingerprints::Stamp before = fingerprints_.look(corpus_question(use), files);
+    fingerprint = open_corpus(catalog_, use, hub_).fingerprint();
+    if (!files.empty()) {
+      fingerprints_.remember(before, fingerprint);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  return corpora_[name] = fingerprint;
+}
+
+const WantedRecords& Identities::records(const MetricCell& metric) {
+  const auto& parameters = metric.plugin->parameters;
+  const bool reads = std::any_of(parameters.begin(), parameters.end(), [](const auto& schema) {
+    return schema.type == QUENCH_PARAMETER_PATH;
+  });
+  const std::lock_guard lock(mutex_);
+  const auto [entry, added] =
+      records_.try_emplace(metric.plugin->id + canonical_json(metric.parameters));
+  if (added && reads) {
+    try {
+      MetricHandle handle(catalog_, *metric.plugin, metric.parameters);
+      entry->second = wanted_records(catalog_, handle, hub_);
+    } catch (...) {
+      records_.erase(entry);
+      throw;
+    }
+  }
+  return entry->second;
+}
+
+std::string Identities::tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
+                                      const CheckpointIdentity& checkpoint) {
+  for (const std::string& named : {cell.tokenizer, experiment.tokenizer}) {
+    if (!named.empty()) {
+      return TokenizerChoice(named, "").key();
+    }
+  }
+  return checkpoint.tokenizer;
+}
+
+const PluginDescription* Identities::judge() const {
+  return judge_of(catalog_);
+}
+
+std::string Identities::plugin_hash(const PluginDescription& plugin) const {
+  return equivalences_.canonical_plugin_hash(plugin.sha256);
+}
+
+nlohmann::json Identities::environment(const Experiment& experiment,
+                                       const std::vector<const PluginDescription*>& plugins) const {
+  nlohmann::json libraries = nlohmann::json::object();
+  for (const PluginDescription* plugin : plugins) {
+    for (const LinkedLibrary& link : plugin->links) {
+      libraries[link.soname] = link.build_id;
+    }
+  }
+  return {{"isa", key_text(HostServices::instance().instructions())},
+          {"device", device_text(experiment.device)},
+          {"dtype", dtype_text(experiment.dtype)},
+          {"libraries", libraries}};
+}
+
+const PluginDescription& Identities::family(const std::string& id) const {
+  return catalog_.require("model", id);
+}
+
+}  // namespace quench

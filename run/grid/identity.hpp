@@ -1,0 +1,94 @@
+// What stands behind a value, as hashes: checkpoints, corpora, plugins, the machine.
+//
+// Hashes are measured once and remembered with the times of the files they were measured from, so
+// that a plan of thousands of cells reads no weights. Small files are read at once.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiment/experiment.hpp"
+#include "core/hub/environment.hpp"
+#include "core/pass/metric_records.hpp"
+#include "core/plugin/catalog.hpp"
+#include "core/store/equivalences.hpp"
+#include "core/store/fingerprints.hpp"
+
+namespace quench {
+
+struct CheckpointIdentity {
+  std::string content;    // content_hash of its tensors
+  std::string config;     // SHA-256 of the text of config.json
+  std::string family;     // id of the model plugin; "" where that is not known yet
+  std::string tokenizer;  // TokenizerChoice::key of the checkpoint's own, "none" without
+  uint64_t bytes = 0;     // of its weight files
+  uint64_t parameters = 0;
+  std::string times;  // of its files when it was read
+};
+
+class Identities {
+ public:
+  Identities(Catalog& catalog, const Equivalences& equivalences, const Fingerprints& fingerprints,
+             HubEnvironment hub);
+
+  // What is remembered of a checkpoint's files as they are now, or quickly read; else nothing.
+  std::optional<CheckpointIdentity> remembered(const CheckpointCell& cell);
+  // Reads what is not remembered, all weights included; `family` may stay empty. [thread-safe]
+  CheckpointIdentity read(const CheckpointCell& cell);
+  // Like read, with the family, for which plugins are asked. Throws Error when none fits.
+  CheckpointIdentity measured(const CheckpointCell& cell);
+
+  // Why the files cannot be read at all, or "".
+  std::string absence(const CheckpointCell& cell) const;
+  // Whether the files are still those that were read.
+  bool unchanged(const CheckpointCell& cell);
+  // Forgets what was read of files that are others by now: a training made them again.
+  void forget_if_changed(const CheckpointCell& cell);
+
+  // SHA-256 of a corpus's content; likewise.
+  std::optional<std::string> remembered_corpus(const CorpusUse& use);
+  std::string measured_corpus(const CorpusUse& use);
+  // What a metric reads beside its corpora; asked of its plugin once, and not at all where the
+  // schema has no path. Throws Error as wanted_records() does.
+  const WantedRecords& records(const MetricCell& metric);
+  // The key of the tokenizer that the manifest names, or of the checkpoint's own.
+  std::string tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
+                            const CheckpointIdentity& checkpoint);
+
+  // The quantizer that measures layer errors for those that cannot (judge.hpp), or nullptr.
+  const PluginDescription* judge() const;
+
+  Catalog& catalog() const { return catalog_; }
+  const HubEnvironment& hub() const { return hub_; }
+  const PluginDescription& family(const std::string& id) const;
+  // The binary of a plugin, or the one that it was found to be equivalent to.
+  std::string plugin_hash(const PluginDescription& plugin) const;
+  // Libraries behind plugins and the kind of machine: what decides rounding beside our own code.
+  nlohmann::json environment(const Experiment& experiment,
+                             const std::vector<const PluginDescription*>& plugins) const;
+
+ private:
+  nlohmann::json checkpoint_question(const CheckpointCell& cell) const;
+  // Takes `bytes` from what may be read without being asked to; false when too little is left.
+  bool spend(uint64_t bytes);
+  // The family that opens this config, as far as it is known; asks the plugins if it may.
+  std::string family_of(const CheckpointCell& cell, const std::string& config_hash, bool measure);
+
+  Catalog& catalog_;
+  const Equivalences& equivalences_;
+  const Fingerprints& fingerprints_;
+  HubEnvironment hub_;
+  std::string families_;  // hash over all model plugins
+  std::mutex mutex_;      // the I/O thread reads ahead
+  uint64_t budget_;       // bytes that may be read without being asked to
+  std::map<std::string, CheckpointIdentity> checkpoints_;  // by location
+  std::map<std::string, std::string> families_by_config_;  // by hash
+  std::map<std::string, std::string> corpora_;             // by plugin and parameters
+  std::map<std::string, WantedRecords> records_;           // by metric and parameters
+};
+
+}  // namespace quench

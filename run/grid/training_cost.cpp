@@ -1,0 +1,66 @@
+#include "run/grid/training_cost.hpp"
+
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+#include "train/training_model.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr uint64_t kCopies = 5;    // model, flat weights, gradient, two moments
+constexpr double kPerForward = 2;  // floating-point operations that Rates counts per token
+constexpr double kPasses = 3;      // a forward, and a backward that costs two
+
+std::string worker(const Training& training) {
+  return "train " + training.recipe.family->id;
+}
+
+}  // namespace
+
+TrainingCost training_cost(Catalog& catalog, const Training& training,
+                           const std::filesystem::path& home, const Rates& rates,
+                           uint32_t threads) {
+  TrainingCost out;
+  const std::vector<TrainingLeg> legs = survey_training(training, TrainedStates(home));
+  if (legs.empty()) {
+    return out;
+  }
+  const TrainingModel model(catalog, training.recipe);
+  out.parameters = model.size();
+  out.memory = kCopies * model.size() * sizeof(float);
+  const double per_token = model.flops_per_token();
+  const double known = rates.rate_of(worker(training));
+  out.basis = known > 0 ? Basis::kScaled : Basis::kNominal;
+  for (const TrainingLeg& leg : legs) {
+    LegCost cost{training.branches[leg.branch].name, leg.from, leg.to, 0, 0, 0};
+    cost.tokens = static_cast<uint64_t>(leg.steps()) * training.recipe.tokens_per_step();
+    const auto tokens = static_cast<double>(cost.tokens);
+    cost.flops = per_token * tokens;
+    cost.seconds = known > 0
+                       ? kPerForward * kPasses * static_cast<double>(model.size()) * tokens / known
+                       : cost.flops / (kNominalRate * threads);
+    out.tokens += cost.tokens;
+    out.flops += cost.flops;
+    out.seconds += cost.seconds;
+    out.legs.push_back(std::move(cost));
+  }
+  return out;
+}
+
+void learn_training_rate(const std::filesystem::path& home, const Training& training,
+                         const TrainOutcome& outcome) {
+  try {
+    Rates rates(home);
+    const uint64_t tokens =
+        static_cast<uint64_t>(outcome.steps) * training.recipe.tokens_per_step();
+    rates.observe({{"train", training.recipe.config}, {"length", training.recipe.length}},
+                  worker(training), outcome.parameters, tokens * static_cast<uint64_t>(kPasses),
+                  outcome.seconds);
+    rates.save();
+  } catch (const Error& error) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", error.what());
+  }
+}
+
+}  // namespace quench

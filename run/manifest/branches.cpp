@@ -1,0 +1,375 @@
+#include "run/manifest/branches.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/hub/resolve.hpp"
+#include "core/io/file.hpp"
+#include "run/manifest/branch_tree.hpp"
+#include "run/manifest/learning_rate.hpp"
+#include "run/manifest/revision_pattern.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+bool is_hub_model(const std::string& model) {
+  return model.rfind("hf://", 0) == 0;
+}
+
+const std::vector<std::string>& RevisionNames::of(const std::string& model,
+                                                  const fs::path& folder) {
+  const std::string key = is_hub_model(model) ? model : folder.string();
+  const auto known = known_.find(key);
+  if (known != known_.end()) {
+    return known->second;
+  }
+  std::vector<std::string> names;
+  if (is_hub_model(model)) {
+    names = cached_revisions(model, hub_);
+  } else {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      if (it->is_directory(error)) {
+        names.push_back(it->path().filename().string());
+      }
+    }
+    if (error) {
+      fail(QUENCH_NOT_FOUND, "{}: {}", folder.string(), error.message());
+    }
+    std::sort(names.begin(), names.end());
+  }
+  return known_[key] = std::move(names);
+}
+
+const ManifestBranch* Trajectory::spec_of(const std::string& branch) const {
+  for (size_t i = 0; i < branches.size(); ++i) {
+    if (branches[i].name == branch) {
+      return specs[i];
+    }
+  }
+  return nullptr;
+}
+
+namespace {
+
+// A checkpoint of a branch before the branch's offset is added.
+struct Found {
+  CheckpointCell cell;
+  Place place;
+  RevisionPattern::Match captures;
+};
+
+// The last part of the path is its name, whether it was written with a slash or not.
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+class BranchFinder {
+ public:
+  BranchFinder(const ManifestBranch& spec, const fs::path& relative_to, RevisionNames& names,
+               Problems& problems)
+      : spec_(spec),
+        relative_to_(relative_to),
+        folder_(without_slash(relative_to / spec.model.text)),
+        names_(names),
+        problems_(problems),
+        where_(spec.name.empty() ? "checkpoints" : "branch " + printable(spec.name)) {}
+
+  // One per value of the captures in the branch's name.
+  std::vector<FoundBranch> find() {
+    if (spec_.model.text.empty() || spec_.model.text == "train") {
+      return {};  // reported already
+    }
+    if (!is_pattern(spec_.name, spec_.place) ||
+        !is_pattern(spec_.parent.text, spec_.parent.place)) {
+      return {};
+    }
+    if (!is_hub_model(spec_.model.text) && !fs::exists(folder_)) {
+      add(spec_.model.place,
+          fmt::format("model {} is not there", folder_.lexically_normal().string()));
+      return {};
+    }
+    read_config();
+    try {
+      const bool all_that_match = !spec_.pattern.empty() && spec_.revisions.empty();
+      std::vector<Found> found = all_that_match ? matching() : listed();
+      keep_matching(found);
+      return grouped(std::move(found));
+    } catch (const Error& error) {
+      add(spec_.model.place, error.what());
+      return {};
+    }
+  }
+
+ private:
+  void add(const Place& place, const std::string& message) {
+    problems_.add(place, where_ + ": " + message);
+  }
+
+  // The text of a config.json, which the manifest names or holds.
+  void read_config() {
+    config_ = spec_.config.text;
+    if (config_.empty() || config_[0] == '{') {
+      return;
+    }
+    try {
+      config_ = read_file(relative_to_ / spec_.config.text, kMaxConfigBytes);
+    } catch (const Error& error) {
+      add(spec_.config.place, fmt::format("config: {}", error.what()));
+    }
+  }
+
+  bool is_pattern(const std::string& text, const Place& place) {
+    try {
+      const RevisionPattern pattern(text);
+      return true;
+    } catch (const Error& error) {
+      add(place, error.what());
+      return false;
+    }
+  }
+
+  CheckpointCell cell_of(const std::string& revision) const {
+    CheckpointCell cell;
+    cell.model = spec_.model.text;
+    cell.revision = revision;
+    if (is_hub_model(cell.model)) {
+      cell.location = revision.empty() ? cell.model : cell.model + "@" + revision;
+    } else {
+      cell.location = revision.empty() ? folder_.string() : (folder_ / revision).string();
+    }
+    cell.family = spec_.family;
+    cell.config = config_;
+    return cell;
+  }
+
+  Found named(const std::string& revision, const Place& place) const {
+    Found out{cell_of(revision), place, {}};
+    const NamedPosition position =
+        named_position(revision.empty() ? folder_.filename().string() : revision);
+    out.cell.step = position.step;
+    out.cell.tokens = position.tokens;
+    return out;
+  }
+
+  // The checkpoint of that name, with the captures of the pattern.
+  Found captured(const std::string& revision, const Place& place, RevisionPattern::Match captures) {
+    Found out{cell_of(revision), place, std::move(captures)};
+    const auto value_of = [&](const char* capture) {
+      const auto value = out.captures.find(capture);
+      return value == out.captures.end() ? std::nullopt : std::optional(value->second.value);
+    };
+    out.cell.step = value_of("step");
+    out.cell.tokens = value_of("tokens");
+    return out;
+  }
+
+  // Reads a name of a list.
+  void take(const PlacedText& name, std::vector<Found>& out) {
+    if (spec_.pattern.empty()) {
+      out.push_back(named(name.text, name.place));
+    } else if (auto captures = RevisionPattern(spec_.pattern).match(name.text)) {
+      out.push_back(captured(name.text, name.place, std::move(*captures)));
+    } else {
+      add(name.place, fmt::format("revision \"{}\" does not match the pattern \"{}\"",
+                                  printable(name.text), printable(spec_.pattern)));
+    }
+  }
+
+  // The checkpoints of a list, or the model itself. A hub model may have more revisions than lie in
+  // the cache: those are taken at their word, and their cells wait until they are there.
+  std::vector<Found> listed() {
+    if (spec_.revisions.empty()) {
+      return {named("", spec_.model.place)};
+    }
+    if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
+      return {};
+    }
+    std::vector<Found> out;
+    const std::vector<std::string>& names = names_.of(spec_.model.text, folder_);
+    for (const PlacedText& wanted : spec_.revisions) {
+      if (is_hub_model(spec_.model.text) ||
+          std::find(names.begin(), names.end(), wanted.text) != names.end()) {
+        take(wanted, out);
+        continue;
+      }
+      const std::string near = nearest(wanted.text, names);
+      add(wanted.place,
+          fmt::format("no revision \"{}\" in {}{}", printable(wanted.text), spec_.model.text,
+                      near.empty() ? "" : fmt::format("; nearest is {}", near)));
+    }
+    return out;
+  }
+
+  std::vector<Found> matching() {
+    const std::vector<std::string>& names = names_.of(spec_.model.text, folder_);
+    if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
+      return {};
+    }
+    const RevisionPattern pattern(spec_.pattern);
+    std::vector<Found> out;
+    for (const std::string& name : names) {
+      auto match = pattern.match(name);
+      if (!match) {
+        continue;
+      }
+      out.push_back(captured(name, spec_.revisions_place, std::move(*match)));
+    }
+    if (out.empty()) {
+      constexpr size_t kShown = 5;
+      const auto shown = names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kShown));
+      add(spec_.revisions_place,
+          fmt::format("no revision of {} matches \"{}\"; there are {}", spec_.model.text,
+                      printable(spec_.pattern),
+                      names.empty() ? std::string(is_hub_model(spec_.model.text)
+                                                      ? "none in the cache; download it first"
+                                                      : "none")
+                                    : fmt::format("{}: {}", names.size(),
+                                                  fmt::join(names.begin(), shown, ", "))));
+    }
+    return out;
+  }
+
+  // The number that a range of `match` is about, or nothing.
+  static std::optional<int64_t> number_of(const Found& found, const std::string& name) {
+    if (name == "step") {
+      return found.cell.step;
+    }
+    if (name == "tokens") {
+      return found.cell.tokens;
+    }
+    const auto value = found.captures.find(name);
+    return value == found.captures.end() ? std::nullopt : std::optional(value->second.value);
+  }
+
+  void keep_matching(std::vector<Found>& found) {
+    for (const ManifestRange& range : spec_.match) {
+      if (found.empty()) {
+        return;
+      }
+      const auto knows = [&](const Found& one) { return number_of(one, range.name).has_value(); };
+      if (std::none_of(found.begin(), found.end(), knows)) {
+        add(range.place, fmt::format("match: no revision tells its `{}`", printable(range.name)));
+        return;
+      }
+      const auto outside = [&](const Found& one) {
+        const auto number = number_of(one, range.name);
+        return !number || *number < range.first || *number > range.last;
+      };
+      found.erase(std::remove_if(found.begin(), found.end(), outside), found.end());
+      if (found.empty()) {
+        add(range.place,
+            fmt::format("match: no revision has its `{}` there", printable(range.name)));
+      }
+    }
+  }
+
+  std::vector<FoundBranch> grouped(std::vector<Found> found) {
+    const RevisionPattern name(spec_.name);
+    const std::vector<std::string> captures = name.captures();
+    for (const std::string& capture : captures) {
+      if (!found.empty() && !found.front().captures.contains(capture)) {
+        add(spec_.place, fmt::format("the capture {{{}}} of its name is not in `revisions`",
+                                     printable(capture)));
+        return {};
+      }
+    }
+    std::map<std::vector<int64_t>, std::vector<Found>> groups;
+    for (Found& one : found) {
+      std::vector<int64_t> key;
+      for (const std::string& capture : captures) {
+        key.push_back(one.captures.at(capture).value);
+      }
+      groups[key].push_back(std::move(one));
+    }
+    std::vector<FoundBranch> out;
+    for (auto& [key, members] : groups) {
+      out.push_back(branch_of(name, std::move(members)));
+    }
+    return out;
+  }
+
+  FoundBranch branch_of(const RevisionPattern& name, std::vector<Found> members) {
+    const RevisionPattern::Match captures = members.front().captures;
+    sort_and_thin(members);
+    FoundBranch out{&spec_, {}, {}, {}};
+    out.branch.name = name.filled(captures);
+    out.branch.parent = RevisionPattern(spec_.parent.text).filled(captures);
+    out.branch.mark = spec_.mark;
+    for (Found& one : members) {
+      one.cell.branch = out.branch.name;
+      out.checkpoints.push_back(std::move(one.cell));
+      out.places.push_back(one.place);
+    }
+    return out;
+  }
+
+  void sort_and_thin(std::vector<Found>& members) {
+    using Position = std::optional<int64_t> CheckpointCell::*;
+    for (const Position position : {&CheckpointCell::step, &CheckpointCell::tokens}) {
+      const auto knows = [&](const Found& one) { return (one.cell.*position).has_value(); };
+      if (std::all_of(members.begin(), members.end(), knows)) {
+        std::stable_sort(members.begin(), members.end(), [&](const Found& a, const Found& b) {
+          return *(a.cell.*position) < *(b.cell.*position);
+        });
+        report_equal(members, position);
+        break;
+      }
+    }
+    if (spec_.thin > 1) {
+      std::vector<Found> kept;
+      for (size_t i = 0; i < members.size(); ++i) {
+        if (i % spec_.thin == 0 || i + 1 == members.size()) {
+          kept.push_back(std::move(members[i]));
+        }
+      }
+      members = std::move(kept);
+    }
+  }
+
+  // Neighbours at one place could not be told apart, nor put in order.
+  void report_equal(const std::vector<Found>& members,
+                    std::optional<int64_t> CheckpointCell::*position) {
+    for (size_t i = 1; i < members.size(); ++i) {
+      const CheckpointCell& a = members[i - 1].cell;
+      const CheckpointCell& b = members[i].cell;
+      if (a.*position == b.*position) {
+        add(members[i].place,
+            fmt::format("{} and {} are both at {} {}", printable(a.revision), printable(b.revision),
+                        position == &CheckpointCell::step ? "step" : "tokens", *(b.*position)));
+        return;
+      }
+    }
+  }
+
+  static constexpr size_t kMaxConfigBytes = 16u << 20;
+
+  const ManifestBranch& spec_;
+  const fs::path& relative_to_;
+  fs::path folder_;
+  std::string config_;
+  RevisionNames& names_;
+  Problems& problems_;
+  std::string where_;
+};
+
+}  // namespace
+
+Trajectory find_trajectory(const ManifestCheckpoints& spec, const fs::path& relative_to,
+                           RevisionNames& names, Problems& problems) {
+  std::vector<FoundBranch> found;
+  for (const ManifestBranch& branch : spec.branches) {
+    for (FoundBranch& one : BranchFinder(branch, relative_to, names, problems).find()) {
+      found.push_back(std::move(one));
+    }
+  }
+  for (FoundBranch& branch : found) {
+    place_on_axes(branch, problems);
+    annotate_learning_rate(branch, relative_to, problems);
+  }
+  return plant(std::move(found), spec, problems);
+}
+
+}  // namespace quench

@@ -1,0 +1,56 @@
+// The tree of branches that a manifest names, with every checkpoint of it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/config/problems.hpp"
+#include "core/experiment/experiment.hpp"
+#include "core/hub/environment.hpp"
+#include "run/manifest/manifest_checkpoints.hpp"
+
+namespace quench {
+
+// What revisions the models have, looked up once: the points of a sweep ask for the same ones. A
+// folder's revisions are its subfolders, a hub model's those in the cache.
+class RevisionNames {
+ public:
+  explicit RevisionNames(HubEnvironment hub) : hub_(std::move(hub)) {}
+  // Sorted. `folder`: where a model that is no hub model lies. Throws Error.
+  const std::vector<std::string>& of(const std::string& model, const std::filesystem::path& folder);
+
+ private:
+  HubEnvironment hub_;
+  std::map<std::string, std::vector<std::string>> known_;
+};
+
+struct Trajectory {
+  std::vector<Branch> branches;              // in the order of the manifest
+  std::vector<CheckpointCell> checkpoints;   // branch by branch, each in its order
+  std::vector<const ManifestBranch*> specs;  // [branches] what each was made from
+  // Of the branch of that name, or nullptr.
+  const ManifestBranch* spec_of(const std::string& branch) const;
+};
+
+// Within a branch checkpoints are ordered by step, or else by tokens, or else as listed. A branch
+// whose name has captures becomes one branch per value found. What is wrong is added to `problems`.
+Trajectory find_trajectory(const ManifestCheckpoints& spec,
+                           const std::filesystem::path& relative_to, RevisionNames& names,
+                           Problems& problems);
+
+bool is_hub_model(const std::string& model);
+
+// "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of `checkpoints`;
+// without a branch ("last") where there is only one. One index, or where the branch has captures
+// ("ing{i}@last") one for each branch that matches. Throws Error(INVALID_ARGUMENT) with the nearest
+// name.
+std::vector<size_t> find_references(const Trajectory& trajectory, const std::string& reference);
+
+// The checkpoints (indices, ascending) that `at` of `replicates` means: `first` and `last` of every
+// branch, `forks` (where branches begin), references. What is wrong is added to `problems`.
+std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<PlacedText>& at,
+                                const std::string& where, Problems& problems);
+
+}  // namespace quench

@@ -1,0 +1,77 @@
+#include "run/manifest/described_model.hpp"
+
+#include <set>
+#include <tuple>
+
+#include "core/checkpoint/abi_source.hpp"
+#include "core/error.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "quench/abi/extension/shapes.h"
+
+namespace quench {
+
+namespace {
+
+class NoTensors final : public TensorSource {
+ public:
+  NoTensors() : TensorSource("a description of shapes") {}
+
+ private:
+  void read_elements(uint64_t, uint64_t, uint64_t, void*) const override {
+    fail(QUENCH_INTERNAL, "{}: has nothing to read", description());
+  }
+};
+
+ModelHandle open_shapes(Catalog& catalog, const PluginDescription& family,
+                        const std::string& config, quench_dtype dtype) {
+  const AbiSource nothing(std::make_shared<NoTensors>());
+  return ModelHandle::open(catalog, family,
+                           {sizeof(quench_model_open_args),
+                            QUENCH_OPEN_SHAPES,
+                            nothing.get(),
+                            config.data(),
+                            config.size(),
+                            {QUENCH_DEVICE_CPU, 0},
+                            dtype});
+}
+
+DescribedModel describe(Catalog& catalog, const Experiment& experiment, const CheckpointCell& cell,
+                        const HubEnvironment& hub, quench_dtype dtype) {
+  if (experiment.training != nullptr) {
+    const TrainingRecipe& recipe = experiment.training->recipe;
+    return {open_shapes(catalog, *recipe.family, recipe.config, dtype), nullptr};
+  }
+  const CheckpointFolder folder = open_headers(cell, hub);
+  const std::string where = (folder.path / "config.json").string();
+  require_config(folder.config_json, where);
+  const PluginDescription& family = cell.family.empty()
+                                        ? choose_family(catalog, folder.config_json, where)
+                                        : catalog.require("model", cell.family);
+  return {open_shapes(catalog, family, folder.config_json, dtype), folder.source};
+}
+
+}  // namespace
+
+DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
+                                const HubEnvironment& hub) {
+  return describe_models(catalog, experiment, hub, experiment.dtype);
+}
+
+DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
+                                const HubEnvironment& hub, quench_dtype dtype) {
+  DescribedModels out;
+  std::set<std::tuple<std::string, std::string, std::string>> seen;  // one config a model
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    if (!seen.emplace(cell.model, cell.config, cell.family).second) {
+      continue;
+    }
+    try {
+      out.models.push_back(describe(catalog, experiment, cell, hub, dtype));
+    } catch (const Error&) {
+      out.complete = false;
+    }
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,46 @@
+#include "run/manifest/folder_name.hpp"
+
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/io/sha256.hpp"
+
+namespace quench {
+
+namespace {
+
+// A name may have 255 bytes, and temporary names are longer.
+constexpr size_t kLongest = 200;
+constexpr size_t kShown = 100;
+constexpr std::string_view kPlain =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._=,@";
+
+std::string escaped(char c) {
+  return fmt::format("%{:02X}", static_cast<unsigned char>(c));
+}
+
+}  // namespace
+
+std::string folder_name(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const bool hides = c == '.' && out.empty();  // also "." and ".."
+    if (c == ' ') {
+      out += '+';
+    } else if (kPlain.find(c) != std::string_view::npos && !hides) {
+      out += c;
+    } else {
+      out += escaped(c);
+    }
+  }
+  if (out.size() > kLongest) {
+    return out.substr(0, kShown) + "~" + sha256_hex(name);
+  }
+  return out.empty() ? "%" : out;
+}
+
+std::string folder_name_of_job(size_t job) {
+  return fmt::format("job~{}", job);
+}
+
+}  // namespace quench

@@ -1,0 +1,195 @@
+#include "run/manifest/learning_rate.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+
+namespace quench {
+
+namespace {
+
+using Shape = LearningRateSchedule::Shape;
+using Kind = ManifestLearningRate::Kind;
+
+constexpr size_t kMaxPointsBytes = 64u << 20;
+
+// The step from which the rate falls.
+int64_t decay_start(const LearningRateSchedule& schedule) {
+  return schedule.shape == Shape::kWsd ? *schedule.steps - schedule.decay_steps : schedule.warmup;
+}
+
+// 1 at the beginning of the decay, 0 at its end; t in [0, 1].
+double remaining(const LearningRateSchedule& schedule, double t) {
+  if (schedule.shape == Shape::kCosine) {
+    return 0.5 * (1 + std::cos(std::numbers::pi * t));
+  }
+  return schedule.decays_with_square_root ? 1 - std::sqrt(t) : 1 - t;
+}
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  while (true) {
+    const size_t comma = line.find(',');
+    std::string_view field = line.substr(0, comma);
+    const size_t first = field.find_first_not_of(" \t\r\"");
+    field = first == std::string_view::npos
+                ? std::string_view()
+                : field.substr(first, field.find_last_not_of(" \t\r\"") - first + 1);
+    fields.push_back(field);
+    if (comma == std::string_view::npos) {
+      return fields;
+    }
+    line.remove_prefix(comma + 1);
+  }
+}
+
+// A CSV file with a header; the columns step (or tokens) and lr are taken, others are left.
+class PointsFile {
+ public:
+  explicit PointsFile(const std::filesystem::path& path) : path_(path) {
+    const std::string text = read_file(path, kMaxPointsBytes);
+    std::string_view rest = text;
+    for (line_ = 1; !rest.empty(); ++line_) {
+      const size_t end = rest.find('\n');
+      take(rest.substr(0, end));
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    if (points.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: no points; wanted lines under a header like step,lr",
+           path.string());
+    }
+  }
+
+  bool by_tokens = false;
+  std::vector<std::pair<double, double>> points;
+
+ private:
+  void take(std::string_view line) {
+    if (line.empty() || line[0] == '#' || line == "\r") {
+      return;
+    }
+    const std::vector<std::string_view> fields = fields_of(line);
+    if (columns_ == 0) {
+      take_header(fields);
+      return;
+    }
+    if (fields.size() != columns_) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}:{}: {} columns, the header has {}", path_.string(), line_,
+           fields.size(), columns_);
+    }
+    const double x = number(fields[x_]);
+    const double rate = number(fields[rate_]);
+    if (!points.empty() && x <= points.back().first) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}:{}: {} = {} comes behind {}, wanted ascending values",
+           path_.string(), line_, by_tokens ? "tokens" : "step", x, points.back().first);
+    }
+    points.emplace_back(x, rate);
+  }
+
+  void take_header(const std::vector<std::string_view>& fields) {
+    const auto column = [&](std::string_view name) {
+      return static_cast<size_t>(std::find(fields.begin(), fields.end(), name) - fields.begin());
+    };
+    rate_ = column("lr");
+    x_ = column("step");
+    if (x_ == fields.size()) {
+      by_tokens = true;
+      x_ = column("tokens");
+    }
+    if (rate_ == fields.size() || x_ == fields.size()) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "{}:{}: the header is \"{}\", wanted columns step (or tokens) and "
+           "lr",
+           path_.string(), line_, printable(fmt::format("{}", fmt::join(fields, ","))));
+    }
+    columns_ = fields.size();
+  }
+
+  double number(std::string_view field) const {
+    double value = 0;
+    const auto read = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (read.ec != std::errc() || read.ptr != field.data() + field.size() || !(value >= 0) ||
+        !std::isfinite(value)) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}:{}: got \"{}\", wanted a number of at least 0",
+           path_.string(), line_, printable(field));
+    }
+    return value;
+  }
+
+  std::filesystem::path path_;
+  size_t line_ = 0;
+  size_t columns_ = 0;
+  size_t x_ = 0;
+  size_t rate_ = 0;
+};
+
+}  // namespace
+
+std::optional<double> scheduled_rate(const LearningRateSchedule& schedule, int64_t step) {
+  if (step < 0 || (schedule.steps && step > *schedule.steps)) {
+    return std::nullopt;
+  }
+  if (step < schedule.warmup) {
+    return schedule.peak * static_cast<double>(step) / static_cast<double>(schedule.warmup);
+  }
+  if (schedule.shape == Shape::kConstant || step <= decay_start(schedule)) {
+    return schedule.peak;
+  }
+  const int64_t start = decay_start(schedule);
+  const double t = static_cast<double>(step - start) / static_cast<double>(*schedule.steps - start);
+  return schedule.final + (schedule.peak - schedule.final) * remaining(schedule, t);
+}
+
+std::string scheduled_phase(const LearningRateSchedule& schedule, int64_t step) {
+  if (!scheduled_rate(schedule, step)) {
+    return "";
+  }
+  if (schedule.warmup > 0 && step <= schedule.warmup) {
+    return "warmup";
+  }
+  return schedule.shape == Shape::kConstant || step <= decay_start(schedule) ? "constant" : "decay";
+}
+
+LearningRate::LearningRate(const ManifestLearningRate& entry,
+                           const std::filesystem::path& relative_to)
+    : entry_(entry) {
+  if (entry.kind == Kind::kPoints) {
+    PointsFile file(relative_to / entry.points);
+    by_tokens_ = file.by_tokens;
+    points_ = std::move(file.points);
+  }
+}
+
+std::optional<double> LearningRate::at(std::optional<int64_t> step,
+                                       std::optional<int64_t> tokens) const {
+  if (entry_.kind == Kind::kConstant) {
+    return entry_.constant;
+  }
+  if (entry_.kind == Kind::kSchedule) {
+    return step ? scheduled_rate(entry_.schedule, *step) : std::nullopt;
+  }
+  const std::optional<int64_t> where = by_tokens_ ? tokens : step;
+  if (points_.empty() || !where) {
+    return std::nullopt;
+  }
+  const auto x = static_cast<double>(*where);
+  const auto above =
+      std::lower_bound(points_.begin(), points_.end(), x,
+                       [](const auto& point, double at) { return point.first < at; });
+  if (above == points_.end() || (above == points_.begin() && above->first != x)) {
+    return std::nullopt;
+  }
+  if (above->first == x) {
+    return above->second;
+  }
+  const auto below = above - 1;
+  const double t = (x - below->first) / (above->first - below->first);
+  return below->second + t * (above->second - below->second);
+}
+
+}  // namespace quench

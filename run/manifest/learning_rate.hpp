@@ -1,0 +1,33 @@
+// The learning rate at a checkpoint. No checkpoint carries it; it comes from the manifest.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/manifest/manifest_checkpoints.hpp"
+
+namespace quench {
+
+// The rate at a step, and the part of the schedule that it lies in: "warmup", "constant" or
+// "decay". A step between two parts belongs to the earlier one. Nothing beyond the last step.
+std::optional<double> scheduled_rate(const LearningRateSchedule& schedule, int64_t step);
+std::string scheduled_phase(const LearningRateSchedule& schedule, int64_t step);
+
+class LearningRate {
+ public:
+  // Reads the points file, if there is one. Throws Error with file and line.
+  LearningRate(const ManifestLearningRate& entry, const std::filesystem::path& relative_to);
+  // Nothing where it is not known: outside of the points, beyond the schedule, without a step.
+  std::optional<double> at(std::optional<int64_t> step, std::optional<int64_t> tokens) const;
+
+ private:
+  ManifestLearningRate entry_;
+  bool by_tokens_ = false;
+  std::vector<std::pair<double, double>> points_;  // (step or tokens, rate), ascending
+};
+
+}  // namespace quench

@@ -1,0 +1,80 @@
+// The section `checkpoints` as written: a tree of branches, each with its revisions, its place in
+// the tree and what is known about its learning rate.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/problems.hpp"
+#include "core/config/yaml.hpp"
+#include "train/learning_rate_schedule.hpp"
+
+namespace quench {
+
+struct PlacedText {
+  std::string text;
+  Place place;
+};
+
+// A range of whole numbers, both ends included.
+struct ManifestRange {
+  std::string name;  // of the capture (`match`) or the phase (`phases`)
+  Place place;
+  int64_t first = 0;
+  int64_t last = std::numeric_limits<int64_t>::max();
+};
+
+struct ManifestLearningRate {
+  enum class Kind { kUnknown, kConstant, kPoints, kSchedule };
+  Kind kind = Kind::kUnknown;
+  Place place;
+  double constant = 0;
+  std::string points;  // CSV file, relative to the manifest
+  LearningRateSchedule schedule;
+};
+
+struct ManifestBranch {
+  std::string name;  // "" without `branches`; may hold captures of its pattern ("ing{i}")
+  Place place;
+  PlacedText model;  // folder, relative to the manifest, or hf://org/name
+  // A pattern with captures ("step{step}") and no names: all that match it. Names in `revisions`:
+  // these, and the pattern, if any, tells their captures. Neither: the model itself is the only
+  // checkpoint.
+  std::string pattern;
+  std::vector<PlacedText> revisions;
+  Place revisions_place;
+  PlacedText parent;  // name of a branch, or empty
+  int64_t offset_step = 0;
+  int64_t offset_tokens = 0;
+  bool has_offset = false;
+  int64_t tokens_per_step = 0;  // 0: not given
+  uint64_t thin = 1;            // keep every n-th, the first and the last always
+  Place thin_place;
+  std::vector<ManifestRange> match;  // captures that must lie in a range
+  ManifestLearningRate learning_rate;
+  std::vector<ManifestRange> phases;  // by step; empty: derived from the schedule, if any
+  std::string mark;
+  PlacedText tokenizer;  // of this branch alone; empty: the one for all
+  PlacedText config;   // path of a config.json, or a mapping as JSON text; empty: the checkpoint's
+  std::string family;  // model plugin, or empty: the one that knows the config
+  Place family_place;
+};
+
+struct ManifestCheckpoints {
+  Place place;
+  std::vector<ManifestBranch> branches;  // one, called "", without `branches`
+  PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
+  // Whether its checkpoints come out of the section `train`.
+  bool is_trained() const { return branches.size() == 1 && branches[0].model.text == "train"; }
+};
+
+// How figures can draw a checkpoint (`mark`).
+const std::vector<std::string>& branch_marks();
+
+// What is wrong is added to `problems`.
+ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems);
+
+}  // namespace quench

@@ -1,0 +1,13 @@
+// The section `requires`.
+#pragma once
+
+#include <vector>
+
+#include "run/manifest/manifest.hpp"
+
+namespace quench {
+
+// `node` may be nullptr or null. What is wrong is added to `problems`.
+std::vector<ManifestRequirement> read_requirements(const YamlNode* node, Problems& problems);
+
+}  // namespace quench

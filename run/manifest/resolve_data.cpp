@@ -1,0 +1,105 @@
+#include "run/manifest/resolve_data.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+template <typename Entry>
+std::vector<std::string> names_of(const std::vector<Entry>& entries) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) {
+    names.push_back(entry.name);
+  }
+  return names;
+}
+
+// "a, b, c and 7 more".
+std::string listing(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  std::string out;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    out += (i == 0 ? "" : ", ") + printable(names[i]);
+  }
+  return names.size() > kShown ? fmt::format("{} and {} more", out, names.size() - kShown) : out;
+}
+
+}  // namespace
+
+NamedData::NamedData(const Manifest& manifest, PluginResolver& plugins, Problems& problems)
+    : manifest_(manifest), plugins_(plugins), problems_(problems) {
+  for (const ManifestCorpus& entry : manifest.corpora) {
+    add_corpus(entry);
+  }
+  for (const ManifestCalibration& entry : manifest.calibrations) {
+    add_calibration(entry);
+  }
+}
+
+void NamedData::add_corpus(const ManifestCorpus& entry) {
+  const PluginDescription* plugin = plugins_.find("corpus", entry.id, entry.place);
+  if (plugin == nullptr) {
+    return;
+  }
+  const nlohmann::json given =
+      entry.parameters.is_null() ? nlohmann::json::object() : yaml_to_json(entry.parameters);
+  if (auto parameters = plugins_.complete(*plugin, given, entry.parameters, entry.place)) {
+    CorpusPart part;
+    if (!entry.part.empty()) {
+      part = {entry.part == "held_out" ? PartKind::kHeldOut : PartKind::kTraining, entry.held_out};
+    }
+    corpora_[entry.name] = {entry.name, plugin, std::move(*parameters), part};
+  }
+}
+
+void NamedData::add_calibration(const ManifestCalibration& entry) {
+  const CorpusUse* use = entry.corpus.empty() ? nullptr : corpus(entry.corpus, entry.corpus_place);
+  if (use != nullptr) {
+    calibrations_[entry.name] = {
+        entry.name,      *use,
+        entry.documents, entry.sequences,
+        entry.length,    entry.packing == "concat" ? Packing::kConcat : Packing::kNone,
+        entry.pad_batch, static_cast<int32_t>(entry.pad_id)};
+  }
+}
+
+void NamedData::report_missing(const std::string& what, const std::string& section,
+                               const std::string& name, const std::vector<std::string>& names,
+                               const Place& place) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) {
+    return;  // it is there, and its own problem is reported
+  }
+  const std::string near = nearest(name, names);
+  problems_.add(place,
+                fmt::format("no {} \"{}\" in `{}`; {}", what, printable(name), section,
+                            names.empty()  ? std::string("there are none")
+                            : near.empty() ? "there are: " + listing(names)
+                                           : fmt::format("did you mean \"{}\"?", printable(near))));
+}
+
+const CorpusUse* NamedData::corpus(const std::string& name, const Place& place) {
+  const auto found = corpora_.find(name);
+  if (found != corpora_.end()) {
+    return &found->second;
+  }
+  report_missing("corpus", "corpora", name, names_of(manifest_.corpora), place);
+  return nullptr;
+}
+
+std::optional<Calibration> NamedData::calibration(const ManifestItem& item) {
+  if (item.calibration.empty()) {
+    return std::nullopt;
+  }
+  const auto found = calibrations_.find(item.calibration);
+  if (found != calibrations_.end()) {
+    return found->second;
+  }
+  report_missing("calibration", "calibration", item.calibration, names_of(manifest_.calibrations),
+                 item.calibration_place);
+  return std::nullopt;
+}
+
+}  // namespace quench

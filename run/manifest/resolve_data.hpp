@@ -1,0 +1,37 @@
+// The corpora and calibrations of a manifest by their names.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiment/experiment.hpp"
+#include "run/manifest/resolve_plugin.hpp"
+
+namespace quench {
+
+class NamedData {
+ public:
+  // Looks up all of them. All arguments must outlive this.
+  NamedData(const Manifest& manifest, PluginResolver& plugins, Problems& problems);
+
+  // nullptr, after adding a problem with the nearest name.
+  const CorpusUse* corpus(const std::string& name, const Place& place);
+  // The calibration that `item` asks for, if it asks for one.
+  std::optional<Calibration> calibration(const ManifestItem& item);
+
+ private:
+  void add_corpus(const ManifestCorpus& entry);
+  void add_calibration(const ManifestCalibration& entry);
+  void report_missing(const std::string& what, const std::string& section, const std::string& name,
+                      const std::vector<std::string>& names, const Place& place);
+
+  const Manifest& manifest_;
+  PluginResolver& plugins_;
+  Problems& problems_;
+  std::map<std::string, CorpusUse> corpora_;
+  std::map<std::string, Calibration> calibrations_;
+};
+
+}  // namespace quench

@@ -1,0 +1,173 @@
+#include "run/manifest/resolve_plugin.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/plugin/metric_handle.hpp"
+#include "core/plugin/parameters.hpp"
+#include "run/manifest/parameter_grid.hpp"
+#include "run/manifest/resolve_items.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Keys of an entry that are the host's and stand beside the plugin's id.
+constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform", "of",
+                                     "raw",   "keep",        "export",     "in_pass"};
+
+// Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache,
+// and where it is not there, stays as it is and goes to `absent` with the reason.
+void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
+                   const fs::path& relative_to, const HubEnvironment& hub,
+                   std::map<std::string, std::string>& absent) {
+  for (const ParameterSchema& schema : plugin.parameters) {
+    auto value = parameters.find(schema.name);
+    if (schema.type != QUENCH_PARAMETER_PATH || value == parameters.end() || !value->is_string() ||
+        value->get_ref<const std::string&>().empty()) {
+      continue;
+    }
+    const std::string text = value->get<std::string>();
+    if (text.rfind("hf://", 0) == 0) {
+      if (const auto found = find_in_cache(text, hub, absent)) {
+        *value = (found->file.empty() ? found->folder : found->folder / found->file).string();
+      }
+    } else {
+      *value = fs::absolute(relative_to / text).lexically_normal().string();
+    }
+  }
+}
+
+// Where the value of a parameter stands: of an axis, the element that this point of the grid takes.
+Place place_of_value(const YamlNode& parameters, const std::string& name,
+                     const nlohmann::json& given, const Place& otherwise) {
+  const YamlNode* found = parameters.find(name);
+  const auto value = given.find(name);
+  if (found != nullptr && found->is_sequence() && value != given.end()) {
+    for (const YamlNode& element : found->items) {
+      if (yaml_to_json(element) == *value) {
+        return element.place;
+      }
+    }
+  }
+  return PluginResolver::place_of(parameters, name, otherwise);
+}
+
+}  // namespace
+
+std::optional<ResolvedModel> find_in_cache(const std::string& spec, const HubEnvironment& hub,
+                                           std::map<std::string, std::string>& absent) {
+  try {
+    return resolve(spec, hub);
+  } catch (const Error& error) {
+    if (error.code() != QUENCH_NOT_FOUND) {
+      throw;
+    }
+    absent[spec] = error.what();
+    return std::nullopt;
+  }
+}
+
+const PluginDescription* PluginResolver::find(const std::string& kind, const std::string& id,
+                                              const Place& place) {
+  const PluginDescription* found = nullptr;
+  if (!id.empty()) {
+    attempt(place, [&] { found = &catalog_.require(kind, id); });
+  }
+  return found;
+}
+
+Place PluginResolver::place_of(const YamlNode& parameters, const std::string& name,
+                               const Place& otherwise) {
+  const YamlNode* found = parameters.find(name);
+  return found != nullptr ? found->place : otherwise;
+}
+
+std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& plugin,
+                                                       const nlohmann::json& given,
+                                                       const YamlNode& parameters,
+                                                       const Place& place) {
+  std::vector<ParameterProblem> found;
+  nlohmann::json out = complete_parameters(plugin, given, found);
+  for (const ParameterProblem& problem : found) {
+    const bool beside = std::find(std::begin(kBesideId), std::end(kBesideId), problem.parameter) !=
+                            std::end(kBesideId) &&
+                        find_parameter(plugin, problem.parameter) == nullptr;
+    problems_.add(place_of_value(parameters, problem.parameter, given, place),
+                  beside ? fmt::format("{} {}: `{}` belongs beside the id, not under it",
+                                       plugin.kind, plugin.id, problem.parameter)
+                         : fmt::format("{} {}: {}", plugin.kind, plugin.id, problem.message));
+  }
+  if (!found.empty()) {
+    return std::nullopt;
+  }
+  attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_, absent_); });
+  return out;
+}
+
+bool PluginResolver::await_files(const CorpusUse& use) {
+  bool any = false;
+  for (const ParameterSchema& schema : use.plugin->parameters) {
+    const auto value = use.parameters.find(schema.name);
+    if (schema.type != QUENCH_PARAMETER_PATH || value == use.parameters.end() ||
+        !value->is_string() || value->get_ref<const std::string&>().empty()) {
+      continue;
+    }
+    const auto path = value->get<std::string>();
+    std::error_code error;
+    if (!absent_.contains(path) && !fs::exists(path, error)) {
+      absent_[path] = fmt::format("corpus {}: {} is not there", printable(use.name), path);
+    }
+    any = any || absent_.contains(path);
+  }
+  return any;
+}
+
+std::string PluginResolver::label_of(const ManifestItem& item, const PluginDescription& plugin,
+                                     const nlohmann::json& parameters) {
+  const std::vector<std::string> shown = grid_axes(plugin, item.parameters);
+  if (item.label.empty()) {
+    return cell_label(plugin, parameters, shown);
+  }
+  std::string label = item.label;
+  for (const std::string& name : shown) {
+    const nlohmann::json& value = parameters.at(name);
+    label +=
+        fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return label;
+}
+
+void PluginResolver::claim_label(const std::string& label, const Place& place) {
+  if (!labels_.insert(label).second) {
+    problems_.add(
+        place, fmt::format("`{}` is there twice; give one a `label` of its own", printable(label)));
+  }
+}
+
+uint32_t metric_needs(Catalog& catalog, const PluginDescription& plugin,
+                      const nlohmann::json& parameters) {
+  try {
+    return MetricHandle(catalog, plugin, parameters).needs();
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+std::optional<quench_dtype> metric_dtype(const PluginDescription& plugin,
+                                         const nlohmann::json& parameters) {
+  for (const ParameterSchema& schema : plugin.parameters) {
+    if (schema.name == "dtype" && schema.type == QUENCH_PARAMETER_CHOICE) {
+      try {
+        return parse_dtype(parameters.at("dtype").get<std::string>());
+      } catch (const Error&) {
+        return std::nullopt;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace quench

@@ -1,0 +1,277 @@
+#include "run/manifest/resolve_training.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/corpora/open_corpus.hpp"
+#include "core/corpora/tokenizer_choice.hpp"
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/model_handle.hpp"
+#include "train/rates.hpp"
+#include "train/trained_states.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxConfigBytes = 16u << 20;
+constexpr int64_t kMaxCheckpoints = 100'000;  // of a branch
+
+// Stands for the content of files that are not there: such a training is planned, never run.
+const std::string kNotThere = "not there";
+
+std::string revision_of(int64_t step) {
+  return fmt::format("step{}", step);
+}
+
+}  // namespace
+
+TrainingResolver::TrainingResolver(const Manifest& manifest, Catalog& catalog,
+                                   PluginResolver& plugins, NamedData& data,
+                                   CorpusFingerprints& fingerprints, Problems& problems)
+    : manifest_(manifest),
+      spec_(*manifest.training),
+      catalog_(catalog),
+      plugins_(plugins),
+      data_(data),
+      fingerprints_(fingerprints),
+      problems_(problems) {}
+
+bool TrainingResolver::read_config(std::string& config) {
+  config = spec_.model.text;
+  if (config.empty() || config[0] == '{') {
+    return !config.empty();
+  }
+  config.clear();
+  plugins_.attempt(spec_.model.place, [&] {
+    const fs::path folder = fs::absolute(manifest_.file).parent_path();
+    config = read_file(folder / spec_.model.text, kMaxConfigBytes);
+  });
+  return !config.empty();
+}
+
+bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& out) {
+  const CorpusUse* use = entry.text.empty() ? nullptr : data_.corpus(entry.text, entry.place);
+  if (use == nullptr) {
+    return false;
+  }
+  out = {use->name, use->plugin, use->parameters, use->part, ""};
+  if (plugins_.await_files(*use)) {
+    out.fingerprint = kNotThere;
+    return true;
+  }
+  plugins_.attempt(entry.place, [&] {
+    std::string& known = fingerprints_[use->plugin->sha256 + use->parameters.dump()];
+    if (known.empty()) {
+      known = open_corpus(catalog_, *use, plugins_.hub()).fingerprint();
+    }
+    out.fingerprint = known;
+  });
+  return !out.fingerprint.empty();
+}
+
+bool TrainingResolver::resolve_optimizer() {
+  const PluginDescription* plugin =
+      plugins_.find("optimizer", spec_.optimizer, spec_.optimizer_place);
+  if (plugin == nullptr) {
+    return false;
+  }
+  const nlohmann::json given = spec_.optimizer_parameters.is_null()
+                                   ? nlohmann::json::object()
+                                   : yaml_to_json(spec_.optimizer_parameters);
+  auto parameters =
+      plugins_.complete(*plugin, given, spec_.optimizer_parameters, spec_.optimizer_place);
+  if (!parameters) {
+    return false;
+  }
+  training_->recipe.optimizer = plugin;
+  training_->recipe.optimizer_parameters = std::move(*parameters);
+  return true;
+}
+
+bool TrainingResolver::resolve_recipe(const std::string& tokenizer, quench_device device) {
+  TrainingRecipe& recipe = training_->recipe;
+  bool sound = read_config(recipe.config);
+  const ManifestBranch& branch = manifest_.checkpoints.branches.front();
+  if (sound) {
+    plugins_.attempt(spec_.model.place, [&] {
+      recipe.family = branch.family.empty()
+                          ? &choose_family(catalog_, recipe.config, "train: model")
+                          : &catalog_.require("model", branch.family);
+    });
+  }
+  sound = resolve_corpus(spec_.corpus, recipe.corpus) && recipe.family != nullptr;
+  sound = resolve_optimizer() && sound;
+  if (!spec_.validation_corpus.text.empty()) {
+    TrainingValidation validation;
+    sound = resolve_corpus(spec_.validation_corpus, validation.corpus) && sound;
+    validation.sequences = spec_.validation_sequences;
+    validation.every = spec_.validation_every;
+    training_->validation = std::move(validation);
+  }
+  recipe.tokenizer = tokenizer;
+  plugins_.attempt(spec_.tokenizer.place, [&] {
+    recipe.tokenizer_key =
+        plugins_.is_absent(tokenizer) ? kNotThere : TokenizerChoice(tokenizer, "").key();
+  });
+  if (spec_.document_end) {
+    recipe.document_end = static_cast<int32_t>(*spec_.document_end);
+  }
+  recipe.batch = spec_.batch;
+  recipe.micro_batch = spec_.micro_batch;
+  recipe.length = spec_.length;
+  recipe.clip = spec_.clip;
+  recipe.bfloat16 = spec_.bfloat16;
+  recipe.seed = spec_.seed.value_or(manifest_.seed);
+  recipe.peak = spec_.schedule.peak;
+  recipe.device = device;
+  return sound && !recipe.tokenizer_key.empty() && recipe.peak > 0;
+}
+
+void TrainingResolver::add_branch(const std::string& name, const LearningRateSchedule& schedule,
+                                  int64_t begin, int64_t every, const std::vector<int64_t>& at,
+                                  const Place& place) {
+  TrainingBranch branch{name, schedule, begin, {}, {}};
+  if (every < 1 || (branch.steps() - begin) / every > kMaxCheckpoints) {
+    problems_.add(place, fmt::format("train: a checkpoint every {} of {} steps, more than {}",
+                                     every, branch.steps() - begin, kMaxCheckpoints));
+    every = branch.steps();
+  }
+  std::set<int64_t> steps(at.begin(), at.end());
+  for (int64_t step = (begin / every + 1) * every; step < branch.steps(); step += every) {
+    steps.insert(step);
+  }
+  steps.insert(branch.steps());
+  branch.checkpoints.assign(steps.begin(), steps.end());
+  training_->branches.push_back(std::move(branch));
+}
+
+CheckpointCell TrainingResolver::cell_at(size_t index, int64_t step) const {
+  const TrainingBranch& branch = training_->branches[index];
+  CheckpointCell cell;
+  cell.model = "train";
+  cell.revision = revision_of(step);
+  cell.location =
+      TrainedStates(catalog_.options().cache_dir).weights_path(keys_[index].at(step)).string();
+  cell.branch = branch.name;
+  cell.step = step;
+  cell.tokens = step * static_cast<int64_t>(training_->recipe.tokens_per_step());
+  cell.learning_rate = rate_of_update(branch.schedule, step);
+  cell.phase = phase_of_update(branch.schedule, step);
+  cell.family = training_->recipe.family->id;
+  cell.tokenizer = training_->recipe.tokenizer;
+  return cell;
+}
+
+Trajectory TrainingResolver::resolve(const std::string& tokenizer, quench_device device) {
+  training_ = std::make_unique<Training>();
+  if (tokenizer.empty() || !resolve_recipe(tokenizer, device)) {
+    training_.reset();
+    return {};
+  }
+  add_branch(spec_.branch, spec_.schedule, 0, spec_.every, spec_.at, spec_.place);
+  for (const ManifestFork& fork : spec_.forks) {
+    add_branch(fork.name, fork.schedule, fork.begin, fork.every, {}, fork.place);
+  }
+  keys_ = state_keys(*training_);
+  Trajectory out;
+  for (size_t i = 0; i < training_->branches.size(); ++i) {
+    const TrainingBranch& branch = training_->branches[i];
+    Branch made{branch.name, i == 0 ? "" : spec_.branch,
+                i == 0 ? spec_.mark : spec_.forks[i - 1].mark, std::nullopt};
+    const std::vector<int64_t>& trunk = training_->branches[0].checkpoints;
+    const auto after = std::upper_bound(trunk.begin(), trunk.end(), branch.begin);
+    if (i > 0 && after != trunk.begin()) {
+      made.fork = static_cast<size_t>(after - trunk.begin() - 1);
+    }
+    out.branches.push_back(std::move(made));
+    out.specs.push_back(&manifest_.checkpoints.branches.front());
+    for (const int64_t step : branch.checkpoints) {
+      out.checkpoints.push_back(cell_at(i, step));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Steps of a branch at which its weights can enter an average: checkpoints and snapshots.
+std::vector<int64_t> snapshot_steps(const TrainingBranch& branch, int64_t every) {
+  std::set<int64_t> steps(branch.checkpoints.begin(), branch.checkpoints.end());
+  for (int64_t step = (branch.begin / every + 1) * every; step <= branch.steps(); step += every) {
+    steps.insert(step);
+  }
+  return {steps.begin(), steps.end()};
+}
+
+}  // namespace
+
+std::vector<WeightsCell> TrainingResolver::averages(const AveragingCell& averaging, size_t index,
+                                                    const Trajectory& trajectory) {
+  AveragingHandle handle(catalog_, *averaging.plugin, averaging.parameters);
+  std::vector<WeightsCell> out;
+  std::string reason = "there are no checkpoints";
+  size_t first = 0;  // checkpoint of the branch
+  for (size_t b = 0; b < training_->branches.size(); ++b) {
+    TrainingBranch& branch = training_->branches[b];
+    const std::vector<int64_t> steps = snapshot_steps(branch, spec_.snapshots);
+    std::vector<std::string> names;
+    std::transform(steps.begin(), steps.end(), std::back_inserter(names), revision_of);
+    std::vector<quench_averaging_member> members;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      members.push_back({sizeof(quench_averaging_member), names[i].c_str(), steps[i],
+                         steps[i] * static_cast<int64_t>(training_->recipe.tokens_per_step())});
+    }
+    for (size_t c = 0; c < branch.checkpoints.size(); ++c) {
+      const auto last = static_cast<uint64_t>(
+          std::lower_bound(steps.begin(), steps.end(), branch.checkpoints[c]) - steps.begin());
+      WeightsCell cell{first + c, index, {}};
+      LiveAverage average{averaging.plugin, averaging.parameters, averaging.label, {}};
+      try {
+        for (const uint64_t member : handle.select(members, last)) {
+          average.members.push_back(steps[member]);
+        }
+      } catch (const Error& error) {
+        if (error.code() != QUENCH_FAILED_PRECONDITION) {
+          throw;
+        }
+        reason = error.what();
+        continue;
+      }
+      for (const int64_t step : average.members) {
+        const auto at =
+            std::lower_bound(branch.checkpoints.begin(), branch.checkpoints.end(), step);
+        if (at != branch.checkpoints.end() && *at == step) {
+          cell.members.push_back(first + static_cast<size_t>(at - branch.checkpoints.begin()));
+        }
+        cell.live_members.push_back(revision_of(step));
+      }
+      if (cell.members.size() == average.members.size()) {
+        cell.live_members.clear();
+      } else {
+        cell.members.clear();
+        cell.live = trajectory.checkpoints[cell.checkpoint];
+        cell.live->location = TrainedStates(catalog_.options().cache_dir)
+                                  .weights_path(live_average_key(average, keys_[b]))
+                                  .string();
+        branch.averages.push_back(std::move(average));
+      }
+      out.push_back(std::move(cell));
+    }
+    first += branch.checkpoints.size();
+  }
+  if (out.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
+  }
+  return out;
+}
+
+std::shared_ptr<const Training> TrainingResolver::take() {
+  return std::move(training_);
+}
+
+}  // namespace quench

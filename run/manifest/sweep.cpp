@@ -1,0 +1,72 @@
+#include "run/manifest/sweep.hpp"
+
+#include "core/error.hpp"
+
+namespace quench {
+
+std::vector<Sweep::Setting> Sweep::point(size_t index) const {
+  if (!points_.empty()) {
+    return points_.at(index);
+  }
+  std::vector<Setting> settings(axes_.size());
+  for (size_t i = axes_.size(); i-- > 0;) {
+    const Axis& axis = axes_[i];
+    settings[i] = {axis.path, axis.place, axis.values[index % axis.values.size()]};
+    index /= axis.values.size();
+  }
+  return settings;
+}
+
+Sweep read_sweep(const YamlNode& node, Problems& problems) {
+  Sweep out;
+  out.place_ = node.place;
+  const auto refuse = [&](const Place& place, const std::string& message) {
+    problems.add(place, "sweep: " + message);
+  };
+  const size_t before = problems.size();
+  if (node.is_sequence()) {
+    for (const YamlNode& item : node.items) {
+      std::vector<Sweep::Setting> point;
+      if (!item.is_mapping() || item.members.empty()) {
+        refuse(item.place, fmt::format("got {}, wanted a mapping of dotted paths to values",
+                                       item.is_mapping() ? "an empty mapping" : item.described()));
+      }
+      for (const YamlNode::Member& member : item.members) {
+        point.push_back({member.key, member.key_place, member.value});
+      }
+      out.points_.push_back(std::move(point));
+    }
+    out.size_ = out.points_.size();
+  } else if (node.is_mapping() && !node.members.empty()) {
+    // Saturates: what matters of a large count is that it is large.
+    unsigned __int128 count = 1;
+    constexpr unsigned __int128 kLargest = ~uint64_t{0};
+    for (const YamlNode::Member& member : node.members) {
+      if (!member.value.is_sequence() || member.value.items.empty()) {
+        refuse(
+            member.value.place,
+            fmt::format("`{}`: got {}, wanted a list of values", printable(member.key),
+                        member.value.is_sequence() ? "an empty list" : member.value.described()));
+        continue;
+      }
+      count = std::min(count * member.value.items.size(), kLargest);
+      out.axes_.push_back({member.key, member.key_place, member.value.items});
+    }
+    out.size_ = static_cast<size_t>(count);
+  } else {
+    refuse(node.place, fmt::format("got {}, wanted a list of points, or lists under dotted paths",
+                                   node.is_mapping() ? "an empty mapping" : node.described()));
+  }
+  if (node.is_sequence() && node.items.empty()) {
+    refuse(node.place, "an empty list; wanted at least one point");
+  }
+  if (out.size_ > kMaxCells) {
+    refuse(node.place, fmt::format("{} points, more than {}", out.size_, kMaxCells));
+  }
+  if (problems.size() > before) {
+    out = {};
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,157 @@
+#include "run/row_folders.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/checkpoint/side_files.hpp"
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/store/sealed_folder.hpp"
+#include "core/weights/open_checkpoint.hpp"
+#include "run/manifest/folder_name.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Counts changes of what is written for the same inputs: the layout of files, packing, side files.
+constexpr int kFolderFormat = 1;
+
+fs::path place_of_job(const fs::path& folder, const Experiment& experiment) {
+  return experiment.job == 0 ? folder : folder / folder_name_of_job(experiment.job);
+}
+
+bool is_kept(const Experiment& experiment, const WeightsCell& weights) {
+  return weights.averaging && !weights.live && experiment.averagings[*weights.averaging].keep;
+}
+
+// What is copied from beside the weights, by content.
+nlohmann::json side_file_hashes(const Experiment& experiment, const CheckpointCell& cell,
+                                bool with_tokenizer, const HubEnvironment& hub) {
+  const fs::path path = locate_checkpoint(cell, hub).path;
+  std::error_code error;
+  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  const bool named = with_tokenizer && experiment.tokenizer != "bytes";
+  nlohmann::json out = nlohmann::json::object();
+  for (const fs::path& file : side_files(folder, named ? experiment.tokenizer : "")) {
+    out[printable(file.filename().string(), 255)] = sha256_of(File(file));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<RowFolder> row_folders(const Experiment& experiment, const FolderPlaces& places) {
+  std::vector<RowFolder> out;
+  for (size_t w = 0; w < experiment.weights.size(); ++w) {
+    const WeightsCell& weights = experiment.weights[w];
+    const std::string name = folder_name(weights_name(experiment, weights));
+    if (!places.averages.empty() && is_kept(experiment, weights)) {
+      out.push_back({w, {}, place_of_job(places.averages, experiment) / name});
+    }
+    if (places.exports.empty() || weights.averaging) {
+      continue;
+    }
+    for (const Variant& variant : variants_of(experiment, weights)) {
+      if (variant.quantizer && variant.draw == 0 && variant.jitter == 0 &&
+          experiment.quantizers[*variant.quantizer].store_as) {
+        out.push_back({w, variant,
+                       place_of_job(places.exports, experiment) / name /
+                           folder_name(experiment.quantizers[*variant.quantizer].label)});
+      }
+    }
+  }
+  return out;
+}
+
+std::string folder_row_name(const Experiment& experiment, const RowFolder& row) {
+  const std::string name = weights_name(experiment, experiment.weights[row.weights]);
+  const std::string job = experiment.job == 0 ? "" : fmt::format(" (job {})", experiment.job);
+  return row.variant.quantizer
+             ? fmt::format("the export of {}, {}{}", name,
+                           experiment.quantizers[*row.variant.quantizer].label, job)
+             : fmt::format("the average {}{}", name, job);
+}
+
+std::optional<nlohmann::json> content_of(const Experiment& experiment, const RowFolder& row,
+                                         Identities& identities, bool measure,
+                                         std::string& missing) {
+  const WeightsCell& weights = experiment.weights[row.weights];
+  EvaluationParts what;
+  what.experiment = &experiment;
+  what.weights = &weights;
+  what.quantizer = row.variant.quantizer ? &experiment.quantizers[*row.variant.quantizer] : nullptr;
+  std::optional<nlohmann::json> parts = evaluation_parts(identities, what, measure, missing);
+  if (!parts) {
+    return std::nullopt;
+  }
+  if (weights.averaging) {
+    const nlohmann::json& part = parts->at("averaging");
+    if (!part.contains("score")) {  // an average of members depends on no more than them
+      parts = {{"averaging", part}, {"config", parts->at("config")}};
+    }
+  }
+  (*parts)["format"] = kFolderFormat;
+  (*parts)["beside"] = side_file_hashes(experiment, files_cell(experiment, weights),
+                                        !weights.averaging, identities.hub());
+  return parts;
+}
+
+std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFolder& row,
+                                      Identities& identities) {
+  std::string missing;
+  nlohmann::json made_from = *content_of(experiment, row, identities, /*measure=*/true, missing);
+  const FolderSurvey there = survey_folder(row.path, made_from);
+  if (there.state == FolderState::kForeign) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: is there already, and nothing is overwritten: {}",
+         row.path.string(), there.reason);
+  }
+  if (there.state == FolderState::kCurrent) {
+    return std::nullopt;
+  }
+  const bool searches = made_from.contains("averaging") && made_from["averaging"].contains("score");
+  return OwedFolder{row, std::move(made_from), row.variant.quantizer || searches};
+}
+
+void check_row_folders(const std::vector<Experiment>& experiments, const FolderPlaces& places) {
+  std::vector<std::string> messages;
+  std::map<fs::path, std::string> names;
+  for (const Experiment& experiment : experiments) {
+    for (const RowFolder& row : row_folders(experiment, places)) {
+      const std::string name = folder_row_name(experiment, row);
+      const auto [there, fresh] = names.emplace(row.path, name);
+      if (!fresh) {
+        messages.push_back(fmt::format("{}: would be both {} and {}; give one a `label` of its own",
+                                       row.path.string(), printable(there->second),
+                                       printable(name)));
+        continue;
+      }
+      const std::string foreign = foreign_content(row.path);
+      if (!foreign.empty()) {
+        messages.push_back(
+            fmt::format("{}: {} goes there, and nothing is overwritten: {}; move it "
+                        "away",
+                        row.path.string(), printable(name), foreign));
+      }
+    }
+  }
+  if (!messages.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages, "\n"));
+  }
+}
+
+void remove_row_leftovers(const std::vector<Experiment>& experiments, const FolderPlaces& places) {
+  std::set<fs::path> parents;
+  for (const Experiment& experiment : experiments) {
+    for (const RowFolder& row : row_folders(experiment, places)) {
+      parents.insert(row.path.parent_path());
+    }
+  }
+  std::for_each(parents.begin(), parents.end(), remove_ended);
+}
+
+}  // namespace quench

@@ -1,0 +1,103 @@
+#include "run/train_job.hpp"
+
+#include "core/io/atomic_file.hpp"
+#include "core/plugin/host_services.hpp"
+#include "run/grid/grid.hpp"
+#include "run/grid/training_cost.hpp"
+#include "run/manifest/folder_name.hpp"
+#include "train/train.hpp"
+#include "train/training_log.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What belongs to a point of a sweep; the first one's goes without a folder of its own.
+fs::path of_job(const fs::path& folder, const Experiment& experiment) {
+  return experiment.job == 0 ? folder : folder / folder_name_of_job(experiment.job);
+}
+
+void link_to(const fs::path& target, const fs::path& link) {
+  std::error_code error;
+  const fs::file_type there = fs::symlink_status(link, error).type();
+  const bool free = there == fs::file_type::not_found || there == fs::file_type::symlink;
+  if (!free || !fs::exists(target, error) || fs::read_symlink(link, error) == target) {
+    return;  // also where something of the user's has the name
+  }
+  make_folders(link.parent_path());
+  fs::remove(link, error);
+  fs::create_directory_symlink(target, link, error);
+}
+
+// Names for people beside the results; the run goes by the keys.
+void describe_in(const fs::path& folder, const Experiment& experiment,
+                 const TrainedStates& states) {
+  const fs::path links = of_job(folder / "checkpoints", experiment);
+  for (const WeightsCell& weights : experiment.weights) {
+    const CheckpointCell& cell = files_cell(experiment, weights);
+    if (!weights.averaging || weights.live) {
+      const std::string name =
+          weights.live ? experiment.averagings[*weights.averaging].label + " at " + cell.revision
+                       : cell.revision;
+      const fs::path branch = cell.branch.empty() ? "" : folder_name(cell.branch);
+      link_to(cell.location, links / branch / folder_name(name));
+    }
+  }
+  for (const Branch& branch : experiment.branches) {
+    std::string last;
+    for (const CheckpointCell& cell : experiment.checkpoints) {
+      std::error_code error;
+      if (cell.branch == branch.name && fs::exists(cell.location, error)) {
+        last = fs::path(cell.location).filename().string();
+      }
+    }
+    const std::string log = last.empty() ? "" : training_log(states, last);
+    if (!log.empty()) {
+      const fs::path logs = of_job(folder / "training", experiment);
+      make_folders(logs);
+      write_file_atomically(
+          logs / (folder_name(branch.name.empty() ? experiment.name : branch.name) + ".jsonl"),
+          log);
+    }
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Error> train_job(Catalog& catalog, const Experiment& experiment,
+                                       const TrainPlace& place,
+                                       const std::function<void(const std::string&)>& say) {
+  const Training& training = *experiment.training;
+  const TrainedStates states(place.home);
+  const auto describe = [&] {
+    if (!place.folder.empty()) {
+      describe_in(place.folder, experiment, states);
+    }
+  };
+  TrainOptions options;
+  options.home = place.home;
+  options.on_branch = [&](const std::string& branch) {
+    say(branch.empty() ? "training" : "training " + branch);
+  };
+  TrainOutcome outcome;
+  try {
+    outcome = train(catalog, training, options);
+  } catch (const Error& error) {
+    if (error.code() == QUENCH_CANCELLED) {
+      describe();
+    }
+    throw;
+  }
+  describe();
+  if (outcome.steps > 0) {
+    learn_training_rate(place.home, training, outcome);
+  }
+  for (const auto& [branch, error] : outcome.failures) {
+    HostServices::instance().log(QUENCH_LOG_ERROR, "", error.what());
+  }
+  return outcome.failures;
+}
+
+}  // namespace quench

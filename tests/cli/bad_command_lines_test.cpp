@@ -1,0 +1,215 @@
+// What is wrong with a command line is said in one line on stderr, with exit code 2, and nothing
+// else happens.
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "tests/cli/program.hpp"
+
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+struct BadLine {
+  Workplace::Arguments arguments;
+  std::string message;
+};
+
+const std::string kLoss = "validation_loss:text=t.txt,block=16";
+
+Workplace::Arguments eval_with(Workplace::Arguments more) {
+  Workplace::Arguments out = {"eval", "tiny", "--metric", kLoss};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+// Takes the folder's path out, and the list of folders that were searched.
+std::string plain(std::string text, const std::filesystem::path& folder) {
+  const std::string prefix = folder.string() + "/";
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
+    text.erase(at, prefix.size());
+  }
+  const size_t searched = text.find("; looked in ");
+  return searched == std::string::npos ? text : text.substr(0, searched) + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2", "[cli]") {
+  const Workplace here;
+  const BadLine cases[] = {
+      {{}, "quench: A subcommand is required; see `quench --help`"},
+      {{"frobnicate"},
+       "quench: no subcommand is called frobnicate; there are run, plan, adopt, why, eval, "
+       "average, layer, quantize, tokenize, plugins, results, status, diff, verify, forget, "
+       "clean, init, schema, doctor, report, export"},
+      {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
+      {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
+      {{"eval", "tiny"}, "quench eval: --metric is required; see `quench eval --help`"},
+      {eval_with({"--frob"}),
+       "quench eval: The following argument was not expected: --frob; see `quench eval --help`"},
+      {eval_with({"--threads", "0"}),
+       "quench eval: --threads: Value 0 not in range 1 to 1024; see `quench eval --help`"},
+      {eval_with({"--threads", "x"}),
+       "quench eval: --threads: Value x not in range 1 to 1024; see `quench eval --help`"},
+      {eval_with({"--seed", "-1"}),
+       "quench eval: --seed: got -1, wanted a whole number from 0; see `quench eval --help`"},
+      {eval_with({"--quantizer", "template_quantiser"}),
+       "no quantizer is called template_quantiser; did you mean template_quantizer?"},
+      {eval_with({"--quantizer", "template_quantizer:bits=9"}),
+       "quantizer template_quantizer: bits = 9, expected 2..8"},
+      {eval_with({"--quantizer", "template_quantizer:bits=1e5"}),
+       "quantizer template_quantizer: bits: wanted an integer, got 1e5"},
+      {eval_with({"--quantizer", "template_quantizer:bits=99999999999999999999"}),
+       "quantizer template_quantizer: bits: wanted an integer, got 99999999999999999999"},
+      {eval_with({"--quantizer", "template_quantizer:bits=3,bits=4"}),
+       "\"template_quantizer:bits=3,bits=4\": bits is given twice"},
+      {eval_with({"--quantizer", "template_quantizer:bits"}),
+       "\"template_quantizer:bits\": option \"bits\": wanted key=value"},
+      {eval_with({"--quantizer", "template_quantizer:bist=3"}),
+       "quantizer template_quantizer: bist: unknown parameter of quantizer template_quantizer; did "
+       "you mean bits?"},
+      {{"eval", "tiny", "--metric", "validation_loss:text=t.txt,blok=16"},
+       "metric validation_loss: blok: unknown parameter of metric validation_loss; did you mean "
+       "block?"},
+      {eval_with({"--dtype", "float33"}),
+       "dtype = \"float33\", expected one of float32, float64, bfloat16, float16"},
+      {eval_with({"--device", "gpu"}), "device = \"gpu\", expected cpu or cuda:N"},
+      {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", expected cpu or cuda:N"},
+      {{"eval", "nothere", "--metric", kLoss}, "checkpoint nothere is not there"},
+      {eval_with({"--tokenizer", "no.json"}), "tokenizer no.json is not there"},
+      {{"eval", "tiny", "--metric", "validation_loss:text=no.txt"},
+       "corpus text: no.txt: cannot be read: No such file or directory"},
+      {eval_with({"--calibration", "sequences=2,length=8"}),
+       "calibration: no corpus; wanted text=FILE or tokens=FILE"},
+      {eval_with({"--calibration", "text=t.txt,sequences=2"}),
+       "calibration: `sequences` and `length` go together"},
+      {eval_with({"--calibration", "text=t.txt,sequences=0,length=8"}),
+       "calibration: sequences = \"0\", expected a whole number of 1..2147483648"},
+      {eval_with({"--calibration", "text=t.txt,text=t.txt"}),
+       "\"calibration:text=t.txt,text=t.txt\": text is given twice"},
+      {{"run", "no.yaml"}, "no.yaml: cannot be opened: No such file or directory"},
+      {{"run", "m.yaml", "--device", "gpu"}, "device = \"gpu\", expected cpu or cuda:N"},
+  };
+  here.folder().write("m.yaml", "checkpoints: {model: tiny}\nmetrics: [validation_loss]\n");
+  for (const BadLine& bad : cases) {
+    const Outcome got = here.run(bad.arguments);
+    CAPTURE(bad.arguments);
+    CHECK(got.code == 2);
+    CHECK(got.out.empty());
+    CHECK(plain(got.err, here.folder().path()) == bad.message + "\n");
+  }
+}
+
+TEST_CASE("eval: what only the data tells is an error before the model is measured", "[cli]") {
+  const Workplace here;
+  const BadLine cases[] = {
+      {eval_with({"--quantizer", "template_quantizer", "--calibration",
+                  "text=t.txt,sequences=20,length=100"}),
+       "calibration command line: 20 sequences of 100 ids asked, 2000 ids wanted, the corpus has "
+       "1000"},
+      {eval_with({"--quantizer", "template_quantizer", "--calibration",
+                  "text=t.txt,sequences=1,length=5000"}),
+       "calibration command line: length = 5000, more than the 4096 positions of the model"},
+      {eval_with({"--device", "cuda:0"}),
+       "model template_model: device: this family runs in host "
+       "memory"},
+  };
+  for (const BadLine& bad : cases) {
+    const Outcome got = here.run(bad.arguments);
+    CAPTURE(bad.arguments);
+    CHECK(got.code == 1);
+    CHECK(got.out.empty());
+    CHECK(got.err == "tiny\n" + bad.message + "\n");
+  }
+}
+
+TEST_CASE("eval: a quantizer that needs calibration and has none is bad usage", "[cli][torch]") {
+  quench::test::need_plugin("quantizers/gptq");
+  const Workplace here;
+  const Outcome got = here.run(eval_with({"--quantizer", "gptq:bits=4"}));
+  CHECK(got.code == 2);
+  CHECK(got.err == "quantizer gptq: needs calibration data and got none\n");
+
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny}\nquantizers:\n  - gptq: {bits: [3, 4]}\n"
+                      "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  const Outcome run = here.run({"run", "m.yaml"});
+  CHECK(run.code == 2);
+  CHECK(run.err == "m.yaml:3:5: quantizer gptq: needs calibration data and got none\n");
+  CHECK(!std::filesystem::exists(here.folder() / "runs"));
+}
+
+TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny, modle: x}\n"
+                      "quantizers:\n"
+                      "  - template_quantizer: {bits: [3, 9], grop_size: 4, calibration: c}\n"
+                      "  - rtm\n"
+                      "  - template_quantizer: {bits: 3}\n    calibration: d\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: w, block: 16}\n"
+                      "corpora: {v: {text: {path: none.txt}}, x: {txt: {path: t.txt}}}\n");
+  const Outcome got = here.run({"plan", "m.yaml"});
+  CHECK(got.code == 2);
+  CHECK(got.out.empty());
+  for (const char* line :
+       {"m.yaml:1:28: checkpoints: unknown key `modle`; did you mean `model`?\n",
+        "m.yaml:3:36: quantizer template_quantizer: bits = 9, expected 2..8\n",
+        "m.yaml:3:51: quantizer template_quantizer: grop_size: unknown parameter of quantizer "
+        "template_quantizer; did you mean group_size?\n",
+        "m.yaml:3:67: quantizer template_quantizer: `calibration` belongs beside the id, not under "
+        "it\n",
+        "m.yaml:4:5: no quantizer is called rtm",
+        "m.yaml:6:18: no calibration \"d\" in `calibration`; there are none\n",
+        "m.yaml:8:31: no corpus \"w\" in `corpora`; did you mean \"v\"?\n",
+        "m.yaml:9:44: no corpus is called txt; did you mean text?"}) {
+    CAPTURE(line);
+    CHECK_THAT(got.err, Catch::Contains(line));
+  }
+}
+
+TEST_CASE("bad command line: results inside a file are refused before anything runs", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny}\n"
+                      "metrics: [{validation_loss: {corpus: short, block: 16}}]\n"
+                      "corpora: {short: {text: {path: t.txt}}}\n");
+  const Outcome got = here.run({"run", "m.yaml", "--out", "t.txt/results"});
+  CHECK(got.code == 2);
+  CHECK(plain(got.err, here.folder().path()) ==
+        "t.txt/results: t.txt is no folder, so that no results can be in it\n");
+}
+
+TEST_CASE("bad command line: a path longer than the system takes is told like any other", "[cli]") {
+  const Workplace here;
+  const std::string path(5000, 'x');
+  const Workplace::Arguments lines[] = {
+      {"run", path},
+      {"plan", path},
+      {"eval", path, "--metric", kLoss},
+      {"eval", "tiny", "--metric", kLoss, "--tokenizer", path},
+      {"eval", "tiny", "--metric", "validation_loss:text=" + path + ",block=16"},
+      {"quantize", path, "--quantizer", "template_quantizer", "-o", "q"},
+      {"quantize", "tiny", "--quantizer", "template_quantizer", "-o", path},
+      {"average", path, path, "--averaging", "template_averaging", "-o", "a"},
+      {"tokenize", path},
+      {"results", path},
+      {"status", path},
+      {"diff", path, path},
+      {"verify", path},
+      {"report", path},
+      {"export", path, "--to", "tensorboard"},
+      {"init", path},
+      {"init", "tiny", "-o", path},
+      {"why", path, "tiny"}};
+  for (const Workplace::Arguments& line : lines) {
+    const Outcome got = here.run(line);
+    CAPTURE(line[0], got.err.substr(0, 400), got.err.size());
+    CHECK((got.code == 1 || got.code == 2));
+    CHECK_THAT(got.err, !Catch::Contains("internal error") && !Catch::Contains("filesystem error"));
+    CHECK_THAT(got.err, Catch::EndsWith("\n") || Catch::Contains("--help"));
+  }
+}

@@ -1,0 +1,99 @@
+// quench init and quench schema.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.hpp"
+
+namespace fs = std::filesystem;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+void make_folders(const Workplace& here, const std::string& model,
+                  const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    fs::create_directories(here.folder() / model / name);
+  }
+}
+
+std::vector<std::string> planned_revisions(const Workplace& here, const std::string& manifest) {
+  const Outcome plan = here.run({"plan", manifest, "--json"});
+  CAPTURE(plan.err);
+  REQUIRE(plan.code == 0);
+  std::vector<std::string> out;
+  const nlohmann::json document = nlohmann::json::parse(plan.out);
+  for (const auto& cell : document.at("checkpoints")) {
+    out.push_back(cell.at("revision"));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
+  const Workplace here;
+  make_folders(here, "my run", {"step0", "step20", "step100", "logs"});
+  const Outcome got = here.run({"init", "my run"});
+  CHECK(got.code == 0);
+  CHECK(got.out ==
+        "my-run.yaml: written; fill in the two corpora, then: quench plan my-run.yaml\n");
+  CHECK(planned_revisions(here, "my-run.yaml") ==
+        std::vector<std::string>{"step0", "step20", "step100"});
+  const std::string text = quench::test::read_file(here.folder() / "my-run.yaml");
+  CHECK_THAT(text, Catch::Contains("revisions: \"step{step}\"   # 3 found, step0 to step100") &&
+                       Catch::Contains("# not matched: logs") &&
+                       Catch::Contains("validation: {text: {path: validation.txt}}") &&
+                       Catch::StartsWith("# yaml-language-server: $schema="));
+}
+
+TEST_CASE("init: odd names of folders stay inside their quotes and comments", "[cli]") {
+  const Workplace here;
+  make_folders(here, "a\nb: \"c\"\t", {"step1\nmetrics: []", "step2\nmetrics: []", "x\ny"});
+  const Outcome got = here.run({"init", "a\nb: \"c\"\t", "-o", "m.yaml"});
+  CAPTURE(got.err, quench::test::read_file(here.folder() / "m.yaml"));
+  CHECK(got.code == 0);
+  planned_revisions(here, "m.yaml");
+  make_folders(here, "caf\xe9", {"step1"});
+  const Outcome latin = here.run({"init", "caf\xe9", "-o", "n.yaml"});
+  CHECK(latin.code == 2);
+  CHECK(latin.err == "caf\\xe9: is not UTF-8, so that no manifest can name it\n");
+}
+
+TEST_CASE("init: paths are relative to the manifest, wherever it is written", "[cli]") {
+  const Workplace here;
+  make_folders(here, "run", {"ing1-step5", "ing2-step5"});
+  fs::create_directories(here.folder() / "configs");
+  CHECK(here.run({"init", "--from", "run/", "-o", "configs/a.yaml"}).code == 0);
+  CHECK(planned_revisions(here, "configs/a.yaml") ==
+        std::vector<std::string>{"ing1-step5", "ing2-step5"});
+}
+
+TEST_CASE("init: a single checkpoint needs no pattern", "[cli]") {
+  const Workplace here;
+  CHECK(here.run({"init", "tiny", "-o", "a.yaml"}).code == 0);
+  CHECK(planned_revisions(here, "a.yaml") == std::vector<std::string>{""});
+}
+
+TEST_CASE("init: it replaces no file, and wants a model that is there", "[cli]") {
+  const Workplace here;
+  here.folder().write("tiny.yaml", "mine");
+  const Outcome there = here.run({"init", "tiny"});
+  CHECK(there.code == 2);
+  CHECK(there.err == "tiny.yaml: is there already; name another file with -o\n");
+  CHECK(quench::test::read_file(here.folder() / "tiny.yaml") == "mine");
+  CHECK(here.run({"init", "nothere"}).err == "nothere: is no folder of checkpoints\n");
+  CHECK(here.run({"init", "tiny", "--from", "tiny"}).err ==
+        "quench init: got both MODEL and --from; wanted one\n");
+}
+
+TEST_CASE("schema: it is JSON with the plugins that are there", "[cli]") {
+  const Workplace here;
+  const Outcome got = here.run({"schema"});
+  CHECK(got.code == 0);
+  const auto schema = nlohmann::json::parse(got.out);
+  CHECK(schema.at("$schema") == "http://json-schema.org/draft-07/schema#");
+  const auto& forms = schema.at("properties").at("quantizers").at("items").at("anyOf");
+  CHECK(forms.at(0).at("properties").contains("template_quantizer"));
+}

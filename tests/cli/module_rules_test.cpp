@@ -1,0 +1,78 @@
+// Patterns of module names that fit nothing are told before anything is computed.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/cli/program.hpp"
+
+namespace fs = std::filesystem;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+const std::string kNeox =
+    "{model_type: gpt_neox, hidden_size: 16, intermediate_size: 32, num_hidden_layers: 3, "
+    "num_attention_heads: 2, vocab_size: 256, max_position_embeddings: 16, hidden_act: gelu, "
+    "layer_norm_eps: 1e-5, rotary_pct: 0.25, rotary_emb_base: 10000, use_parallel_residual: true, "
+    "attention_bias: true, tie_word_embeddings: false, initializer_range: 0.02}";
+
+// A training of a small gpt_neox whose only quantizer has these rules.
+std::string training(const std::string& rules) {
+  return "name: m\n"
+         "checkpoints: {model: train}\n"
+         "train: {model: " +
+         kNeox +
+         ", corpus: v, tokenizer: bytes, optimizer: adamw, lr: {schedule: constant, peak: 0.01}, "
+         "batch: 1, length: 8, steps: 1, every: 1}\n"
+         "quantizers:\n"
+         "  - rtn: {bits: 4, group_size: 16, lm_head: false, modules: [" +
+         rules +
+         "]}\n"
+         "metrics: [validation_loss: {corpus: v, block: 8}]\n"
+         "corpora: {v: {text: {path: t.txt}}}\n";
+}
+
+void need_plugins() {
+  quench::test::need_plugin("quantizers/rtn");
+  quench::test::need_plugin("models/gpt_neox");
+}
+
+}  // namespace
+
+TEST_CASE("module rules: a pattern that fits nothing is an error of plan and run", "[cli]") {
+  need_plugins();
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      training("\"*.attention.dense bits=3\", \"*.mlp.dense_h_to_4 skip\""));
+  for (const char* command : {"plan", "run"}) {
+    INFO(command);
+    const Outcome got = here.run({command, "m.yaml"});
+    CHECK(got.code == 2);
+    CHECK_THAT(got.err, Catch::Contains("m.yaml:5:5: quantizer rtn: modules[1]: "
+                                        "\"*.mlp.dense_h_to_4\" fits no linear that is quantized; "
+                                        "nearest: gpt_neox.layers.0.mlp.dense_h_to_4h, "));
+    CHECK_FALSE(fs::exists(here.folder() / "runs"));
+  }
+  // The output head counts where it is quantized.
+  here.folder().write("m.yaml", training("\"embed_out bits=8\""));
+  CHECK(here.run({"plan", "m.yaml"}).code == 2);
+  CHECK(here.run({"plan", "m.yaml", "--set", "quantizers.0.rtn.lm_head=true"}).code == 0);
+}
+
+// The template family does not describe itself, so its linears are known once it is open.
+TEST_CASE("module rules: where shapes are not told, the cells fail when the model opens", "[cli]") {
+  need_plugins();
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\ncheckpoints: {model: tiny}\n"
+                      "quantizers:\n"
+                      "  - rtn: {bits: 4, group_size: 16, modules: [\"*.mix bits=3\"]}\n"
+                      "  - rtn: {bits: 4, group_size: 16, modules: [\"*.max bits=3\"]}\n"
+                      "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  CHECK(here.run({"plan", "m.yaml"}).code == 0);
+  const Outcome got = here.run({"run", "m.yaml"});
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out, Catch::Contains("1 failed"));
+  CHECK_THAT(got.out, Catch::Contains("nearest: blocks.0.mix"));
+}

@@ -1,0 +1,71 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.hpp"
+#include "tests/report/demo_run.hpp"
+
+namespace fs = std::filesystem;
+using quench::test::Outcome;
+using quench::test::read_file;
+using quench::test::Workplace;
+
+TEST_CASE("report: writes the page into the run's folder and says where", "[cli]") {
+  const Workplace here;
+  quench::test::write_demo_run(here.folder() / "runs/demo");
+  for (const char* run : {"demo", "runs/demo", "runs/demo/"}) {
+    CAPTURE(run);
+    fs::remove(here.folder() / "runs/demo/report.html");
+    const Outcome got = here.run({"report", run});
+    CHECK(got.code == 0);
+    CHECK(got.err.empty());
+    CHECK_THAT(got.out, Catch::Contains("report.html\n"));
+    const std::string page = read_file(here.folder() / "runs/demo/report.html");
+    CHECK_THAT(page, Catch::StartsWith("<!doctype html>") && Catch::Contains("<h1>demo</h1>"));
+  }
+}
+
+TEST_CASE("report: csv of one figure goes where it is told", "[cli]") {
+  const Workplace here;
+  quench::test::write_demo_run(here.folder() / "r");
+  const Outcome got =
+      here.run({"report", "r", "--format", "csv", "--figure", "loss_plane", "-o", "drawn"});
+  CHECK(got.code == 0);
+  CHECK(got.out == "drawn/loss_plane.csv\n");
+  CHECK_THAT(read_file(here.folder() / "drawn/loss_plane.csv"),
+             Catch::StartsWith("panel,trace,x,y"));
+  CHECK_FALSE(fs::exists(here.folder() / "drawn/bars.csv"));
+  CHECK(here.run({"report", "r", "--format", "csv"}).code == 0);
+  CHECK(fs::exists(here.folder() / "r/figures/table.csv"));
+}
+
+TEST_CASE("report: --json prints contrasts with their spreads", "[cli]") {
+  const Workplace here;
+  quench::test::write_demo_run(here.folder() / "r");
+  const Outcome got = here.run({"report", "r", "--json"});
+  CHECK(got.code == 0);
+  const nlohmann::json json = nlohmann::json::parse(got.out);
+  CHECK(json.at("name") == "r");
+  REQUIRE(json.at("contrasts").size() == 2);
+  CHECK(json.at("contrasts")[0].at("a") == "gptq");
+  CHECK(json.at("contrasts")[0].at("rows")[0].at("spreads").size() == 3);
+  CHECK_FALSE(fs::exists(here.folder() / "r/report.html"));
+}
+
+TEST_CASE("report: what is not there is told", "[cli]") {
+  const Workplace here;
+  fs::create_directory(here.folder() / "empty");
+  quench::test::write_demo_run(here.folder() / "r");
+  const Outcome none = here.run({"report", "no"});
+  CHECK(none.code == 2);
+  CHECK(none.err == "no: there is no such folder, nor runs/no\n");
+  const Outcome empty = here.run({"report", "empty"});
+  CHECK(empty.code == 1);
+  CHECK(empty.err == "empty: there are no records to report\n");
+  const Outcome figure = here.run({"report", "r", "--format", "csv", "--figure", "loss_plain"});
+  CHECK(figure.code == 2);
+  CHECK(figure.err ==
+        "--figure loss_plain: there is none of that name; did you mean loss_plane?\n");
+  const Outcome format = here.run({"report", "r", "--format", "gif"});
+  CHECK(format.code == 2);
+}

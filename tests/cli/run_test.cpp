@@ -1,0 +1,181 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/support/skip.hpp"
+
+namespace fs = std::filesystem;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+const std::string kManifest =
+    "name: m\n"
+    "checkpoints: {model: models, revisions: \"step{step}\"}\n"
+    "quantizers:\n"
+    "  - template_quantizer: {bits: [3, 4]}\n"
+    "metrics:\n"
+    "  - validation_loss: {corpus: v, block: 16}\n"
+    "corpora: {v: {text: {path: t.txt}}}\n";
+
+// Two checkpoints, step1 and step2.
+void make_models(const Workplace& here) {
+  fs::create_directory(here.folder() / "models");
+  for (const char* step : {"models/step1", "models/step2"}) {
+    fs::copy(here.folder() / "tiny", here.folder() / step, fs::copy_options::recursive);
+  }
+  here.folder().write("m.yaml", kManifest);
+}
+
+std::vector<nlohmann::json> records_in(const fs::path& folder) {
+  std::vector<nlohmann::json> records;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".jsonl") {
+      continue;
+    }
+    CHECK(entry.path().filename().string().rfind("records-0-", 0) == 0);
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      const nlohmann::json read = nlohmann::json::parse(line);
+      CHECK(read.at("sha256") == quench::sha256_hex(quench::canonical_json(read.at("record"))));
+      records.push_back(read.at("record"));
+    }
+  }
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("run: leaves manifest, description and checksummed records", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const Outcome got = here.run({"run", "m.yaml", "--set", "seed=5"});
+  CHECK(got.code == 0);
+  const fs::path folder = here.folder() / "runs/m";
+  CHECK(quench::test::read_file(folder / "manifest.yaml") == kManifest);
+  const auto manifest = nlohmann::json::parse(quench::test::read_file(folder / "manifest.json"));
+  CHECK(manifest.at("seed") == 5);
+  CHECK(manifest.at("quantizers")[0].at("template_quantizer").at("bits") == nlohmann::json({3, 4}));
+  const auto description = nlohmann::json::parse(quench::test::read_file(folder / "run.json"));
+  CHECK(description.at("seed") == 5);
+  CHECK(description.at("dtype") == "float32");
+  const auto records = records_in(folder);
+  REQUIRE(records.size() == 6);  // 2 checkpoints × (float + 2 quantizers)
+  for (const nlohmann::json& record : records) {
+    CHECK(record.at("error").is_null());
+    CHECK(record.at("value").is_number());
+  }
+}
+
+TEST_CASE("run: one failed checkpoint fails its cells, the others are finished", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  fs::resize_file(here.folder() / "models/step1/model.safetensors", 1000);
+  const Outcome got = here.run({"run", "m.yaml", "--out", "results"});
+  CHECK(got.code == 1);
+  const auto records = records_in(here.folder() / "results");
+  size_t failed = 0;
+  size_t finished = 0;
+  for (const nlohmann::json& record : records) {
+    const bool broken = record.at("checkpoint").at("revision") == "step1";
+    CHECK(record.at("error").is_string() == broken);
+    CHECK(record.at("value").is_null() == broken);
+    (broken ? failed : finished) += 1;
+  }
+  CHECK(failed == 3);  // float and two quantizers
+  CHECK(finished == 3);
+  CHECK_THAT(got.out, Catch::Contains("failed: step1, float, validation_loss: ") &&
+                          Catch::Contains("failed: step1, template_quantizer bits=3"));
+}
+
+TEST_CASE("run: a checkpoint with a file name that is no text fails its cells alone", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const fs::path step = here.folder() / "models/step1";
+  const fs::path odd = step / "\xff\x1b[31m.pth";
+  fs::rename(step / "model.safetensors", odd);
+  fs::resize_file(odd, 1000);
+  const Outcome got = here.run({"run", "m.yaml", "--out", "results"});
+  INFO(got.err);
+  CHECK(got.code == 1);
+  size_t failed = 0;
+  for (const nlohmann::json& record : records_in(here.folder() / "results")) {
+    if (record.at("checkpoint").at("revision") == "step1") {
+      ++failed;
+      CHECK_THAT(record.at("error").get<std::string>(), Catch::Contains("\\xff\\x1b[31m.pth: "));
+    } else {
+      CHECK(record.at("error").is_null());
+    }
+  }
+  CHECK(failed == 3);
+  CHECK(here.run({"run", "m.yaml", "--out", "results"}).code == 1);  // and so does every rerun
+  CHECK(here.run({"results", "results"}).code == 0);
+}
+
+TEST_CASE("run: in a folder whose name is no text is a run like any other", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const std::string folder = "out\xff";
+  const Outcome got = here.run({"run", "m.yaml", "--out", folder});
+  INFO(got.err);
+  CHECK(got.code == 0);
+  CHECK(records_in(here.folder() / folder).size() == 6);
+}
+
+TEST_CASE("run: a folder that may not be written is an error", "[cli]") {
+  quench::test::skip_unless(::geteuid() != 0, "root writes to read-only folders");
+  const Workplace here;
+  make_models(here);
+  fs::create_directory(here.folder() / "shut");
+  fs::permissions(here.folder() / "shut", fs::perms::owner_read | fs::perms::owner_exec);
+  const Outcome shut = here.run({"run", "m.yaml", "--out", "shut"});
+  CHECK(shut.code == 1);
+  CHECK_THAT(shut.err,
+             Catch::Contains("shut/manifest.yaml") && Catch::Contains("Permission denied"));
+}
+
+TEST_CASE("plan: says what would run and leaves nothing behind", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const Outcome got = here.run({"plan", "m.yaml"});
+  CHECK(got.code == 0);
+  CHECK_THAT(got.out, Catch::StartsWith("cell ") && Catch::Contains("m: 6 cells: 6 to do\n") &&
+                          Catch::Contains("step2, template_quantizer bits=4, validation_loss"));
+  CHECK(!fs::exists(here.folder() / "runs"));
+}
+
+TEST_CASE("plan: a grid beyond all bounds is refused with its count", "[cli]") {
+  const Workplace here;
+  std::string list = "[0";
+  for (int i = 1; i < 400; ++i) {
+    list += "," + std::to_string(i);
+  }
+  list += "]";
+  here.folder().write(
+      "m.yaml", "checkpoints: {model: tiny}\nquantizers:\n  - template_quantizer: {bits: " + list +
+                    ", group_size: " + list +
+                    "}\nmetrics:\n  - template_metric: {corpus: v}\n"
+                    "corpora: {v: {template_corpus: {}}}\n");
+  const Outcome got = here.run({"plan", "m.yaml"});
+  CHECK(got.code == 2);
+  CHECK(got.err ==
+        "m.yaml:3:5: quantizer template_quantizer: 160000 combinations of bits, group_size, "
+        "more than 100000\n");
+}
+
+TEST_CASE("run: a mistake in the report is told before any work", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  here.folder().write("m.yaml", kManifest + "report: {figures: [{loss_plan: {}}]}\n");
+  const Outcome got = here.run({"run", "m.yaml"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err, Catch::StartsWith("m.yaml:8:21: ") && Catch::Contains("loss_plane"));
+  CHECK(!fs::exists(here.folder() / "runs"));
+}

@@ -1,0 +1,392 @@
+#include "report/figure.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "core/store/derived.hpp"
+#include "report/dimension.hpp"
+#include "report/report.hpp"
+#include "tests/report/demo_run.hpp"
+#include "tests/report/loss_records.hpp"
+
+using quench::Figure;
+using quench::FigureKind;
+using quench::Panel;
+using quench::Record;
+using quench::Report;
+using quench::Trace;
+using quench::value_text;
+using quench::test::demo_records;
+using quench::test::DemoOptions;
+using quench::test::float_loss;
+using quench::test::quantized_loss;
+
+namespace {
+
+Report report_of(std::vector<Record> records, const std::string& section = "") {
+  quench::RunDocuments documents = quench::test::demo_documents();
+  if (!section.empty()) {
+    documents.manifest["report"] = yaml_to_json(quench::parse_yaml(section, "section"));
+  }
+  quench::RunRecords run;
+  run.records = std::move(records);
+  return make_report(std::move(documents), std::move(run));
+}
+
+const Trace& trace_of(const Panel& panel, Trace::Kind kind, const std::string& name) {
+  for (const Trace& trace : panel.traces) {
+    if (trace.kind == kind && trace.name == name) {
+      return trace;
+    }
+  }
+  FAIL("no trace " + name);
+  return panel.traces[0];
+}
+
+size_t count(const Panel& panel, Trace::Kind kind) {
+  return static_cast<size_t>(std::count_if(panel.traces.begin(), panel.traces.end(),
+                                           [&](const Trace& it) { return it.kind == kind; }));
+}
+
+}  // namespace
+
+TEST_CASE("figures: errors are the derived values, point for point", "[report]") {
+  const std::vector<Record> records = demo_records();
+  const Report report = report_of(records);
+  const Figure& figure = report.figures[0];
+  REQUIRE(figure.kind == FigureKind::kErrorVsTokens);
+  REQUIRE(figure.panels.size() == 2);
+  CHECK(figure.panels[0].title == "3 bits");
+  CHECK(figure.panels[1].title == "4 bits");
+  // The run's own ΔQL of draw 0, by panel, method and average, revision.
+  std::map<std::string, double> errors;
+  for (const Record& record : quench::with_derived(records)) {
+    const bool base = (record.draw.is_null() || record.draw == 0) &&
+                      (record.jitter.is_null() || record.jitter == 0);
+    if (record.metric == "quantization_error" && base) {
+      const std::string key = dimension_value(record, "bits").dump() +
+                              value_text(dimension_value(record, "quantizer")) +
+                              value_text(dimension_value(record, "averaging")) +
+                              value_text(dimension_value(record, "checkpoint"));
+      errors[key] = record.value.get<double>();
+    }
+  }
+  size_t checked = 0;
+  for (const Panel& panel : figure.panels) {
+    CHECK(panel.x_title == "training tokens");
+    for (const Trace& trace : panel.traces) {
+      for (size_t i = 0; trace.kind == Trace::Kind::kLine && i < trace.x.size(); ++i) {
+        const Record& record = *trace.records[i];
+        const std::string key = panel.title.substr(0, 1) +
+                                value_text(dimension_value(record, "quantizer")) +
+                                value_text(dimension_value(record, "averaging")) + trace.texts[i];
+        REQUIRE(errors.count(key) == 1);
+        CHECK(trace.y[i] == Approx(100 * errors.at(key)).epsilon(1e-12));
+        CHECK(trace.x[i] == record.checkpoint.at("tokens").get<double>());
+        ++checked;
+      }
+    }
+  }
+  CHECK(checked == errors.size());
+  CHECK(checked == 30 * 4 - 1);  // all weights and methods but the failed cell
+}
+
+TEST_CASE("figures: lines keep to a branch, averages have lines of their own", "[report]") {
+  const Report report = report_of(demo_records());
+  const Panel& panel = report.figures[0].panels[0];
+  CHECK(count(panel, Trace::Kind::kLine) == 8);  // (2 forks, trunk, its averages) × 2 methods
+  const Trace& trunk = trace_of(panel, Trace::Kind::kLine, "constant, gptq");
+  CHECK(trunk.x.size() == 12);
+  CHECK(std::is_sorted(trunk.x.begin(), trunk.x.end()));
+  const Trace& averages = trace_of(panel, Trace::Kind::kLine, "constant, lawa, gptq");
+  CHECK(averages.x.size() == 8);
+  CHECK(averages.color != trunk.color);
+  CHECK(averages.dash == trunk.dash);
+  CHECK(trace_of(panel, Trace::Kind::kLine, "constant, rtn").dash != trunk.dash);
+  CHECK(trace_of(panel, Trace::Kind::kLine, "decay12, rtn").marks.back() == "star");
+}
+
+TEST_CASE("figures: the learning rate is drawn once per branch, on the right", "[report]") {
+  const Report report = report_of(demo_records());
+  for (const Panel& panel : report.figures[0].panels) {
+    CHECK(panel.right_title == "learning rate");
+    CHECK(count(panel, Trace::Kind::kRight) == 3);
+    const Trace& decay = trace_of(panel, Trace::Kind::kRight, "decay6, learning rate");
+    CHECK(decay.y.back() == 0);
+    CHECK(decay.color == trace_of(panel, Trace::Kind::kLine, "decay6, rtn").color);
+  }
+}
+
+TEST_CASE("figures: bars are of calibration draws where there are any, and say so", "[report]") {
+  const Report report = report_of(demo_records());
+  const Panel& panel = report.figures[0].panels[0];
+  CHECK(count(panel, Trace::Kind::kInterval) == 4);  // gptq's lines alone
+  const Trace& bars = trace_of(panel, Trace::Kind::kInterval, "constant, gptq");
+  REQUIRE(bars.x.size() == 2);  // first and last
+  CHECK(bars.low[0] < bars.y[0]);
+  CHECK(bars.y[0] - bars.low[0] == Approx(bars.high[0] - bars.y[0]));
+  CHECK_THAT(report.figures[0].caption,
+             Catch::Contains("95 % t interval of the mean over 3 calibration draws") &&
+                 Catch::Contains("They do not cover other validation data, other training runs.") &&
+                 Catch::Contains("Methods without calibration data have no such bars."));
+  DemoOptions single;
+  single.draws = 1;
+  single.jitter = 0;
+  const Report items = report_of(demo_records(single));
+  CHECK(count(items.figures[0].panels[0], Trace::Kind::kInterval) == 8);
+  CHECK_THAT(items.figures[0].caption, Catch::Contains("over 64 validation items, paired"));
+  single.items = 1;
+  const Report none = report_of(demo_records(single));
+  CHECK(count(none.figures[0].panels[0], Trace::Kind::kInterval) == 0);
+  CHECK_THAT(none.figures[0].caption, Catch::Contains("No bars: nowhere are there two"));
+}
+
+TEST_CASE("figures: an interval over draws is that of the hand-worked t", "[report]") {
+  const Record f = quench::test::float_loss("main", "s1", 1, {4, 4, 4, 4});
+  std::vector<Record> records = {f};
+  const double deltas[] = {0.10, 0.12, 0.11};
+  for (uint32_t r = 0; r < 3; ++r) {
+    const double d = deltas[r];
+    records.push_back(
+        quench::test::replicate(quench::test::quantized_loss(f, "good", 3, {d, d, d, d}), r, 0));
+  }
+  const Report report = report_of(records, "figures: [{bars: {}}, {error_vs_tokens: {}}]");
+  const Trace& bar = report.figures[0].panels.at(0).traces.at(0);
+  CHECK(bar.y.at(0) == Approx(0.11).margin(1e-12));
+  CHECK(bar.high.at(0) == Approx(0.11 + 4.302652730 * 0.01 / std::sqrt(3.0)).epsilon(1e-8));
+  // ΔQL in percent: 100/4 of it.
+  const Trace& interval =
+      trace_of(report.figures[1].panels.at(0), Trace::Kind::kInterval, "main, good");
+  CHECK(interval.high.at(0) == Approx(25 * bar.high.at(0)).epsilon(1e-9));
+}
+
+TEST_CASE("figures: the plane has both losses, the diagonal and lines of equal error", "[report]") {
+  const Report report = report_of(demo_records());
+  const Figure& figure = report.figures[2];
+  REQUIRE(figure.kind == FigureKind::kLossPlane);
+  for (const Panel& panel : figure.panels) {
+    CHECK(panel.is_square);
+    for (const Trace& trace : panel.traces) {
+      for (size_t i = 0; trace.kind == Trace::Kind::kLine && i < trace.x.size(); ++i) {
+        CHECK(trace.y[i] == trace.records[i]->value.get<double>());
+        CHECK(trace.x[i] < trace.y[i]);
+      }
+    }
+    const Trace& diagonal = trace_of(panel, Trace::Kind::kGuide, "quantized = float");
+    CHECK(diagonal.x == diagonal.y);
+    CHECK(count(panel, Trace::Kind::kGuide) >= 2);
+  }
+  const Trace& two = trace_of(figure.panels[0], Trace::Kind::kGuide, "ΔQL 2 %");
+  CHECK(two.y[0] == Approx(1.02 * two.x[0]));
+  CHECK(two.y[1] == Approx(1.02 * two.x[1]));
+  CHECK_THAT(figure.caption, Catch::Contains("earlier points lie outside"));
+}
+
+TEST_CASE("figures: without tokens they go by step, without steps by position", "[report]") {
+  DemoOptions options;
+  options.tokens = false;
+  const Report steps = report_of(demo_records(options));
+  CHECK(steps.figures[0].panels[0].x_title == "training step");
+  options.steps = false;
+  const Report positions = report_of(demo_records(options));
+  CHECK(positions.figures[0].panels[0].x_title == "checkpoint, by its position in the branch");
+  CHECK_THAT(positions.figures[0].caption, Catch::Contains("drawn in the order of their branch"));
+  const Trace& trunk =
+      trace_of(positions.figures[0].panels[0], Trace::Kind::kLine, "constant, rtn");
+  CHECK(trunk.x == std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+}
+
+TEST_CASE("figures: conditions keep some, and the float model of these", "[report]") {
+  const Report report = report_of(
+      demo_records(), "figures: [{loss_vs_tokens: {where: {quantizer: gptq, branch: decay6}}}]");
+  const Panel& panel = report.figures[0].panels.at(0);
+  CHECK(count(panel, Trace::Kind::kLine) == 1);
+  CHECK(count(panel, Trace::Kind::kFloat) == 1);
+}
+
+TEST_CASE("figures: values of two kinds of machines are said to be so", "[report]") {
+  std::vector<Record> records = demo_records();
+  for (Record& record : records) {
+    if (record.checkpoint.at("branch") == "decay6") {
+      record.environment["isa"] = "avx512";
+    }
+  }
+  const Report report = report_of(records);
+  CHECK_THAT(report.figures[0].caption, Catch::Contains("cpu avx2; cpu avx512"));
+}
+
+TEST_CASE("figures: a run of float models alone has none, and says why", "[report]") {
+  const Report report = report_of({quench::test::float_loss("main", "s1", 1, {4, 4})},
+                                  "figures: [error_vs_tokens, loss_plane, bars]");
+  for (const Figure& figure : report.figures) {
+    CHECK(figure.panels.empty());
+  }
+  CHECK_THAT(report.figures[0].caption, Catch::Contains("nothing is drawn"));
+}
+
+TEST_CASE("report: fallbacks, damage and failures are told", "[report]") {
+  const Report report = report_of(demo_records());
+  REQUIRE(report.health.size() == 1);
+  CHECK(report.health[0] ==
+        "gptq bits=3: retries in 5 layers of 5 cells, at most 2 (first: "
+        "layers.0.attention.dense).");
+  REQUIRE(report.observations.failed.size() == 1);
+  const nlohmann::json json = to_json(report);
+  CHECK(json.at("failed").size() == 1);
+  CHECK(json.at("contrasts").size() == 2);
+  CHECK(json.at("contrasts")[0].at("rows").size() == 59);
+  CHECK(json.at("cells").size() == 30 * 5 - 1);
+}
+
+TEST_CASE("figures: the right axis shows a value of the float models", "[report]") {
+  const Record early = float_loss("b", "step1", 1, {2.0, 2.2});
+  const Record late = float_loss("b", "step2", 2, {1.0, 1.2});
+  std::vector<Record> records = {early, late, quantized_loss(early, "rtn", 3, {0.1, 0.1}),
+                                 quantized_loss(late, "rtn", 3, {0.2, 0.2})};
+  for (const auto& [of, value] : {std::pair(&early, 80.0), std::pair(&late, 90.0)}) {
+    Record sharpness = *of;
+    sharpness.metric = sharpness.label = "sharpness";
+    sharpness.unit = "1";
+    sharpness.direction = 0;
+    sharpness.value = value;
+    records.push_back(sharpness);
+    sharpness.metric = "sharpness/trace";
+    sharpness.label = "mine";
+    sharpness.index = 1;
+    sharpness.value = value + 1;
+    records.push_back(sharpness);
+  }
+  for (const char* name : {"sharpness/trace", "mine/trace"}) {
+    const Figure further =
+        report_of(records, std::string("figures: [{error_vs_tokens: {right: ") + name + "}}]")
+            .figures.at(0);
+    CHECK(trace_of(further.panels.at(0), Trace::Kind::kRight, std::string("b, ") + name).y ==
+          std::vector<double>{81, 91});
+  }
+  const Figure figure =
+      report_of(records, "figures: [{error_vs_tokens: {right: sharpness}}]").figures.at(0);
+  const Trace& trace = trace_of(figure.panels.at(0), Trace::Kind::kRight, "b, sharpness");
+  CHECK(trace.y == std::vector<double>{80, 90});
+  CHECK(figure.panels[0].right_title == "sharpness");
+  const Figure without =
+      report_of(records, "figures: [{error_vs_tokens: {right: flatness}}]").figures.at(0);
+  CHECK(count(without.panels.at(0), Trace::Kind::kRight) == 0);
+  CHECK(without.caption.find("no value of flatness") != std::string::npos);
+}
+
+TEST_CASE("figures: a landscape is contours with its checkpoints, a line a curve", "[report]") {
+  Record plane = float_loss("b", "step3", 3, {1.0});
+  plane.metric = plane.label = "plane";
+  plane.direction = 0;
+  plane.details = {{"x", {0, 1, 2}},
+                   {"y", {-1, 1}},
+                   {"loss", {{3.0, 2.0, nullptr}, {4.0, 1.5, 2.5}}},
+                   {"singular_values", {2, 1}},
+                   {"points",
+                    {{{"name", "step1"}, {"at", {0.5, 0}}, {"loss", 2.1}},
+                     {{"name", "step3"}, {"at", {1.5, 0}}, {"loss", 1.7}}}}};
+  Record line = plane;
+  line.label = "line";
+  line.details["y"] = {0};
+  line.details["loss"] = {{3.0, nullptr, 1.0}};
+  line.details.erase("singular_values");
+  Record broken = plane;
+  broken.label = "broken";
+  broken.details["loss"] = {{1.0}};
+  const Figure figure = report_of({plane, line, broken}, "figures: [contour]").figures.at(0);
+  REQUIRE(figure.panels.size() == 2);
+  const Trace& contours = trace_of(figure.panels[0], Trace::Kind::kContour, "loss");
+  CHECK(contours.x == std::vector<double>{0, 1, 2, 0, 1, 2});
+  CHECK(contours.y == std::vector<double>{-1, -1, -1, 1, 1, 1});
+  CHECK(contours.z[4] == 1.5);
+  CHECK(std::isnan(contours.z[2]));
+  const Trace& path = trace_of(figure.panels[0], Trace::Kind::kLine, "checkpoints");
+  CHECK(path.x == std::vector<double>{0.5, 1.5});
+  CHECK(path.texts == std::vector<std::string>{"step1", "step3"});
+  const Trace& curve = trace_of(figure.panels[1], Trace::Kind::kLine, "loss");
+  CHECK(curve.x == std::vector<double>{0, 2});  // what is not finite is left out
+  CHECK(curve.y == std::vector<double>{3.0, 1.0});
+}
+
+TEST_CASE("figures: a spectral density is a curve of area 1 with its largest node marked",
+          "[report]") {
+  const auto with_density = [](const std::string& branch, int64_t step, const nlohmann::json& of) {
+    Record record = float_loss(branch, "step" + std::to_string(step), step, {1.0});
+    record.metric = record.label = "curvature";
+    record.direction = 0;
+    record.details = {{"density", of}};
+    return record;
+  };
+  const nlohmann::json nodes = {{"values", {-2.0, 0.0, 10.0, 30.0}},
+                                {"weights", {0.25, 0.75 - 1e-3, 1e-3, 1e-30}}};
+  const std::vector<Record> records = {
+      with_density("a", 1, nodes),
+      with_density("a", 2, nodes),
+      with_density("b", 3, {{"values", {1.0, 5.0}}, {"weights", {0.5, 0.5}}}),
+      with_density("c", 4, {{"values", {1.0}}, {"weights", {0.5, 0.5}}}),
+      with_density("d", 5, {{"values", {nullptr}}, {"weights", {1}}}),
+      with_density("e", 6, 3)};
+  const Figure figure = report_of(records, "figures: [spectrum]").figures.at(0);
+  REQUIRE(figure.panels.size() == 1);
+  const Panel& panel = figure.panels[0];
+  CHECK(panel.is_log);
+  REQUIRE(count(panel, Trace::Kind::kCurve) == 2);  // the last of a, and b
+  const Trace& curve = trace_of(panel, Trace::Kind::kCurve, "a");
+  double area = 0;
+  for (size_t i = 0; i + 1 < curve.x.size(); ++i) {
+    area += (curve.x[i + 1] - curve.x[i]) * (curve.y[i] + curve.y[i + 1]) / 2;
+  }
+  CHECK(area == Approx(1.0).epsilon(0.02));
+  CHECK(*std::min_element(curve.y.begin(), curve.y.end()) >= panel.low);
+  CHECK(panel.low > 0);
+  const Trace& end = trace_of(panel, Trace::Kind::kPoints, "a");
+  CHECK(end.x == std::vector<double>{10.0});  // a weight of 1e-30 is rounding
+  CHECK(end.texts == std::vector<std::string>{"step2"});
+  CHECK(report_of(records, "figures: [{spectrum: {at: all, panels: branch}}]")
+            .figures[0]
+            .panels.size() == 2);
+}
+
+TEST_CASE("figures: without a landscape the default report has no contours", "[report]") {
+  quench::RunDocuments documents = quench::test::demo_documents();
+  documents.manifest.erase("report");
+  quench::RunRecords run;
+  run.records = demo_records();
+  for (const Figure& figure : make_report(std::move(documents), std::move(run)).figures) {
+    CHECK(figure.kind != FigureKind::kContour);
+    CHECK(figure.kind != FigureKind::kSpectrum);
+  }
+}
+
+TEST_CASE("figures: accuracy that is lost stands against loss that is gained", "[report]") {
+  const Record floating = float_loss("b", "step1", 1, {2.0, 3.0});
+  const Record quantized = quantized_loss(floating, "rtn", 3, {0.25, 0.75});
+  const auto answers = [](Record record, const std::vector<double>& items) {
+    record.metric = record.label = "questions";
+    record.unit = "accuracy";
+    record.direction = 1;
+    record.items = items;
+    record.value = (items[0] + items[1] + items[2] + items[3]) / 4;
+    return record;
+  };
+  const Figure figure = report_of({floating, answers(floating, {1, 1, 1, 0}), quantized,
+                                   answers(quantized, {1, 0, 1, 0})},
+                                  "figures: [accuracy_vs_loss]")
+                            .figures.at(0);
+  REQUIRE(figure.panels.size() == 1);
+  const Panel& panel = figure.panels[0];
+  REQUIRE(count(panel, Trace::Kind::kPoints) == 1);
+  for (const Trace& trace : panel.traces) {
+    REQUIRE(trace.x.size() == 1);
+    CHECK(trace.x[0] == Approx(0.5));   // ΔCE
+    CHECK(trace.y[0] == Approx(25.0));  // percentage points
+    if (trace.kind == Trace::Kind::kInterval) {
+      CHECK(trace.high[0] - trace.y[0] == Approx(25.0));  // one paired standard error
+    }
+  }
+  const Figure without = report_of({floating, quantized}, "figures: [accuracy_vs_loss]").figures[0];
+  CHECK(without.panels.empty());
+  CHECK(without.caption.find("nothing is drawn") != std::string::npos);
+}

@@ -1,0 +1,17 @@
+// The plugins of this build, and a checkpoint of the template family.
+#pragma once
+
+#include <filesystem>
+
+#include "core/plugin/catalog.hpp"
+#include "core/weights/open_checkpoint.hpp"
+
+namespace quench::test {
+
+// Templates of the SDK and built-in plugins; one for the process, because libraries stay loaded.
+Catalog& built_catalog();
+
+// Writes a checkpoint into `folder` and opens it in float32.
+OpenCheckpoint open_template_checkpoint(const std::filesystem::path& folder);
+
+}  // namespace quench::test

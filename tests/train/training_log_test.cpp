@@ -1,0 +1,99 @@
+#include "train/training_log.hpp"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "tests/support/temporary.hpp"
+
+using quench::TrainedStates;
+using quench::TrainingLog;
+using quench::TrainingRow;
+
+namespace {
+
+const std::vector<quench::FlatParameter> kParameters = {{"w", QUENCH_ROLE_MATRIX, {2}, 0, 2}};
+const std::vector<float> kWeights = {1, 2};
+
+TrainingRow row(int64_t step) {
+  TrainingRow out;
+  out.step = step;
+  out.loss = 0.5;
+  return out;
+}
+
+std::vector<int64_t> steps_of(const std::string& log) {
+  std::vector<int64_t> out;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    out.push_back(nlohmann::json::parse(line).at("step").get<int64_t>());
+  }
+  return out;
+}
+
+void save(TrainedStates& states, const std::string& key, const TrainingLog& log) {
+  states.save_weights(key, {"{}", "", log.note()}, kParameters, kWeights);
+}
+
+}  // namespace
+
+TEST_CASE("training log: rows of several checkpoints come in order", "[train]") {
+  const quench::test::TemporaryDir home;
+  TrainedStates states(home.path());
+  TrainingLog log;
+  log.add(row(1));
+  log.add(row(2));
+  save(states, "a", log);
+  log.cut("a");
+  log.add(row(3));
+  save(states, "b", log);
+  CHECK(steps_of(training_log(states, "b")) == std::vector<int64_t>{1, 2, 3});
+  CHECK(steps_of(training_log(states, "a")) == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("training log: what goes on from a passing state carries its rows", "[train]") {
+  const quench::test::TemporaryDir home;
+  TrainedStates states(home.path());
+  TrainingLog log;
+  log.add(row(1));
+  save(states, "passing", log);
+  TrainingLog resumed;
+  resumed.continue_from(states, "passing", false);
+  resumed.add(row(2));
+  save(states, "kept", resumed);
+  states.drop_weights("passing");
+  CHECK(steps_of(training_log(states, "kept")) == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("training log: a loop of states ends", "[train]") {
+  const quench::test::TemporaryDir home;
+  TrainedStates states(home.path());
+  TrainingLog log;
+  log.cut("a");
+  log.add(row(1));
+  save(states, "a", log);
+  CHECK(steps_of(training_log(states, "a")) == std::vector<int64_t>{1});
+}
+
+TEST_CASE("trained states: weights are a state only with the optimizer beside them", "[train]") {
+  const quench::test::TemporaryDir home;
+  TrainedStates states(home.path());
+  CHECK_FALSE(states.has_weights("k"));
+  save(states, "k", {});
+  CHECK(states.has_weights("k"));
+  CHECK_FALSE(states.has_state("k"));
+  float moment = 3;
+  const int64_t shape = 1;
+  const int64_t stride = 1;
+  const quench_tensor view = {
+      &moment, {QUENCH_DEVICE_CPU, 0}, 1, {QUENCH_DTYPE_FLOAT, 32, 1}, &shape, &stride, 0};
+  states.save_optimizer("k", {{"m", view}});
+  CHECK(states.has_state("k"));
+  moment = 0;
+  states.load_optimizer("k", {{"m", view}});
+  CHECK(moment == 3);
+  CHECK_THROWS_AS(states.load_optimizer("k", {{"other", view}}), quench::Error);
+  states.drop_optimizer("k");
+  CHECK(states.has_weights("k"));
+  CHECK_FALSE(states.has_state("k"));
+}

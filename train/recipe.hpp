@@ -1,0 +1,82 @@
+// What a training depends on, and the branches that it makes.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plugin/catalog.hpp"
+#include "core/plugin/corpus_part.hpp"
+#include "train/learning_rate_schedule.hpp"
+
+namespace quench {
+
+// Counts up when arithmetic of the training loop changes (order of data, accumulation, clipping,
+// schedules): older checkpoints are then trained again.
+inline constexpr int kTrainingNumerics = 1;
+
+struct TrainingCorpus {
+  std::string name;
+  const PluginDescription* plugin = nullptr;
+  nlohmann::json parameters;
+  CorpusPart part;
+  std::string fingerprint;  // SHA-256 of its files
+};
+
+struct TrainingValidation {
+  TrainingCorpus corpus;
+  uint64_t sequences = 0;
+  int64_t every = 0;  // steps; 0: at checkpoints alone
+};
+
+// All that the weights after a step depend on but for the learning rates up to there.
+struct TrainingRecipe {
+  const PluginDescription* family = nullptr;
+  std::string config;  // text of config.json
+  TrainingCorpus corpus;
+  std::string tokenizer;      // path or "bytes"
+  std::string tokenizer_key;  // SHA-256 of the file, or "bytes"
+  std::optional<int32_t> document_end;
+  const PluginDescription* optimizer = nullptr;
+  nlohmann::json optimizer_parameters;
+  uint64_t batch = 1;        // sequences per step
+  uint64_t micro_batch = 1;  // sequences per forward; a divisor of the batch
+  uint64_t length = 2;       // ids per sequence
+  double clip = 0;           // largest global norm of the gradient; 0: any
+  bool bfloat16 = false;     // products in bfloat16
+  uint64_t seed = 0;
+  double peak = 0;  // of the learning rate
+  quench_device device{};
+
+  uint64_t tokens_per_step() const { return batch * length; }
+};
+
+// SHA-256 of all that is in a recipe, by content: plugins by their binaries and libraries.
+std::string recipe_key(const TrainingRecipe& recipe);
+
+// Weights of some steps of one branch, averaged while they pass by.
+struct LiveAverage {
+  const PluginDescription* plugin = nullptr;
+  nlohmann::json parameters;
+  std::string label;
+  std::vector<int64_t> members;  // steps, ascending; the last one is where the average stands
+};
+
+struct TrainingBranch {
+  std::string name;
+  LearningRateSchedule schedule;     // from step 0 on, what it shares with other branches included
+  int64_t begin = 0;                 // the last step that it shares with the first branch
+  std::vector<int64_t> checkpoints;  // steps whose weights are kept, ascending, above `begin`
+  std::vector<LiveAverage> averages;
+  int64_t steps() const { return *schedule.steps; }
+};
+
+struct Training {
+  TrainingRecipe recipe;
+  std::optional<TrainingValidation> validation;
+  std::vector<TrainingBranch> branches;  // the first one has no parent; the others fork from it
+};
+
+}  // namespace quench

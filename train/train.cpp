@@ -1,0 +1,237 @@
+#include "train/train.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "core/plugin/host_services.hpp"
+#include "core/store/fingerprints.hpp"
+#include "train/live_averages.hpp"
+#include "train/packed_tokens.hpp"
+#include "train/training_batches.hpp"
+#include "train/training_leg.hpp"
+#include "train/training_model.hpp"
+
+namespace quench {
+
+namespace {
+
+PackedTokens packed(Catalog& catalog, const TrainingRecipe& recipe, const TrainingCorpus& corpus,
+                    const std::filesystem::path& home) {
+  return PackedTokens::open(
+      catalog, {&corpus, recipe.tokenizer, recipe.tokenizer_key, recipe.document_end}, home);
+}
+
+// The texts that a training reads.
+class Data {
+ public:
+  Data(Catalog& catalog, const Training& training, const std::filesystem::path& home)
+      : tokens_(packed(catalog, training.recipe, training.recipe.corpus, home)),
+        batches_(tokens_, training.recipe.corpus.name, training.recipe.length,
+                 training.recipe.seed) {
+    if (!training.validation) {
+      return;
+    }
+    const TrainingCorpus& corpus = training.validation->corpus;
+    held_out_.emplace(packed(catalog, training.recipe, corpus, home));
+    if (const uint64_t both = documents_in_both(tokens_, *held_out_)) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "train: {} documents of corpus {} are in corpus {} too, so the validation loss would be "
+           "of text that was trained on; wanted parts of one corpus (`part`, `held_out`), or "
+           "others",
+           both, corpus.name, training.recipe.corpus.name);
+    }
+    validation_.emplace(*held_out_, corpus.name, training.recipe.length, 0);
+    if (validation_->sequences() < training.validation->sequences) {
+      fail(QUENCH_INVALID_ARGUMENT, "train: validation: {} sequences asked, corpus {} has {}",
+           training.validation->sequences, corpus.name, validation_->sequences());
+    }
+  }
+  Data(const Data&) = delete;
+  Data& operator=(const Data&) = delete;
+
+  const TrainingBatches& batches() const { return batches_; }
+  const TrainingBatches* validation() const { return validation_ ? &*validation_ : nullptr; }
+
+ private:
+  PackedTokens tokens_;
+  TrainingBatches batches_;
+  std::optional<PackedTokens> held_out_;
+  std::optional<TrainingBatches> validation_;
+};
+
+// What ends the whole run, and not a branch alone.
+bool is_final(const Error& error) {
+  return error.code() == QUENCH_CANCELLED || error.code() == QUENCH_RESOURCE_EXHAUSTED;
+}
+
+// What of a training has a fault is told and removed, so that it is missing, and made again.
+class Repair {
+ public:
+  explicit Repair(TrainedStates& states) : states_(states) {}
+
+  // Before the survey: what lacks a file, and checkpoints and averages of other content. Contents
+  // that were found to be right are not read again as long as sizes and times are what they were.
+  void before_survey(const Training& training, const std::filesystem::path& home) {
+    const Fingerprints known(home);
+    const std::vector<StateKeys> keys = state_keys(training);
+    for (size_t i = 0; i < training.branches.size(); ++i) {
+      const TrainingBranch& branch = training.branches[i];
+      for (int64_t step = branch.begin + 1; step <= branch.steps(); ++step) {
+        remove_damaged(states_.optimizer_path(keys[i].at(step)), Depth::kSizes);
+        remove_damaged(states_.weights_path(keys[i].at(step)), Depth::kSizes);
+      }
+      for (const int64_t step : branch.checkpoints) {
+        check_output(keys[i].at(step), known);
+      }
+      for (const LiveAverage& average : branch.averages) {
+        const std::string key = live_average_key(average, keys[i]);
+        check_output(key, known);
+        if (states_.has_weights(key)) {
+          states_.drop_sums(key);
+        }
+        for (size_t members = 1; members < average.members.size(); ++members) {
+          remove_damaged(states_.sums_path(key, members), Depth::kSizes);
+        }
+      }
+    }
+  }
+
+  // A folder that a leg or a corpus could not use. False when it had a fault before, so that making
+  // it again is of no use.
+  bool folder(const std::filesystem::path& path, const Error& fault) {
+    if (!seen_.insert(path).second) {
+      return false;
+    }
+    tell(fault.what());
+    states_.remove_damaged(path, Depth::kContents);
+    return true;
+  }
+
+ private:
+  void check_output(const std::string& key, const Fingerprints& known) {
+    const std::filesystem::path path = states_.weights_path(key);
+    const nlohmann::json question = {{"sealed", path.filename().string()}};
+    const Fingerprints::Stamp before = known.look(question, {path});
+    if (!before.complete() || known.find(question, {path})) {
+      return;
+    }
+    if (remove_damaged(path, Depth::kContents)) {
+      known.remember(before, "whole");
+    }
+  }
+
+  // Whether nothing was damaged.
+  bool remove_damaged(const std::filesystem::path& path, Depth depth) {
+    const std::string fault = states_.remove_damaged(path, depth);
+    if (!fault.empty()) {
+      tell(fault);
+    }
+    return fault.empty();
+  }
+
+  static void tell(const std::string& fault) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; it is made again");
+  }
+
+  TrainedStates& states_;
+  std::set<std::filesystem::path> seen_;
+};
+
+// Makes what is missing, leg by leg; after a repair, what is then missing.
+class Trainer {
+ public:
+  Trainer(Catalog& catalog, const Training& training, const TrainOptions& options)
+      : catalog_(catalog),
+        training_(training),
+        options_(options),
+        states_(options.home),
+        repair_(states_) {}
+
+  TrainOutcome run() {
+    repair_.before_survey(training_, options_.home);
+    while (const std::optional<TrainingLeg> leg = next()) {
+      const std::string& branch = training_.branches[leg->branch].name;
+      if (options_.on_branch) {
+        options_.on_branch(branch);
+      }
+      try {
+        make(*leg);
+        done_.insert(leg->branch);
+      } catch (const DamagedState& damage) {
+        give_up_unless(repair_.folder(damage.folder(), damage), branch, damage);
+        done_.clear();  // the state may be another branch's
+      } catch (const DamagedTokens& damage) {
+        give_up_unless(repair_.folder(damage.folder(), damage), branch, damage);
+        data_.reset();
+      } catch (const Error& error) {
+        give_up_unless(false, branch, error);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // The first leg of a branch that has neither been made nor failed.
+  std::optional<TrainingLeg> next() const {
+    for (TrainingLeg& leg : survey_training(training_, states_)) {
+      const bool failed = out_.failures.contains(training_.branches[leg.branch].name);
+      if (!done_.contains(leg.branch) && !failed) {
+        return std::move(leg);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void make(const TrainingLeg& leg) {
+    const TrainingBranch& branch = training_.branches[leg.branch];
+    const bool forks = leg.branch > 0 && leg.from > 0 && leg.from == branch.begin;
+    if (forks && out_.failures.contains(training_.branches[0].name) &&
+        !states_.has_state(state_keys(training_)[leg.branch].at(leg.from))) {
+      fail(QUENCH_FAILED_PRECONDITION,
+           "branch {}: begins at step {}, which its parent did not reach", printable(branch.name),
+           leg.from);
+    }
+    if (!data_) {
+      data_ = std::make_unique<Data>(catalog_, training_, options_.home);
+    }
+    LegTrainer trainer(catalog_, training_, leg, states_, data_->batches(), data_->validation(),
+                       options_.state_seconds);
+    trainer.run();
+    out_.parameters = trainer.parameters();
+    out_.steps += leg.steps();
+  }
+
+  void give_up_unless(bool repaired, const std::string& branch, const Error& error) {
+    if (is_final(error) || HostServices::instance().cancel_flag()) {
+      throw Error(error);
+    }
+    if (!repaired) {
+      out_.failures.emplace(branch, error);
+    }
+  }
+
+  Catalog& catalog_;
+  const Training& training_;
+  const TrainOptions& options_;
+  TrainedStates states_;
+  Repair repair_;
+  std::unique_ptr<Data> data_;
+  std::set<size_t> done_;  // branches
+  TrainOutcome out_;
+};
+
+}  // namespace
+
+TrainOutcome train(Catalog& catalog, const Training& training, const TrainOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  TrainOutcome out = Trainer(catalog, training, options).run();
+  out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,256 @@
+#include "train/trained_states.hpp"
+
+#include <algorithm>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/checkpoint/safetensors.hpp"
+#include "core/checkpoint/safetensors_writer.hpp"
+#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/store/sealed_line.hpp"
+#include "train/byte_tokenizer_file.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxTokenizerBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxNoteBytes = uint64_t{1} << 30;
+constexpr int kAttempts = 3;  // at writing a folder that other processes write and remove too
+constexpr const char* kNoteSeal = "training";
+constexpr const char* kStateFile = "state.safetensors";
+constexpr const char* kSumsFile = "sums.safetensors";
+
+std::vector<int64_t> shape_of(const quench_tensor& tensor) {
+  return {tensor.shape, tensor.shape + tensor.dimensions};
+}
+
+char* bytes_of(const quench_tensor& tensor) {
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+uint64_t size_of(const quench_tensor& tensor) {
+  return element_count(shape_of(tensor)).value_or(0) * dtype_size(tensor.dtype);
+}
+
+// The files of a tokenizer under the names that other programs look for.
+void write_tokenizer(SealedFolder& folder, const std::string& tokenizer) {
+  const auto write = [&](const char* name, std::string_view content) {
+    write_file_atomically(folder.temporary() / name, content, &folder.files());
+  };
+  if (tokenizer.empty()) {
+    return;
+  }
+  if (tokenizer == "bytes") {
+    write("tokenizer.json", byte_tokenizer_json());
+    return;
+  }
+  const fs::path path = tokenizer;
+  const bool sentencepiece = path.extension() == ".model";
+  write(sentencepiece ? "tokenizer.model" : "tokenizer.json", read_file(path, kMaxTokenizerBytes));
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    std::error_code error;
+    if (fs::exists(path.parent_path() / name, error)) {
+      write(name, read_file(path.parent_path() / name, kMaxTokenizerBytes));
+    }
+  }
+}
+
+void write_note(const fs::path& folder, const nlohmann::json& note) {
+  write_file_atomically(folder / kNoteFile, seal(kNoteSeal, canonical_json(note)) + "\n");
+}
+
+}  // namespace
+
+std::string TrainedStates::fault(const fs::path& folder, Depth depth) const {
+  std::error_code error;
+  if (fs::symlink_status(folder, error).type() == fs::file_type::not_found) {
+    return "";
+  }
+  std::string fault =
+      fault_of_sealed_folder(folder, depth, &HostServices::instance().cancel_flag());
+  const bool has_note = folder.parent_path() == folder_ && !folder.has_extension();
+  if (!fault.empty() || !has_note) {
+    return fault;
+  }
+  const fs::path note = folder / kNoteFile;
+  if (depth == Depth::kSizes) {
+    return fs::is_regular_file(note, error) ? "" : note.string() + ": is not there";
+  }
+  try {
+    read_sealed_file(note.string(), kNoteSeal, kMaxNoteBytes);
+    return "";
+  } catch (const Error& failure) {
+    if (failure.code() == QUENCH_FAILED_PRECONDITION) {
+      throw;
+    }
+    return failure.what();
+  }
+}
+
+std::string TrainedStates::remove_damaged(const fs::path& folder, Depth depth) {
+  return quench::remove_damaged(folder, [&] { return fault(folder, depth); });
+}
+
+bool TrainedStates::is_whole(const fs::path& folder) const {
+  std::error_code error;
+  return fs::is_directory(folder, error) && fault(folder, Depth::kSizes).empty();
+}
+
+bool TrainedStates::has_weights(const std::string& key) const {
+  return is_whole(weights_path(key));
+}
+
+bool TrainedStates::has_state(const std::string& key) const {
+  return has_weights(key) && is_whole(optimizer_path(key));
+}
+
+bool TrainedStates::has_sums(const std::string& average, size_t members) const {
+  return is_whole(sums_path(average, members));
+}
+
+// `write` fills a folder and enters what its seal is to cover. Where another process was faster,
+// with the same bytes, there is nothing to do; where it has removed them again, they are written
+// once more.
+template <typename Write>
+void TrainedStates::publish(const fs::path& path, Write write) {
+  for (int attempt = 1; !is_whole(path); ++attempt) {
+    make_folders(path.parent_path());
+    remove_damaged(path, Depth::kSizes);
+    try {
+      SealedFolder folder(path, /*replaces=*/false);
+      write(folder);
+      folder.publish({{"training", path.lexically_relative(folder_).string()}});
+      return;
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_FAILED_PRECONDITION || attempt == kAttempts) {
+        throw;
+      }
+    }
+  }
+}
+
+void TrainedStates::save_weights(const std::string& key, const CheckpointFiles& files,
+                                 const std::vector<FlatParameter>& parameters,
+                                 std::span<const float> weights) {
+  publish(weights_path(key), [&](SealedFolder& folder) {
+    SafetensorsWriter writer(folder.temporary() / "model.safetensors", {{"format", "pt"}},
+                             &folder.files());
+    for (const FlatParameter& parameter : parameters) {
+      writer.declare({parameter.name, kFloat32, parameter.shape, 0});
+    }
+    for (const FlatParameter& parameter : parameters) {
+      writer.write(weights.data() + parameter.offset, parameter.elements * sizeof(float));
+    }
+    writer.finish();
+    write_file_atomically(folder.temporary() / "config.json",
+                          parse_json(files.config, "config").dump(2) + "\n", &folder.files());
+    write_tokenizer(folder, files.tokenizer);
+    write_note(folder.temporary(), files.note);
+  });
+}
+
+void TrainedStates::save_optimizer(
+    const std::string& key, const std::vector<std::pair<std::string, quench_tensor>>& tensors) {
+  publish(optimizer_path(key), [&](SealedFolder& folder) {
+    SafetensorsWriter writer(folder.temporary() / kStateFile, {{"format", "pt"}}, &folder.files());
+    for (const auto& [name, view] : tensors) {
+      writer.declare({name, view.dtype, shape_of(view), 0});
+    }
+    for (const auto& [name, view] : tensors) {
+      writer.write(bytes_of(view), size_of(view));
+    }
+    writer.finish();
+  });
+}
+
+void TrainedStates::save_sums(const std::string& average, size_t members,
+                              const std::vector<uint64_t>& sizes,
+                              const std::function<std::vector<double>(size_t)>& sums) {
+  publish(sums_path(average, members), [&](SealedFolder& folder) {
+    SafetensorsWriter writer(folder.temporary() / kSumsFile, {}, &folder.files());
+    for (size_t chunk = 0; chunk < sizes.size(); ++chunk) {
+      writer.declare({std::to_string(chunk), kFloat64, {static_cast<int64_t>(sizes[chunk])}, 0});
+    }
+    for (size_t chunk = 0; chunk < sizes.size(); ++chunk) {
+      const std::vector<double> values = sums(chunk);
+      writer.write(values.data(), values.size() * sizeof(double));
+    }
+    writer.finish();
+  });
+}
+
+void TrainedStates::load_sums(
+    const std::string& average, size_t members,
+    const std::function<void(size_t, std::span<const double>)>& take) const {
+  const SafetensorsSource source(sums_path(average, members) / kSumsFile);
+  std::vector<double> values;
+  for (size_t chunk = 0; chunk < source.count(); ++chunk) {
+    const uint64_t index = source.index_of(std::to_string(chunk));
+    values.resize(element_count(source.info(index).shape).value_or(0));
+    source.read(index, 0, values.size(), values.data());
+    take(chunk, values);
+  }
+}
+
+void TrainedStates::load_optimizer(
+    const std::string& key,
+    const std::vector<std::pair<std::string, quench_tensor>>& tensors) const {
+  const SafetensorsSource source(optimizer_path(key) / kStateFile);
+  if (source.count() != tensors.size()) {
+    fail(QUENCH_DATA_LOSS, "{}: has {} tensors, the optimizer {}", source.description(),
+         source.count(), tensors.size());
+  }
+  for (const auto& [name, view] : tensors) {
+    const uint64_t index = source.index_of(name);
+    const TensorInfo& info = source.info(index);
+    if (info.shape != shape_of(view) || !same_dtype(info.dtype, view.dtype)) {
+      fail(QUENCH_DATA_LOSS, "{}: {} is {} there, wanted {}", source.description(), printable(name),
+           shape_text(info.shape), shape_text(shape_of(view)));
+    }
+    source.read(index, 0, element_count(info.shape).value_or(0), bytes_of(view));
+  }
+}
+
+nlohmann::json TrainedStates::note(const std::string& key) const {
+  const std::string path = (weights_path(key) / kNoteFile).string();
+  return parse_json(read_sealed_file(path, kNoteSeal, kMaxNoteBytes), path);
+}
+
+void TrainedStates::save_note(const std::string& key, const nlohmann::json& note) {
+  write_note(weights_path(key), note);
+}
+
+void TrainedStates::drop_optimizer(const std::string& key) {
+  remove_folder(optimizer_path(key));
+}
+
+void TrainedStates::drop_weights(const std::string& key) {
+  remove_folder(weights_path(key));
+}
+
+void TrainedStates::drop_sums(const std::string& average, const std::set<size_t>& kept) {
+  const fs::path folder = sums_path(average, 0).parent_path();
+  if (kept.empty()) {
+    remove_folder(folder);
+    return;
+  }
+  std::error_code ignored;
+  for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    const bool is_kept = std::any_of(
+        kept.begin(), kept.end(), [&](size_t members) { return name == std::to_string(members); });
+    if (!is_kept && !name.starts_with('.')) {
+      remove_folder(it->path());
+    }
+  }
+}
+
+}  // namespace quench

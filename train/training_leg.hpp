@@ -1,0 +1,97 @@
+// One leg of a training: from a state, step by step, to the last thing that is missing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "train/live_averages.hpp"
+#include "train/training_batches.hpp"
+#include "train/training_log.hpp"
+#include "train/training_model.hpp"
+#include "train/training_survey.hpp"
+
+namespace quench {
+
+// A folder from which a leg wanted to go on is not what was written.
+class DamagedState : public Error {
+ public:
+  DamagedState(std::filesystem::path folder, const std::string& fault)
+      : Error(QUENCH_DATA_LOSS, fault), folder_(std::move(folder)) {}
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+class LegTrainer {
+ public:
+  // All arguments outlive the trainer; `validation` may be nullptr. Reads the state that the leg
+  // begins from and checks every byte of it. Throws DamagedState, also where another process has
+  // removed the state, and Error as TrainingModel does.
+  LegTrainer(Catalog& catalog, const Training& training, const TrainingLeg& leg,
+             TrainedStates& states, const TrainingBatches& batches,
+             const TrainingBatches* validation, double state_seconds);
+  // Throws Error: CANCELLED when a stop was requested, and DamagedTokens; both after writing a
+  // state of the last step.
+  void run();
+  uint64_t parameters() const { return model_.size(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // A state that is there: the leg began from it, has written it, or found it ahead.
+  struct State {
+    std::string key;
+    bool keeps_weights = true;
+    bool keeps_optimizer = true;
+  };
+
+  static TrainingModel open(Catalog& catalog, const Training& training, const TrainingLeg& leg,
+                            const TrainedStates& states, const StateKeys& keys);
+  void take_over();
+  void announce() const;
+  void stand_on(int64_t step);
+  void check_sums(const LiveAverage& average) const;
+  void continue_log();
+  TrainingRow make_step(int64_t step);
+  double train_on(int64_t step);
+  double batch_loss(int64_t step);
+  double update(int64_t step, double lr);
+  bool wants_validation(int64_t step) const;
+  std::string where() const;
+  std::optional<double> validation_loss(int64_t step);
+  void write(int64_t step);
+  void take_averages(int64_t step);
+  void write_state(int64_t step);
+  void drop_before(int64_t step);
+  void say(const TrainingRow& row) const;
+  void keep_progress(int64_t step);
+  [[noreturn]] void stop(int64_t step);
+  CheckpointFiles files(int64_t step, const State& state) const;
+
+  const Training& training_;
+  const TrainingRecipe& recipe_;
+  const TrainingBranch& branch_;
+  const TrainingLeg& leg_;
+  TrainedStates& states_;
+  const TrainingBatches& batches_;
+  const TrainingBatches* validation_;
+  double state_seconds_;
+  StateKeys keys_;
+  TrainingModel model_;
+  LiveAverages averages_;
+  TrainingLog log_;
+  std::optional<double> product_rate_;  // floating-point operations a second
+  double flops_per_step_ = 0;
+  int64_t last_ = 0;                   // step of the state written last, or begun from
+  std::map<int64_t, State> standing_;  // by step
+  Clock::time_point last_written_;
+};
+
+}  // namespace quench

@@ -1,0 +1,225 @@
+#include "train/training_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/checkpoint/abi_source.hpp"
+#include "core/checkpoint/checkpoint_folder.hpp"
+#include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/table_call.hpp"
+#include "quench/abi/extension/initialize.h"
+#include "quench/abi/extension/product_rate.h"
+#include "train/gradient_norm.hpp"
+#include "train/host_view.hpp"
+
+namespace quench {
+
+namespace {
+
+// As torch.nn.utils.clip_grad_norm_ has it.
+constexpr double kClipEpsilon = 1e-6;
+
+ModelHandle open(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source) {
+  HostServices::instance().set_seed(recipe.seed);
+  return ModelHandle::open(
+      catalog, *recipe.family,
+      {sizeof(quench_model_open_args), source == nullptr ? QUENCH_OPEN_INITIALIZE : 0u, source,
+       recipe.config.data(), recipe.config.size(), recipe.device, kFloat32});
+}
+
+// Weights of matrices decay, scales, shifts and biases do not.
+bool decays(int32_t role) {
+  return role == QUENCH_ROLE_MATRIX || role == QUENCH_ROLE_EMBEDDING || role == QUENCH_ROLE_HEAD;
+}
+
+uint64_t product(std::span<const int64_t> shape) {
+  uint64_t out = 1;
+  for (const int64_t size : shape) {
+    out *= static_cast<uint64_t>(size);
+  }
+  return out;
+}
+
+}  // namespace
+
+TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
+                             const quench_source* source)
+    : recipe_(recipe),
+      model_(open(catalog, recipe, source)),
+      optimizer_(catalog, *recipe.optimizer, recipe.optimizer_parameters) {
+  gradients_ = static_cast<const quench_model_gradient*>(model_.extension(QUENCH_MODEL_GRADIENT));
+  if (gradients_ == nullptr || gradients_->struct_size < sizeof *gradients_ ||
+      gradients_->gradient == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: has no {}, so it cannot be trained", model_.label(),
+         QUENCH_MODEL_GRADIENT);
+  }
+  uint64_t elements = 0;
+  for (const quench_parameter_info& info : model_.parameters()) {
+    const std::vector<int64_t> shape(info.shape, info.shape + info.dimensions);
+    parameters_.push_back({info.name, info.role, shape, info.offset, product(shape)});
+    elements = std::max(elements, info.offset + parameters_.back().elements);
+    std::vector<int64_t> strides(shape.size());
+    int64_t step = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      strides[d] = step;
+      step *= shape[d];
+    }
+    strides_.push_back(std::move(strides));
+  }
+  weights_.resize(elements);
+  gradient_.resize(elements);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    model_.weight_get(parameters_[i].name, view_of(i, weights_));
+  }
+  optimizer_.begin(model_.parameters(), recipe.device);
+}
+
+TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe)
+    : TrainingModel(catalog, recipe, nullptr) {}
+
+TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
+                             const TrainedStates& states, const std::string& key)
+    : TrainingModel(catalog, recipe,
+                    AbiSource(open_checkpoint_folder(states.weights_path(key)).source).get()) {
+  states.load_optimizer(key, optimizer_state());
+  if (optimizer_.evaluates_other()) {
+    put_weights(weights_);
+  }
+}
+
+quench_tensor TrainingModel::view_of(size_t parameter, std::vector<float>& values) const {
+  const FlatParameter& of = parameters_[parameter];
+  return {values.data() + of.offset,
+          {QUENCH_DEVICE_CPU, 0},
+          static_cast<int32_t>(of.shape.size()),
+          kFloat32,
+          of.shape.data(),
+          strides_[parameter].data(),
+          0};
+}
+
+void TrainingModel::put_weights(std::vector<float>& values) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    model_.weight_set(parameters_[i].name, view_of(i, values));
+  }
+}
+
+// Where other weights are evaluated than stepped, the stepped ones are state too.
+std::vector<std::pair<std::string, quench_tensor>> TrainingModel::optimizer_state() {
+  std::vector<std::pair<std::string, quench_tensor>> out = optimizer_.state();
+  if (optimizer_.evaluates_other()) {
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      out.emplace_back("stepped/" + parameters_[i].name, view_of(i, weights_));
+    }
+  }
+  return out;
+}
+
+void TrainingModel::save_optimizer(TrainedStates& states, const std::string& key) {
+  states.save_optimizer(key, optimizer_state());
+}
+
+double TrainingModel::flops_per_token() const {
+  const quench_model_info info = model_.info();
+  double linear = static_cast<double>(info.width) * static_cast<double>(info.vocabulary);
+  for (const FlatParameter& parameter : parameters_) {
+    if (parameter.role == QUENCH_ROLE_MATRIX) {
+      linear += static_cast<double>(parameter.elements);
+    }
+  }
+  // QKᵀ and AV: 2·2·T/2·width forward, twice that backward.
+  const double attention =
+      6.0 * static_cast<double>(recipe_.length) * static_cast<double>(info.width) * info.blocks;
+  return 6 * linear + attention;
+}
+
+std::optional<double> TrainingModel::product_rate() {
+  const auto* table =
+      static_cast<const quench_model_product_rate*>(model_.extension(QUENCH_MODEL_PRODUCT_RATE));
+  if (table == nullptr || table->struct_size < sizeof *table || table->measure == nullptr) {
+    return std::nullopt;
+  }
+  double rate = 0;
+  work_call(model_.label(), "product rate", {}, table->measure, model_.get(),
+            recipe_.bfloat16 ? QUENCH_LOSS_AUTOCAST_BFLOAT16 : 0u, &rate);
+  return rate > 0 ? std::optional(rate) : std::nullopt;
+}
+
+double TrainingModel::loss_of(const IdBatch& batch, double weight, std::vector<float>* gradient) {
+  const std::vector<int64_t> shape = {static_cast<int64_t>(batch.sequences),
+                                      static_cast<int64_t>(recipe_.length)};
+  const HostView inputs(batch.inputs.data(), kInt32, shape);
+  const HostView targets(batch.targets.data(), kInt32, shape);
+  const quench_tensor tokens = inputs.get();
+  const quench_tensor wanted = targets.get();
+  const quench_batch ids = {sizeof(quench_batch), 0, &tokens, nullptr, nullptr};
+  const quench_loss_args args = {sizeof(quench_loss_args),
+                                 recipe_.bfloat16 ? QUENCH_LOSS_AUTOCAST_BFLOAT16 : 0u,
+                                 &ids,
+                                 &wanted,
+                                 weight,
+                                 nullptr};
+  double loss = 0;
+  if (gradient == nullptr) {
+    work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, nullptr,
+              &loss);
+    return loss;
+  }
+  const HostView flat(gradient->data(), kFloat32, {static_cast<int64_t>(gradient->size())});
+  const quench_tensor view = flat.get();
+  work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, &view,
+            &loss);
+  return loss;
+}
+
+double TrainingModel::accumulate(const IdBatch& batch, double weight) {
+  return loss_of(batch, weight, &gradient_);
+}
+
+double TrainingModel::step(int64_t number, double lr) {
+  const double norm = gradient_norm(gradient_, HostServices::instance().threads());
+  if (!std::isfinite(norm)) {
+    fail(QUENCH_NUMERICAL, "the norm of the gradient is {}", norm);
+  }
+  const double scale = recipe_.clip > 0 ? std::min(1.0, recipe_.clip / (norm + kClipEpsilon)) : 1.0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const quench_tensor weight = view_of(i, weights_);
+    const quench_tensor gradient = view_of(i, gradient_);
+    optimizer_.step({sizeof(quench_step_args), 0, i, static_cast<uint64_t>(number), lr,
+                     recipe_.peak, decays(parameters_[i].role) ? 1 : 0, &weight, &gradient, nullptr,
+                     scale});
+    model_.weight_set(parameters_[i].name, weight);
+  }
+  std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+  evaluated_is_current_ = false;
+  return norm;
+}
+
+std::span<const float> TrainingModel::evaluated() {
+  if (!optimizer_.evaluates_other()) {
+    return weights_;
+  }
+  if (!evaluated_is_current_) {
+    evaluated_.resize(weights_.size());
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      optimizer_.evaluation_weights(i, view_of(i, weights_), view_of(i, evaluated_));
+    }
+    evaluated_is_current_ = true;
+  }
+  return evaluated_;
+}
+
+double TrainingModel::evaluate(const IdBatch& batch) {
+  if (!optimizer_.evaluates_other()) {
+    return loss_of(batch, 1, nullptr);
+  }
+  evaluated();
+  put_weights(evaluated_);
+  const double loss = loss_of(batch, 1, nullptr);
+  put_weights(weights_);
+  return loss;
+}
+
+}  // namespace quench

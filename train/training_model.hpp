@@ -1,0 +1,70 @@
+// A model in training: its weights as one flat vector, their gradient, and the optimizer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/plugin/model_handle.hpp"
+#include "core/plugin/optimizer_handle.hpp"
+#include "quench/abi/extension/gradients.h"
+#include "train/recipe.hpp"
+#include "train/trained_states.hpp"
+#include "train/training_batches.hpp"
+
+namespace quench {
+
+class TrainingModel {
+ public:
+  // Draws the weights from the recipe's seed. Throws Error: what the family says of the config, and
+  // UNSUPPORTED where it can neither draw weights nor give gradients.
+  TrainingModel(Catalog& catalog, const TrainingRecipe& recipe);
+  // Goes on from a state. Throws as the constructor, and Error(DATA_LOSS) when it does not fit.
+  TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const TrainedStates& states,
+                const std::string& key);
+
+  const std::vector<FlatParameter>& parameters() const { return parameters_; }
+  uint64_t size() const { return weights_.size(); }
+  // Floating-point operations of a forward and a backward per token: 6 per element of a linear and
+  // of the head, and the causal half of attention.
+  double flops_per_token() const;
+
+  // Floating-point operations a second that this machine's products reach, where the family can
+  // tell.
+  std::optional<double> product_rate();
+
+  // Adds the gradient of weight · Σ nll of the batch to the gradient; returns Σ nll in nats.
+  double accumulate(const IdBatch& batch, double weight);
+  // Norm of the gradient as accumulated; then the update, clipped to `clip`, and the gradient is
+  // zero again. Throws Error(NUMERICAL) when the norm is not finite.
+  double step(int64_t number, double lr);
+  // Σ nll of the batch with the weights that are evaluated.
+  double evaluate(const IdBatch& batch);
+
+  // The weights to evaluate and save; valid until the next step.
+  std::span<const float> evaluated();
+  void save_optimizer(TrainedStates& states, const std::string& key);
+
+ private:
+  TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source);
+  double loss_of(const IdBatch& batch, double weight, std::vector<float>* gradient);
+  quench_tensor view_of(size_t parameter, std::vector<float>& values) const;
+  void put_weights(std::vector<float>& values);
+  std::vector<std::pair<std::string, quench_tensor>> optimizer_state();
+
+  const TrainingRecipe& recipe_;
+  ModelHandle model_;
+  const quench_model_gradient* gradients_ = nullptr;
+  OptimizerHandle optimizer_;
+  std::vector<FlatParameter> parameters_;
+  std::vector<std::vector<int64_t>> strides_;  // of parameters_
+  std::vector<float> weights_;                 // the stepped ones
+  std::vector<float> gradient_;
+  std::vector<float> evaluated_;  // empty where they are the stepped ones
+  bool evaluated_is_current_ = false;
+};
+
+}  // namespace quench
