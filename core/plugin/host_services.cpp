@@ -9,6 +9,7 @@
 #include "core/io/tensor_memory.hpp"
 #include "core/plugin/block_service.hpp"
 #include "core/plugin/service_tables.hpp"
+#include "core/version.hpp"
 #include "quench/abi/extension/journal.h"
 
 namespace quench {
@@ -152,7 +153,7 @@ const quench_host* HostServices::host_for(const std::string& module_id) {
   const auto [entry, added] = hosts->try_emplace(module_id);
   if (added) {
     entry->second = {sizeof(quench_host), QUENCH_ABI_MINOR, const_cast<std::string*>(&entry->first),
-                     QUENCH_VERSION, service};
+                     kVersion, service};
   }
   return &entry->second;
 }

@@ -9,6 +9,7 @@
 #include "core/io/atomic_file.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/version.hpp"
 
 namespace quench {
 
@@ -23,8 +24,8 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 // Entries of another format, ABI or host version say nothing about what this host would find.
 std::string version_text() {
   constexpr int kFormat = 2;
-  return fmt::format("format {}, ABI {}.{}, quench " QUENCH_VERSION, kFormat, QUENCH_ABI_MAJOR,
-                     QUENCH_ABI_MINOR);
+  return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
+                     kVersion);
 }
 
 json entry_to_json(const ProbeEntry& entry) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <optional>
 #include <regex>
 #include <sstream>
 #include <utility>
@@ -37,6 +36,10 @@ bool is_host_library(const std::string& target) {
                          std::array{"yaml-cpp/", "boost/", "spdlog/", "CLI/", "tbb/", "oneapi/"});
 }
 
+bool is_of_host(const std::string& path) {
+  return starts_with_any(path, std::array{"core/", "train/", "report/", "run/", "cli/"});
+}
+
 bool is_standard_cpp(const std::string& target) {
   return target.find('/') == std::string::npos && target.find('.') == std::string::npos;
 }
@@ -58,48 +61,30 @@ std::string kit_objection(const std::string& file, const Include& include) {
              : "the kit includes the standard library, the ABI and itself only";
 }
 
-// The folders of core/run by height; those of one height do not know each other. The runner, in
-// core/run itself, stands above all.
-constexpr std::array kRunFolders = {std::pair("experiment", 0), std::pair("forward", 0),
-                                    std::pair("averaging", 1),  std::pair("corpora", 1),
-                                    std::pair("weights", 2),    std::pair("evaluate", 3),
-                                    std::pair("transform", 3),  std::pair("quantize", 4),
-                                    std::pair("manifest", 5),   std::pair("grid", 5)};
-constexpr int kRunner = 6;
-
-// The folder of core/run in which a file lies: "" for core/run itself.
-std::string run_folder(const std::string& file) {
-  const std::string inside = file.substr(std::string("core/run/").size());
-  const size_t slash = inside.find('/');
-  return slash == std::string::npos ? "" : inside.substr(0, slash);
+// The library of the host that a file belongs to: that of the nearest folder above it which has
+// one.
+const HostLibrary* library_of(const std::string& file) {
+  for (fs::path folder = fs::path(file).parent_path(); !folder.empty();
+       folder = folder.parent_path()) {
+    for (const HostLibrary& library : host_libraries()) {
+      if (library.folder == folder) {
+        return &library;
+      }
+    }
+  }
+  return nullptr;
 }
 
-// Nothing for a folder that the list does not have.
-std::optional<int> height(const std::string& run_folder) {
-  if (run_folder.empty()) {
-    return kRunner;
-  }
-  const auto* found = std::find_if(kRunFolders.begin(), kRunFolders.end(),
-                                   [&](const auto& entry) { return entry.first == run_folder; });
-  return found != kRunFolders.end() ? std::optional(found->second) : std::nullopt;
+// Whether `from` names `name` among what it stands on, or something below does.
+bool stands_on(const HostLibrary& from, const std::string& name) {
+  return std::any_of(from.links.begin(), from.links.end(), [&](const std::string& link) {
+    const auto below = std::find_if(host_libraries().begin(), host_libraries().end(),
+                                    [&](const HostLibrary& each) { return each.name == link; });
+    return link == name || (below != host_libraries().end() && stands_on(*below, name));
+  });
 }
 
-// Both files are below core/run.
-std::string run_objection(const std::string& file, const std::string& target) {
-  const std::string from = run_folder(file);
-  const std::string to = run_folder(target);
-  if (from == to) {
-    return "";
-  }
-  const std::optional<int> own = height(from);
-  const std::optional<int> other = height(to);
-  if (!own || !other) {
-    return "this folder of core/run has no place in the order of docs/architecture.md";
-  }
-  return *other < *own ? "" : "this folder of core/run does not stand below";
-}
-
-std::string core_objection(const std::string& file, const Include& include) {
+std::string host_objection(const std::string& file, const Include& include) {
   if (is_torch(include.target) || is_cuda(include.target) || include.target == "omp.h" ||
       include.target == "cblas.h") {
     return "the host does no arithmetic: no libtorch, CUDA, OpenMP or BLAS";
@@ -107,37 +92,24 @@ std::string core_objection(const std::string& file, const Include& include) {
   if (include.target.starts_with("quench/kit/")) {
     return "the kit is for plugins";
   }
-  if (include.quoted && !include.target.starts_with("core/") &&
-      !include.target.starts_with("quench/abi/")) {
-    return "the host's own includes are \"core/...\" and \"quench/abi/...\"";
+  if (!include.quoted || include.target.starts_with("quench/abi/")) {
+    return "";
   }
-  if (file.starts_with("core/process/") && include.target.starts_with("core/") &&
-      !include.target.starts_with("core/process/")) {
-    return "core/process stands on the system alone";
+  const HostLibrary* own = library_of(file);
+  const HostLibrary* other = library_of(include.target);
+  if (own == nullptr || other == nullptr) {
+    return "the host includes \"quench/abi/...\" and headers of folders with an add_host_library";
   }
-  // Folders that `run` and `cli` stand on do not know them; nobody knows `cli` but main.cpp.
-  const std::string folder = file.substr(0, file.rfind('/'));
-  const bool above = folder == "core" || folder.starts_with("core/cli");
-  if (include.target.starts_with("core/cli/") && !above) {
-    return "only main.cpp knows the command line";
-  }
-  if (include.target.starts_with("core/run/") && !above && !folder.starts_with("core/run")) {
-    return "core/run stands above this folder";
-  }
-  if (include.target.starts_with("core/run/") && file.starts_with("core/run/")) {
-    return run_objection(file, include.target);
-  }
-  if (include.target.starts_with("core/train/") && !above && !folder.starts_with("core/run") &&
-      !folder.starts_with("core/train")) {
-    return "core/train stands above this folder";
-  }
-  return "";
+  return own == other || stands_on(*own, other->name)
+             ? ""
+             : "the library " + own->name + " does not name " + other->name +
+                   " among what it stands on";
 }
 
 // `file` is plugins/<kind>/<id>/...: it may include its own folder and a library folder of its
 // kind, or of all kinds.
 std::string plugin_objection(const std::string& file, const Include& include) {
-  if (include.target.starts_with("core/")) {
+  if (include.quoted && is_of_host(include.target)) {
     return "plugins know the SDK, not the host";
   }
   if (is_host_library(include.target)) {
@@ -190,8 +162,8 @@ std::string objection(const std::string& file, const Include& include) {
   if (file.starts_with("sdk/include/quench/kit/")) {
     return kit_objection(file, include);
   }
-  if (file.starts_with("core/")) {
-    return core_objection(file, include);
+  if (is_of_host(file)) {
+    return host_objection(file, include);
   }
   if (file.starts_with("plugins/") || file.starts_with("sdk/template/")) {
     return plugin_objection(file, include);

@@ -12,6 +12,7 @@
 
 namespace fs = std::filesystem;
 using quench::test::files_below;
+using quench::test::host_files;
 using quench::test::plugin_folders;
 using quench::test::source;
 using quench::test::source_dir;
@@ -97,7 +98,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
     if (ordinary.count(plugin.id) > 0) {
       continue;
     }
-    for (const std::string& file : files_below("core", {".hpp", ".cpp"})) {
+    for (const std::string& file : host_files({".hpp", ".cpp"})) {
       // Checkpoints say by which file format and element type they are stored, and some methods
       // gave theirs their names.
       if (file.starts_with("core/checkpoint/")) {

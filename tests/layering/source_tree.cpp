@@ -29,6 +29,16 @@ std::vector<std::string> files_below(const std::string& folder,
   return found;
 }
 
+std::vector<std::string> host_files(const std::vector<std::string>& suffixes) {
+  std::vector<std::string> found;
+  for (const char* folder : kHostFolders) {
+    for (std::string& file : files_below(folder, suffixes)) {
+      found.push_back(std::move(file));
+    }
+  }
+  return found;
+}
+
 std::string source(const std::string& path) {
   return read_file(source_dir() / path);
 }
@@ -44,6 +54,34 @@ std::vector<PluginFolder> plugin_folders() {
     }
   }
   return folders;
+}
+
+const std::vector<HostLibrary>& host_libraries() {
+  static const std::vector<HostLibrary> libraries = [] {
+    static const std::regex call(R"(add_host_library\(\s*(\w+)([^)]*)\))");
+    static const std::regex links(R"(\sLINK((?:\s+[a-z_]+)+))");
+    static const std::regex word(R"([a-z_]+)");
+    std::vector<HostLibrary> found;
+    for (const std::string& path : host_files({"CMakeLists.txt"})) {
+      const std::string text = source(path);
+      std::smatch match;
+      if (!std::regex_search(text, match, call)) {
+        continue;
+      }
+      HostLibrary library{fs::path(path).parent_path().generic_string(), match[1], {}};
+      const std::string arguments = match[2];
+      if (std::regex_search(arguments, match, links)) {
+        const std::string names = match[1];
+        for (auto it = std::sregex_iterator(names.begin(), names.end(), word);
+             it != std::sregex_iterator(); ++it) {
+          library.links.push_back(it->str());
+        }
+      }
+      found.push_back(std::move(library));
+    }
+    return found;
+  }();
+  return libraries;
 }
 
 }  // namespace quench::test
