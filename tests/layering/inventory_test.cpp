@@ -84,6 +84,22 @@ TEST_CASE("layering: every plugin has a test", "[layering]") {
   }
 }
 
+TEST_CASE("layering: docs/architecture.md has the folders of the host, and no others",
+          "[layering]") {
+  const std::string page = source("docs/architecture.md");
+  for (const quench::test::HostLibrary& library : quench::test::host_libraries()) {
+    CAPTURE(library.folder);
+    CHECK(page.find("`" + library.folder + "`") != std::string::npos);
+  }
+  const std::regex place("`((?:core|train|report|run|cli)(?:/[a-z_]+)+(?:\\.[a-z]+)?)`");
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), place);
+       it != std::sregex_iterator(); ++it) {
+    CAPTURE((*it)[1].str());
+    CHECK(fs::exists(source_dir() / (*it)[1].str()));
+  }
+  CHECK(quench::test::host_libraries().size() > 15);
+}
+
 TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
   // Words that are ids and also something else in the host.
   const std::map<std::string, std::string> ordinary = {
