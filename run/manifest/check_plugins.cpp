@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/links.hpp"
+#include "train/recipe.hpp"
 
 namespace quench {
 

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "quench/abi/extension/shapes.h"
+#include "train/recipe.hpp"
 
 namespace quench {
 
