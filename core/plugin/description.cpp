@@ -60,7 +60,7 @@ ParameterSchema parameter_from_json(const json& in) {
 
 const std::vector<std::string>& plugin_kinds() {
   static const std::vector<std::string> kinds = {"model",  "quantizer", "transform", "averaging",
-                                                 "metric", "corpus",    "optimizer"};
+                                                 "metric", "corpus",    "optimizer", "format"};
   return kinds;
 }
 

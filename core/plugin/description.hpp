@@ -28,9 +28,9 @@ struct LinkedLibrary {
   std::string build_id;  // hex, "" where the file has none
 };
 
-// What an instance with default parameters says of itself, of a quantizer that needs no others.
+// What a quantizer with default parameters says of itself, if it can be made; what a format does.
 struct DefaultInstance {
-  uint32_t needs = 0;                   // QUENCH_NEEDS_* | ...
+  uint32_t needs = 0;                   // QUENCH_NEEDS_* | ...; QUENCH_FORMAT_*
   std::vector<std::string> extensions;  // those of quench/abi that it offers
 };
 

@@ -1,5 +1,6 @@
 #include "core/plugin/table_call.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -7,6 +8,7 @@
 #include "core/plugin/process_state.hpp"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
+#include "quench/abi/kind/format.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
@@ -60,6 +62,13 @@ constexpr Slot kOptimizer[] = {
     QUENCH_SLOT(quench_optimizer_table, create), QUENCH_SLOT(quench_optimizer_table, destroy),
     QUENCH_SLOT(quench_optimizer_table, begin), QUENCH_SLOT(quench_optimizer_table, step),
     QUENCH_SLOT(quench_optimizer_table, state)};
+constexpr Slot kReadFormat[] = {
+    QUENCH_SLOT(quench_format_table, probe), QUENCH_SLOT(quench_format_table, open),
+    QUENCH_SLOT(quench_format_table, close), QUENCH_SLOT(quench_format_table, contents)};
+constexpr Slot kWriteFormat[] = {
+    QUENCH_SLOT(quench_format_table, fits), QUENCH_SLOT(quench_format_table, begin),
+    QUENCH_SLOT(quench_format_table, store), QUENCH_SLOT(quench_format_table, finish),
+    QUENCH_SLOT(quench_format_table, end)};
 constexpr Slot kTransform[] = {
     QUENCH_SLOT(quench_transform_table, create), QUENCH_SLOT(quench_transform_table, destroy),
     QUENCH_SLOT(quench_transform_table, needs), QUENCH_SLOT(quench_transform_table, observe),
@@ -78,7 +87,36 @@ constexpr TableLayout kLayouts[] = {
     {QUENCH_KIND_METRIC, offsetof(quench_metric_table, needs), kMetric},
     {QUENCH_KIND_CORPUS, sizeof(quench_corpus_table), kCorpus},
     {QUENCH_KIND_OPTIMIZER, sizeof(quench_optimizer_table), kOptimizer},
-    {QUENCH_KIND_TRANSFORM, sizeof(quench_transform_table), kTransform}};
+    {QUENCH_KIND_TRANSFORM, sizeof(quench_transform_table), kTransform},
+    {QUENCH_KIND_FORMAT, sizeof(quench_format_table), {}}};
+
+bool is_null(const void* table, const Slot& slot) {
+  void* function = nullptr;
+  std::memcpy(&function, static_cast<const char*>(table) + slot.offset, sizeof function);
+  return function == nullptr;
+}
+
+std::string null_fault(const void* table, std::span<const Slot> slots) {
+  const auto null = std::find_if(slots.begin(), slots.end(),
+                                 [&](const Slot& slot) { return is_null(table, slot); });
+  return null == slots.end() ? "" : fmt::format("function {} of its table is NULL", null->name);
+}
+
+// A format has the functions for reading, those for writing, or both; never some of them.
+std::string format_fault(const void* table) {
+  bool any = false;
+  for (const std::span<const Slot> slots :
+       {std::span<const Slot>(kReadFormat), std::span<const Slot>(kWriteFormat)}) {
+    if (!std::all_of(slots.begin(), slots.end(),
+                     [&](const Slot& slot) { return is_null(table, slot); })) {
+      any = true;
+      if (std::string fault = null_fault(table, slots); !fault.empty()) {
+        return fault;
+      }
+    }
+  }
+  return any ? "" : "its table neither reads nor writes: probe and begin are NULL";
+}
 
 }  // namespace
 
@@ -118,13 +156,7 @@ std::string table_fault(const std::string& kind, const void* table) {
       return fmt::format("its table has struct_size {}, expected at least {}", struct_size,
                          layout.size);
     }
-    for (const Slot& slot : layout.slots) {
-      void* function = nullptr;
-      std::memcpy(&function, static_cast<const char*>(table) + slot.offset, sizeof function);
-      if (function == nullptr) {
-        return fmt::format("function {} of its table is NULL", slot.name);
-      }
-    }
+    return kind == QUENCH_KIND_FORMAT ? format_fault(table) : null_fault(table, layout.slots);
   }
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/checkpoint/checkpoint_place.hpp"
 #include "core/error.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
@@ -9,6 +10,7 @@
 #include "quench/abi/extension/modules.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
+#include "quench/abi/kind/format.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
@@ -49,6 +51,23 @@ std::string try_model(const std::string& label, const quench_model_table& table)
   return score == 0 ? "" : fmt::format("{}: probe gives an empty config {} points", label, score);
 }
 
+// Asks about a place without files, and begins and ends a folder.
+std::string try_format(const std::string& label, const quench_format_table& table,
+                       const std::string& parameters) {
+  if (table.probe != nullptr) {
+    const CheckpointPlace nothing;
+    quench_error error{sizeof(quench_error), 0, {}};
+    const int32_t score = table.probe(nothing.get(), &error);
+    if (score < 0 || score > 100) {
+      fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0..100", label, score);
+    }
+    if (score != 0) {
+      return fmt::format("{}: probe gives a place without files {} points", label, score);
+    }
+  }
+  return table.begin == nullptr ? "" : try_create(label, parameters, table.begin, table.end);
+}
+
 }  // namespace
 
 std::string try_item(const PluginDescription& description, const quench_item& item) {
@@ -80,12 +99,21 @@ std::string try_item(const PluginDescription& description, const quench_item& it
   if (description.kind == QUENCH_KIND_TRANSFORM) {
     return create(static_cast<const quench_transform_table*>(item.table));
   }
+  if (description.kind == QUENCH_KIND_FORMAT) {
+    return try_format(label, *static_cast<const quench_format_table*>(item.table), parameters);
+  }
   const auto* table = static_cast<const quench_corpus_table*>(item.table);
   return try_create(label, parameters, table->open, table->close);
 }
 
 std::optional<DefaultInstance> default_instance(const PluginDescription& description,
                                                 const quench_item& item) {
+  if (description.kind == QUENCH_KIND_FORMAT) {
+    const auto& format = *static_cast<const quench_format_table*>(item.table);
+    return DefaultInstance{(format.probe != nullptr ? QUENCH_FORMAT_READS : 0) |
+                               (format.begin != nullptr ? QUENCH_FORMAT_WRITES : 0),
+                           {}};
+  }
   if (description.kind != QUENCH_KIND_QUANTIZER) {
     return std::nullopt;
   }

@@ -14,8 +14,8 @@ namespace quench {
 // when it breaks its contract.
 std::string try_item(const PluginDescription& description, const quench_item& item);
 
-// What a quantizer's instance with default parameters says of itself. Nothing for other kinds, and
-// where default parameters make none.
+// What a quantizer's instance with default parameters says of itself; what a format does. Nothing
+// for other kinds, and where default parameters make none.
 std::optional<DefaultInstance> default_instance(const PluginDescription& description,
                                                 const quench_item& item);
 

@@ -22,6 +22,7 @@
 #include "quench/abi/extension/token_wise.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
+#include "quench/abi/kind/format.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
@@ -122,6 +123,15 @@ BEGINS_WITH_ITS_SIZE(quench_evaluate_args);
 BEGINS_WITH_ITS_SIZE(quench_metric_table);
 BEGINS_WITH_ITS_SIZE(quench_document);
 BEGINS_WITH_ITS_SIZE(quench_corpus_table);
+BEGINS_WITH_ITS_SIZE(quench_place);
+BEGINS_WITH_ITS_SIZE(quench_checkpoint_contents);
+BEGINS_WITH_ITS_SIZE(quench_checkpoint_entry);
+BEGINS_WITH_ITS_SIZE(quench_code_scheme);
+BEGINS_WITH_ITS_SIZE(quench_coded_linear);
+BEGINS_WITH_ITS_SIZE(quench_stored_linear);
+BEGINS_WITH_ITS_SIZE(quench_float_linears);
+BEGINS_WITH_ITS_SIZE(quench_format_sink);
+BEGINS_WITH_ITS_SIZE(quench_format_table);
 BEGINS_WITH_ITS_SIZE(quench_step_args);
 BEGINS_WITH_ITS_SIZE(quench_optimizer_table);
 BEGINS_WITH_ITS_SIZE(quench_replay_args);

@@ -7,7 +7,7 @@
  * tests that a field lies within it, never that the size is equal, and walks an array of structs by
  * the writer's size. Of a table's functions these may be NULL: `extension` of any kind, `allocate`,
  * `release` and `copy` of a model (together), `evaluation_weights` of an optimizer, `view` of a
- * source, `shutdown` of a module.
+ * source, `shutdown` of a module, and of a format those that it has no use for (kind/format.h).
  *
  * Static constructors do nothing. `init` takes well under a second, starts no thread, opens no
  * device and no connection. The host first loads a module it has never seen in a child process with
@@ -29,7 +29,7 @@ typedef struct quench_item {
   uint32_t struct_size;
   uint32_t flags;        /* 0; a reader refuses bits that it does not know */
   const char* kind;      /* QUENCH_KIND_* of kind/<kind>.h: "model", "quantizer", "transform",
-                            "averaging", "metric", "corpus", "optimizer" */
+                            "averaging", "metric", "corpus", "optimizer", "format" */
   const char* id;        /* [a-z][a-z0-9_-]{0,63}, unique within its kind */
   const char* version;   /* "1.2.3" */
   const char* summary;   /* one sentence */
