@@ -36,34 +36,34 @@ std::vector<std::string> files_in(const fs::path& folder) {
 
 }  // namespace
 
+const CheckpointPlace& CheckpointPlace::self(const quench_place* place) {
+  return *static_cast<const CheckpointPlace*>(place->context);
+}
+
 CheckpointPlace::CheckpointPlace() {
   table_.struct_size = sizeof table_;
   table_.context = this;
   table_.path = "";
   table_.config_json = "";
-  const auto self = [](const quench_place* place) -> const CheckpointPlace& {
-    return *static_cast<const CheckpointPlace*>(place->context);
-  };
-  static constexpr auto kSelf = self;
   table_.count = [](const quench_place* place) noexcept -> uint64_t {
-    return kSelf(place).names_.size();
+    return self(place).names_.size();
   };
   table_.name = [](const quench_place* place, uint64_t index) noexcept -> const char* {
-    const std::vector<std::string>& names = kSelf(place).names_;
+    const std::vector<std::string>& names = self(place).names_;
     return index < names.size() ? names[index].c_str() : nullptr;
   };
   table_.size = [](const quench_place* place, const char* name, uint64_t* bytes,
                    quench_error* error) noexcept {
-    return guarded(error, [&] { *bytes = kSelf(place).open(name).size(); });
+    return guarded(error, [&] { *bytes = self(place).open(name).size(); });
   };
   table_.read = [](const quench_place* place, const char* name, uint64_t offset, uint64_t bytes,
                    void* destination, quench_error* error) noexcept {
-    return guarded(error, [&] { kSelf(place).open(name).read(offset, destination, bytes); });
+    return guarded(error, [&] { self(place).open(name).read(offset, destination, bytes); });
   };
   table_.tensors = [](const quench_place* place, const quench_source** source,
                       quench_error* error) noexcept {
     return guarded(error, [&] {
-      const CheckpointPlace& asked = kSelf(place);
+      const CheckpointPlace& asked = self(place);
       const std::lock_guard lock(asked.tensors_mutex_);
       if (!asked.tensors_table_) {
         asked.tensors_table_ = std::make_unique<AbiSource>(asked.tensors());

@@ -58,6 +58,8 @@ class CheckpointPlace {
   std::vector<std::filesystem::path> noted_files() const;
 
  private:
+  // The object behind a table.
+  static const CheckpointPlace& self(const quench_place* place);
   const File& open(const std::string& name) const;
 
   std::filesystem::path folder_;
