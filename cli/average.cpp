@@ -66,7 +66,7 @@ Job make_job(const AverageArguments& options, Context& context) {
     throw UsageError(error.code(), error.what());
   }
   for (const CheckpointCell& cell : cells) {
-    job.members.push_back({open_files(cell, context.hub()), cell.location,
+    job.members.push_back({open_files(context.catalog(), cell, context.hub()), cell.location,
                            locate_checkpoint(cell, context.hub()).commit,
                            cell.revision.empty() ? cell.location : cell.revision, cell.step,
                            cell.tokens});

@@ -67,7 +67,7 @@ int init(const InitOptions& options, Context& context) {
     if (!is_hub_model(model) && !fs::is_directory(model)) {
       fail(QUENCH_NOT_FOUND, "{}: is no folder of checkpoints", model);
     }
-    RevisionNames revisions(context.hub());
+    RevisionNames revisions(context.catalog(), context.hub());
     const std::vector<std::string> names = revisions.of(model, model);
     std::string written = model;
     if (!is_hub_model(model)) {  // a manifest's paths are relative to its folder

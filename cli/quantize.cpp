@@ -33,7 +33,7 @@ struct QuantizeArguments : SingleModel {
 
 struct Job {
   Experiment experiment;  // one checkpoint, one quantizer, the metrics
-  PackedFormat format = PackedFormat::kGptq;
+  const PluginDescription* format = nullptr;
 };
 
 Job make_job(const QuantizeArguments& options, Context& context) {
@@ -42,7 +42,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
          printable(options.out, 4096));
   }
   Job job;
-  job.format = parse_format(options.format);
+  job.format = &context.catalog().require("format", options.format);
   job.experiment = experiment_of(options);
   Experiment& out = job.experiment;
   out.quantizers.push_back(resolve_quantizer(options.quantizer, context.catalog()));
@@ -50,7 +50,9 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   if (!options.calibration.empty()) {
     quantizer.calibration = resolve_calibration(options.calibration, context.catalog());
   }
-  if (const std::string fault = export_fault(job.format, quantizer.parameters); !fault.empty()) {
+  if (const std::string fault =
+          export_fault(FormatHandle(context.catalog(), *job.format), quantizer.parameters);
+      !fault.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: {}", quantizer.label, fault);
   }
   if (quantizer.transform) {
@@ -70,12 +72,13 @@ OpenCheckpoint open(const Job& job, Context& context) {
   const Experiment& experiment = job.experiment;
   OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
                                           context.hub(), experiment.dtype, experiment.device);
-  if (opened.folder.quantization) {
+  if (!opened.folder.quantization.is_null()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: holds weights that are quantized already, as {}",
-         opened.folder.path.string(), format_name(opened.folder.quantization->format));
+         opened.folder.path.string(), opened.folder.quantization.at("format").get<std::string>());
   }
-  const std::string fault = export_fault(job.format, experiment.quantizers.front().parameters,
-                                         opened.model, opened.folder.source.get());
+  const std::string fault = export_fault(FormatHandle(context.catalog(), *job.format),
+                                         experiment.quantizers.front().parameters, opened.model,
+                                         opened.folder.source.get());
   if (!fault.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
   }
@@ -144,7 +147,7 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   out.quantized = measure(experiment, corpora, opened.model, tokenizer, context);
   progress.step("writing");
   SealedFolder target(options.out, /*replaces=*/false);
-  out.written = export_weights(opened.folder, opened.model, std::move(quantized.stored), target,
+  out.written = export_weights(opened.folder, opened.model, *quantized.stored, target,
                                options.tokenizer == "bytes" ? "" : options.tokenizer);
   if (!identities.unchanged(experiment.checkpoints.front())) {
     fail(QUENCH_DATA_LOSS, "{}: changed while it was read", options.model);
@@ -162,7 +165,7 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
     }
     fmt::print(results(),
                "{}: {}, {} bits a weight, {:.1f} MB; {} of {} scales rounded, by at most {:.2g}\n",
-               options.out, format_name(job.format), result.bits_per_weight,
+               options.out, job.format->id, result.bits_per_weight,
                static_cast<double>(result.written.bytes) * 1e-6,
                stored.at("rounded_scales").get<uint64_t>(), stored.at("scales").get<uint64_t>(),
                stored.at("largest_scale_change").get<double>());
@@ -180,7 +183,7 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
       {"model", options.model},
       {"folder", printable(options.out, 4096)},
       {"quantizer", {{"id", cell.plugin->id}, {"params", cell.parameters}}},
-      {"scheme", describe(result.written.scheme)},
+      {"scheme", result.written.scheme},
       {"bits_per_weight", json_number(result.bits_per_weight)},
       {"bytes", result.written.bytes},
       {"metrics", metrics},
@@ -210,7 +213,7 @@ void add_quantize(CLI::App& app, Context& context, Action& action) {
       ->required();
   command
       ->add_option("--format", options->format,
-                   "gptq, gptq_v2, awq, bnb_int8 or compressed-tensors")
+                   "Id of a format that writes, such as gptq or compressed-tensors")
       ->required();
   command->add_option("-o,--out", options->out, "Folder to make; it must not be there")
       ->type_name("DIR")

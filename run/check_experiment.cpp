@@ -101,21 +101,20 @@ void check_file(const char* what, const std::string& path) {
 }
 
 // A cell whose codes do not fit the file would fail when it is half done.
-void check_export(const QuantizerCell& cell, const DescribedModel& described) {
-  const std::string fault =
-      export_fault(*cell.store_as, cell.parameters, described.model, described.files.get());
+void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedModel& described) {
+  const std::string fault = export_fault(FormatHandle(catalog, *cell.store_as), cell.parameters,
+                                         described.model, described.files.get());
   if (!fault.empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: export {}: {}", cell.label, format_name(*cell.store_as),
-         fault);
+    fail(QUENCH_INVALID_ARGUMENT, "{}: export {}: {}", cell.label, cell.store_as->id, fault);
   }
 }
 
 }  // namespace
 
 void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
-  const bool worth_asking =
-      std::any_of(experiment.quantizers.begin(), experiment.quantizers.end(),
-                  [](const QuantizerCell& cell) { return cell.store_as || may_have_rules(cell); });
+  const bool worth_asking = std::any_of(
+      experiment.quantizers.begin(), experiment.quantizers.end(),
+      [](const QuantizerCell& cell) { return cell.store_as != nullptr || may_have_rules(cell); });
   if (!worth_asking) {
     return;
   }
@@ -123,8 +122,8 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   const DescribedModels described = describe_models(catalog, experiment, hub);
   checks.attempt("", [&] { check_modules(catalog, experiment, described); });
   for (const QuantizerCell& cell : experiment.quantizers) {
-    for (size_t m = 0; cell.store_as && m < described.models.size(); ++m) {
-      checks.attempt(cell.where, [&] { check_export(cell, described.models[m]); });
+    for (size_t m = 0; cell.store_as != nullptr && m < described.models.size(); ++m) {
+      checks.attempt(cell.where, [&] { check_export(catalog, cell, described.models[m]); });
     }
   }
   checks.throw_if_any();

@@ -5,12 +5,11 @@
 
 namespace quench {
 
-void export_row(OpenWeights& open, std::vector<StoredLinear> stored, const OwedFolder& owed,
+void export_row(OpenWeights& open, FormatWriter& stored, const OwedFolder& owed,
                 const std::string& tokenizer) {
   make_folders(owed.row.path.parent_path());
   SealedFolder target(owed.row.path, /*replaces=*/true);
-  export_weights(open.folder, open.model, std::move(stored), target,
-                 tokenizer == "bytes" ? "" : tokenizer);
+  export_weights(open.folder, open.model, stored, target, tokenizer == "bytes" ? "" : tokenizer);
   target.publish(owed.made_from);
 }
 

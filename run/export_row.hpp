@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/checkpoint/packed/store_linear.hpp"
+#include "core/plugin/format_writer.hpp"
 #include "core/weights/open_weights.hpp"
 #include "run/row_folders.hpp"
 
@@ -12,7 +12,7 @@ namespace quench {
 
 // Writes the folder, or leaves it to another process that has written the same meanwhile. Throws
 // what export_weights and SealedFolder throw.
-void export_row(OpenWeights& open, std::vector<StoredLinear> stored, const OwedFolder& owed,
+void export_row(OpenWeights& open, FormatWriter& stored, const OwedFolder& owed,
                 const std::string& tokenizer);
 
 }  // namespace quench

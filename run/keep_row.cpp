@@ -14,7 +14,8 @@ void keep_row(Catalog& catalog, const Experiment& experiment, const OwedFolder& 
   std::vector<KeptMember> members;
   for (const size_t member : weights.members) {
     const CheckpointCell& cell = experiment.checkpoints[member];
-    members.push_back({open_files(cell, hub), cell.location, locate_checkpoint(cell, hub).commit,
+    members.push_back({open_files(catalog, cell, hub), cell.location,
+                       locate_checkpoint(cell, hub).commit,
                        cell.revision.empty() ? cell.model : cell.revision, cell.step, cell.tokens});
   }
   KeepOptions keep;

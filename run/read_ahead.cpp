@@ -29,7 +29,8 @@ void ReadAhead::begin(std::vector<const CheckpointCell*> cells) {
     for (const CheckpointCell* cell : cells) {
       try {
         if (identities_.remembered(*cell)) {
-          ask_for(open_checkpoint_folder(locate_checkpoint(*cell, hub_).path).files);
+          ask_for(open_checkpoint_folder(identities_.catalog(), locate_checkpoint(*cell, hub_).path)
+                      .files);
         } else {
           identities_.read(*cell);
         }

@@ -58,7 +58,7 @@ std::vector<RowFolder> row_folders(const Experiment& experiment, const FolderPla
     }
     for (const Variant& variant : variants_of(experiment, weights)) {
       if (variant.quantizer && variant.draw == 0 && variant.jitter == 0 &&
-          experiment.quantizers[*variant.quantizer].store_as) {
+          experiment.quantizers[*variant.quantizer].store_as != nullptr) {
         out.push_back({w, variant,
                        place_of_job(places.exports, experiment) / name /
                            folder_name(experiment.quantizers[*variant.quantizer].label)});

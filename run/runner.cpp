@@ -283,9 +283,7 @@ class JobRunner {
     std::optional<Error> not_open;
     try {
       state_.files = locate_checkpoint(checkpoint(), options_.hub);
-      if (const auto stored = stored_quantization(state_.files.path)) {
-        state_.stored = quench::describe(*stored);
-      }
+      state_.stored = stored_quantization(catalog_, state_.files.path);
     } catch (...) {
       state_.files = {};  // every cell will say so
     }
@@ -540,9 +538,8 @@ class JobRunner {
         description["bits_per_weight"] = result.bits_per_weight;
         extra = result.details;
         if (folder != nullptr) {
-          write(*folder, [&] {
-            export_row(*open, std::move(result.stored), *folder, experiment_.tokenizer);
-          });
+          write(*folder,
+                [&] { export_row(*open, *result.stored, *folder, experiment_.tokenizer); });
         }
         measure(*open, &kept, cells, parts, description, &extra, out);
       } catch (...) {
@@ -607,7 +604,7 @@ class JobRunner {
       for (const size_t place : branch_until(experiment_, state_.weights->checkpoint)) {
         const CheckpointCell& cell = experiment_.checkpoints[place];
         out.push_back({cell.revision.empty() ? cell.model : cell.revision, cell.branch, cell.step,
-                       cell.tokens, open_files(cell, options_.hub).source});
+                       cell.tokens, open_files(catalog_, cell, options_.hub).source});
       }
     }
     return out;

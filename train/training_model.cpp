@@ -82,7 +82,7 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe)
 TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
                              const TrainedStates& states, const std::string& key)
     : TrainingModel(catalog, recipe,
-                    AbiSource(open_checkpoint_folder(states.weights_path(key)).source).get()) {
+                    AbiSource(open_safetensors_folder(states.weights_path(key)).source).get()) {
   states.load_optimizer(key, optimizer_state());
   if (optimizer_.evaluates_other()) {
     put_weights(weights_);

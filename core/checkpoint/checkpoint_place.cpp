@@ -1,10 +1,12 @@
 #include "core/checkpoint/checkpoint_place.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/error.hpp"
+#include "core/json/parse_json.hpp"
 
 namespace quench {
 
@@ -12,6 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kConfig = "config.json";
+constexpr const char* kOlderConfig = "quantize_config.json";
 constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 
 std::vector<std::string> files_in(const fs::path& folder) {
@@ -32,34 +36,34 @@ std::vector<std::string> files_in(const fs::path& folder) {
 
 }  // namespace
 
+const CheckpointPlace& CheckpointPlace::self(const quench_place* place) {
+  return *static_cast<const CheckpointPlace*>(place->context);
+}
+
 CheckpointPlace::CheckpointPlace() {
   table_.struct_size = sizeof table_;
   table_.context = this;
   table_.path = "";
   table_.config_json = "";
-  const auto self = [](const quench_place* place) -> const CheckpointPlace& {
-    return *static_cast<const CheckpointPlace*>(place->context);
-  };
-  static constexpr auto kSelf = self;
   table_.count = [](const quench_place* place) noexcept -> uint64_t {
-    return kSelf(place).names_.size();
+    return self(place).names_.size();
   };
   table_.name = [](const quench_place* place, uint64_t index) noexcept -> const char* {
-    const std::vector<std::string>& names = kSelf(place).names_;
+    const std::vector<std::string>& names = self(place).names_;
     return index < names.size() ? names[index].c_str() : nullptr;
   };
   table_.size = [](const quench_place* place, const char* name, uint64_t* bytes,
                    quench_error* error) noexcept {
-    return guarded(error, [&] { *bytes = kSelf(place).open(name).size(); });
+    return guarded(error, [&] { *bytes = self(place).open(name).size(); });
   };
   table_.read = [](const quench_place* place, const char* name, uint64_t offset, uint64_t bytes,
                    void* destination, quench_error* error) noexcept {
-    return guarded(error, [&] { kSelf(place).open(name).read(offset, destination, bytes); });
+    return guarded(error, [&] { self(place).open(name).read(offset, destination, bytes); });
   };
   table_.tensors = [](const quench_place* place, const quench_source** source,
                       quench_error* error) noexcept {
     return guarded(error, [&] {
-      const CheckpointPlace& asked = kSelf(place);
+      const CheckpointPlace& asked = self(place);
       const std::lock_guard lock(asked.tensors_mutex_);
       if (!asked.tensors_table_) {
         asked.tensors_table_ = std::make_unique<AbiSource>(asked.tensors());
@@ -80,8 +84,8 @@ CheckpointPlace::CheckpointPlace(const fs::path& path) : CheckpointPlace() {
   folder_text_ = folder_.string();
   file_ = is_folder ? "" : path.filename().string();
   names_ = files_in(folder_);
-  if (has("config.json")) {
-    config_json_ = read_file(folder_ / "config.json", kMaxConfigBytes);
+  if (has(kConfig)) {
+    config_json_ = read_file(folder_ / kConfig, kMaxConfigBytes);
   }
   table_.path = folder_text_.c_str();
   table_.file = is_folder ? nullptr : file_.c_str();
@@ -105,7 +109,21 @@ std::string CheckpointPlace::listing() const {
   return names_.empty() ? "nothing" : out;
 }
 
+bool CheckpointPlace::is_quantized() const {
+  if (has(kOlderConfig)) {
+    return true;
+  }
+  if (config_json_.empty()) {
+    return false;
+  }
+  const nlohmann::json config = parse_json(config_json_, (folder_ / kConfig).string());
+  const auto found = config.is_object() ? config.find("quantization_config") : config.end();
+  return found != config.end() && !found->is_null();
+}
+
 void CheckpointPlace::hide_config() {
+  std::erase_if(names_,
+                [](const std::string& name) { return name == kConfig || name == kOlderConfig; });
   table_.config_json = "";
   table_.config_bytes = 0;
 }

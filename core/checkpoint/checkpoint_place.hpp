@@ -42,7 +42,11 @@ class CheckpointPlace {
   // "a, b, c and 7 more", or "nothing".
   std::string listing() const;
 
-  // Formats see the place as if it had no config.json: what reads it then reads a container.
+  // Whether config.json, or the file that older writers keep beside it, says that the weights are
+  // quantized. Throws Error(INVALID_ARGUMENT) for a config.json that is no JSON.
+  bool is_quantized() const;
+  // Formats see the place as if it had neither of these files: what reads it then reads a
+  // container.
   void hide_config();
   // What the tensors of the place are, asked for once.
   void set_tensors(OpenTensors open) { open_tensors_ = std::move(open); }
@@ -54,6 +58,8 @@ class CheckpointPlace {
   std::vector<std::filesystem::path> noted_files() const;
 
  private:
+  // The object behind a table.
+  static const CheckpointPlace& self(const quench_place* place);
   const File& open(const std::string& name) const;
 
   std::filesystem::path folder_;

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/safetensors.hpp"
-#include "core/checkpoint/torch_archive.hpp"
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
@@ -41,6 +40,17 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   return out;
 }
 
+std::shared_ptr<const TensorSource> open_shard(const fs::path& file,
+                                               const ShardedSource::OpenShard& open) {
+  if (file.extension() == ".safetensors") {
+    return std::make_shared<SafetensorsSource>(file);
+  }
+  if (!open) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: a shard of safetensors ends in .safetensors", file.string());
+  }
+  return open(file);
+}
+
 }  // namespace
 
 bool is_plain_file_name(std::string_view name) {
@@ -51,14 +61,8 @@ bool is_plain_file_name(std::string_view name) {
          name.find_first_of("/\\") == std::string_view::npos;
 }
 
-std::unique_ptr<TensorSource> open_tensor_file(const fs::path& path) {
-  if (path.extension() == ".safetensors") {
-    return std::make_unique<SafetensorsSource>(path);
-  }
-  return std::make_unique<TorchArchive>(path);
-}
-
-ShardedSource::ShardedSource(const fs::path& index) : TensorSource(index.string()) {
+ShardedSource::ShardedSource(const fs::path& index, const OpenShard& open)
+    : TensorSource(index.string()) {
   const std::map<std::string, std::string> weight_map = read_weight_map(index);
   std::map<std::string, size_t> shards;
   for (const auto& [tensor, file] : weight_map) {
@@ -76,7 +80,7 @@ ShardedSource::ShardedSource(const fs::path& index) : TensorSource(index.string(
   }
   for (const fs::path& file : files_) {
     const uint64_t base = count();
-    shards_.push_back(open_tensor_file(file));
+    shards_.push_back(open_shard(file, open));
     const TensorSource& shard = *shards_.back();
     for (uint64_t i = 0; i < shard.count(); ++i) {
       TensorInfo tensor = shard.info(i);

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "quench/abi/tensor.h"
@@ -68,8 +67,8 @@ struct QuantizerCell {
   std::string where;  // "file:line:column" in a manifest, else empty; for messages
   Replicates replicates;
   // The format in which the quantized weights are also written: then they are measured as they are
-  // stored. Empty where none is asked for, or where it cannot hold them, for `export_refused`.
-  std::optional<PackedFormat> store_as = std::nullopt;
+  // stored. Null where none is asked for, or where it cannot hold them, for `export_refused`.
+  const PluginDescription* store_as = nullptr;
   std::string export_refused = {};
   std::optional<TransformUse> transform = std::nullopt;
 };

@@ -95,6 +95,9 @@ QuantizationPass::QuantizationPass(ModelHandle& model, std::span<QuantizerHandle
   for (QuantizerHandle* quantizer : quantizers) {
     PassSetting& setting = settings_.emplace_back();
     setting.quantizer = quantizer;
+    if (options.store_as != nullptr) {
+      setting.out.result.stored = std::make_shared<FormatWriter>(*options.store_as);
+    }
     for (const ScoreRequest& request : options.rides) {
       setting.rides.emplace_back(model, request);
     }
@@ -383,8 +386,8 @@ LayerResult QuantizationPass::quantize_for(PassSetting& setting, uint32_t block,
   layer.block = block;
   layer.out_features = info.out_features;
   layer.in_features = info.in_features;
-  if (options_.store_as) {
-    layer.stored = store_layer(*options_.store_as, info, sink, dequantized);
+  if (setting.out.result.stored) {
+    store_layer(*setting.out.result.stored, info, sink, dequantized);
   }
   if (std::optional<quench_linear_op> op = sink.take_op()) {
     if (rows_from_ == RowsFrom::kFloat) {

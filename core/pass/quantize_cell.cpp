@@ -8,7 +8,6 @@
 #include "core/pass/apply_transform.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/at_work.hpp"
-#include "core/weights/export_weights.hpp"
 
 namespace quench {
 
@@ -69,23 +68,12 @@ bool same(const CalibrationDraw& a, const CalibrationDraw& b) {
   return a.draw == b.draw && a.of == b.of && a.jitter == b.jitter && a.seed == b.seed;
 }
 
-// What of the linears goes into files.
-std::vector<StoredLinear> take_stored(QuantizationResult& result, nlohmann::json& details) {
-  std::vector<StoredLinear> stored;
-  for (LayerResult& layer : result.layers) {
-    if (layer.stored) {
-      stored.push_back(std::move(*layer.stored));
-    }
-  }
-  if (!stored.empty()) {
-    details["stored"] = describe(stored);
-  }
-  return stored;
-}
-
 QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& cell) {
   QuantizedModel out{result.bits_per_weight, details_of(result, cell), {}};
-  out.stored = take_stored(result, out.details);
+  out.stored = std::move(result.stored);
+  if (out.stored && !out.stored->linears().empty()) {
+    out.details["stored"] = out.stored->scales();
+  }
   out.answers = std::move(result.answers);
   return out;
 }
@@ -179,7 +167,8 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   QuantizeOptions options;
   options.calibration = &calibration;
   options.judge = judge();
-  options.store_as = first.cell->store_as;
+  const std::optional<FormatHandle> format = format_of(*first.cell);
+  options.store_as = format ? &*format : nullptr;
   options.rides = rides;
   std::vector<std::string> keys;
   for (const Quantization& quantization : together) {
@@ -206,7 +195,8 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
                                          FloatWeights& kept, std::span<const ScoreRequest> rides) {
   QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
   QuantizeOptions options;
-  options.store_as = cell.store_as;
+  const std::optional<FormatHandle> format = format_of(cell);
+  options.store_as = format ? &*format : nullptr;
   options.rides = rides;
   CalibrationRows calibration;
   if (cell.calibration) {
@@ -217,7 +207,7 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
   nlohmann::json transformed;
   ModelEdits edits;
   if (cell.transform) {
-    if (cell.store_as) {
+    if (cell.store_as != nullptr) {
       fail(QUENCH_UNSUPPORTED,
            "transform {}: also changes weights that stay in float, which the file takes from the "
            "checkpoint",
@@ -262,6 +252,12 @@ CalibrationRows QuantizeCell::rows(const QuantizerCell& cell, const CalibrationD
                                    ModelHandle& model, TokenizerChoice& tokenizer) {
   return corpora_.calibration_rows(*cell.calibration, tokenizer,
                                    static_cast<uint64_t>(model.info().max_positions), draw);
+}
+
+std::optional<FormatHandle> QuantizeCell::format_of(const QuantizerCell& cell) {
+  return cell.store_as != nullptr
+             ? std::optional<FormatHandle>(std::in_place, catalog_, *cell.store_as)
+             : std::nullopt;
 }
 
 QuantizerHandle* QuantizeCell::judge() {

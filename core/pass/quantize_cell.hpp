@@ -15,8 +15,8 @@ namespace quench {
 
 struct QuantizedModel {
   double bits_per_weight = 0;
-  nlohmann::json details;            // layers, calibration, and what the pass cost
-  std::vector<StoredLinear> stored;  // with QuantizerCell::store_as
+  nlohmann::json details;                // layers, calibration, and what the pass cost
+  std::shared_ptr<FormatWriter> stored;  // with QuantizerCell::store_as
   // Parallel to the requests that rode along; without the last of them where those were not known
   // yet when the pass of several settings ran.
   std::vector<ScoreAnswer> answers = {};
@@ -65,6 +65,9 @@ class QuantizeCell {
   // afterwards. Nothing happens where there are none.
   void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer,
                     std::span<const ScoreRequest> rides);
+
+  // In which its weights are stored; nothing where they are not.
+  std::optional<FormatHandle> format_of(const QuantizerCell& cell);
 
   // Who measures the layers' errors; looked for when it is first needed.
   QuantizerHandle* judge();

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/checkpoint/host_tensor.hpp"
-#include "core/checkpoint/packed/store_linear.hpp"
 #include "core/corpora/calibration_rows.hpp"
 #include "core/error.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/score.hpp"
+#include "core/plugin/format_writer.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/weights/float_weights.hpp"
@@ -33,7 +33,6 @@ struct LayerResult {
   std::map<std::string, double> numbers;      // what the quantizer reported: damp, loss, ...
   std::map<std::string, std::string> texts;   // fallback, ...
   std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only when asked to keep them
-  std::optional<StoredLinear> stored;         // with QuantizeOptions::store_as, without its weight
 };
 
 struct QuantizationResult {
@@ -60,7 +59,8 @@ struct QuantizationResult {
   // Of the whole process: what was predicted when the pass began, and what it came to.
   uint64_t predicted_peak_bytes = 0;
   uint64_t peak_bytes = 0;
-  std::vector<ScoreAnswer> answers;  // parallel to QuantizeOptions::rides
+  std::vector<ScoreAnswer> answers;      // parallel to QuantizeOptions::rides
+  std::shared_ptr<FormatWriter> stored;  // with QuantizeOptions::store_as: all linears
 };
 
 struct QuantizeOptions {
@@ -68,10 +68,10 @@ struct QuantizeOptions {
   // A quantizer that offers the Gram extension, to measure the error of one that does not; or null.
   QuantizerHandle* judge = nullptr;
   bool keep_tensors = false;
-  // The codes are packed for this format, and the model carries the weights that reading them back
-  // gives: what is measured is what is written, and later linears see it. Codes are not chosen anew
-  // for the format's rounded scales. Linears that stay in float are left out.
-  std::optional<PackedFormat> store_as;
+  // The codes are stored in this format, or null, and the model carries the weights that reading
+  // them back gives: what is measured is what is written, and later linears see it. Codes are not
+  // chosen anew for the format's rounded scales. Linears that stay in float are left out.
+  const FormatHandle* store_as = nullptr;
   const InputScales* input_scales = nullptr;  // of a transform; null: none
   // Of the cells that wait for each of several settings; empty: not known.
   std::vector<std::span<const std::string>> setting_keys = {};

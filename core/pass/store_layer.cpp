@@ -79,13 +79,13 @@ std::vector<int32_t> group_index(const QuantizeSink& sink, const quench_linear_i
 
 // A method may do more to a weight than its codes say (scale its columns, say); a file would lose
 // that. float32 keeps 2^-24 of a value, which is at most the largest code times its scale.
-void check_codes(const CodedLinear& linear, const HostTensor& dequantized) {
+void check_codes(const quench_coded_linear& linear, const HostTensor& dequantized) {
   constexpr double kRounding = 1e-6;
   const bool wide = same_dtype(dequantized.dtype(), kFloat64);
   for (int64_t i = 0; i < linear.out * linear.in; ++i) {
     const auto at = static_cast<size_t>(i);
-    const auto group = static_cast<size_t>(i / linear.in * linear.groups +
-                                           linear.g_idx[static_cast<size_t>(i % linear.in)]);
+    const auto group =
+        static_cast<size_t>(i / linear.in * linear.groups + linear.g_idx[i % linear.in]);
     const double value = linear.scales[group] * (linear.codes[at] - linear.zeros[group]);
     const double weight =
         wide ? dequantized.as<double>()[at] : static_cast<double>(dequantized.as<float>()[at]);
@@ -100,6 +100,17 @@ void check_codes(const CodedLinear& linear, const HostTensor& dequantized) {
   }
 }
 
+// scales · (codes − zeros) in float32.
+std::vector<float> code_weight(const quench_coded_linear& linear) {
+  std::vector<float> out(static_cast<size_t>(linear.out * linear.in));
+  for (int64_t i = 0; i < linear.out * linear.in; ++i) {
+    const int64_t group = i / linear.in * linear.groups + linear.g_idx[i % linear.in];
+    out[static_cast<size_t>(i)] =
+        static_cast<float>(linear.scales[group] * (linear.codes[i] - linear.zeros[group]));
+  }
+  return out;
+}
+
 void copy_weight(const std::vector<float>& weight, HostTensor& to) {
   if (same_dtype(to.dtype(), kFloat64)) {
     std::copy(weight.begin(), weight.end(), to.as<double>().begin());
@@ -110,15 +121,15 @@ void copy_weight(const std::vector<float>& weight, HostTensor& to) {
 
 }  // namespace
 
-std::optional<StoredLinear> store_layer(PackedFormat format, const quench_linear_info& linear,
-                                        const QuantizeSink& sink, HostTensor& dequantized) {
+void store_layer(FormatWriter& writer, const quench_linear_info& linear, const QuantizeSink& sink,
+                 HostTensor& dequantized) {
   if (linear.role != nullptr && std::string_view(linear.role) == "embedding") {
     fail(QUENCH_UNSUPPORTED, "{}: an embedding; files hold codes of linears", linear.name);
   }
   const auto codes = sink.tensors.find("codes");
   if (codes == sink.tensors.end()) {
     if (sink.texts.contains("skipped")) {
-      return std::nullopt;
+      return;
     }
     fail(QUENCH_UNSUPPORTED, "{}: the quantizer gives no codes, which a file needs", linear.name);
   }
@@ -134,24 +145,27 @@ std::optional<StoredLinear> store_layer(PackedFormat format, const quench_linear
     fail(QUENCH_UNSUPPORTED, "{}: {} scales and {} zeros", linear.name, scales.size(),
          zeros.size());
   }
-  CodedLinear coded;
-  coded.name = module_of(linear.weight);
-  coded.out = linear.out_features;
-  coded.in = linear.in_features;
-  coded.groups = static_cast<int64_t>(scales.size()) / linear.out_features;
-  coded.codes = tensor.as<uint8_t>();
-  coded.bits = bits_of(sink, coded.codes);
-  coded.scales = scales;
-  coded.zeros = zeros;
-  const std::vector<int32_t> index = group_index(sink, linear, coded.groups);
-  coded.g_idx = index;
-  StoredLinear stored = store_linear(format, coded);
+  const int64_t groups = static_cast<int64_t>(scales.size()) / linear.out_features;
+  const std::vector<int32_t> index = group_index(sink, linear, groups);
+  const std::string module = module_of(linear.weight);
+  const quench_coded_linear coded{sizeof coded,
+                                  module.c_str(),
+                                  linear.out_features,
+                                  linear.in_features,
+                                  groups,
+                                  bits_of(sink, tensor.as<uint8_t>()),
+                                  tensor.as<uint8_t>().data(),
+                                  scales.data(),
+                                  zeros.data(),
+                                  index.data()};
+  std::vector<float> weight = code_weight(coded);
   if (!sink.has_op()) {
     check_codes(coded, dequantized);
-    copy_weight(stored.weight, dequantized);
   }
-  stored.weight = {};
-  return stored;
+  writer.store(coded, weight);
+  if (!sink.has_op()) {
+    copy_weight(weight, dequantized);
+  }
 }
 
 }  // namespace quench

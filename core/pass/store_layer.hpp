@@ -1,20 +1,18 @@
-// What a quantizer put into the sink, packed for a file format.
+// What a quantizer put into the sink, stored in a format.
 #pragma once
 
-#include <optional>
-
 #include "core/checkpoint/host_tensor.hpp"
-#include "core/checkpoint/packed/store_linear.hpp"
 #include "core/pass/quantize_sink.hpp"
+#include "core/plugin/format_writer.hpp"
 #include "quench/abi/kind/model.h"
 
 namespace quench {
 
-// Packs the codes of one linear and fills `dequantized` with the weight that reading them gives,
+// Stores the codes of one linear and fills `dequantized` with the weight that reading them gives,
 // unless an op stands for the linear. Nothing where the linear stays in float. Throws Error:
 // UNSUPPORTED, naming the linear, for results without codes, for weights that are not what their
 // codes stand for, and for what the format cannot hold.
-std::optional<StoredLinear> store_layer(PackedFormat format, const quench_linear_info& linear,
-                                        const QuantizeSink& sink, HostTensor& dequantized);
+void store_layer(FormatWriter& writer, const quench_linear_info& linear, const QuantizeSink& sink,
+                 HostTensor& dequantized);
 
 }  // namespace quench

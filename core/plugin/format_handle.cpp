@@ -187,8 +187,8 @@ FormatContents FormatHandle::open(std::shared_ptr<const CheckpointPlace> place) 
            "{}: its tokenizer is called '{}' and has {} bytes, at most {} are taken", label_,
            printable(name), offered.tokenizer_bytes, kMaxTokenizer);
     }
-    out.tokenizer = OfferedTokenizer{
-        name, {static_cast<const char*>(offered.tokenizer), offered.tokenizer_bytes}};
+    out.tokenizer =
+        CarriedFile{name, {static_cast<const char*>(offered.tokenizer), offered.tokenizer_bytes}};
   }
   return out;
 }

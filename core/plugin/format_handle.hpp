@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/checkpoint_place.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/plugin/catalog.hpp"
@@ -22,17 +23,12 @@ struct FormatAnswer {
   std::string message;  // why not, where it has a reason
 };
 
-struct OfferedTokenizer {
-  std::string name;  // of the file that it would be
-  std::string bytes;
-};
-
 // What an open checkpoint offers, checked.
 struct FormatContents {
   std::shared_ptr<const TensorSource> source;  // keeps the checkpoint and its place open
   std::optional<std::string> config_json;      // nothing: the place's
   nlohmann::json quantization;                 // an object, or null for float weights
-  std::optional<OfferedTokenizer> tokenizer;
+  std::optional<CarriedFile> tokenizer;
 };
 
 struct PlacedCheckpoint {

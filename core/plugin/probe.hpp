@@ -12,8 +12,9 @@
 
 namespace quench {
 
-// The child's side: `arguments` are what follows `__probe`: [--create] FILE, or --family ID FILE
-// with a config.json as standard input. Returns the exit code.
+// The child's side: `arguments` are what follows `__probe`: [--create] FILE, --family ID FILE with
+// a config.json as standard input, or --format ID FILE with a place and "config" or "no config" as
+// its two lines. Returns the exit code.
 int probe_main(const std::vector<std::string>& arguments);
 
 // What the parent learnt.
@@ -35,8 +36,9 @@ struct ProbeOptions {
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options);
 
-// What a model family says of a config.json (quench_model_table::probe).
-struct FamilyAnswer {
+// What a model family says of a config.json (quench_model_table::probe), or a format of a place
+// (quench_format_table::probe).
+struct ProbeAnswer {
   int32_t score = 0;
   std::string message;   // why not, or what differs
   std::string rejected;  // why there is no answer, or ""
@@ -44,7 +46,11 @@ struct FamilyAnswer {
 
 // Asks families in a child process each; answers in the order of `families`. Throws like
 // probe_libraries.
-std::vector<FamilyAnswer> ask_families(const std::vector<const PluginDescription*>& families,
-                                       std::string_view config_json, const ProbeOptions& options);
+std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*>& families,
+                                      std::string_view config_json, const ProbeOptions& options);
+// The same of formats. `with_config`: whether they see the place's config.json.
+std::vector<ProbeAnswer> ask_formats(const std::vector<const PluginDescription*>& formats,
+                                     const std::filesystem::path& place, bool with_config,
+                                     const ProbeOptions& options);
 
 }  // namespace quench

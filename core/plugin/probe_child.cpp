@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "core/checkpoint/checkpoint_place.hpp"
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
 #include "core/plugin/host_services.hpp"
@@ -24,6 +25,7 @@
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/trial.hpp"
 #include "core/process/child_process.hpp"
+#include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -209,8 +211,9 @@ std::string read_input() {
   return text;
 }
 
-json ask_family(const std::string& id, const fs::path& library) {
-  const std::string config = read_input();
+// Loads the library and asks the item's probe: `probe(table, error)`.
+template <typename Table, typename Probe>
+json ask_item(const char* kind, const std::string& id, const fs::path& library, Probe probe) {
   enter_phase("while it was loaded");
   const quench_module* module = open_library(library);
   const std::vector<PluginDescription> items = read_module(*module);
@@ -221,16 +224,39 @@ json ask_family(const std::string& id, const fs::path& library) {
     throw_status("init", "init", status, error);
   }
   for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i].kind == QUENCH_KIND_MODEL && items[i].id == id) {
+    if (items[i].kind == kind && items[i].id == id) {
       enter_phase("in probe");
-      const auto& table = *static_cast<const quench_model_table*>(module->items[i]->table);
       error = {sizeof(quench_error), 0, {}};
-      const int32_t score = table.probe(config.data(), config.size(), &error);
+      const int32_t score = probe(*static_cast<const Table*>(module->items[i]->table), error);
       error.message[sizeof error.message - 1] = '\0';
       return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
     }
   }
   fail(QUENCH_DATA_LOSS, "does not offer it any more");
+}
+
+json ask_family(const std::string& id, const fs::path& library) {
+  const std::string config = read_input();
+  return ask_item<quench_model_table>(QUENCH_KIND_MODEL, id, library,
+                                      [&](const quench_model_table& table, quench_error& error) {
+                                        return table.probe(config.data(), config.size(), &error);
+                                      });
+}
+
+json ask_format(const std::string& id, const fs::path& library) {
+  const std::string input = read_input();
+  const size_t line = input.find('\n');
+  if (line == std::string::npos) {
+    fail(QUENCH_INVALID_ARGUMENT, "standard input: one line, wanted two");
+  }
+  CheckpointPlace place(input.substr(line + 1));
+  if (input.substr(0, line) != "config") {
+    place.hide_config();
+  }
+  return ask_item<quench_format_table>(
+      QUENCH_KIND_FORMAT, id, library, [&](const quench_format_table& table, quench_error& error) {
+        return table.probe == nullptr ? 0 : table.probe(place.get(), &error);
+      });
 }
 
 // Dies with the parent, leaves no core, adopts what the plugin forks off.
@@ -248,19 +274,21 @@ void prepare_process() {
 int probe_main(const std::vector<std::string>& arguments) {
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
   const bool family = arguments.size() == 3 && arguments[0] == "--family";
-  if ((arguments.size() != 1 && !create && !family) || fcntl(kReport, F_GETFD) < 0) {
+  const bool format = arguments.size() == 3 && arguments[0] == "--format";
+  if ((arguments.size() != 1 && !create && !family && !format) || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
-        "quench __probe [--create] FILE and quench __probe --family ID FILE are run by quench "
-        "itself, "
-        "with descriptor 3 open\n",
+        "quench __probe [--create] FILE and quench __probe --family|--format ID FILE are run by "
+        "quench itself, with descriptor 3 open\n",
         stderr);
     return 2;
   }
   prepare_process();
   std::string line;
   try {
-    line =
-        (family ? ask_family(arguments[1], arguments[2]) : probe(arguments.back(), create)).dump();
+    line = (family   ? ask_family(arguments[1], arguments[2])
+            : format ? ask_format(arguments[1], arguments[2])
+                     : probe(arguments.back(), create))
+               .dump();
   } catch (const std::exception& failure) {
     line = json{{"rejected", printable(failure.what(), 1000)}}.dump();
   } catch (...) {

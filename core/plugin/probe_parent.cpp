@@ -310,21 +310,38 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
   return results;
 }
 
-std::vector<FamilyAnswer> ask_families(const std::vector<const PluginDescription*>& families,
-                                       std::string_view config_json, const ProbeOptions& options) {
+namespace {
+
+// The same question of every item, each in a child of its own.
+std::vector<ProbeAnswer> ask_items(const char* kind,
+                                   const std::vector<const PluginDescription*>& items,
+                                   const std::string& input, const ProbeOptions& options) {
   std::vector<Question> questions;
-  for (const PluginDescription* family : families) {
-    questions.push_back(
-        {{"--family", family->id, family->library.string()}, std::string(config_json)});
+  for (const PluginDescription* item : items) {
+    questions.push_back({{kind, item->id, item->library.string()}, input});
   }
-  std::vector<FamilyAnswer> answers(families.size());
+  std::vector<ProbeAnswer> answers(items.size());
   ask(questions, options, [&](size_t index, const json& answer, bool) {
-    FamilyAnswer& out = answers[index];
+    ProbeAnswer& out = answers[index];
     out.rejected = answer.value("rejected", "");
     out.score = answer.value("score", 0);
     out.message = answer.value("message", "");
   });
   return answers;
+}
+
+}  // namespace
+
+std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*>& families,
+                                      std::string_view config_json, const ProbeOptions& options) {
+  return ask_items("--family", families, std::string(config_json), options);
+}
+
+std::vector<ProbeAnswer> ask_formats(const std::vector<const PluginDescription*>& formats,
+                                     const std::filesystem::path& place, bool with_config,
+                                     const ProbeOptions& options) {
+  return ask_items("--format", formats, (with_config ? "config\n" : "no config\n") + place.string(),
+                   options);
 }
 
 }  // namespace quench

@@ -29,49 +29,44 @@ std::string module_of(const std::string& weight) {
 // The files' tensors, with those of stored linears in place of their float weights.
 class StoredSource final : public TensorSource {
  public:
-  StoredSource(std::shared_ptr<const TensorSource> base, std::vector<StoredLinear> linears)
-      : TensorSource(base->description()), base_(std::move(base)), linears_(std::move(linears)) {
-    std::set<std::string> replaced;
-    for (const StoredLinear& linear : linears_) {
-      replaced.insert(linear.name + std::string(kWeight));
-    }
+  StoredSource(std::shared_ptr<const TensorSource> base, const FormatWriter& stored)
+      : TensorSource(base->description()), base_(std::move(base)) {
     for (uint64_t i = 0; i < base_->count(); ++i) {
       TensorInfo tensor = base_->info(i);
       // safetensors has no ties: a tied tensor is under its first name, as the hub's tools have it.
-      if (!replaced.contains(tensor.name) && tensor.shared_with == i) {
+      const bool replaced =
+          tensor.name.ends_with(kWeight) && stored.linears().contains(module_of(tensor.name));
+      if (!replaced && tensor.shared_with == i) {
         tensor.shared_with = count();
-        places_.push_back({i, nullptr});
+        origins_.push_back({i, nullptr});
         add(std::move(tensor));
       }
     }
-    for (const StoredLinear& linear : linears_) {
-      for (const PackedTensor& tensor : linear.tensors) {
-        places_.push_back({0, &tensor});
-        add({tensor.name, tensor.dtype, tensor.shape, count()});
-      }
+    for (const auto& [name, tensor] : stored.tensors()) {
+      origins_.push_back({0, &tensor});
+      add({name, tensor.dtype, tensor.shape, count()});
     }
   }
 
  private:
-  struct Place {
+  struct Origin {
     uint64_t base;
-    const PackedTensor* packed;  // or null
+    const StoredTensor* stored;  // or null
   };
 
   void read_elements(uint64_t index, uint64_t first, uint64_t elements,
                      void* destination) const override {
-    const Place& place = places_[index];
-    if (place.packed == nullptr) {
-      base_->read(place.base, first, elements, destination);
+    const Origin& origin = origins_[index];
+    if (origin.stored == nullptr) {
+      base_->read(origin.base, first, elements, destination);
       return;
     }
-    const uint64_t size = dtype_size(place.packed->dtype);
-    std::memcpy(destination, place.packed->bytes.data() + first * size, elements * size);
+    const uint64_t size = dtype_size(origin.stored->dtype);
+    std::memcpy(destination, origin.stored->bytes.data() + first * size, elements * size);
   }
 
   std::shared_ptr<const TensorSource> base_;
-  std::vector<StoredLinear> linears_;
-  std::vector<Place> places_;
+  std::vector<Origin> origins_;
 };
 
 std::vector<uint64_t> order_of_names(const TensorSource& source) {
@@ -125,30 +120,36 @@ bool flag_of(const nlohmann::json& parameters, const char* name, bool otherwise)
   return found != parameters.end() && found->is_boolean() ? found->get<bool>() : otherwise;
 }
 
-nlohmann::json config_with(const CheckpointFolder& from, const nlohmann::json& quantization) {
-  if (from.config_json.empty()) {
-    return {{"quantization_config", quantization}};
-  }
-  nlohmann::json config = parse_json(from.config_json, (from.path / "config.json").string());
-  config["quantization_config"] = quantization;
+nlohmann::json config_with(const CheckpointFolder& from, const nlohmann::json& members) {
+  nlohmann::json config = from.config_json.empty()
+                              ? nlohmann::json::object()
+                              : parse_json(from.config_json, (from.path / "config.json").string());
+  config.update(members);
   return config;
+}
+
+// What parameters say of the codes; bits 0 where they say nothing.
+quench_code_scheme scheme_of(const nlohmann::json& parameters) {
+  const int64_t group_size = integer_of(parameters, "group_size").value_or(-1);
+  const bool ordered = flag_of(parameters, "desc_act", false) &&
+                       !flag_of(parameters, "static_groups", false) && group_size != -1;
+  return {sizeof(quench_code_scheme), flag_of(parameters, "sym", true) ? 1 : 0, ordered ? 1 : 0,
+          integer_of(parameters, "bits").value_or(0), group_size};
 }
 
 }  // namespace
 
-std::string export_fault(PackedFormat format, const nlohmann::json& parameters) {
-  const std::optional<int64_t> bits = integer_of(parameters, "bits");
-  const int64_t group_size = integer_of(parameters, "group_size").value_or(-1);
-  const bool ordered = flag_of(parameters, "desc_act", false) &&
-                       !flag_of(parameters, "static_groups", false) && group_size != -1;
-  return bits ? scheme_fault(format, *bits, group_size, flag_of(parameters, "sym", true), ordered)
-              : "";
+std::string export_fault(const FormatHandle& format, const nlohmann::json& parameters) {
+  if (!format.writes()) {
+    return fmt::format("format {} is only read", format.id());
+  }
+  const quench_code_scheme scheme = scheme_of(parameters);
+  return scheme.bits > 0 ? format.fault(scheme) : "";
 }
 
-std::string export_fault(PackedFormat format, const nlohmann::json& parameters,
+std::string export_fault(const FormatHandle& format, const nlohmann::json& parameters,
                          const ModelHandle& model, const TensorSource* files) {
-  const std::optional<int64_t> bits = integer_of(parameters, "bits");
-  const int64_t group_size = integer_of(parameters, "group_size").value_or(-1);
+  const quench_code_scheme scheme = scheme_of(parameters);
   std::string fault;
   for_each_linear(model, [&](const quench_linear_info& linear) {
     if (!fault.empty()) {
@@ -156,11 +157,13 @@ std::string export_fault(PackedFormat format, const nlohmann::json& parameters,
     }
     if (files != nullptr && !files->find(module_of(linear.weight) + std::string(kWeight))) {
       fault = fmt::format("{}: the files have no tensor of this name", linear.weight);
-    } else if (bits) {
-      // A group longer than a row is the whole row.
-      const int64_t size = group_size >= linear.in_features ? -1 : group_size;
-      const std::string why =
-          shape_fault(format, *bits, size, linear.out_features, linear.in_features);
+    } else if (scheme.bits > 0) {
+      quench_code_scheme own = scheme;
+      if (own.group_size >= linear.in_features) {  // a group longer than a row is the whole row
+        own.group_size = -1;
+        own.ordered = 0;
+      }
+      const std::string why = format.fault(own, linear.out_features, linear.in_features);
       fault = why.empty() ? "" : fmt::format("{}: {}", module_of(linear.weight), why);
     }
   });
@@ -168,32 +171,25 @@ std::string export_fault(PackedFormat format, const nlohmann::json& parameters,
 }
 
 ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
-                              std::vector<StoredLinear> linears, SealedFolder& target,
+                              FormatWriter& stored, SealedFolder& target,
                               const fs::path& tokenizer) {
-  ExportedFolder out;
-  out.scheme = common_scheme(linears);
-  drop_unused(out.scheme, linears);
-  std::set<std::string> stored;
-  for (const StoredLinear& linear : linears) {
-    if (!from.source->find(linear.name + std::string(kWeight))) {
-      fail(QUENCH_UNSUPPORTED, "{}: the files have no tensor of this name", linear.name);
+  for (const std::string& linear : stored.linears()) {
+    if (!from.source->find(linear + std::string(kWeight))) {
+      fail(QUENCH_UNSUPPORTED, "{}: the files have no tensor of this name", linear);
     }
-    stored.insert(linear.name);
   }
-  std::vector<std::string> left = float_heads(model, stored);
-  const bool quantized_head = left.empty();
-  // GPTQ files name only what their reader would quantize by itself: linears of blocks.
-  if (out.scheme.format == PackedFormat::kGptq || out.scheme.format == PackedFormat::kGptqV2) {
-    left.clear();
-  }
+  std::vector<std::string> left;
   for_each_linear(model, [&](const quench_linear_info& linear) {
-    if (!stored.contains(module_of(linear.weight))) {
+    if (!stored.linears().contains(module_of(linear.weight))) {
       left.push_back(module_of(linear.weight));
     }
   });
-  const nlohmann::json config =
-      config_with(from, quantization_config_of(out.scheme, left, quantized_head));
-  const StoredSource source(from.source, std::move(linears));
+  const FormatFinish rest = stored.finish(left, float_heads(model, stored.linears()));
+  ExportedFolder out;
+  out.scheme = rest.quantization.is_null() ? nlohmann::json::object() : rest.quantization;
+  out.scheme["format"] = stored.id();
+  const nlohmann::json config = config_with(from, rest.config);
+  const StoredSource source(from.source, stored);
   const std::vector<uint64_t> order = order_of_names(source);
   ShardedWriter writer(target.temporary(), source, order, target.files());
   check_space(target.temporary(), writer.total_bytes());
@@ -201,27 +197,11 @@ ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
   writer.finish();
   out.bytes = writer.total_bytes();
   write_file_atomically(target.temporary() / "config.json", config.dump(2) + "\n", &target.files());
-  if (out.scheme.format == PackedFormat::kGptq || out.scheme.format == PackedFormat::kGptqV2) {
-    write_file_atomically(target.temporary() / "quantize_config.json",
-                          config.at("quantization_config").dump(2) + "\n", &target.files());
+  for (const auto& [name, bytes] : rest.files) {
+    write_file_atomically(target.temporary() / name, bytes, &target.files());
   }
   copy_side_files(from.path, tokenizer, target.temporary(), target.files());
   return out;
-}
-
-nlohmann::json describe(const std::vector<StoredLinear>& linears) {
-  uint64_t scales = 0;
-  uint64_t rounded = 0;
-  double largest = 0;
-  for (const StoredLinear& linear : linears) {
-    scales += linear.scales;
-    rounded += linear.rounded_scales;
-    largest = std::max(largest, linear.largest_change);
-  }
-  return {{"format", format_name(linears.front().scheme.format)},
-          {"scales", scales},
-          {"rounded_scales", rounded},
-          {"largest_scale_change", largest}};
 }
 
 }  // namespace quench

@@ -1,6 +1,8 @@
 #include "core/weights/open_checkpoint.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -24,8 +26,9 @@ bool is_hub(const std::string& model) {
 }
 
 bool holds_weights(const fs::path& file) {
-  return file.extension() == ".safetensors" || file.extension() == ".bin" ||
-         file.extension() == ".pth";
+  constexpr const char* kEndings[] = {".safetensors", ".bin", ".pth", ".pt", ".gguf"};
+  return std::find(std::begin(kEndings), std::end(kEndings), file.extension()) !=
+         std::end(kEndings);
 }
 
 // Config, tokenizer and whatever else may be read or copied beside the weights of `path`, a folder
@@ -52,10 +55,11 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
   return {resolved.folder, resolved.commit};
 }
 
-CheckpointFolder open_headers(const CheckpointCell& cell, const HubEnvironment& hub) {
+CheckpointFolder open_headers(Catalog& catalog, const CheckpointCell& cell,
+                              const HubEnvironment& hub) {
   const fs::path path = locate_checkpoint(cell, hub).path;
   check_small_files(path, hub);
-  CheckpointFolder folder = open_checkpoint_folder(path);
+  CheckpointFolder folder = open_checkpoint_folder(catalog, path);
   if (!cell.config.empty()) {
     folder.config_json =
         cell.config.front() == '{' ? cell.config : read_file(cell.config, kMaxConfigBytes);
@@ -63,11 +67,12 @@ CheckpointFolder open_headers(const CheckpointCell& cell, const HubEnvironment& 
   return folder;
 }
 
-CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub) {
+CheckpointFolder open_files(Catalog& catalog, const CheckpointCell& cell,
+                            const HubEnvironment& hub) {
   const std::atomic<bool>* cancel = &HostServices::instance().cancel_flag();
   std::optional<CheckpointFolder> folder;
   try {
-    folder = open_headers(cell, hub);
+    folder = open_headers(catalog, cell, hub);
   } catch (const Error&) {
     // Where a file is damaged, that is why it cannot be opened.
     check_blobs(locate_checkpoint(cell, hub).path, hub, cancel);
@@ -94,7 +99,7 @@ ModelHandle open_model(Catalog& catalog, const std::shared_ptr<const TensorSourc
 OpenCheckpoint open_checkpoint(Catalog& catalog, const CheckpointCell& cell,
                                const HubEnvironment& hub, quench_dtype dtype,
                                quench_device device) {
-  CheckpointFolder folder = open_files(cell, hub);
+  CheckpointFolder folder = open_files(catalog, cell, hub);
   ModelHandle model =
       open_model(catalog, folder.source, folder.config_json, (folder.path / "config.json").string(),
                  cell.family, dtype, device);

@@ -9,6 +9,7 @@
 #include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/weights/open_checkpoint_folder.hpp"
 
 namespace quench {
 
@@ -21,9 +22,11 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
 
 // The files of a checkpoint, its config taken from the manifest where that gives one. Files out of
 // the hub's cache are compared with the hashes that name them: throws what check_blob throws.
-CheckpointFolder open_files(const CheckpointCell& cell, const HubEnvironment& hub);
+CheckpointFolder open_files(Catalog& catalog, const CheckpointCell& cell,
+                            const HubEnvironment& hub);
 // The same for who wants shapes and no values: weights are not compared, and so not read.
-CheckpointFolder open_headers(const CheckpointCell& cell, const HubEnvironment& hub);
+CheckpointFolder open_headers(Catalog& catalog, const CheckpointCell& cell,
+                              const HubEnvironment& hub);
 
 // A model in memory, opened by `family`, or by the one that likes the config best where that is
 // empty. `source` may be any set of weights for this config; `where` is the config's

@@ -73,8 +73,8 @@ nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& v
                         {"sha256", cell.plugin->sha256},
                         {"calibration", cell.calibration ? nlohmann::json(cell.calibration->name)
                                                          : nlohmann::json(nullptr)}};
-  if (cell.store_as) {
-    out["stored"] = format_name(*cell.store_as);
+  if (cell.store_as != nullptr) {
+    out["stored"] = cell.store_as->id;
   }
   if (cell.transform) {
     out["transform"] = {{"id", cell.transform->plugin->id},

@@ -193,8 +193,9 @@ class Parts {
 
   bool add_quantizer() {
     out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters);
-    if (what_.quantizer->store_as) {  // measured as the file holds it
-      out_["quantizer"]["stored"] = format_name(*what_.quantizer->store_as);
+    if (const PluginDescription* format = what_.quantizer->store_as) {
+      // Measured as the format's file holds it.
+      out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object());
     }
     if (const std::optional<TransformUse>& transform = what_.quantizer->transform) {
       out_["transform"] = plugin(*transform->plugin, transform->parameters);

@@ -77,7 +77,13 @@ Identities::Identities(Catalog& catalog, const Equivalences& equivalences,
       budget_(kQuickBytes) {}
 
 nlohmann::json Identities::checkpoint_question(const CheckpointCell& cell) const {
-  return {{"checkpoint", kHostNumerics}, {"config", cell.config}};
+  nlohmann::json question = {{"checkpoint", kHostNumerics}, {"config", cell.config}};
+  // What a format made of files is not remembered for another build of it.
+  if (const std::string formats = reading_key(catalog_, locate_checkpoint(cell, hub_).path);
+      !formats.empty()) {
+    question["formats"] = formats;
+  }
+  return question;
 }
 
 bool Identities::spend(uint64_t bytes) {
@@ -123,10 +129,12 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
   const Fingerprints::Stamp before = fingerprints_.look(checkpoint_question(cell), files);
   CheckpointIdentity identity;
   identity.times = times_of(files);
-  const CheckpointFolder folder = open_files(cell, hub_);
+  const CheckpointFolder folder = open_files(catalog_, cell, hub_);
   identity.content = content_hash(*folder.source, &HostServices::instance().cancel_flag());
   identity.config = sha256_hex(folder.config_json);
-  identity.tokenizer = folder.tokenizer ? sha256_of(File(*folder.tokenizer)) : "none";
+  identity.tokenizer = folder.tokenizer           ? sha256_of(File(*folder.tokenizer))
+                       : folder.carried_tokenizer ? sha256_hex(folder.carried_tokenizer->bytes)
+                                                  : "none";
   identity.bytes = bytes_of(folder.files);
   for (uint64_t i = 0; i < folder.source->count(); ++i) {
     const TensorInfo& tensor = folder.source->info(i);
@@ -155,7 +163,7 @@ std::string Identities::family_of(const CheckpointCell& cell, const std::string&
       {"config", config_hash}, {"families", families_}, {"rule", "shipped first"}};
   std::string family = fingerprints_.find(question, {}).value_or("");
   if (family.empty() && measure) {
-    const CheckpointFolder folder = open_files(cell, hub_);
+    const CheckpointFolder folder = open_files(catalog_, cell, hub_);
     family = choose_family(catalog_, folder.config_json, (folder.path / "config.json").string()).id;
     fingerprints_.remember(question, {}, family);
   }

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/io/file.hpp"
+#include "core/weights/open_checkpoint_folder.hpp"
 #include "run/manifest/branch_tree.hpp"
 #include "run/manifest/learning_rate.hpp"
 #include "run/manifest/revision_pattern.hpp"
@@ -38,9 +39,20 @@ const std::vector<std::string>& RevisionNames::of(const std::string& model,
     if (error) {
       fail(QUENCH_NOT_FOUND, "{}: {}", folder.string(), error.message());
     }
+    for (const PlacedCheckpoint& checkpoint : placed(folder)) {
+      names.push_back(checkpoint.name);
+    }
     std::sort(names.begin(), names.end());
   }
   return known_[key] = std::move(names);
+}
+
+const std::vector<PlacedCheckpoint>& RevisionNames::placed(const fs::path& folder) {
+  const auto [entry, added] = placed_.try_emplace(folder.string());
+  if (added && fs::is_directory(folder)) {
+    entry->second = placed_checkpoints(catalog_, folder);
+  }
+  return entry->second;
 }
 
 const ManifestBranch* Trajectory::spec_of(const std::string& branch) const {
@@ -178,11 +190,24 @@ class BranchFinder {
     }
   }
 
+  // The folder as one checkpoint, or all those that lie as files in it.
+  std::vector<Found> whole_folder() {
+    std::vector<Found> out;
+    for (const PlacedCheckpoint& checkpoint : names_.placed(folder_)) {
+      Found found{cell_of(checkpoint.name), spec_.model.place, {}};
+      found.cell.step = checkpoint.step < 0 ? std::nullopt : std::optional(checkpoint.step);
+      found.cell.tokens = checkpoint.tokens < 0 ? std::nullopt : std::optional(checkpoint.tokens);
+      out.push_back(std::move(found));
+    }
+    return out.empty() ? std::vector{named("", spec_.model.place)} : out;
+  }
+
   // The checkpoints of a list, or the model itself. A hub model may have more revisions than lie in
   // the cache: those are taken at their word, and their cells wait until they are there.
   std::vector<Found> listed() {
     if (spec_.revisions.empty()) {
-      return {named("", spec_.model.place)};
+      return is_hub_model(spec_.model.text) ? std::vector{named("", spec_.model.place)}
+                                            : whole_folder();
     }
     if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
       return {};

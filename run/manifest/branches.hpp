@@ -9,20 +9,26 @@
 #include "core/config/problems.hpp"
 #include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/plugin/format_handle.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 
 namespace quench {
 
 // What revisions the models have, looked up once: the points of a sweep ask for the same ones. A
-// folder's revisions are its subfolders, a hub model's those in the cache.
+// folder's revisions are its subfolders, or the checkpoints that a format finds among its files; a
+// hub model's are those in the cache.
 class RevisionNames {
  public:
-  explicit RevisionNames(HubEnvironment hub) : hub_(std::move(hub)) {}
+  RevisionNames(Catalog& catalog, HubEnvironment hub) : catalog_(catalog), hub_(std::move(hub)) {}
   // Sorted. `folder`: where a model that is no hub model lies. Throws Error.
   const std::vector<std::string>& of(const std::string& model, const std::filesystem::path& folder);
+  // The checkpoints that lie as files in a folder, by step; none for a folder that is one.
+  const std::vector<PlacedCheckpoint>& placed(const std::filesystem::path& folder);
 
  private:
+  Catalog& catalog_;
   HubEnvironment hub_;
+  std::map<std::string, std::vector<PlacedCheckpoint>> placed_;
   std::map<std::string, std::vector<std::string>> known_;
 };
 

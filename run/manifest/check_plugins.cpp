@@ -25,6 +25,7 @@ Plugins named_plugins(const Catalog& catalog, const Experiment& experiment) {
   Plugins out;
   for (const QuantizerCell& cell : experiment.quantizers) {
     add(out, cell.plugin);
+    add(out, cell.store_as);
     add(out, cell.transform ? cell.transform->plugin : nullptr);
     add(out, cell.calibration ? cell.calibration->corpus.plugin : nullptr);
     add(out, cell.calibration ? judge_of(catalog) : nullptr);

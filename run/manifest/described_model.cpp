@@ -42,7 +42,7 @@ DescribedModel describe(Catalog& catalog, const Experiment& experiment, const Ch
     const TrainingRecipe& recipe = experiment.training->recipe;
     return {open_shapes(catalog, *recipe.family, recipe.config, dtype), nullptr};
   }
-  const CheckpointFolder folder = open_headers(cell, hub);
+  const CheckpointFolder folder = open_headers(catalog, cell, hub);
   const std::string where = (folder.path / "config.json").string();
   require_config(folder.config_json, where);
   const PluginDescription& family = cell.family.empty()

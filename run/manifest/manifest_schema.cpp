@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/experiment/experiment.hpp"
+#include "quench/abi/kind/format.h"
 #include "run/manifest/manifest_checkpoints.hpp"
 
 namespace quench {
@@ -181,6 +181,16 @@ json averaging_schema(const Catalog& catalog) {
        {"keep", described(flag, "true: write the averaged weights beside the results")}});
 }
 
+json written_formats(const Catalog& catalog) {
+  json ids = json::array();
+  for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
+    if (format->instance && (format->instance->needs & QUENCH_FORMAT_WRITES) != 0) {
+      ids.push_back(format->id);
+    }
+  }
+  return ids;
+}
+
 json quantizers_schema(const Catalog& catalog) {
   const json at = {{"type", "array"}, {"items", reference("name")}, {"minItems", 1}};
   const json replicates =
@@ -206,7 +216,7 @@ json quantizers_schema(const Catalog& catalog) {
        {"transform", described(transform, "A change of the float model before it is quantized")},
        {"calibration", described(reference("name"), "A name in `calibration`")},
        {"replicates", described(replicates, "Repetitions that show the spread")},
-       {"export", described({{"enum", format_names()}},
+       {"export", described({{"enum", written_formats(catalog)}},
                             "Also write the quantized weights, in a format of other tools")}});
 }
 

@@ -236,17 +236,10 @@ class ManifestResolver {
     return out;
   }
 
-  std::optional<PackedFormat> export_of(const ManifestItem& item) {
-    if (item.export_as.empty()) {
-      return std::nullopt;
-    }
-    try {
-      return parse_format(item.export_as);
-    } catch (const Error& error) {
-      problems_.add(item.export_place,
-                    fmt::format("quantizer {}: export: {}", printable(item.id), error.what()));
-      return std::nullopt;
-    }
+  // nullptr where none is asked for, or after adding a problem.
+  const PluginDescription* export_of(const ManifestItem& item) {
+    return item.export_as.empty() ? nullptr
+                                  : plugins_.find("format", item.export_as, item.export_place);
   }
 
   std::optional<TransformUse> transform_of(const ManifestItem& item) {
@@ -270,12 +263,12 @@ class ManifestResolver {
     const PluginDescription* plugin = plugins_.find("quantizer", item.id, item.place);
     const std::optional<Calibration> calibration = data.calibration(item);
     const Replicates replicates = replicates_of(item);
-    const std::optional<PackedFormat> format = export_of(item);
+    const PluginDescription* format = export_of(item);
     const std::optional<TransformUse> transform = transform_of(item);
     if (plugin == nullptr) {
       return;
     }
-    if (format && transform) {
+    if (format != nullptr && transform) {
       problems_.add(item.export_place,
                     fmt::format("quantizer {}: export {}: transform {} also changes weights that "
                                 "stay in float, which the file takes from the checkpoint",
@@ -290,8 +283,8 @@ class ManifestResolver {
       QuantizerCell cell{plugin,      std::move(parameters), label,
                          calibration, item.place.text(),     replicates};
       cell.transform = transform;
-      if (format) {
-        cell.export_refused = export_fault(*format, cell.parameters);
+      if (format != nullptr) {
+        cell.export_refused = export_fault(FormatHandle(catalog_, *format), cell.parameters);
         if (cell.export_refused.empty()) {
           cell.store_as = format;
         } else {
@@ -301,9 +294,9 @@ class ManifestResolver {
       out_.quantizers.push_back(std::move(cell));
     });
     const auto added = std::span(out_.quantizers).subspan(before);
-    if (format && !added.empty() && std::none_of(added.begin(), added.end(), [](const auto& cell) {
-          return cell.store_as.has_value();
-        })) {
+    if (format != nullptr && !added.empty() &&
+        std::none_of(added.begin(), added.end(),
+                     [](const auto& cell) { return cell.store_as != nullptr; })) {
       problems_.add(item.export_place, fmt::format("quantizer {}: export {}", printable(item.id),
                                                    added.front().export_refused));
     }
@@ -405,7 +398,7 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
 
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
                                          const HubEnvironment& hub) {
-  RevisionNames names(hub);
+  RevisionNames names(catalog, hub);
   CorpusFingerprints fingerprints;
   Problems problems = manifest.problems;
   read_report(manifest.report, problems);  // what is wrong with it is told before any work

@@ -18,7 +18,8 @@ std::vector<const quench_item*> all_items() {
                                         {METRIC_LIBRARIES, "metric"},
                                         {MODEL_LIBRARIES, "model"},
                                         {AVERAGING_LIBRARIES, "averaging"},
-                                        {OPTIMIZER_LIBRARIES, "optimizer"}}) {
+                                        {OPTIMIZER_LIBRARIES, "optimizer"},
+                                        {FORMAT_LIBRARIES, "format"}}) {
     for (const quench_item* item : items_of(libraries, kind)) {
       all.push_back(item);
     }

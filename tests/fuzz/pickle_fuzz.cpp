@@ -2,27 +2,28 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/checkpoint/pickle.hpp"
-#include "core/checkpoint/torch_state.hpp"
-#include "core/error.hpp"
+#include "formats/torch/pickle.hpp"
+#include "formats/torch/torch_state.hpp"
+#include "quench/kit/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    const quench::PickleGraph graph =
-        quench::read_pickle(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
-    for (const quench::PickleValue& value : graph.values) {
-      for (const quench::PickleId item : value.items) {
+    const quench::formats::PickleGraph graph = quench::formats::read_pickle(
+        std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
+    for (const quench::formats::PickleValue& value : graph.values) {
+      for (const quench::formats::PickleId item : value.items) {
         if (item >= graph.values.size()) {
           std::abort();
         }
       }
     }
-    for (const quench::NamedPickleTensor& named : quench::find_state(graph, "fuzz")) {
+    for (const quench::formats::NamedPickleTensor& named :
+         quench::formats::find_state(graph, "fuzz")) {
       if (named.tensor >= graph.tensors.size()) {
         std::abort();
       }
     }
-  } catch (const quench::Error&) {
+  } catch (const quench::kit::Error&) {
   }
   return 0;
 }

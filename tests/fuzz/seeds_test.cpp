@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/checkpoint/packed/dequantized_source.hpp"
-#include "core/checkpoint/pickle.hpp"
 #include "core/checkpoint/safetensors.hpp"
-#include "core/checkpoint/torch_archive.hpp"
-#include "core/checkpoint/torch_state.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/text/tokenizer.hpp"
+#include "formats/torch/pickle.hpp"
+#include "formats/torch/torch_state.hpp"
+#include "tests/fuzz/packed_place.hpp"
+#include "tests/plugins/formats/torch/archive_source.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -91,26 +91,43 @@ TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]
 TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
   CHECK(parse_json(seed("json/values.json"), "seed").size() == 3);
   const std::string state = seed("pickle/state.pkl");  // the graph's texts lie in it
-  const PickleGraph graph = read_pickle(state, "seed");
-  CHECK(find_state(graph, "seed").size() == 4);
-  CHECK_THAT(message_of([] { read_pickle(seed("pickle/system.pkl"), "seed"); }),
+  const formats::PickleGraph graph = formats::read_pickle(state, "seed");
+  CHECK(formats::find_state(graph, "seed").size() == 4);
+  CHECK_THAT(format_message_of([] { formats::read_pickle(seed("pickle/system.pkl"), "seed"); }),
              Catch::Contains("'os.system', refused"));
   CHECK(SafetensorsSource(seeds() / "safetensors/two.safetensors").count() == 2);
-  for (const auto& [name, format] : {std::pair{"packed/gptq.bin", PackedFormat::kGptq},
-                                     {"packed/awq.bin", PackedFormat::kAwqGemm}}) {
+  for (const auto& [name, format] :
+       {std::pair{"packed/gptq.bin", "gptq"}, std::pair{"packed/awq.bin", "awq"}}) {
     CAPTURE(name);
     const std::string all = seed(name);
     const size_t cut = all.find('\xFF');
-    const auto config = read_quantization_config(all.substr(0, cut), "seed");
-    REQUIRE(config);
-    CHECK(config->format == format);
     const TemporaryDir folder;
-    const DequantizedSource source(
-        std::make_shared<SafetensorsSource>(folder.write("seed", all.substr(cut + 1))), *config);
-    REQUIRE(source.count() == 1);
-    CHECK(source.info(0).shape == std::vector<int64_t>{8, 8});
+    const fuzz::PackedPlace place(all.substr(0, cut), folder.write("seed", all.substr(cut + 1)));
+    size_t taken = 0;
+    for (const quench_item* item : fuzz::packed_formats()) {
+      const auto& table = *static_cast<const quench_format_table*>(item->table);
+      quench_error error{sizeof(quench_error), 0, {}};
+      if (table.probe(place.get(), &error) == 0) {
+        continue;
+      }
+      CHECK(std::string(item->id) == format);
+      quench_checkpoint* checkpoint = nullptr;
+      REQUIRE(table.open(place.get(), "{}", 2, &checkpoint, &error) == QUENCH_OK);
+      quench_checkpoint_contents contents{};
+      contents.struct_size = sizeof contents;
+      REQUIRE(table.contents(checkpoint, &contents, &error) == QUENCH_OK);
+      REQUIRE(contents.tensors->count(contents.tensors) == 1);
+      quench_tensor_info info{};
+      info.struct_size = sizeof info;
+      REQUIRE(contents.tensors->info(contents.tensors, 0, &info, &error) == QUENCH_OK);
+      CHECK(std::vector<int64_t>(info.shape, info.shape + info.dimensions) ==
+            std::vector<int64_t>{8, 8});
+      table.close(checkpoint);
+      ++taken;
+    }
+    CHECK(taken == 1);
   }
-  CHECK(TorchArchive(seeds() / "torch_zip/state.pt").count() == 4);
+  CHECK(ArchiveSource(seeds() / "torch_zip/state.pt").count() == 4);
   const auto ids = [](const std::string& name) {
     const std::string all = seed(name);
     const size_t cut = all.find('\xFF');

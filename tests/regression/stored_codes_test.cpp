@@ -54,7 +54,7 @@ void write_checkpoint(const fs::path& base, const SafetensorsFile& codes,
   for (const std::string& name : linears) {
     replaced[name + ".weight"] = dequantized(codes, name);
   }
-  const OverlaySource source(open_checkpoint_folder(base).source, std::move(replaced));
+  const OverlaySource source(open_safetensors_folder(base).source, std::move(replaced));
   write_source(source, folder / "model.safetensors");
   fs::copy_file(base / "config.json", folder / "config.json");
   fs::copy_file(base / "tokenizer.json", folder / "tokenizer.json");

@@ -23,22 +23,25 @@ for module in "$prefix/$libdir"/quench/*/*.so; do
 done
 echo "installed plugins: $plugins"
 
-# Two plugins of somebody else: a model family under a name of its own, and a quantizer in plain C.
+# Three plugins of somebody else: a model family and a format under names of their own, and a quantizer in plain C.
 templates=$prefix/share/quench/template
 mkdir "$work/theirs"
 sed -e 's/template_model/another_family/g' -e 's/TemplateModel/AnotherFamily/g' \
   "$templates/model/template_model.cpp" >"$work/theirs/another_family.cpp"
+sed -e 's/template_format/another_format/g' -e 's/TemplateFormat/AnotherFormat/g' \
+  "$templates/format/template_format.cpp" >"$work/theirs/another_format.cpp"
 cp "$templates/quantizer_c/template_quantizer_c.c" "$work/theirs/"
 cat >"$work/theirs/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(theirs LANGUAGES C CXX)
 find_package(quench-sdk 0.1 REQUIRED)
 quench_add_plugin(another_family KIND models SOURCES another_family.cpp)
+quench_add_plugin(another_format KIND formats SOURCES another_format.cpp)
 quench_add_plugin(template_quantizer_c KIND quantizers SOURCES template_quantizer_c.c)
 END
 quietly cmake -S "$work/theirs" -B "$work/theirs/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/theirs/build"
-for module in models/another_family quantizers/template_quantizer_c; do
+for module in models/another_family formats/another_format quantizers/template_quantizer_c; do
   exported=$(nm -D --defined-only "$work/theirs/build/$module.so" | awk '{print $3}')
   [ "$exported" = quench_module_v1 ] || fail "$module exports: $exported"
 done
@@ -134,3 +137,24 @@ for record in quantized:
 assert sum(r["metric"] == "quantization_error" for r in records) == 2
 END
 echo "a manifest with both plugins ran"
+
+# The format writes a folder with the program's own quantizer, and the program finds by the folder who reads it: the loss
+# that was measured is the folder's.
+"$prefix/bin/quench" quantize "$work/checkpoint" --quantizer rtn:bits=4 --format another_format -o "$work/written" \
+  --plugin-path "$work/theirs/build" --metric "validation_loss:text=$work/numbers.txt,block=32" --json \
+  >"$work/quantized.json" 2>"$work/log" || { cat "$work/log"; fail "quench quantize"; }
+"$prefix/bin/quench" eval "$work/written" --plugin-path "$work/theirs/build" --json \
+  --metric "validation_loss:text=$work/numbers.txt,block=32" >"$work/read.json" 2>"$work/log" ||
+  { cat "$work/log"; fail "quench eval of what it wrote"; }
+python3 - "$work/quantized.json" "$work/read.json" <<'END' || { cat "$work/read.json"; fail "the folder is another model"; }
+import json, sys
+quantized, read = (json.load(open(path)) for path in sys.argv[1:])
+record = read["records"][0]
+assert record["checkpoint"]["stored"]["format"] == "another_format", record["checkpoint"]
+assert record["value"] == quantized["metrics"][0]["quantized"] != quantized["metrics"][0]["float"], (record, quantized)
+END
+if "$prefix/bin/quench" eval "$work/written" --metric "validation_loss:text=$work/numbers.txt,block=32" 2>"$work/log"; then
+  fail "codes of a format that is not there were read"
+fi
+grep -q "in a way that no format reads" "$work/log" || { cat "$work/log"; fail "a format that is not there is not named"; }
+echo "a format of somebody else wrote and read"

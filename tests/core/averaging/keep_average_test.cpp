@@ -50,7 +50,7 @@ KeptMember member(const TemporaryDir& root, const std::string& name, float value
   tensors.tensor("m.empty", kFloat32, {0, 4}, std::vector<float>{});
   tensors.tensor("m.count", kInt64, {1}, std::vector<int64_t>{static_cast<int64_t>(value)});
   write_tensors(root / (name + "/model.safetensors"), tensors);
-  return {open_checkpoint_folder(root / name), name, "", name, {}, {}};
+  return {open_safetensors_folder(root / name), name, "", name, {}, {}};
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -79,7 +79,7 @@ TEST_CASE("keep_average: the folder is a checkpoint whose weights are the averag
     const KeptAverage kept = keep_average(built_catalog(), soup(), members, out, options);
     CHECK(names_in(out) == std::vector<std::string>{"README.md", "config.json", "model.safetensors",
                                                     "quench.json", "tokenizer.json"});
-    const CheckpointFolder opened = open_checkpoint_folder(out);
+    const CheckpointFolder opened = open_safetensors_folder(out);
     CHECK(opened.source->count() == 4);
     CHECK(differences(values(*opened.source, "z.large"), std::vector<float>(400'000, 2.5F)) == "");
     CHECK(values(*opened.source, "a.small") == std::vector<float>{2.5F, 1, -2.5F});
@@ -125,7 +125,7 @@ TEST_CASE("keep_average: more than a shard holds is split, with an index", "[cor
         std::vector<std::string>{"README.md", "config.json", "model-00001-of-00002.safetensors",
                                  "model-00002-of-00002.safetensors", "model.safetensors.index.json",
                                  "quench.json", "tokenizer.json"});
-  const CheckpointFolder opened = open_checkpoint_folder(root / "out");
+  const CheckpointFolder opened = open_safetensors_folder(root / "out");
   CHECK(differences(values(*opened.source, "z.large"), std::vector<float>(400'000, 2.5F)) == "");
   CHECK(values(*opened.source, "a.small") == std::vector<float>{2.5F, 1, -2.5F});
   CHECK(same_dtype(opened.source->info(opened.source->index_of("a.small")).dtype, kBFloat16));

@@ -3,25 +3,18 @@
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/dtype.hpp"
-#include "core/checkpoint/torch_archive.hpp"
-#include "tests/core/checkpoint/builders.hpp"
-#include "tests/support/temporary.hpp"
+#include "tests/core/averaging/given_source.hpp"
 #include "tests/support/throws.hpp"
 
 using quench::OverlaySource;
+using quench::test::GivenSource;
 using quench::test::message_of;
-using quench::test::TemporaryDir;
-
-namespace p = quench::test::pickle;
 
 TEST_CASE("OverlaySource: replaces tensors and unties them", "[core][checkpoint]") {
-  const TemporaryDir folder;
-  const std::string tensor = p::tensor(p::storage("HalfStorage", "0", 2), 0, {2}, {1});
-  const std::string body =
-      p::dict({p::text("a"), tensor, p::text("b"), tensor, p::text("c"), tensor});
-  const std::vector<uint16_t> ones{0x3C00, 0x4000};  // 1, 2
-  const auto base = std::make_shared<quench::TorchArchive>(
-      folder.write("a.bin", quench::test::torch_file(body, {quench::test::bytes_of(ones)})));
+  const auto given = std::make_shared<GivenSource>("a.bin");
+  given->tensor("a", quench::kFloat16, {2}, std::vector<uint16_t>{0x3C00, 0x4000});  // 1, 2
+  given->tie("b", "a").tie("c", "a");
+  const std::shared_ptr<const quench::TensorSource> base = given;
   CHECK(base->info(2).shared_with == 0);
   const OverlaySource overlay(base, {{"a", {5, 6}}});
   CHECK(overlay.count() == 3);
@@ -35,14 +28,10 @@ TEST_CASE("OverlaySource: replaces tensors and unties them", "[core][checkpoint]
   float last = 0;
   overlay.read(0, 1, 1, &last);
   CHECK(last == 6);
-  CHECK(message_of(
-            [&] {
-              OverlaySource(base, {{"a", {1}}});
-            },
-            folder.path()) == "a.bin: tensor 'a' replaced by 1 values, its shape is [2]");
-  CHECK(message_of(
-            [&] {
-              OverlaySource(base, {{"aa", {1}}});
-            },
-            folder.path()) == "a.bin: no tensor 'aa', nearest is 'a'");
+  CHECK(message_of([&] {
+          OverlaySource(base, {{"a", {1}}});
+        }) == "a.bin: tensor 'a' replaced by 1 values, its shape is [2]");
+  CHECK(message_of([&] {
+          OverlaySource(base, {{"aa", {1}}});
+        }) == "a.bin: no tensor 'aa', nearest is 'a'");
 }

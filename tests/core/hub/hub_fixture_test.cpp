@@ -12,7 +12,7 @@
 
 namespace fs = std::filesystem;
 using quench::content_hash;
-using quench::open_checkpoint_folder;
+using quench::open_safetensors_folder;
 
 namespace {
 
@@ -58,8 +58,8 @@ TEST_CASE("resolve: every cached revision has the weights of its trajectory fold
     CHECK(found.commit == commit.get<std::string>());
     CHECK(found.repository == "fixture-org/gpt-neox-traj");
     CHECK(found.revision == revision);
-    CHECK(content_hash(*open_checkpoint_folder(found.folder).source) ==
-          content_hash(*open_checkpoint_folder(trajectory / revision).source));
+    CHECK(content_hash(*open_safetensors_folder(found.folder).source) ==
+          content_hash(*open_safetensors_folder(trajectory / revision).source));
     const auto direct =
         quench::resolve("hf://fixture-org/gpt-neox-traj@" + found.commit, environment);
     CHECK(direct.folder == found.folder);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/dtype.hpp"
+#include "tests/run/built_catalog.hpp"
 #include "tests/support/throws.hpp"
 
 namespace quench::test {
@@ -29,8 +30,16 @@ void fill(QuantizeSink& sink, HostTensor& dequantized) {
   std::fill(dequantized.as<float>().begin(), dequantized.as<float>().end(), 0.25F);
 }
 
+// GPTQ files.
+FormatWriter written() {
+  return FormatWriter(FormatHandle(built_catalog(), built_catalog().require("format", "gptq")));
+}
+
 std::string fault_of(QuantizeSink& sink, HostTensor& dequantized, const char* role = "m") {
-  return message_of([&] { store_layer(PackedFormat::kGptq, linear(role), sink, dequantized); });
+  return message_of([&] {
+    FormatWriter writer = written();
+    store_layer(writer, linear(role), sink, dequantized);
+  });
 }
 
 }  // namespace
@@ -44,11 +53,11 @@ TEST_CASE("store_layer: packs what is in the sink, and gives the weight that is 
   for (int64_t c = 0; c < kIn; ++c) {
     dequantized.as<float>()[static_cast<size_t>(c)] = 0.1F;
   }
-  const auto stored = store_layer(PackedFormat::kGptq, linear("m"), sink, dequantized);
-  REQUIRE(stored);
-  CHECK(stored->name == "block.m");
-  CHECK(stored->tensors.size() == 4);
-  CHECK(stored->rounded_scales == 1);
+  FormatWriter stored = written();
+  store_layer(stored, linear("m"), sink, dequantized);
+  CHECK(stored.linears() == std::set<std::string>{"block.m"});
+  CHECK(stored.tensors().size() == 4);
+  CHECK(stored.scales().at("rounded_scales") == 1);
   CHECK(dequantized.as<float>()[0] == 0.0999755859375F);  // 0.1 as float16
   CHECK(dequantized.as<float>()[kIn] == 0.25F);
 }
@@ -67,7 +76,9 @@ TEST_CASE("store_layer: results without codes are refused, linears in float are 
   HostTensor dequantized(kFloat32, {kOut, kIn});
   CHECK(fault_of(sink, dequantized) == "block.m: the quantizer gives no codes, which a file needs");
   sink.texts["skipped"] = "kept in float";
-  CHECK_FALSE(store_layer(PackedFormat::kGptq, linear("m"), sink, dequantized));
+  FormatWriter nothing = written();
+  store_layer(nothing, linear("m"), sink, dequantized);
+  CHECK(nothing.linears().empty());
   fill(sink, dequantized);
   CHECK(fault_of(sink, dequantized, "embedding") ==
         "block.m: an embedding; files hold codes of linears");

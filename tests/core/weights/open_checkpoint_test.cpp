@@ -51,7 +51,8 @@ class HubCheckpoint {
   }
   std::string fault() const {
     const quench::CheckpointCell cell = quench::single_checkpoint("hf://org/tiny");
-    return quench::test::message_of([&] { quench::open_files(cell, environment); });
+    return quench::test::message_of(
+        [&] { quench::open_files(quench::test::built_catalog(), cell, environment); });
   }
 
   TemporaryDir folder;
@@ -80,5 +81,5 @@ TEST_CASE("open_headers: compares no weights", "[core][run]") {
   const HubCheckpoint checkpoint;
   checkpoint.flip("model.safetensors");
   const quench::CheckpointCell cell = quench::single_checkpoint("hf://org/tiny");
-  CHECK_NOTHROW(quench::open_headers(cell, checkpoint.environment));
+  CHECK_NOTHROW(quench::open_headers(quench::test::built_catalog(), cell, checkpoint.environment));
 }

@@ -1,4 +1,5 @@
 #include "tests/plugins/models/family_checks.hpp"
+#include "tests/run/built_catalog.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
@@ -9,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/checkpoint/checkpoint_folder.hpp"
+#include "core/weights/open_checkpoint_folder.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
@@ -53,7 +54,7 @@ void matches_reference(const std::string& name) {
   constexpr double kTolerance = 2e-5;  // implementations of one forward differ by about 1e-5
   const auto folder = fixture("models/" + name);
   CAPTURE(name);
-  const CheckpointFolder checkpoint = open_checkpoint_folder(folder);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder);
   const AbiSource source(checkpoint.source);
   MemorySource reference;
   reference.add_safetensors(folder / "reference.safetensors");
@@ -76,7 +77,7 @@ void matches_reference_in_16_bits(const std::string& name) {
   const auto folder = fixture("models/" + name);
   const auto all =
       nlohmann::json::parse(read_file(source_dir() / "tests/data/dtype_reference.json"));
-  const CheckpointFolder checkpoint = open_checkpoint_folder(folder);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder);
   const AbiSource source(checkpoint.source);
   MemorySource reference;
   reference.add_safetensors(folder / "reference.safetensors");

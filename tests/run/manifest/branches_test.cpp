@@ -48,6 +48,20 @@ TEST_CASE("branches: a folder's revisions are in the order of training", "[core]
   CHECK(listed(here, "{model: run/step9/}") == Names{"/ 9 -"});
 }
 
+TEST_CASE("branches: the files of a training loop are revisions", "[core][run]") {
+  const ManifestFolder here;
+  for (const char* name : {"ckpt_step_20.pth", "ckpt_step_100.pth", "ckpt_step_3.pth"}) {
+    here.folder().write(std::string("run/") + name, "");
+  }
+  here.folder().write("run/config.json", "{}");
+  CHECK(listed(here, "{model: run}") ==
+        Names{"/ckpt_step_3.pth 3 -", "/ckpt_step_20.pth 20 -", "/ckpt_step_100.pth 100 -"});
+  CHECK(
+      listed(here, "{model: run, revisions: \"ckpt_step_{step}.pth\", match: {step: [10, 50]}}") ==
+      Names{"/ckpt_step_20.pth 20 -"});
+  CHECK(listed(here, "{model: run, revisions: [ckpt_step_100.pth]}").size() == 1);
+}
+
 TEST_CASE("branches: revisions of unknown step are ordered by tokens", "[core][run]") {
   const ManifestFolder here;
   here.add_revisions("run", {"tokens900M", "tokens2B", "tokens1B"});

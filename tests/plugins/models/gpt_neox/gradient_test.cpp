@@ -5,12 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/checkpoint/checkpoint_folder.hpp"
+#include "core/weights/open_checkpoint_folder.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
+#include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/safetensors_reader.hpp"
 #include "tests/support/test_host.hpp"
@@ -125,7 +126,7 @@ TEST_CASE("gpt_neox: gradient and products are the reference's", "[models][gpt_n
   CAPTURE(name);
   const auto folder = fixture("hessian/" + name);
   const auto weights = fixture(name == "micro" ? "hessian/micro" : "models/" + name);
-  const CheckpointFolder checkpoint = open_checkpoint_folder(weights);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), weights);
   const AbiSource source(checkpoint.source);
   const SafetensorsFile reference(folder / "reference.safetensors");
   ModelDriver driver(checkpoint.config_json, source.get(), kit::kFloat64);

@@ -2,9 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/checkpoint/checkpoint_folder.hpp"
+#include "core/weights/open_checkpoint_folder.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/model_driver.hpp"
+#include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -42,7 +43,7 @@ TEST_CASE("gpt_neox: trained models give the reference's numbers", "[models][gpt
                "trajectories/gpt_neox-traj/step1200");
   const auto folder = fixture(name);
   CAPTURE(name);
-  const CheckpointFolder checkpoint = open_checkpoint_folder(folder);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder);
   const AbiSource source(checkpoint.source);
   MemorySource reference;
   reference.add_safetensors(folder / "reference.safetensors");

@@ -57,8 +57,8 @@ typedef struct quench_place {
                         uint64_t bytes, void* destination, quench_error* error) QUENCH_NOEXCEPT;
   /* The tensors of the place, as its files hold them: of model.safetensors, of an index and its
    * shards, of the named file, or of another container that a format reads without a config.
-   * Borrowed, valid as long as the place. NOT_FOUND when there are none; what reading them fails
-   * with. [thread-safe] */
+   * Asked for in `open`; borrowed, valid as long as the place. NOT_FOUND when there are none; what
+   * reading them fails with. [thread-safe] */
   quench_status (*tensors)(const struct quench_place* place, const quench_source** source,
                            quench_error* error) QUENCH_NOEXCEPT;
 } quench_place;

@@ -1,0 +1,107 @@
+#include "core/plugin/choose_format.hpp"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/plugin/format_handle.hpp"
+#include "core/plugin/probe.hpp"
+#include "core/plugin/table_call.hpp"
+
+namespace quench {
+
+namespace {
+
+// In the order of ids: the first one counts on ties.
+class Best {
+ public:
+  void add(const PluginDescription& format, int32_t score, const std::string& message) {
+    if (score > score_) {
+      score_ = score;
+      choice_.format = &format;
+    } else if (score == 0 && !message.empty()) {
+      choice_.said += fmt::format("; {}: {}", format.id, message);
+    }
+  }
+  void refuse(const std::string& message) { choice_.said += "; " + message; }
+  const FormatChoice& choice() const { return choice_; }
+
+ private:
+  FormatChoice choice_;
+  int32_t score_ = 0;
+};
+
+bool reads(const PluginDescription& format) {
+  return !format.instance || (format.instance->needs & QUENCH_FORMAT_READS) != 0;
+}
+
+// A run opens the same place again and again: what a stranger was sure of is remembered.
+std::vector<ProbeAnswer> ask_strangers(const Catalog& catalog,
+                                       const std::vector<const PluginDescription*>& strangers,
+                                       const CheckpointPlace& place) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<ProbeAnswer>> known;
+  const std::filesystem::path path =
+      place.file().empty() ? place.folder() : place.folder() / place.file();
+  const bool with_config = place.get()->config_bytes > 0;
+  std::string question = path.string() + (with_config ? "\n" : "\nno config\n") +
+                         (with_config ? place.config_json() : "");
+  for (const std::string& name : place.names()) {
+    question += "\n" + name;
+  }
+  for (const PluginDescription* stranger : strangers) {
+    question += "\n" + stranger->sha256 + " " + stranger->id;
+  }
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(question);
+  if (found != known.end()) {
+    return found->second;
+  }
+  std::vector<ProbeAnswer> answers =
+      ask_formats(strangers, path, with_config,
+                  {catalog.options().self, catalog.options().probe_seconds, false});
+  for (const ProbeAnswer& answer : answers) {
+    if (answer.rejected.empty() && answer.score > 0) {
+      known.emplace(question, answers);
+      break;
+    }
+  }
+  return answers;
+}
+
+}  // namespace
+
+FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place) {
+  Best best;
+  std::vector<const PluginDescription*> strangers;
+  for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
+    if (!reads(*format)) {
+      continue;
+    }
+    if (!catalog.is_shipped(*format)) {
+      strangers.push_back(format);
+      continue;
+    }
+    try {
+      const FormatAnswer answer = FormatHandle(catalog, *format).probe(place);
+      best.add(*format, answer.score, answer.message);
+    } catch (const Error& failure) {
+      best.refuse(failure.what());
+    }
+  }
+  if (best.choice().format == nullptr && !strangers.empty()) {
+    const std::vector<ProbeAnswer> answers = ask_strangers(catalog, strangers, place);
+    for (size_t i = 0; i < strangers.size(); ++i) {
+      if (answers[i].rejected.empty()) {
+        best.add(*strangers[i], answers[i].score, answers[i].message);
+      } else {
+        best.refuse(fmt::format("{}: {}: {}", plugin_label(*strangers[i]),
+                                strangers[i]->library.string(), answers[i].rejected));
+      }
+    }
+  }
+  return best.choice();
+}
+
+}  // namespace quench

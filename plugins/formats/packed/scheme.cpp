@@ -1,0 +1,17 @@
+#include "formats/packed/scheme.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace quench::formats {
+
+std::string scheme_json(const Scheme& scheme) {
+  const nlohmann::json out = {
+      {"bits", scheme.bits},
+      {"group_size", scheme.group_size},
+      {"symmetric", scheme.symmetric},
+      {"ordered", scheme.ordered},
+      {"writer", scheme.writer.empty() ? nlohmann::json() : nlohmann::json(scheme.writer)}};
+  return out.dump();
+}
+
+}  // namespace quench::formats

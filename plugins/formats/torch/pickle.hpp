@@ -1,0 +1,20 @@
+// Reader of the pickles that torch.save writes. It interprets data and executes nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "formats/torch/pickle_value.hpp"
+
+namespace quench::formats {
+
+inline constexpr uint64_t kPickleMaxBytes = uint64_t{64} << 20;
+
+// Interprets `pickle` (protocol 2), which must outlive the graph. Known are the instructions that
+// plain data, tensors and OrderedDict need; every other instruction and every other name is refused
+// by its name. Work and memory are linear in the input: at most 2^21 values, 2^22 references and
+// 2^20 stack entries. `name` begins every message, which gives the byte of the instruction. Throws
+// Error: INVALID_ARGUMENT, UNSUPPORTED.
+PickleGraph read_pickle(std::string_view pickle, const std::string& name);
+
+}  // namespace quench::formats

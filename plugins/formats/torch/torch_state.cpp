@@ -1,0 +1,174 @@
+#include "formats/torch/torch_state.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "formats/shared/failure.hpp"
+
+namespace quench::formats {
+
+namespace {
+
+// A dict may occur in many places, so a small pickle can describe 2^30 paths; these bound the walk.
+// Of real files the longest listing is that of DeepSeek-V3, in all its shards: 92,000 tensors with
+// 6 MB of names.
+constexpr size_t kMaxVisits = size_t{1} << 18;
+constexpr size_t kMaxDepth = 32;
+constexpr size_t kMaxName = 4096;
+constexpr size_t kMaxNames = size_t{16} << 20;  // bytes of all names
+
+class Walk {
+ public:
+  Walk(const PickleGraph& graph, const std::string& name) : graph_(graph), name_(name) {}
+
+  void visit(const PickleValue& dict, const std::string& prefix, size_t depth) {
+    if (depth > kMaxDepth) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: dicts nested deeper than {} levels", name_, kMaxDepth);
+    }
+    for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+      if (++visits_ > kMaxVisits) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: more than {} entries", name_, kMaxVisits);
+      }
+      const PickleValue& entry = graph_.values[dict.items[i + 1]];
+      if (entry.kind != PickleKind::kTensor && entry.kind != PickleKind::kDict) {
+        continue;
+      }
+      const std::string path = prefix + key_text(graph_.values[dict.items[i]]);
+      if (path.size() > kMaxName) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: tensor name of {} bytes, at most {} are read", name_,
+             path.size(), kMaxName);
+      }
+      // One text that many entries refer to is one name for each of them.
+      names_ += path.size();
+      if (names_ > kMaxNames) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}: tensor names of more than {} bytes together", name_,
+             kMaxNames);
+      }
+      if (entry.kind == PickleKind::kDict) {
+        visit(entry, path + ".", depth + 1);
+      } else {
+        found_.push_back({path, static_cast<uint32_t>(entry.integer)});
+      }
+    }
+  }
+
+  std::vector<NamedPickleTensor> take() { return std::move(found_); }
+
+ private:
+  std::string key_text(const PickleValue& key) const {
+    if (key.kind == PickleKind::kInteger) {
+      return std::to_string(key.integer);
+    }
+    if (key.kind != PickleKind::kText) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: the key of a tensor is {}, expected a string", name_,
+           pickle_kind_name(key.kind));
+    }
+    if (first_invalid_utf8(key.text) != std::string_view::npos) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: tensor name '{}' is not UTF-8", name_,
+           printable(key.text));
+    }
+    return std::string(key.text);
+  }
+
+  const PickleGraph& graph_;
+  const std::string& name_;
+  size_t visits_ = 0;
+  size_t names_ = 0;  // bytes
+  std::vector<NamedPickleTensor> found_;
+};
+
+// Under which key trainers put the weights; the first that is there counts.
+constexpr std::string_view kStateKeys[] = {"state_dict", "model", "model_state_dict"};
+
+// The dict under `key`, or nullptr.
+const PickleValue* dict_under(const PickleGraph& graph, const PickleValue& dict,
+                              std::string_view key) {
+  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue& name = graph.values[dict.items[i]];
+    const PickleValue& entry = graph.values[dict.items[i + 1]];
+    if (name.kind == PickleKind::kText && name.text == key && entry.kind == PickleKind::kDict) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+bool has_tensors(const PickleGraph& graph, const PickleValue& dict) {
+  for (size_t i = 1; i < dict.items.size(); i += 2) {
+    if (graph.values[dict.items[i]].kind == PickleKind::kTensor) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The dict of weights: the root where it holds tensors itself, else what a trainer's key names.
+const PickleValue& weights_in(const PickleGraph& graph, const PickleValue& root) {
+  for (const std::string_view key : kStateKeys) {
+    const PickleValue* found = dict_under(graph, root, key);
+    if (found != nullptr && (key == "state_dict" || !has_tensors(graph, root))) {
+      return *found;
+    }
+  }
+  return root;
+}
+
+// Takes out what wrappers of torch put into names: "module." of DistributedDataParallel in front of
+// all of them, "_orig_mod." of torch.compile wherever it stands, in any order and number.
+void unwrap_names(std::vector<NamedPickleTensor>& tensors, const std::string& where) {
+  constexpr std::string_view kParallel = "module.";
+  constexpr std::string_view kCompiled = "_orig_mod.";
+  const auto uncompile = [&](std::string& name) {
+    for (size_t at = name.find(kCompiled); at != std::string::npos; at = name.find(kCompiled, at)) {
+      if (at == 0 || name[at - 1] == '.') {
+        name.erase(at, kCompiled.size());
+      } else {
+        at += kCompiled.size();
+      }
+    }
+  };
+  bool changed = false;
+  for (NamedPickleTensor& tensor : tensors) {
+    const size_t before = tensor.name.size();
+    uncompile(tensor.name);
+    changed |= tensor.name.size() != before;
+  }
+  while (std::all_of(tensors.begin(), tensors.end(), [&](const NamedPickleTensor& tensor) {
+    return tensor.name.starts_with(kParallel) && tensor.name.size() > kParallel.size();
+  })) {
+    for (NamedPickleTensor& tensor : tensors) {
+      tensor.name.erase(0, kParallel.size());
+    }
+    changed = true;
+  }
+  std::unordered_set<std::string_view> names;
+  for (const NamedPickleTensor& tensor : tensors) {
+    if (changed && !names.insert(tensor.name).second) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "{}: two tensors are called '{}' without \"module.\" and "
+           "\"_orig_mod.\"",
+           where, printable(tensor.name));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<NamedPickleTensor> find_state(const PickleGraph& graph, const std::string& name) {
+  const PickleValue& root = graph.values[graph.root];
+  if (root.kind != PickleKind::kDict) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: holds {}, expected a dict of tensors", name,
+         pickle_kind_name(root.kind));
+  }
+  Walk walk(graph, name);
+  walk.visit(weights_in(graph, root), "", 1);
+  std::vector<NamedPickleTensor> found = walk.take();
+  if (found.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "{}: no tensor at the root or under 'state_dict', 'model' or 'model_state_dict'", name);
+  }
+  unwrap_names(found, name);
+  return found;
+}
+
+}  // namespace quench::formats

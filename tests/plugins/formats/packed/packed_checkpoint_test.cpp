@@ -1,0 +1,150 @@
+#include <catch2/catch.hpp>
+
+#include "tests/plugins/formats/messages.hpp"
+#include "tests/plugins/formats/packed/built_folder.hpp"
+#include "tests/run/built_catalog.hpp"
+
+namespace quench::test {
+
+namespace {
+
+std::vector<float> weight_of(const BuiltTensors& tensors, const nlohmann::json& config) {
+  const BuiltFolder folder(tensors, config);
+  const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder.path());
+  return read_float32(*checkpoint.source, checkpoint.source->index_of("m.weight"));
+}
+
+// What opening and reading says, without the path.
+std::string fault_of(const BuiltTensors& tensors, const nlohmann::json& config) {
+  const BuiltFolder folder(tensors, config);
+  const std::string message = format_message_of(
+      [&] {
+        const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder.path());
+        read_float32(*checkpoint.source, checkpoint.source->index_of("m.weight"));
+      },
+      folder.path());
+  const std::string where = folder.path().string() + ": ";
+  return message.starts_with(where) ? message.substr(where.size()) : message;
+}
+
+std::string fault_with(const std::string& name, const BuiltTensor& tensor) {
+  BuiltTensors tensors = gptq_tensors();
+  tensors[name] = tensor;
+  return fault_of(tensors, gptq_config());
+}
+
+nlohmann::json compressed_config() {
+  return {
+      {"quant_method", "compressed-tensors"},
+      {"format", "pack-quantized"},
+      {"config_groups",
+       {{"group_0",
+         {{"targets", {"Linear"}},
+          {"weights",
+           {{"num_bits", 4}, {"type", "int"}, {"strategy", "channel"}, {"symmetric", false}}}}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("packed weights: a linear of hand-made words has the values worked out by hand",
+          "[formats][packed]") {
+  CHECK(weight_of(gptq_tensors(), gptq_config()) == std::vector<float>(64, 1.0F));
+  nlohmann::json second = gptq_config();
+  second["checkpoint_format"] = "gptq_v2";  // the zeros are then 7 themselves
+  CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 2.0F));
+}
+
+TEST_CASE("packed weights: families see a config of float weights", "[formats][packed]") {
+  const BuiltFolder folder(gptq_tensors(), gptq_config());
+  CHECK(open_checkpoint_folder(built_catalog(), folder.path()).config_json == "{}");
+  CHECK(stored_quantization(built_catalog(), folder.path()).at("bits") == 4);
+}
+
+TEST_CASE("packed weights: a zero point of 0 in GPTQ v1 is read where its writer borrowed",
+          "[formats][packed]") {
+  // Zeros 0, 8, 8, ... less 0x11111111: the lowest field borrows from its neighbour.
+  BuiltTensors tensors = gptq_tensors();
+  tensors["m.qzeros"] = words({1, 1}, {0x88888880U - 0x11111111U});
+  nlohmann::json config = gptq_config();
+  config["sym"] = false;
+  const std::vector<float> weight = weight_of(tensors, config);
+  CHECK(weight[0] == 9.0F);  // row 0
+  CHECK(weight[8] == 1.0F);  // row 1
+}
+
+TEST_CASE("packed weights: zero points of compressed-tensors run along the output",
+          "[formats][packed]") {
+  const int64_t shape[] = {3, 2};
+  const BuiltTensors tensors = {
+      {"m.weight_packed", words({3, 1}, {0x21U, 0x43U, 0x65U})},
+      {"m.weight_scale", halves({3, 1}, {kHalfOne, kHalfOne, kHalfOne})},
+      {"m.weight_shape", {"I64", {2}, std::string(reinterpret_cast<const char*>(shape), 16)}},
+      {"m.weight_zero_point", words({1, 1}, {0x321U})}};
+  CHECK(weight_of(tensors, compressed_config()) == std::vector<float>{0, 1, 1, 2, 2, 3});
+}
+
+TEST_CASE("packed weights: parts that are missing, stray or misshapen are refused by name",
+          "[formats][packed]") {
+  const std::string start = "linear 'm': ";
+  BuiltTensors tensors = gptq_tensors();
+  tensors.erase("m.qzeros");
+  CHECK(fault_of(tensors, gptq_config()) ==
+        start + "has bias, g_idx, qweight, scales, and no qzeros");
+  tensors = gptq_tensors();
+  tensors.erase("m.qweight");
+  CHECK(fault_of(tensors, gptq_config()) == "tensor 'm.g_idx' is there without 'm.qweight'");
+  tensors = {{"m.bias", halves({8}, std::vector<uint16_t>(8, 0))}};
+  CHECK(fault_of(tensors, gptq_config()) ==
+        "config.json says gptq, and no tensor ends in .qweight");
+  CHECK(fault_with("m.scales", halves({2, 4}, std::vector<uint16_t>(8, 0))) ==
+        start + "scales is F16 [2, 4], wanted a floating-point type, [2, 8]");
+  CHECK(fault_with("m.qzeros", words({1, 2}, {0, 0})) ==
+        start + "qzeros is I32 [1, 2], wanted I32 [1, 1]");
+  CHECK(fault_with("m.qweight", {"F32", {1, 8}, std::string(32, '\0')}) ==
+        start + "qweight is F32 [1, 8], wanted I32 of two dimensions");
+  CHECK(fault_with("m.qweight", words({0, 8}, {})) ==
+        start + "qweight is I32 [0, 8], wanted sides of 1 to 16777216");
+  CHECK(fault_with("m.g_idx", words({8}, {0, 0, 0, 0, 0, 0, 0, 1})) ==
+        start + "g_idx[7] is 1, there are 1 groups");
+  CHECK(fault_with("m.g_idx", words({8}, {0xFFFFFFFFU, 0, 0, 0, 0, 0, 0, 0})) ==
+        start + "g_idx[0] is -1, there are 1 groups");
+  CHECK(fault_with("m.weight", halves({1}, {0})) == "tensor 'm.weight': name given twice");
+}
+
+TEST_CASE("packed weights: a missing g_idx is refused only where the order is stored",
+          "[formats][packed]") {
+  BuiltTensors tensors = gptq_tensors();
+  tensors.erase("m.g_idx");
+  nlohmann::json config = gptq_config();
+  CHECK(fault_of(tensors, config).empty());
+  config["desc_act"] = true;
+  CHECK(fault_of(tensors, config).find("no g_idx") != std::string::npos);
+}
+
+TEST_CASE("packed weights: sizes that a file claims are bounded before anything is allocated",
+          "[formats][packed]") {
+  const int64_t huge[] = {int64_t{1} << 40, int64_t{1} << 40};
+  BuiltTensors tensors = {
+      {"m.weight_packed", words({1, 1}, {0})},
+      {"m.weight_scale", halves({1, 1}, {0})},
+      {"m.weight_shape", {"I64", {2}, std::string(reinterpret_cast<const char*>(huge), 16)}}};
+  CHECK(fault_of(tensors, compressed_config()) ==
+        "linear 'm': weight_shape is [1099511627776, 1099511627776], wanted "
+        "sides of 1 to 16777216");
+}
+
+TEST_CASE("packed weights: int8 in another layout than rows is refused", "[formats][packed]") {
+  const nlohmann::json config = {{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}};
+  BuiltTensors tensors = {{"m.weight", {"I8", {1, 2}, std::string("\x7F\x81", 2)}},
+                          {"m.SCB", {"F32", {1}, bytes_of(std::vector<float>{127.0F})}},
+                          {"m.weight_format", {"U8", {}, std::string(1, '\1')}}};
+  CHECK(fault_of(tensors, config) == "linear 'm': weight_format = 1, read is 0 (rows)");
+  tensors.erase("m.weight_format");
+  const std::vector<float> weight = weight_of(tensors, config);
+  CHECK(weight[0] == Approx(127.0F));
+  CHECK(weight[1] == -weight[0]);
+  tensors.erase("m.SCB");
+  CHECK(fault_of(tensors, config).find("no tensor ends in .SCB") != std::string::npos);
+}
+
+}  // namespace quench::test
