@@ -35,7 +35,7 @@ struct Answers {
   int32_t score = 0;    // how near
 
   // In the order of ids: the first one counts on ties.
-  void add(const PluginDescription& family, const FamilyAnswer& answer) {
+  void add(const PluginDescription& family, const ProbeAnswer& answer) {
     families.push_back(family.id);
     if (!answer.rejected.empty()) {
       said += fmt::format("; {}", answer.rejected);
@@ -71,9 +71,9 @@ struct Answers {
 }
 
 // Of a family that runs in this process.
-FamilyAnswer ask_here(Catalog& catalog, const PluginDescription& family,
-                      std::string_view config_json) {
-  FamilyAnswer answer;
+ProbeAnswer ask_here(Catalog& catalog, const PluginDescription& family,
+                     std::string_view config_json) {
+  ProbeAnswer answer;
   try {
     const auto* table = load_table<quench_model_table>(catalog, family);
     quench_error error{sizeof(quench_error), 0, {}};
@@ -88,11 +88,11 @@ FamilyAnswer ask_here(Catalog& catalog, const PluginDescription& family,
 }
 
 // Of strangers; remembered, since a run asks about the same config again and again.
-const std::vector<FamilyAnswer>& ask_strangers(
+const std::vector<ProbeAnswer>& ask_strangers(
     const Catalog& catalog, const std::vector<const PluginDescription*>& strangers,
     std::string_view config_json) {
   static std::mutex mutex;
-  static std::map<std::string, std::vector<FamilyAnswer>> known;
+  static std::map<std::string, std::vector<ProbeAnswer>> known;
   std::string question(config_json);
   for (const PluginDescription* stranger : strangers) {
     question += "\n" + stranger->sha256 + " " + stranger->id;
@@ -140,7 +140,7 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
     }
   }
   if (answers.best == nullptr && !strangers.empty()) {
-    const std::vector<FamilyAnswer>& said = ask_strangers(catalog, strangers, config_json);
+    const std::vector<ProbeAnswer>& said = ask_strangers(catalog, strangers, config_json);
     for (size_t i = 0; i < strangers.size(); ++i) {
       answers.add(*strangers[i], said[i]);
     }

@@ -12,8 +12,9 @@
 
 namespace quench {
 
-// The child's side: `arguments` are what follows `__probe`: [--create] FILE, or --family ID FILE
-// with a config.json as standard input. Returns the exit code.
+// The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --family ID
+// LIBRARY with a config.json as standard input, or --tokenizer ID LIBRARY FILE... Returns the exit
+// code.
 int probe_main(const std::vector<std::string>& arguments);
 
 // What the parent learnt.
@@ -35,8 +36,9 @@ struct ProbeOptions {
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options);
 
-// What a model family says of a config.json (quench_model_table::probe).
-struct FamilyAnswer {
+// What a model family says of a config.json (quench_model_table::probe), or a tokenizer of a file
+// (quench_tokenizer_table::probe).
+struct ProbeAnswer {
   int32_t score = 0;
   std::string message;   // why not, or what differs
   std::string rejected;  // why there is no answer, or ""
@@ -44,7 +46,12 @@ struct FamilyAnswer {
 
 // Asks families in a child process each; answers in the order of `families`. Throws like
 // probe_libraries.
-std::vector<FamilyAnswer> ask_families(const std::vector<const PluginDescription*>& families,
-                                       std::string_view config_json, const ProbeOptions& options);
+std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*>& families,
+                                      std::string_view config_json, const ProbeOptions& options);
+// Asks tokenizers about files, each tokenizer in a child process; for each of them the answers in
+// the order of `files`. Throws like probe_libraries.
+std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
+    const std::vector<const PluginDescription*>& tokenizers,
+    const std::vector<std::filesystem::path>& files, const ProbeOptions& options);
 
 }  // namespace quench

@@ -12,9 +12,11 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <span>
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/file_head.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
@@ -25,6 +27,7 @@
 #include "core/plugin/trial.hpp"
 #include "core/process/child_process.hpp"
 #include "quench/abi/kind/model.h"
+#include "quench/abi/kind/tokenizer.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -209,8 +212,10 @@ std::string read_input() {
   return text;
 }
 
-json ask_family(const std::string& id, const fs::path& library) {
-  const std::string config = read_input();
+// The table of an item of a library that was probed before; the library is loaded for it.
+template <typename Table>
+const Table& table_of_item(const std::string& kind, const std::string& id,
+                           const fs::path& library) {
   enter_phase("while it was loaded");
   const quench_module* module = open_library(library);
   const std::vector<PluginDescription> items = read_module(*module);
@@ -221,16 +226,40 @@ json ask_family(const std::string& id, const fs::path& library) {
     throw_status("init", "init", status, error);
   }
   for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i].kind == QUENCH_KIND_MODEL && items[i].id == id) {
-      enter_phase("in probe");
-      const auto& table = *static_cast<const quench_model_table*>(module->items[i]->table);
-      error = {sizeof(quench_error), 0, {}};
-      const int32_t score = table.probe(config.data(), config.size(), &error);
-      error.message[sizeof error.message - 1] = '\0';
-      return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
+    if (items[i].kind == kind && items[i].id == id) {
+      return *static_cast<const Table*>(module->items[i]->table);
     }
   }
   fail(QUENCH_DATA_LOSS, "does not offer it any more");
+}
+
+json answer_json(int32_t score, quench_error& error) {
+  error.message[sizeof error.message - 1] = '\0';
+  return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
+}
+
+json ask_family(const std::string& id, const fs::path& library) {
+  const std::string config = read_input();
+  const auto& table = table_of_item<quench_model_table>(QUENCH_KIND_MODEL, id, library);
+  enter_phase("in probe");
+  quench_error error{sizeof(quench_error), 0, {}};
+  const int32_t score = table.probe(config.data(), config.size(), &error);
+  return answer_json(score, error);
+}
+
+json ask_tokenizer(const std::string& id, const fs::path& library,
+                   std::span<const std::string> files) {
+  const auto& table = table_of_item<quench_tokenizer_table>(QUENCH_KIND_TOKENIZER, id, library);
+  json answers = json::array();
+  for (const std::string& file : files) {
+    const FileHead head = FileHead::read(file);
+    const quench_file_head view = head.view();
+    enter_phase("in probe");
+    quench_error error{sizeof(quench_error), 0, {}};
+    const int32_t score = table.probe(&view, &error);
+    answers.push_back(answer_json(score, error));
+  }
+  return {{"files", answers}};
 }
 
 // Dies with the parent, leaves no core, adopts what the plugin forks off.
@@ -248,19 +277,22 @@ void prepare_process() {
 int probe_main(const std::vector<std::string>& arguments) {
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
   const bool family = arguments.size() == 3 && arguments[0] == "--family";
-  if ((arguments.size() != 1 && !create && !family) || fcntl(kReport, F_GETFD) < 0) {
+  const bool tokenizer = arguments.size() > 3 && arguments[0] == "--tokenizer";
+  const bool known = arguments.size() == 1 || create || family || tokenizer;
+  if (!known || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
-        "quench __probe [--create] FILE and quench __probe --family ID FILE are run by quench "
-        "itself, "
-        "with descriptor 3 open\n",
+        "quench __probe [--create] LIBRARY, quench __probe --family ID LIBRARY and quench __probe "
+        "--tokenizer ID LIBRARY FILE... are run by quench itself, with descriptor 3 open\n",
         stderr);
     return 2;
   }
   prepare_process();
   std::string line;
   try {
-    line =
-        (family ? ask_family(arguments[1], arguments[2]) : probe(arguments.back(), create)).dump();
+    line = (family      ? ask_family(arguments[1], arguments[2])
+            : tokenizer ? ask_tokenizer(arguments[1], arguments[2], std::span(arguments).subspan(3))
+                        : probe(arguments.back(), create))
+               .dump();
   } catch (const std::exception& failure) {
     line = json{{"rejected", printable(failure.what(), 1000)}}.dump();
   } catch (...) {

@@ -290,6 +290,10 @@ void ask(const std::vector<Question>& questions, const ProbeOptions& options, Ta
   }
 }
 
+ProbeAnswer answer_from(const json& in) {
+  return {in.value("score", 0), in.value("message", ""), in.value("rejected", "")};
+}
+
 }  // namespace
 
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
@@ -310,19 +314,36 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
   return results;
 }
 
-std::vector<FamilyAnswer> ask_families(const std::vector<const PluginDescription*>& families,
-                                       std::string_view config_json, const ProbeOptions& options) {
+std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*>& families,
+                                      std::string_view config_json, const ProbeOptions& options) {
   std::vector<Question> questions;
   for (const PluginDescription* family : families) {
     questions.push_back(
         {{"--family", family->id, family->library.string()}, std::string(config_json)});
   }
-  std::vector<FamilyAnswer> answers(families.size());
+  std::vector<ProbeAnswer> answers(families.size());
+  ask(questions, options,
+      [&](size_t index, const json& answer, bool) { answers[index] = answer_from(answer); });
+  return answers;
+}
+
+std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
+    const std::vector<const PluginDescription*>& tokenizers,
+    const std::vector<std::filesystem::path>& files, const ProbeOptions& options) {
+  std::vector<Question> questions;
+  for (const PluginDescription* tokenizer : tokenizers) {
+    Question& question = questions.emplace_back();
+    question.words = {"--tokenizer", tokenizer->id, tokenizer->library.string()};
+    for (const std::filesystem::path& file : files) {
+      question.words.push_back(file.string());
+    }
+  }
+  std::vector<std::vector<ProbeAnswer>> answers(tokenizers.size());
   ask(questions, options, [&](size_t index, const json& answer, bool) {
-    FamilyAnswer& out = answers[index];
-    out.rejected = answer.value("rejected", "");
-    out.score = answer.value("score", 0);
-    out.message = answer.value("message", "");
+    const json all = answer.value("files", json::array());
+    for (size_t i = 0; i < files.size(); ++i) {
+      answers[index].push_back(answer_from(i < all.size() ? all[i] : answer));
+    }
   });
   return answers;
 }
