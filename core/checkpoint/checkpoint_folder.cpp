@@ -122,11 +122,6 @@ CheckpointFolder open_checkpoint_folder(const fs::path& path) {
     out.source = std::make_shared<DequantizedSource>(out.source, *out.quantization);
     out.config_json = without_quantization(out.config_json);
   }
-  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
-    if (!out.tokenizer && fs::exists(out.path / name, error)) {
-      out.tokenizer = out.path / name;
-    }
-  }
   return out;
 }
 

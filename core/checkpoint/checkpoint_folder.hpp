@@ -1,4 +1,4 @@
-// A checkpoint as it lies on disk: weights, config, tokenizer.
+// A checkpoint as it lies on disk: weights and config.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +17,14 @@ struct CheckpointFolder {
   // Text of config.json, "" when there is none; without quantization_config where that was used.
   std::string config_json;
   std::shared_ptr<const TensorSource> source;
-  std::optional<std::filesystem::path> tokenizer;  // tokenizer.json, else tokenizer.model
-  std::vector<std::filesystem::path> files;        // that hold the weights, and their index
+  std::vector<std::filesystem::path> files;  // that hold the weights, and their index
   // Where the weights are stored as codes, how; `source` then yields what they stand for.
   std::optional<QuantizationConfig> quantization;
 };
 
 // Opens a folder: model.safetensors, else model.safetensors.index.json, pytorch_model.bin,
 // pytorch_model.bin.index.json, the only *.pth. A path to one such file takes that file, with
-// config and tokenizer beside it. Weights that another tool quantized, by config.json's
+// config beside it. Weights that another tool quantized, by config.json's
 // quantization_config, are dequantized as they are read. Throws Error: NOT_FOUND with what was
 // looked for and what is there, and what the readers throw.
 CheckpointFolder open_checkpoint_folder(const std::filesystem::path& path);

@@ -20,11 +20,6 @@ constexpr size_t kMostFiles = 1000;
 // A tokenizer's file is read whole; see quench_tokenizer_table::open.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-struct Candidate {
-  fs::path path;
-  FileHead head;
-};
-
 // The best score for one file, and who gave it.
 struct Best {
   const PluginDescription* plugin = nullptr;
@@ -49,23 +44,21 @@ ProbeAnswer ask_here(Catalog& catalog, const PluginDescription& plugin, const Fi
 // What strangers say of files, by stranger; remembered, since many checkpoints have the same ones.
 std::vector<std::vector<ProbeAnswer>> ask_strangers(
     const Catalog& catalog, const std::vector<const PluginDescription*>& strangers,
-    const std::vector<Candidate>& files) {
+    const std::vector<FileHead>& files) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<std::vector<ProbeAnswer>>> known;
   std::string question;
   for (const PluginDescription* stranger : strangers) {
     question += stranger->sha256 + " " + stranger->id + "\n";
   }
-  std::vector<fs::path> paths;
-  for (const Candidate& file : files) {
-    question += fmt::format("{}\n{}\n{}\n", file.head.name, file.head.size, file.head.bytes);
-    paths.push_back(file.path);
+  for (const FileHead& file : files) {
+    question += fmt::format("{}\n{}\n{}\n", file.name, file.size, file.bytes);
   }
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(question); found != known.end()) {
     return found->second;
   }
-  auto answers = ask_tokenizers(strangers, paths,
+  auto answers = ask_tokenizers(strangers, files,
                                 {catalog.options().self, catalog.options().probe_seconds, false});
   for (size_t i = 0; i < strangers.size(); ++i) {
     for (ProbeAnswer& answer : answers[i]) {
@@ -80,7 +73,7 @@ std::vector<std::vector<ProbeAnswer>> ask_strangers(
 // Asks every plugin about every file: shipped ones, and others where `satisfied(best scores)` does
 // not hold with these. `said`, if given, becomes what those had to say that do not take a file.
 template <typename Satisfied>
-std::vector<Best> ask_about(Catalog& catalog, const std::vector<Candidate>& files,
+std::vector<Best> ask_about(Catalog& catalog, const std::vector<FileHead>& files,
                             Satisfied satisfied, std::string* said = nullptr) {
   std::vector<Best> best(files.size());
   const auto add = [&](const PluginDescription& plugin, size_t file, const ProbeAnswer& answer) {
@@ -98,7 +91,7 @@ std::vector<Best> ask_about(Catalog& catalog, const std::vector<Candidate>& file
       continue;
     }
     for (size_t i = 0; i < files.size(); ++i) {
-      add(*plugin, i, ask_here(catalog, *plugin, files[i].head));
+      add(*plugin, i, ask_here(catalog, *plugin, files[i]));
     }
   }
   if (!satisfied(best) && !strangers.empty() && !files.empty()) {
@@ -112,22 +105,22 @@ std::vector<Best> ask_about(Catalog& catalog, const std::vector<Candidate>& file
   return best;
 }
 
-std::vector<Candidate> small_files(const fs::path& folder) {
+std::vector<FileHead> small_files(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->is_regular_file(error) && entry->file_size(error) <= kMostBytes) {
+    std::error_code unknown;
+    if (entry->is_regular_file(unknown) && entry->file_size(unknown) <= kMostBytes) {
       paths.push_back(entry->path());
     }
   }
   std::sort(paths.begin(), paths.end());
   paths.resize(std::min(paths.size(), kMostFiles));
-  std::vector<Candidate> files;
-  for (fs::path& path : paths) {
+  std::vector<FileHead> files;
+  for (const fs::path& path : paths) {
     try {
-      FileHead head = FileHead::read(path);
-      files.push_back({std::move(path), std::move(head)});
+      files.push_back(FileHead::read(path));
     } catch (const Error&) {
       continue;  // whoever needs it will say what is wrong
     }
@@ -138,19 +131,23 @@ std::vector<Candidate> small_files(const fs::path& folder) {
 }  // namespace
 
 const PluginDescription& choose_tokenizer_plugin(Catalog& catalog, const fs::path& file) {
-  const std::vector<Candidate> files = {{file, FileHead::read(file)}};
+  return choose_tokenizer_plugin(catalog, FileHead::read(file), file.string());
+}
+
+const PluginDescription& choose_tokenizer_plugin(Catalog& catalog, const FileHead& head,
+                                                 const std::string& where) {
   std::string said;
   const auto best = ask_about(
-      catalog, files, [](const std::vector<Best>& scores) { return scores[0].score > 0; }, &said);
+      catalog, {head}, [](const std::vector<Best>& scores) { return scores[0].score > 0; }, &said);
   if (best[0].plugin == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: no tokenizer reads this file{}", file.string(),
+    fail(QUENCH_UNSUPPORTED, "{}: no tokenizer reads this file{}", where,
          said.empty() ? "; none is installed" : said);
   }
   return *best[0].plugin;
 }
 
 std::optional<fs::path> find_tokenizer_file(Catalog& catalog, const fs::path& folder) {
-  const std::vector<Candidate> files = small_files(folder);
+  const std::vector<FileHead> files = small_files(folder);
   const auto highest = [](const std::vector<Best>& scores) {
     return std::max_element(scores.begin(), scores.end(),
                             [](const Best& a, const Best& b) { return a.score < b.score; });
@@ -162,7 +159,7 @@ std::optional<fs::path> find_tokenizer_file(Catalog& catalog, const fs::path& fo
   if (!found(best)) {
     return std::nullopt;
   }
-  return files[static_cast<size_t>(highest(best) - best.begin())].path;
+  return folder / files[static_cast<size_t>(highest(best) - best.begin())].name;
 }
 
 }  // namespace quench

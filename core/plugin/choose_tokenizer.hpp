@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/file_head.hpp"
 
 namespace quench {
 
@@ -13,6 +15,10 @@ namespace quench {
 // to say; what File throws.
 const PluginDescription& choose_tokenizer_plugin(Catalog& catalog,
                                                  const std::filesystem::path& file);
+
+// Of a file that is not on the disk; `where` stands for it in messages.
+const PluginDescription& choose_tokenizer_plugin(Catalog& catalog, const FileHead& head,
+                                                 const std::string& where);
 
 // The file among those of a folder (not of folders in it) that by name and beginning is a
 // tokenizer's; the best one, of equal ones the first by name. Nothing where there is none.

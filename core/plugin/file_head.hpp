@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/io/file.hpp"
 #include "quench/abi/kind/tokenizer.h"
@@ -23,6 +24,10 @@ struct FileHead {
     std::string bytes(kBytes, '\0');
     bytes.resize(file.read_present(0, bytes.data(), bytes.size()));
     return {path.filename().string(), std::move(bytes), file.size()};
+  }
+  // Of a file that is in memory.
+  static FileHead of(const std::string& name, std::string_view content) {
+    return {name, std::string(content.substr(0, kBytes)), content.size()};
   }
   // Valid as long as this object.
   quench_file_head view() const {

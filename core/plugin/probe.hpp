@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "core/plugin/description.hpp"
+#include "core/plugin/file_head.hpp"
 
 namespace quench {
 
 // The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --family ID
-// LIBRARY with a config.json as standard input, or --tokenizer ID LIBRARY FILE... Returns the exit
-// code.
+// LIBRARY with a config.json as standard input, or --tokenizer ID LIBRARY with the beginnings of
+// files in CBOR there. Returns the exit code.
 int probe_main(const std::vector<std::string>& arguments);
 
 // What the parent learnt.
@@ -51,7 +52,7 @@ std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*
 // Asks tokenizers about files, each tokenizer in a child process; for each of them the answers in
 // the order of `files`. Throws like probe_libraries.
 std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
-    const std::vector<const PluginDescription*>& tokenizers,
-    const std::vector<std::filesystem::path>& files, const ProbeOptions& options);
+    const std::vector<const PluginDescription*>& tokenizers, const std::vector<FileHead>& files,
+    const ProbeOptions& options);
 
 }  // namespace quench

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <span>
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
@@ -247,12 +246,14 @@ json ask_family(const std::string& id, const fs::path& library) {
   return answer_json(score, error);
 }
 
-json ask_tokenizer(const std::string& id, const fs::path& library,
-                   std::span<const std::string> files) {
+json ask_tokenizer(const std::string& id, const fs::path& library) {
+  const json heads = json::from_cbor(read_input());
   const auto& table = table_of_item<quench_tokenizer_table>(QUENCH_KIND_TOKENIZER, id, library);
   json answers = json::array();
-  for (const std::string& file : files) {
-    const FileHead head = FileHead::read(file);
+  for (const json& file : heads) {
+    const auto& bytes = file.at("bytes").get_binary();
+    const FileHead head{file.at("name").get<std::string>(), std::string(bytes.begin(), bytes.end()),
+                        file.at("size").get<uint64_t>()};
     const quench_file_head view = head.view();
     enter_phase("in probe");
     quench_error error{sizeof(quench_error), 0, {}};
@@ -277,12 +278,12 @@ void prepare_process() {
 int probe_main(const std::vector<std::string>& arguments) {
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
   const bool family = arguments.size() == 3 && arguments[0] == "--family";
-  const bool tokenizer = arguments.size() > 3 && arguments[0] == "--tokenizer";
+  const bool tokenizer = arguments.size() == 3 && arguments[0] == "--tokenizer";
   const bool known = arguments.size() == 1 || create || family || tokenizer;
   if (!known || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
         "quench __probe [--create] LIBRARY, quench __probe --family ID LIBRARY and quench __probe "
-        "--tokenizer ID LIBRARY FILE... are run by quench itself, with descriptor 3 open\n",
+        "--tokenizer ID LIBRARY are run by quench itself, with descriptor 3 open\n",
         stderr);
     return 2;
   }
@@ -290,7 +291,7 @@ int probe_main(const std::vector<std::string>& arguments) {
   std::string line;
   try {
     line = (family      ? ask_family(arguments[1], arguments[2])
-            : tokenizer ? ask_tokenizer(arguments[1], arguments[2], std::span(arguments).subspan(3))
+            : tokenizer ? ask_tokenizer(arguments[1], arguments[2])
                         : probe(arguments.back(), create))
                .dump();
   } catch (const std::exception& failure) {

@@ -328,15 +328,20 @@ std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*
 }
 
 std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
-    const std::vector<const PluginDescription*>& tokenizers,
-    const std::vector<std::filesystem::path>& files, const ProbeOptions& options) {
+    const std::vector<const PluginDescription*>& tokenizers, const std::vector<FileHead>& files,
+    const ProbeOptions& options) {
+  json heads = json::array();
+  for (const FileHead& file : files) {
+    heads.push_back(
+        {{"name", file.name},
+         {"bytes", json::binary(std::vector<uint8_t>(file.bytes.begin(), file.bytes.end()))},
+         {"size", file.size}});
+  }
+  std::string input;
+  json::to_cbor(heads, input);
   std::vector<Question> questions;
   for (const PluginDescription* tokenizer : tokenizers) {
-    Question& question = questions.emplace_back();
-    question.words = {"--tokenizer", tokenizer->id, tokenizer->library.string()};
-    for (const std::filesystem::path& file : files) {
-      question.words.push_back(file.string());
-    }
+    questions.push_back({{"--tokenizer", tokenizer->id, tokenizer->library.string()}, input});
   }
   std::vector<std::vector<ProbeAnswer>> answers(tokenizers.size());
   ask(questions, options, [&](size_t index, const json& answer, bool) {

@@ -8,6 +8,7 @@
 #include "tests/contract/tensors.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/plugin_library.hpp"
+#include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {

@@ -1,7 +1,8 @@
 // template_tokenizer: words by their place in a list.
 //
 // The file *.words has one word a line; a word's id is the number of its line, from 0. A text is
-// what stands between its spaces, and the first line stands for words that are not there.
+// what stands between its spaces and line ends, and the first line stands for words that are not
+// there.
 //
 //   checkpoints: {model: ..., tokenizer: my.words}
 //
@@ -48,7 +49,7 @@ class TemplateTokenizer final : public kit::Tokenizer {
   std::vector<int32_t> encode(std::string_view text, bool /*add_special*/) const override {
     std::vector<int32_t> ids;
     while (!text.empty()) {
-      const std::string word(text.substr(0, text.find(' ')));
+      const std::string word(text.substr(0, text.find_first_of(" \n")));
       text.remove_prefix(std::min(word.size() + 1, text.size()));
       if (!word.empty()) {
         const auto found = ids_.find(word);

@@ -103,7 +103,8 @@ inline EncodedRange encode_range(const Tokenizer& tokenizer, const quench_text_b
         out.ids.insert(out.ids.end(), ids.begin(), ids.end());
       }
     } catch (const Error& error) {
-      out.error.emplace(error.code(), "document " + std::to_string(d) + ": " + error.what());
+      const std::string where = batch.count > 1 ? "document " + std::to_string(d) + ": " : "";
+      out.error.emplace(error.code(), where + error.what());
       break;
     }
   }

@@ -76,9 +76,9 @@ typedef struct quench_tokenizer_table {
   /* One more than the largest id. Constant. [thread-safe] */
   uint64_t (*vocabulary_size)(const quench_encoder* encoder) QUENCH_NOEXCEPT;
   /* The ids of every document, each from 0 to vocabulary_size - 1. Of documents that fail, the
-   * first one's error is reported, whichever thread met it: "document N: ...", from 0, with the
-   * offset of the byte; nothing has been asked of the sink then. Splits the batch over the threads
-   * of quench.tasks/1. CANCELLED as everywhere. */
+   * first one's error is reported, whichever thread met it: "document N: ...", from 0, where the
+   * batch has several, and the offset of the byte; nothing has been asked of the sink then. Splits
+   * the batch over the threads of quench.tasks/1. CANCELLED as everywhere. */
   quench_status (*encode)(quench_encoder* encoder, const quench_text_batch* batch,
                           const quench_id_sink* sink, quench_error* error) QUENCH_NOEXCEPT;
   const void* (*extension)(const quench_encoder* encoder, const char* id) QUENCH_NOEXCEPT;
