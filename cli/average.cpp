@@ -74,18 +74,12 @@ Job make_job(const AverageArguments& options, Context& context) {
   return job;
 }
 
-TokenizerChoice tokenizer_of(const std::string& given, const CheckpointFolder& folder) {
-  std::optional<std::string> path;
-  if (!given.empty()) {
-    path = std::filesystem::is_directory(given)
-               ? (std::filesystem::path(given) / "tokenizer.json").string()
-               : given;
-  } else if (folder.tokenizer) {
-    path = folder.tokenizer->string();
-  }
-  return TokenizerChoice(path, fmt::format("{}: has no tokenizer.json, and text is to be "
-                                           "tokenized; name a tokenizer, or give token ids",
-                                           folder.path.string()));
+TokenizerChoice tokenizer_of(const std::string& given, const CheckpointFolder& folder,
+                             Catalog& catalog) {
+  return given.empty()
+             ? TokenizerChoice::beside(catalog, folder.path)
+             : TokenizerChoice(given == "bytes" ? given : tokenizer_file(catalog, given).string(),
+                               "");
 }
 
 // The weights that a scheme finds by a score, or nothing where it does not search.
@@ -104,9 +98,9 @@ std::vector<double> find_weights(const Job& job, const AverageArguments& options
     return {};
   }
   const CheckpointFolder& last = job.members.back().folder;
-  AverageScore score(context.catalog(), *job.metric, tokenizer_of(options.tokenizer, last),
-                     last.config_json, (last.path / "config.json").string(),
-                     {QUENCH_DEVICE_CPU, 0});
+  AverageScore score(context.catalog(), *job.metric,
+                     tokenizer_of(options.tokenizer, last, context.catalog()), last.config_json,
+                     (last.path / "config.json").string(), {QUENCH_DEVICE_CPU, 0});
   std::vector<AverageMember> members;
   std::transform(job.members.begin(), job.members.end(), std::back_inserter(members),
                  average_member);

@@ -7,7 +7,6 @@
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/store/derived.hpp"
-#include "core/text/tokenizer.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/runner.hpp"
@@ -23,7 +22,7 @@ struct EvalOptions : SingleModel {
 };
 
 Experiment make_experiment(const EvalOptions& options, Context& context) {
-  Experiment out = experiment_of(options);
+  Experiment out = experiment_of(options, context.catalog());
   out.name = "eval";
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;

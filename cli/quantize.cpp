@@ -9,7 +9,6 @@
 #include "core/pass/evaluate.hpp"
 #include "core/pass/quantize_cell.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/text/tokenizer.hpp"
 #include "core/weights/export_weights.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "core/weights/open_weights.hpp"
@@ -43,7 +42,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   }
   Job job;
   job.format = &context.catalog().require("format", options.format);
-  job.experiment = experiment_of(options);
+  job.experiment = experiment_of(options, context.catalog());
   Experiment& out = job.experiment;
   out.quantizers.push_back(resolve_quantizer(options.quantizer, context.catalog()));
   QuantizerCell& quantizer = out.quantizers.front();
@@ -126,8 +125,8 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   const Fingerprints fingerprints(context.home());
   Identities identities(context.catalog(), equivalences, fingerprints, context.hub());
   const nlohmann::json made_from = content_of(job, options.out, identities);
-  TokenizerChoice tokenizer =
-      choose_tokenizer(experiment, experiment.checkpoints.front(), opened.folder);
+  TokenizerChoice tokenizer = choose_tokenizer(context.catalog(), experiment,
+                                               experiment.checkpoints.front(), opened.folder);
   Corpora corpora(context.catalog());
   QuantizeCell quantize(context.catalog(), corpora);
   const QuantizerCell& cell = experiment.quantizers.front();

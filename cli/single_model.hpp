@@ -22,6 +22,6 @@ struct SingleModel {
 void add_single_model(CLI::App& command, SingleModel& to);
 // An experiment of that checkpoint as it is, without quantizers and metrics. Throws Error for a
 // dtype, a device, a tokenizer or a place that is none.
-Experiment experiment_of(const SingleModel& model);
+Experiment experiment_of(const SingleModel& model, Catalog& catalog);
 
 }  // namespace quench

@@ -316,7 +316,8 @@ class JobRunner {
                                   }));
         check_unchanged(weights);
         state_.family = open->model.id();
-        state_.tokenizer.emplace(choose_tokenizer(experiment_, checkpoint(), open->folder));
+        state_.tokenizer.emplace(
+            choose_tokenizer(catalog_, experiment_, checkpoint(), open->folder));
         check_calibrations(*open);
         check_rules(open->model, cells);
       } catch (...) {
@@ -442,7 +443,7 @@ class JobRunner {
 
   // How a searching scheme judges a candidate: by the manifest's first metric.
   double score(ModelHandle& model, const CheckpointFolder& folder) {
-    TokenizerChoice tokenizer = choose_tokenizer(experiment_, checkpoint(), folder);
+    TokenizerChoice tokenizer = choose_tokenizer(catalog_, experiment_, checkpoint(), folder);
     return lower_is_better(
         evaluate_metric(catalog_, corpora_, experiment_.metrics.front(), model, tokenizer).front());
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/corpora/tokenizer.hpp"
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/sha256.hpp"
@@ -11,7 +12,6 @@
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
-#include "core/text/encode_documents.hpp"
 
 namespace quench {
 
@@ -31,8 +31,8 @@ constexpr const char* kDocumentsFile = "documents.hashes";
 static_assert(kIdsPerShard * 2 % kBlockBytes == 0 && kBatchBytes % kBlockBytes == 0);
 constexpr size_t kNarrowVocabulary = 65536;
 
-text::Tokenizer open_tokenizer(const std::string& path) {
-  return path == "bytes" ? text::Tokenizer::bytes() : text::Tokenizer::from_file(path);
+Tokenizer open_tokenizer(Catalog& catalog, const std::string& path) {
+  return path == "bytes" ? Tokenizer::bytes() : Tokenizer::open(catalog, path);
 }
 
 std::string shard_name(size_t shard) {
@@ -122,9 +122,9 @@ class ShardWriter {
 // Reads a corpus to its end and packs it into `folder`.
 class Packer {
  public:
-  Packer(const PackingRequest& request, SealedFolder& folder)
+  Packer(Catalog& catalog, const PackingRequest& request, SealedFolder& folder)
       : request_(request),
-        tokenizer_(open_tokenizer(request.tokenizer)),
+        tokenizer_(open_tokenizer(catalog, request.tokenizer)),
         width_(tokenizer_.vocabulary_size() <= kNarrowVocabulary ? 2 : 4),
         folder_(folder),
         writer_(folder, width_) {}
@@ -134,9 +134,8 @@ class Packer {
     if (document.ids != nullptr) {
       take({document.ids, document.id_count});
     } else if (document.text != nullptr) {
-      pending_.emplace_back(document.text, document.text_bytes);
-      pending_bytes_ += document.text_bytes;
-      if (pending_bytes_ >= kBatchBytes) {
+      pending_.add({document.text, document.text_bytes});
+      if (pending_.bytes() >= kBatchBytes) {
         flush();
       }
     } else {
@@ -177,26 +176,23 @@ class Packer {
   }
 
   void flush() {
-    const int threads = static_cast<int>(HostServices::instance().threads());
     try {
-      for (const std::vector<int32_t>& ids :
-           text::encode_documents(tokenizer_, pending_, false, threads)) {
-        take(ids);
+      const EncodedBatch encoded = tokenizer_.encode(pending_, false);
+      for (size_t d = 0; d < encoded.documents(); ++d) {
+        take(encoded.document(d));
       }
     } catch (const Error& error) {
       fail(error.code(), "corpus {}: {}", request_.corpus->name, error.what());
     }
     pending_.clear();
-    pending_bytes_ = 0;
   }
 
   const PackingRequest& request_;
-  text::Tokenizer tokenizer_;
+  Tokenizer tokenizer_;
   uint64_t width_;
   SealedFolder& folder_;
   ShardWriter writer_;
-  std::vector<std::string> pending_;
-  uint64_t pending_bytes_ = 0;
+  TextBatch pending_;
   std::vector<uint64_t> hashes_;
 };
 
@@ -206,7 +202,7 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   const TrainingCorpus& use = *request.corpus;
   CorpusHandle corpus(catalog, *use.plugin, use.parameters);
   PartReader reader(corpus, use.part);
-  Packer packer(request, folder);
+  Packer packer(catalog, request, folder);
   quench_document document{};
   while (reader.next(document)) {
     if (HostServices::instance().cancel_flag()) {

@@ -37,7 +37,7 @@ struct TrainingRecipe {
   std::string config;  // text of config.json
   TrainingCorpus corpus;
   std::string tokenizer;      // path or "bytes"
-  std::string tokenizer_key;  // SHA-256 of the file, or "bytes"
+  std::string tokenizer_key;  // TokenizerIdentity::key
   std::optional<int32_t> document_end;
   const PluginDescription* optimizer = nullptr;
   nlohmann::json optimizer_parameters;

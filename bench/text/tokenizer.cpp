@@ -15,7 +15,7 @@
 #include <string>
 
 #include "bench/support/timing.hpp"
-#include "core/text/tokenizer.hpp"
+#include "core/corpora/tokenizer.hpp"
 #ifdef QUENCH_BENCH_FIXTURES
 #include "tests/support/fixtures.hpp"
 #endif
@@ -40,11 +40,20 @@ std::optional<Subject> reference() {
   return std::nullopt;
 }
 
+quench::Catalog built_catalog() {
+  quench::CatalogOptions options;
+  const fs::path build = QUENCH_BINARY_DIR;
+  options.search_path = {build / "lib/quench/tokenizers"};
+  options.self = build / "bin/quench";
+  return quench::Catalog(std::move(options));
+}
+
 void measure(const Subject& subject, int rounds) {
+  quench::Catalog catalog = built_catalog();
   std::ifstream file(subject.text, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const double start = quench::bench::processor_clock();
-  const auto tokenizer = quench::text::Tokenizer::from_file(subject.tokenizer);
+  auto tokenizer = quench::Tokenizer::open(catalog, subject.tokenizer);
   const double load = quench::bench::processor_clock() - start;
   quench::bench::Samples seconds;
   double first = 0;

@@ -50,11 +50,6 @@ CheckpointFolder folder_of(const CheckpointPlace& place) {
   CheckpointFolder out;
   out.path = place.folder();
   out.config_json = place.config_json();
-  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
-    if (!out.tokenizer && place.has(name)) {
-      out.tokenizer = place.folder() / name;
-    }
-  }
   return out;
 }
 

@@ -1,4 +1,4 @@
-// A checkpoint as it lies on disk: weights, config, tokenizer.
+// A checkpoint as it lies on disk: weights and config.
 #pragma once
 
 #include <filesystem>
@@ -25,9 +25,8 @@ struct CheckpointFolder {
   // weights.
   std::string config_json;
   std::shared_ptr<const TensorSource> source;
-  std::optional<std::filesystem::path> tokenizer;  // tokenizer.json, else tokenizer.model
-  std::optional<CarriedFile> carried_tokenizer;    // in the file of the weights itself
-  std::vector<std::filesystem::path> files;        // that hold the weights, and their index
+  std::optional<CarriedFile> carried_tokenizer;  // in the file of the weights itself
+  std::vector<std::filesystem::path> files;      // that hold the weights, and their index
   // Where the weights are stored as codes, how: {"format": id, "bits": ...}; `source` then yields
   // what they stand for. Null for float weights.
   nlohmann::json quantization;

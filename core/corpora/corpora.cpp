@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
-#include "core/host_numerics.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/philox.hpp"
-#include "core/text/encode_documents.hpp"
 
 namespace quench {
 
@@ -20,58 +19,54 @@ constexpr size_t kBatchBytes = 16u << 20;
 
 class Reader {
  public:
-  Reader(TokenizedCorpus& out, TokenizerChoice& tokenizer) : out_(out), tokenizer_(tokenizer) {
+  Reader(Catalog& catalog, TokenizedCorpus& out, TokenizerChoice& tokenizer)
+      : catalog_(catalog), out_(out), tokenizer_(tokenizer) {
     out_.offsets = {0};
   }
 
   void add(const quench_document& document) {
     if (document.ids != nullptr) {
-      append({document.ids, document.ids + document.id_count});
+      append({document.ids, document.id_count});
       return;
     }
     if (document.text == nullptr) {
       fail(QUENCH_INVALID_ARGUMENT, "corpus {}: yields records; wanted text or ids", out_.name);
     }
-    pending_.emplace_back(document.text, document.text_bytes);
-    pending_bytes_ += document.text_bytes;
-    if (pending_bytes_ >= kBatchBytes) {
+    pending_.add({document.text, document.text_bytes});
+    if (pending_.bytes() >= kBatchBytes) {
       flush();
     }
   }
 
   void flush() {
-    if (pending_.empty()) {
+    if (pending_.documents() == 0) {
       return;
     }
-    const int threads = static_cast<int>(HostServices::instance().threads());
     try {
-      for (const std::vector<int32_t>& ids :
-           text::encode_documents(tokenizer_.get(), pending_, false, threads)) {
-        append(ids);
+      const EncodedBatch encoded = tokenizer_.get(catalog_).encode(pending_, false);
+      for (size_t d = 0; d < encoded.documents(); ++d) {
+        append(encoded.document(d));
+        out_.bytes.push_back(pending_.bytes_of(d));
       }
     } catch (const Error& error) {
       fail(error.code(), "corpus {}: {}", out_.name, error.what());
     }
-    for (const std::string& document : pending_) {
-      out_.bytes.push_back(document.size());
-    }
     pending_.clear();
-    pending_bytes_ = 0;
   }
 
   // Documents so far, those not yet tokenized included.
-  uint64_t documents() const { return out_.documents() + pending_.size(); }
+  uint64_t documents() const { return out_.documents() + pending_.documents(); }
 
  private:
-  void append(const std::vector<int32_t>& ids) {
+  void append(std::span<const int32_t> ids) {
     out_.ids.insert(out_.ids.end(), ids.begin(), ids.end());
     out_.offsets.push_back(out_.ids.size());
   }
 
+  Catalog& catalog_;
   TokenizedCorpus& out_;
   TokenizerChoice& tokenizer_;
-  std::vector<std::string> pending_;
-  size_t pending_bytes_ = 0;
+  TextBatch pending_;
 };
 
 }  // namespace
@@ -79,8 +74,9 @@ class Reader {
 std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
                                                      TokenizerChoice& tokenizer,
                                                      uint64_t max_documents, uint64_t max_ids) {
-  const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", use.plugin->id, use.parameters.dump(),
-                                      use.part.key(), tokenizer.key(), max_documents, max_ids);
+  const std::string key =
+      fmt::format("{}|{}|{}|{}|{}|{}", use.plugin->id, use.parameters.dump(), use.part.key(),
+                  tokenizer.identity(catalog_).key(), max_documents, max_ids);
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     return found->second;
   }
@@ -94,10 +90,13 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
                                                uint64_t max_documents, uint64_t max_ids) {
   CorpusHandle handle = open_corpus(catalog_, use, hub_);
   const std::string fingerprint = handle.fingerprint();
-  nlohmann::json parts = {{"files", fingerprint},         {"plugin", use.plugin->sha256},
-                          {"corpus", use.plugin->id},     {"parameters", use.parameters},
-                          {"tokenizer", tokenizer.key()}, {"host", kHostNumerics},
-                          {"documents", max_documents},   {"ids", max_ids}};
+  nlohmann::json parts = {{"files", fingerprint},
+                          {"plugin", use.plugin->sha256},
+                          {"corpus", use.plugin->id},
+                          {"parameters", use.parameters},
+                          {"tokenizer", tokenizer.identity(catalog_).key()},
+                          {"documents", max_documents},
+                          {"ids", max_ids}};
   if (use.part.kind != PartKind::kAll) {
     parts["part"] = use.part.key();
   }
@@ -107,7 +106,7 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   }
   auto corpus = std::make_shared<TokenizedCorpus>();
   corpus->name = use.name;
-  Reader reader(*corpus, tokenizer);
+  Reader reader(catalog_, *corpus, tokenizer);
   PartReader documents(handle, use.part);
   quench_document document{};
   HostServices& services = HostServices::instance();

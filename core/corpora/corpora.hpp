@@ -1,4 +1,4 @@
-// Corpora as token ids: opened through plugins, tokenized by the host, kept for the life of a run,
+// Corpora as token ids: opened and tokenized through plugins, kept for the life of a run,
 // and on disk for the next one.
 #pragma once
 

@@ -5,27 +5,43 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
+#include "core/plugin/choose_tokenizer.hpp"
 
 namespace quench {
+
+std::string TokenizerIdentity::key() const {
+  return plugin == nullptr ? file : fmt::format("{} {} {}", file, plugin->id, plugin->sha256);
+}
 
 TokenizerChoice::TokenizerChoice(std::optional<std::string> path, std::string missing_message)
     : path_(std::move(path)), missing_message_(std::move(missing_message)) {}
 
-const text::Tokenizer& TokenizerChoice::get() {
+TokenizerChoice TokenizerChoice::beside(Catalog& catalog, const std::filesystem::path& folder) {
+  std::optional<std::string> path;
+  if (const auto file = find_tokenizer_file(catalog, folder)) {
+    path = file->string();
+  }
+  return TokenizerChoice(path, fmt::format("{}: has no file of a tokenizer, and text is to be "
+                                           "tokenized; name a tokenizer, or give token ids",
+                                           folder.string()));
+}
+
+Tokenizer& TokenizerChoice::get(Catalog& catalog) {
   if (!path_) {
     fail(QUENCH_NOT_FOUND, "{}", missing_message_);
   }
   if (!tokenizer_) {
-    tokenizer_ = *path_ == "bytes" ? text::Tokenizer::bytes() : text::Tokenizer::from_file(*path_);
+    tokenizer_ = std::make_shared<Tokenizer>(*path_ == "bytes" ? Tokenizer::bytes()
+                                                               : Tokenizer::open(catalog, *path_));
   }
   return *tokenizer_;
 }
 
-std::string TokenizerChoice::key() {
+TokenizerIdentity TokenizerChoice::identity(Catalog& catalog) const {
   if (!path_ || *path_ == "bytes") {
-    return path_.value_or("none");
+    return {path_.value_or("none"), nullptr};
   }
-  return sha256_of(File(*path_));
+  return {sha256_of(File(*path_)), &choose_tokenizer_plugin(catalog, *path_)};
 }
 
 }  // namespace quench

@@ -14,7 +14,6 @@
 #include "core/pass/metric_sink.hpp"
 #include "core/pass/not_finite.hpp"
 #include "core/plugin/metric_handle.hpp"
-#include "core/text/tokenizer.hpp"
 
 namespace quench {
 
@@ -68,13 +67,13 @@ class OpenWeightsList {
 // The tokenizer as a metric sees it; keeps the ids of the last text.
 class MetricTokenizer {
  public:
-  explicit MetricTokenizer(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+  explicit MetricTokenizer(Tokenizer& tokenizer) : tokenizer_(tokenizer) {
     view_ = {sizeof view_, this,
              [](void* context, const char* text, uint64_t bytes, int32_t special,
                 const int32_t** ids, uint64_t* count, quench_error* error) noexcept {
                auto& self = *static_cast<MetricTokenizer*>(context);
                return guarded(error, [&] {
-                 self.ids_ = self.tokenizer_.encode({text, bytes}, special != 0);
+                 self.ids_ = self.tokenizer_.encode(std::string_view(text, bytes), special != 0);
                  *ids = self.ids_.data();
                  *count = self.ids_.size();
                });
@@ -85,7 +84,7 @@ class MetricTokenizer {
   const quench_tokenizer* get() const { return &view_; }
 
  private:
-  const text::Tokenizer& tokenizer_;
+  Tokenizer& tokenizer_;
   std::vector<int32_t> ids_;
   quench_tokenizer view_{};
 };
@@ -109,7 +108,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   std::optional<MetricTokenizer> encoder;
   if ((handle.needs() & QUENCH_METRIC_NEEDS_TOKENIZER) != 0) {
     try {
-      encoder.emplace(tokenizer.get());
+      encoder.emplace(tokenizer.get(catalog));
     } catch (const Error& error) {
       fail(error.code(), "metric {}: needs a tokenizer: {}", metric.plugin->id, error.what());
     }

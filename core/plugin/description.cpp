@@ -59,8 +59,9 @@ ParameterSchema parameter_from_json(const json& in) {
 }  // namespace
 
 const std::vector<std::string>& plugin_kinds() {
-  static const std::vector<std::string> kinds = {"model",  "quantizer", "transform", "averaging",
-                                                 "metric", "corpus",    "optimizer", "format"};
+  static const std::vector<std::string> kinds = {"model",     "quantizer", "transform",
+                                                 "averaging", "metric",    "corpus",
+                                                 "tokenizer", "optimizer", "format"};
   return kinds;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/json_type.hpp"
 #include "core/plugin/service_tables.hpp"
 
 struct quench_json_document {
@@ -79,31 +80,6 @@ const json* walk(const quench_json_document* document, const char* pointer) {
   return value;
 }
 
-bool is_int64(const json& value) {
-  return value.is_number_integer() &&
-         !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-}
-
-int32_t type_of(const json* value) {
-  if (value == nullptr) {
-    return QUENCH_JSON_ABSENT;
-  }
-  switch (value->type()) {
-    case json::value_t::null:
-      return QUENCH_JSON_NULL;
-    case json::value_t::boolean:
-      return QUENCH_JSON_BOOLEAN;
-    case json::value_t::string:
-      return QUENCH_JSON_STRING;
-    case json::value_t::array:
-      return QUENCH_JSON_ARRAY;
-    case json::value_t::object:
-      return QUENCH_JSON_OBJECT;
-    default:
-      return is_int64(*value) ? QUENCH_JSON_INTEGER : QUENCH_JSON_NUMBER;
-  }
-}
-
 const char* type_name(int32_t type) {
   constexpr const char* kNames[] = {"nothing",  "null", "a boolean", "an integer",
                                     "a number", "text", "a list",    "an object"};
@@ -116,7 +92,7 @@ quench_status get(const quench_json_document* document, const char* pointer, int
                   quench_error* error, Read&& read) noexcept {
   try {
     const json* value = walk(document, pointer);
-    const int32_t type = type_of(value);
+    const int32_t type = value == nullptr ? QUENCH_JSON_ABSENT : json_type(*value);
     if (type == QUENCH_JSON_ABSENT) {
       return report(error, QUENCH_NOT_FOUND, fmt::format("{}: missing", printable(pointer)));
     }
@@ -152,7 +128,8 @@ void release(quench_json_document* document) noexcept {
 }
 
 int32_t type(const quench_json_document* document, const char* pointer) noexcept {
-  return type_of(walk(document, pointer));
+  const json* value = walk(document, pointer);
+  return value == nullptr ? QUENCH_JSON_ABSENT : json_type(*value);
 }
 
 quench_status boolean(const quench_json_document* document, const char* pointer, int32_t* value,

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "core/plugin/description.hpp"
+#include "core/plugin/file_head.hpp"
 
 namespace quench {
 
-// The child's side: `arguments` are what follows `__probe`: [--create] FILE, --family ID FILE with
-// a config.json as standard input, or --format ID FILE with a place and "config" or "no config" as
-// its two lines. Returns the exit code.
+// The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --family ID
+// LIBRARY with a config.json as standard input, --format ID LIBRARY with a place and "config" or
+// "no config" as its two lines, or --tokenizer ID LIBRARY with the beginnings of files in CBOR there.
+// Returns the exit code.
 int probe_main(const std::vector<std::string>& arguments);
 
 // What the parent learnt.
@@ -36,8 +38,8 @@ struct ProbeOptions {
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options);
 
-// What a model family says of a config.json (quench_model_table::probe), or a format of a place
-// (quench_format_table::probe).
+// What a model family says of a config.json (quench_model_table::probe), a format of a place
+// (quench_format_table::probe), or a tokenizer of a file (quench_tokenizer_table::probe).
 struct ProbeAnswer {
   int32_t score = 0;
   std::string message;   // why not, or what differs
@@ -52,5 +54,10 @@ std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*
 std::vector<ProbeAnswer> ask_formats(const std::vector<const PluginDescription*>& formats,
                                      const std::filesystem::path& place, bool with_config,
                                      const ProbeOptions& options);
+// Asks tokenizers about files, each tokenizer in a child process; for each of them the answers in
+// the order of `files`. Throws like probe_libraries.
+std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
+    const std::vector<const PluginDescription*>& tokenizers, const std::vector<FileHead>& files,
+    const ProbeOptions& options);
 
 }  // namespace quench

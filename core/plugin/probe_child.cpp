@@ -16,6 +16,7 @@
 #include "core/checkpoint/checkpoint_place.hpp"
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/file_head.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
@@ -27,6 +28,7 @@
 #include "core/process/child_process.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"
+#include "quench/abi/kind/tokenizer.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -211,9 +213,10 @@ std::string read_input() {
   return text;
 }
 
-// Loads the library and asks the item's probe: `probe(table, error)`.
-template <typename Table, typename Probe>
-json ask_item(const char* kind, const std::string& id, const fs::path& library, Probe probe) {
+// The table of an item of a library that was probed before; the library is loaded for it.
+template <typename Table>
+const Table& table_of_item(const std::string& kind, const std::string& id,
+                           const fs::path& library) {
   enter_phase("while it was loaded");
   const quench_module* module = open_library(library);
   const std::vector<PluginDescription> items = read_module(*module);
@@ -225,22 +228,24 @@ json ask_item(const char* kind, const std::string& id, const fs::path& library, 
   }
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == kind && items[i].id == id) {
-      enter_phase("in probe");
-      error = {sizeof(quench_error), 0, {}};
-      const int32_t score = probe(*static_cast<const Table*>(module->items[i]->table), error);
-      error.message[sizeof error.message - 1] = '\0';
-      return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
+      return *static_cast<const Table*>(module->items[i]->table);
     }
   }
   fail(QUENCH_DATA_LOSS, "does not offer it any more");
 }
 
+json answer_json(int32_t score, quench_error& error) {
+  error.message[sizeof error.message - 1] = '\0';
+  return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
+}
+
 json ask_family(const std::string& id, const fs::path& library) {
   const std::string config = read_input();
-  return ask_item<quench_model_table>(QUENCH_KIND_MODEL, id, library,
-                                      [&](const quench_model_table& table, quench_error& error) {
-                                        return table.probe(config.data(), config.size(), &error);
-                                      });
+  const auto& table = table_of_item<quench_model_table>(QUENCH_KIND_MODEL, id, library);
+  enter_phase("in probe");
+  quench_error error{sizeof(quench_error), 0, {}};
+  const int32_t score = table.probe(config.data(), config.size(), &error);
+  return answer_json(score, error);
 }
 
 json ask_format(const std::string& id, const fs::path& library) {
@@ -253,10 +258,28 @@ json ask_format(const std::string& id, const fs::path& library) {
   if (input.substr(0, line) != "config") {
     place.hide_config();
   }
-  return ask_item<quench_format_table>(
-      QUENCH_KIND_FORMAT, id, library, [&](const quench_format_table& table, quench_error& error) {
-        return table.probe == nullptr ? 0 : table.probe(place.get(), &error);
-      });
+  const auto& table = table_of_item<quench_format_table>(QUENCH_KIND_FORMAT, id, library);
+  enter_phase("in probe");
+  quench_error error{sizeof(quench_error), 0, {}};
+  const int32_t score = table.probe == nullptr ? 0 : table.probe(place.get(), &error);
+  return answer_json(score, error);
+}
+
+json ask_tokenizer(const std::string& id, const fs::path& library) {
+  const json heads = json::from_cbor(read_input());
+  const auto& table = table_of_item<quench_tokenizer_table>(QUENCH_KIND_TOKENIZER, id, library);
+  json answers = json::array();
+  for (const json& file : heads) {
+    const auto& bytes = file.at("bytes").get_binary();
+    const FileHead head{file.at("name").get<std::string>(), std::string(bytes.begin(), bytes.end()),
+                        file.at("size").get<uint64_t>()};
+    const quench_file_head view = head.view();
+    enter_phase("in probe");
+    quench_error error{sizeof(quench_error), 0, {}};
+    const int32_t score = table.probe(&view, &error);
+    answers.push_back(answer_json(score, error));
+  }
+  return {{"files", answers}};
 }
 
 // Dies with the parent, leaves no core, adopts what the plugin forks off.
@@ -275,19 +298,22 @@ int probe_main(const std::vector<std::string>& arguments) {
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
   const bool family = arguments.size() == 3 && arguments[0] == "--family";
   const bool format = arguments.size() == 3 && arguments[0] == "--format";
-  if ((arguments.size() != 1 && !create && !family && !format) || fcntl(kReport, F_GETFD) < 0) {
+  const bool tokenizer = arguments.size() == 3 && arguments[0] == "--tokenizer";
+  const bool known = arguments.size() == 1 || create || family || format || tokenizer;
+  if (!known || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
-        "quench __probe [--create] FILE and quench __probe --family|--format ID FILE are run by "
-        "quench itself, with descriptor 3 open\n",
+        "quench __probe [--create] LIBRARY and quench __probe --family|--format|--tokenizer ID "
+        "LIBRARY are run by quench itself, with descriptor 3 open\n",
         stderr);
     return 2;
   }
   prepare_process();
   std::string line;
   try {
-    line = (family   ? ask_family(arguments[1], arguments[2])
-            : format ? ask_format(arguments[1], arguments[2])
-                     : probe(arguments.back(), create))
+    line = (family      ? ask_family(arguments[1], arguments[2])
+            : format    ? ask_format(arguments[1], arguments[2])
+            : tokenizer ? ask_tokenizer(arguments[1], arguments[2])
+                        : probe(arguments.back(), create))
                .dump();
   } catch (const std::exception& failure) {
     line = json{{"rejected", printable(failure.what(), 1000)}}.dump();

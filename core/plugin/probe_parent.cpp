@@ -290,6 +290,10 @@ void ask(const std::vector<Question>& questions, const ProbeOptions& options, Ta
   }
 }
 
+ProbeAnswer answer_from(const json& in) {
+  return {in.value("score", 0), in.value("message", ""), in.value("rejected", "")};
+}
+
 }  // namespace
 
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
@@ -321,12 +325,8 @@ std::vector<ProbeAnswer> ask_items(const char* kind,
     questions.push_back({{kind, item->id, item->library.string()}, input});
   }
   std::vector<ProbeAnswer> answers(items.size());
-  ask(questions, options, [&](size_t index, const json& answer, bool) {
-    ProbeAnswer& out = answers[index];
-    out.rejected = answer.value("rejected", "");
-    out.score = answer.value("score", 0);
-    out.message = answer.value("message", "");
-  });
+  ask(questions, options,
+      [&](size_t index, const json& answer, bool) { answers[index] = answer_from(answer); });
   return answers;
 }
 
@@ -342,6 +342,32 @@ std::vector<ProbeAnswer> ask_formats(const std::vector<const PluginDescription*>
                                      const ProbeOptions& options) {
   return ask_items("--format", formats, (with_config ? "config\n" : "no config\n") + place.string(),
                    options);
+}
+
+std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
+    const std::vector<const PluginDescription*>& tokenizers, const std::vector<FileHead>& files,
+    const ProbeOptions& options) {
+  json heads = json::array();
+  for (const FileHead& file : files) {
+    heads.push_back(
+        {{"name", file.name},
+         {"bytes", json::binary(std::vector<uint8_t>(file.bytes.begin(), file.bytes.end()))},
+         {"size", file.size}});
+  }
+  std::string input;
+  json::to_cbor(heads, input);
+  std::vector<Question> questions;
+  for (const PluginDescription* tokenizer : tokenizers) {
+    questions.push_back({{"--tokenizer", tokenizer->id, tokenizer->library.string()}, input});
+  }
+  std::vector<std::vector<ProbeAnswer>> answers(tokenizers.size());
+  ask(questions, options, [&](size_t index, const json& answer, bool) {
+    const json all = answer.value("files", json::array());
+    for (size_t i = 0; i < files.size(); ++i) {
+      answers[index].push_back(answer_from(i < all.size() ? all[i] : answer));
+    }
+  });
+  return answers;
 }
 
 }  // namespace quench

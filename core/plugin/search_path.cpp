@@ -16,8 +16,9 @@ namespace {
 // Folders of a search path that hold one kind each: as the build and the installation name them,
 // and in the singular.
 constexpr const char* kKindFolders[] = {
-    "models", "model",      "quantizers", "quantizer",  "averaging", "metrics", "metric", "corpora",
-    "corpus", "optimizers", "optimizer",  "transforms", "transform", "formats", "format"};
+    "models",    "model",      "quantizers", "quantizer",  "averaging", "metrics",
+    "metric",    "corpora",    "corpus",     "tokenizers", "tokenizer", "optimizers",
+    "optimizer", "transforms", "transform",  "formats",    "format"};
 
 void append_list(std::vector<fs::path>& folders, std::string_view list) {
   while (!list.empty()) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "quench/abi/host.h"
+#include "quench/abi/json_values.h"
 
 namespace quench {
 
@@ -18,7 +19,8 @@ quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain,
                            quench_status (*body)(void* user, uint64_t begin, uint64_t end) noexcept,
                            void* user) noexcept;
 
-// The table of quench.json/1; it needs no host.
+// The tables of quench.json/1 and quench.json_values/1; they need no host.
 const quench_json* json_service();
+const quench_json_values* json_values_service();
 
 }  // namespace quench

@@ -13,6 +13,7 @@
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/tokenizer.h"
 #include "quench/abi/kind/transform.h"
 
 namespace quench {
@@ -58,6 +59,11 @@ constexpr Slot kMetric[] = {QUENCH_SLOT(quench_metric_table, create),
 constexpr Slot kCorpus[] = {
     QUENCH_SLOT(quench_corpus_table, open), QUENCH_SLOT(quench_corpus_table, close),
     QUENCH_SLOT(quench_corpus_table, next), QUENCH_SLOT(quench_corpus_table, fingerprint)};
+constexpr Slot kTokenizer[] = {QUENCH_SLOT(quench_tokenizer_table, probe),
+                               QUENCH_SLOT(quench_tokenizer_table, open),
+                               QUENCH_SLOT(quench_tokenizer_table, close),
+                               QUENCH_SLOT(quench_tokenizer_table, vocabulary_size),
+                               QUENCH_SLOT(quench_tokenizer_table, encode)};
 constexpr Slot kOptimizer[] = {
     QUENCH_SLOT(quench_optimizer_table, create), QUENCH_SLOT(quench_optimizer_table, destroy),
     QUENCH_SLOT(quench_optimizer_table, begin), QUENCH_SLOT(quench_optimizer_table, step),
@@ -86,6 +92,7 @@ constexpr TableLayout kLayouts[] = {
     {QUENCH_KIND_AVERAGING, sizeof(quench_averaging_table), kAveraging},
     {QUENCH_KIND_METRIC, offsetof(quench_metric_table, needs), kMetric},
     {QUENCH_KIND_CORPUS, sizeof(quench_corpus_table), kCorpus},
+    {QUENCH_KIND_TOKENIZER, sizeof(quench_tokenizer_table), kTokenizer},
     {QUENCH_KIND_OPTIMIZER, sizeof(quench_optimizer_table), kOptimizer},
     {QUENCH_KIND_TRANSFORM, sizeof(quench_transform_table), kTransform},
     {QUENCH_KIND_FORMAT, sizeof(quench_format_table), {}}};

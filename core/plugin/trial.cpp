@@ -15,6 +15,7 @@
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/tokenizer.h"
 #include "quench/abi/kind/transform.h"
 
 namespace quench {
@@ -68,12 +69,26 @@ std::string try_format(const std::string& label, const quench_format_table& tabl
   return table.begin == nullptr ? "" : try_create(label, parameters, table.begin, table.end);
 }
 
+// There is no file to open here.
+std::string try_tokenizer(const std::string& label, const quench_tokenizer_table& table) {
+  const quench_file_head empty{sizeof empty, "", "", 0, 0};
+  quench_error error{sizeof(quench_error), 0, {}};
+  const int32_t score = table.probe(&empty, &error);
+  if (score < 0) {
+    fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0 or more", label, score);
+  }
+  return score == 0 ? "" : fmt::format("{}: probe gives an empty file {} points", label, score);
+}
+
 }  // namespace
 
 std::string try_item(const PluginDescription& description, const quench_item& item) {
   const std::string label = plugin_label(description);
   if (description.kind == QUENCH_KIND_MODEL) {
     return try_model(label, *static_cast<const quench_model_table*>(item.table));
+  }
+  if (description.kind == QUENCH_KIND_TOKENIZER) {
+    return try_tokenizer(label, *static_cast<const quench_tokenizer_table*>(item.table));
   }
   std::vector<ParameterProblem> problems;
   const std::string parameters =

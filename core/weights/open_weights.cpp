@@ -63,21 +63,14 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
   return {std::move(folder), std::move(model), std::move(average.found)};
 }
 
-TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointCell& cell,
-                                 const CheckpointFolder& folder) {
+TokenizerChoice choose_tokenizer(Catalog& catalog, const Experiment& experiment,
+                                 const CheckpointCell& cell, const CheckpointFolder& folder) {
   for (const std::string& named : {cell.tokenizer, experiment.tokenizer}) {
     if (!named.empty()) {
       return TokenizerChoice(named, "");
     }
   }
-  std::optional<std::string> path;
-  if (folder.tokenizer) {
-    path = folder.tokenizer->string();
-  }
-  return TokenizerChoice(
-      path, fmt::format("{}: has no tokenizer.json or tokenizer.model, and text is to be "
-                        "tokenized; name a tokenizer, or give token ids",
-                        folder.path.string()));
+  return TokenizerChoice::beside(catalog, folder.path);
 }
 
 }  // namespace quench

@@ -33,7 +33,7 @@ std::vector<AverageMember> members_of(const Experiment& experiment, const Weight
 
 // The tokenizer of the branch or of the manifest, or the one beside the checkpoint; that there is
 // none is told when text is to be tokenized.
-TokenizerChoice choose_tokenizer(const Experiment& experiment, const CheckpointCell& cell,
-                                 const CheckpointFolder& folder);
+TokenizerChoice choose_tokenizer(Catalog& catalog, const Experiment& experiment,
+                                 const CheckpointCell& cell, const CheckpointFolder& folder);
 
 }  // namespace quench

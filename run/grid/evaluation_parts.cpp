@@ -41,7 +41,7 @@ class Parts {
       : identities_(identities), what_(what), experiment_(*what.experiment), measure_(measure) {}
 
   bool gather() {
-    out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}};
+    out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}, {"tokenizer", nullptr}};
     return add_weights() && (what_.metric == nullptr || add_metric()) &&
            (what_.quantizer == nullptr || add_quantizer()) && add_environment();
   }
@@ -75,6 +75,21 @@ class Parts {
             {"params", parameters}};
   }
 
+  // Null where no text is read: a tokenizer then changes no value.
+  nlohmann::json tokenizer() {
+    if (!reads_text_) {
+      return nullptr;
+    }
+    const TokenizerIdentity used =
+        identities_.tokenizer(experiment_, experiment_.checkpoints[what_.weights->checkpoint]);
+    if (used.plugin == nullptr) {
+      return used.file;
+    }
+    nlohmann::json out = plugin(*used.plugin, nullptr);
+    out["file"] = used.file;
+    return out;
+  }
+
   bool add_weights() {
     const WeightsCell& weights = *what_.weights;
     const auto main = identity(files_cell(experiment_, weights));
@@ -91,8 +106,6 @@ class Parts {
     const PluginDescription& family = identities_.family(main->family);
     out_["config"] = main->config;
     out_["family"] = plugin(family, nullptr);
-    out_["tokenizer"] =
-        identities_.tokenizer_key(experiment_, experiment_.checkpoints[weights.checkpoint], *main);
     return true;
   }
 
@@ -114,7 +127,11 @@ class Parts {
     if (AveragingHandle(identities_.catalog(), *averaging.plugin, averaging.parameters)
             .searches()) {
       const MetricCell& judge = experiment_.metrics.front();
-      return add_evaluation(out_["averaging"]["score"], judge);
+      nlohmann::json& score = out_["averaging"]["score"];
+      if (!add_evaluation(score, judge)) {
+        return false;
+      }
+      score["tokenizer"] = tokenizer();
     }
     return true;
   }
@@ -127,12 +144,16 @@ class Parts {
       return lacks("corpus " + use.name);
     }
     to = {{"files", of_part(*files, use)}, {"id", use.plugin->id}, {"params", reading_of(use)}};
+    reads_text_ = reads_text_ || identities_.gives_text(use);
     return true;
   }
 
   bool add_metric() {
-    return add_evaluation(out_["metric"], *what_.metric) &&
-           ((what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory());
+    if (!add_evaluation(out_["metric"], *what_.metric)) {
+      return false;
+    }
+    out_["tokenizer"] = tokenizer();
+    return (what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory();
   }
 
   // What a metric is told of the whole branch.
@@ -156,6 +177,7 @@ class Parts {
 
   bool add_evaluation(nlohmann::json& to, const MetricCell& metric) {
     to = plugin(*metric.plugin, metric.parameters);
+    reads_text_ = (metric.needs & QUENCH_METRIC_NEEDS_TOKENIZER) != 0;
     nlohmann::json corpora = nlohmann::json::object();
     for (const auto& [parameter, use] : metric.corpora) {
       // The name of a corpus is the manifest's business, its content is the value's.
@@ -216,7 +238,12 @@ class Parts {
     if (const PluginDescription* judge = identities_.judge(); judge != nullptr) {
       out_["calibration"]["judge"] = plugin(*judge, nullptr);
     }
-    return add_corpus(out_["calibration"]["corpus"], calibration.corpus);
+    reads_text_ = false;
+    if (!add_corpus(out_["calibration"]["corpus"], calibration.corpus)) {
+      return false;
+    }
+    out_["calibration"]["tokenizer"] = tokenizer();
+    return true;
   }
 
   bool add_environment() {
@@ -228,6 +255,7 @@ class Parts {
   const EvaluationParts& what_;
   const Experiment& experiment_;
   bool measure_;
+  bool reads_text_ = false;  // what was added since it was reset
   std::vector<const PluginDescription*> plugins_;
   nlohmann::json out_;
   std::string missing_;

@@ -5,7 +5,6 @@
 
 #include "core/checkpoint/content_hash.hpp"
 #include "core/corpora/open_corpus.hpp"
-#include "core/corpora/tokenizer_choice.hpp"
 #include "core/error.hpp"
 #include "core/host_numerics.hpp"
 #include "core/io/file.hpp"
@@ -41,7 +40,6 @@ std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
 nlohmann::json to_json(const CheckpointIdentity& identity) {
   return {{"content", identity.content},
           {"config", identity.config},
-          {"tokenizer", identity.tokenizer},
           {"bytes", identity.bytes},
           {"parameters", identity.parameters}};
 }
@@ -51,7 +49,6 @@ CheckpointIdentity identity_from(const std::string& text) {
   CheckpointIdentity out;
   out.content = json.at("content").get<std::string>();
   out.config = json.at("config").get<std::string>();
-  out.tokenizer = json.at("tokenizer").get<std::string>();
   out.bytes = json.at("bytes").get<uint64_t>();
   out.parameters = json.at("parameters").get<uint64_t>();
   return out;
@@ -132,9 +129,6 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
   const CheckpointFolder folder = open_files(catalog_, cell, hub_);
   identity.content = content_hash(*folder.source, &HostServices::instance().cancel_flag());
   identity.config = sha256_hex(folder.config_json);
-  identity.tokenizer = folder.tokenizer           ? sha256_of(File(*folder.tokenizer))
-                       : folder.carried_tokenizer ? sha256_hex(folder.carried_tokenizer->bytes)
-                                                  : "none";
   identity.bytes = bytes_of(folder.files);
   for (uint64_t i = 0; i < folder.source->count(); ++i) {
     const TensorInfo& tensor = folder.source->info(i);
@@ -206,6 +200,7 @@ void Identities::forget_if_changed(const CheckpointCell& cell) {
   if (found != checkpoints_.end() &&
       times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) != found->second.times) {
     checkpoints_.erase(found);
+    tokenizers_.erase(cell.location);
   }
 }
 
@@ -278,14 +273,51 @@ const WantedRecords& Identities::records(const MetricCell& metric) {
   return entry->second;
 }
 
-std::string Identities::tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
-                                      const CheckpointIdentity& checkpoint) {
-  for (const std::string& named : {cell.tokenizer, experiment.tokenizer}) {
-    if (!named.empty()) {
-      return TokenizerChoice(named, "").key();
+bool Identities::gives_text(const CorpusUse& use) {
+  const std::string name = corpus_name(use);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = texts_.find(name); found != texts_.end()) {
+      return found->second;
     }
   }
-  return checkpoint.tokenizer;
+  nlohmann::json question = corpus_question(use);
+  question["asked"] = "text";
+  const std::vector<fs::path> files = corpus_files(use);
+  std::string answer = files.empty() ? "" : fingerprints_.find(question, files).value_or("");
+  if (answer.empty()) {
+    const Fingerprints::Stamp before = fingerprints_.look(question, files);
+    CorpusHandle corpus = open_corpus(catalog_, use, hub_);
+    quench_document document{};
+    answer = corpus.next(document) && document.text != nullptr ? "yes" : "no";
+    if (!files.empty()) {
+      fingerprints_.remember(before, answer);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  return texts_[name] = answer == "yes";
+}
+
+TokenizerIdentity Identities::tokenizer(const Experiment& experiment, const CheckpointCell& cell) {
+  const std::string named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
+  const std::string& name = named.empty() ? cell.location : named;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = tokenizers_.find(name); found != tokenizers_.end()) {
+      return found->second;
+    }
+  }
+  TokenizerIdentity identity;
+  if (named.empty()) {
+    const fs::path path = locate_checkpoint(cell, hub_).path;
+    std::error_code error;
+    const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+    identity = TokenizerChoice::beside(catalog_, folder).identity(catalog_);
+  } else {
+    identity = TokenizerChoice(named, "").identity(catalog_);
+  }
+  const std::lock_guard lock(mutex_);
+  return tokenizers_[name] = std::move(identity);
 }
 
 const PluginDescription* Identities::judge() const {

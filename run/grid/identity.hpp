@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/corpora/tokenizer_choice.hpp"
 #include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
 #include "core/pass/metric_records.hpp"
@@ -21,11 +22,10 @@
 namespace quench {
 
 struct CheckpointIdentity {
-  std::string content;    // content_hash of its tensors
-  std::string config;     // SHA-256 of the text of config.json
-  std::string family;     // id of the model plugin; "" where that is not known yet
-  std::string tokenizer;  // TokenizerChoice::key of the checkpoint's own, "none" without
-  uint64_t bytes = 0;     // of its weight files
+  std::string content;  // content_hash of its tensors
+  std::string config;   // SHA-256 of the text of config.json
+  std::string family;   // id of the model plugin; "" where that is not known yet
+  uint64_t bytes = 0;   // of its weight files
   uint64_t parameters = 0;
   std::string times;  // of its files when it was read
 };
@@ -55,9 +55,11 @@ class Identities {
   // What a metric reads beside its corpora; asked of its plugin once, and not at all where the
   // schema has no path. Throws Error as wanted_records() does.
   const WantedRecords& records(const MetricCell& metric);
-  // The key of the tokenizer that the manifest names, or of the checkpoint's own.
-  std::string tokenizer_key(const Experiment& experiment, const CheckpointCell& cell,
-                            const CheckpointIdentity& checkpoint);
+  // Whether a corpus gives text, which is tokenized. Reads its first document where that is not
+  // remembered.
+  bool gives_text(const CorpusUse& use);
+  // The tokenizer that the manifest names, or the checkpoint's own.
+  TokenizerIdentity tokenizer(const Experiment& experiment, const CheckpointCell& cell);
 
   // The quantizer that measures layer errors for those that cannot (judge.hpp), or nullptr.
   const PluginDescription* judge() const;
@@ -88,6 +90,8 @@ class Identities {
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location
   std::map<std::string, std::string> families_by_config_;  // by hash
   std::map<std::string, std::string> corpora_;             // by plugin and parameters
+  std::map<std::string, bool> texts_;                      // likewise: whether it gives text
+  std::map<std::string, TokenizerIdentity> tokenizers_;    // by path, or place of a checkpoint
   std::map<std::string, WantedRecords> records_;           // by metric and parameters
 };
 

@@ -3,11 +3,11 @@
 #include <span>
 
 #include "core/config/problems.hpp"
+#include "core/corpora/tokenizer.hpp"
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/text/tokenizer.hpp"
 #include "core/weights/export_weights.hpp"
 #include "report/spec.hpp"
 #include "run/manifest/averaging_windows.hpp"
@@ -107,7 +107,7 @@ class ManifestResolver {
       if (path.empty()) {
         return;
       }
-      path = text::tokenizer_file(path);
+      path = tokenizer_file(catalog_, path);
       if (!fs::exists(path)) {
         fail(QUENCH_NOT_FOUND, "{}: tokenizer {} is not there", where,
              path.lexically_normal().string());

@@ -115,8 +115,9 @@ bool TrainingResolver::resolve_recipe(const std::string& tokenizer, quench_devic
   }
   recipe.tokenizer = tokenizer;
   plugins_.attempt(spec_.tokenizer.place, [&] {
-    recipe.tokenizer_key =
-        plugins_.is_absent(tokenizer) ? kNotThere : TokenizerChoice(tokenizer, "").key();
+    recipe.tokenizer_key = plugins_.is_absent(tokenizer)
+                               ? kNotThere
+                               : TokenizerChoice(tokenizer, "").identity(catalog_).key();
   });
   if (spec_.document_end) {
     recipe.document_end = static_cast<int32_t>(*spec_.document_end);

@@ -266,3 +266,23 @@ TEST_CASE("run: a damaged record is computed again, and only that", "[cli]") {
   CHECK(runs.plan().at("to do") == 1);
   CHECK(compared(runs.run()) == compared(first));
 }
+
+TEST_CASE("run: a tokenizer is in the keys of what read text, and in no other", "[cli]") {
+  const Runs runs;
+  runs.here.folder().write("m.yaml",
+                           "name: m\n"
+                           "checkpoints: {model: tiny}\n"
+                           "metrics:\n"
+                           "  - validation_loss: {corpus: v, block: 16}\n"
+                           "  - validation_loss: {corpus: ids, block: 16}\n"
+                           "corpora: {v: {text: {path: t.txt}}, ids: {template_corpus: {}}}\n");
+  const json records = runs.run();
+  REQUIRE(records.size() == 2);
+  const json& text = records[0].at("parts").at("tokenizer");
+  CHECK(text.at("id") == "tokenizer_json");
+  CHECK(text.at("file").get<std::string>().size() == 64);
+  CHECK(text.at("sha256").get<std::string>().size() == 64);
+  CHECK(records[1].at("parts").at("tokenizer").is_null());
+  std::ofstream(runs.here.folder() / "tiny/tokenizer.json", std::ios::app) << " \n";
+  CHECK(runs.plan() == json{{"done", 1}, {"to do", 1}});
+}

@@ -15,6 +15,7 @@ std::vector<const quench_item*> all_items() {
   for (const auto& [libraries, kind] : {std::pair{QUANTIZER_LIBRARIES, "quantizer"},
                                         {TRANSFORM_LIBRARIES, "transform"},
                                         {CORPUS_LIBRARIES, "corpus"},
+                                        {TOKENIZER_LIBRARIES, "tokenizer"},
                                         {METRIC_LIBRARIES, "metric"},
                                         {MODEL_LIBRARIES, "model"},
                                         {AVERAGING_LIBRARIES, "averaging"},

@@ -13,7 +13,7 @@
 
 #include "core/checkpoint/safetensors.hpp"
 #include "core/json/parse_json.hpp"
-#include "core/text/tokenizer.hpp"
+#include "core/plugin/host_services.hpp"
 #include "formats/torch/pickle.hpp"
 #include "formats/torch/torch_state.hpp"
 #include "tests/fuzz/packed_place.hpp"
@@ -21,6 +21,7 @@
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
+#include "tokenizers/tokenizer_json/pipeline.hpp"
 
 extern "C" {
 int fuzz_json(const uint8_t* data, size_t size);
@@ -128,10 +129,11 @@ TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
     CHECK(taken == 1);
   }
   CHECK(ArchiveSource(seeds() / "torch_zip/state.pt").count() == 4);
+  kit::current_host = HostServices::instance().host_for("fuzz");
   const auto ids = [](const std::string& name) {
     const std::string all = seed(name);
     const size_t cut = all.find('\xFF');
-    return text::Tokenizer::from_json(all.substr(0, cut), "seed").encode(all.substr(cut + 1), true);
+    return tokenizers::JsonPipeline(all.substr(0, cut), "seed").encode(all.substr(cut + 1), true);
   };
   CHECK(ids("tokenizer/byte_level.json") == std::vector<int32_t>{5, 3, 4, 5, 3});
   CHECK(ids("tokenizer/sentence_piece.json") == std::vector<int32_t>{5, 1, 2, 0});

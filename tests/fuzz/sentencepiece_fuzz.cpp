@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.hpp"
-#include "core/text/tokenizer.hpp"
+#include "tokenizers/sentencepiece/pipeline.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
@@ -17,14 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = cut == std::string_view::npos ? " ab <s>\u2581 \u00e9e\u0301 "
                                                               : input.substr(cut + border.size());
   try {
-    const auto tokenizer =
-        quench::text::Tokenizer::from_sentencepiece(input.substr(0, cut), "fuzz");
+    const quench::tokenizers::SentencePiecePipeline tokenizer(input.substr(0, cut), "fuzz");
     for (const int32_t id : tokenizer.encode(text, true)) {
       if (id < 0 || static_cast<size_t>(id) >= tokenizer.vocabulary_size()) {
         std::abort();
       }
     }
-  } catch (const quench::Error&) {
+  } catch (const quench::kit::Error&) {
   }
   return 0;
 }

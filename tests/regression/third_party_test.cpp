@@ -64,6 +64,26 @@ TEST_CASE("run: a family and a C quantizer from --plugin-path give records", "[r
         Approx(kQuantizedLoss / kFloatLoss - 1).epsilon(1e-10));
 }
 
+TEST_CASE("eval: a tokenizer from --plugin-path reads the file that is named", "[regression]") {
+  const TemporaryDir folder;
+  write_template_checkpoint(folder / "model");
+  const auto text = folder.write("numbers.txt", numbers());
+  std::string lines;
+  for (int i = 0; i < 200; ++i) {
+    lines += std::to_string(i) + "\n";
+  }
+  const auto words = folder.write("numbers.words", lines);
+  const auto measured = [&](const std::string& tokenizer) {
+    return quench_json({"eval", (folder / "model").string(), "--tokenizer", tokenizer, "--metric",
+                        "validation_loss:text=" + text.string() + ",block=32", "--plugin-path",
+                        template_plugins().string()});
+  };
+  const auto losses = records_of(measured(words.string()), "validation_loss");
+  REQUIRE(losses.size() == 1);
+  CHECK(losses[0].at("details").at("blocks") == 12);  // 400 words
+  CHECK(losses[0].at("value") != records_of(measured("bytes"), "validation_loss")[0].at("value"));
+}
+
 TEST_CASE("eval: a quantizer without calibration has no relative error", "[regression]") {
   const TemporaryDir folder;
   write_template_checkpoint(folder / "model");

@@ -23,13 +23,15 @@ for module in "$prefix/$libdir"/quench/*/*.so; do
 done
 echo "installed plugins: $plugins"
 
-# Three plugins of somebody else: a model family and a format under names of their own, and a quantizer in plain C.
+# Four plugins of somebody else: a model family, a format and a tokenizer under names of their own, and a quantizer in plain C.
 templates=$prefix/share/quench/template
 mkdir "$work/theirs"
 sed -e 's/template_model/another_family/g' -e 's/TemplateModel/AnotherFamily/g' \
   "$templates/model/template_model.cpp" >"$work/theirs/another_family.cpp"
 sed -e 's/template_format/another_format/g' -e 's/TemplateFormat/AnotherFormat/g' \
   "$templates/format/template_format.cpp" >"$work/theirs/another_format.cpp"
+sed -e 's/template_tokenizer/their_words/g' -e 's/TemplateTokenizer/TheirWords/g' \
+  "$templates/tokenizer/template_tokenizer.cpp" >"$work/theirs/their_words.cpp"
 cp "$templates/quantizer_c/template_quantizer_c.c" "$work/theirs/"
 cat >"$work/theirs/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
@@ -37,11 +39,12 @@ project(theirs LANGUAGES C CXX)
 find_package(quench-sdk 0.1 REQUIRED)
 quench_add_plugin(another_family KIND models SOURCES another_family.cpp)
 quench_add_plugin(another_format KIND formats SOURCES another_format.cpp)
+quench_add_plugin(their_words KIND tokenizers SOURCES their_words.cpp)
 quench_add_plugin(template_quantizer_c KIND quantizers SOURCES template_quantizer_c.c)
 END
 quietly cmake -S "$work/theirs" -B "$work/theirs/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/theirs/build"
-for module in models/another_family formats/another_format quantizers/template_quantizer_c; do
+for module in models/another_family formats/another_format tokenizers/their_words quantizers/template_quantizer_c; do
   exported=$(nm -D --defined-only "$work/theirs/build/$module.so" | awk '{print $3}')
   [ "$exported" = quench_module_v1 ] || fail "$module exports: $exported"
 done
@@ -158,3 +161,19 @@ if "$prefix/bin/quench" eval "$work/written" --metric "validation_loss:text=$wor
 fi
 grep -q "in a way that no format reads" "$work/log" || { cat "$work/log"; fail "a format that is not there is not named"; }
 echo "a format of somebody else wrote and read"
+# The tokenizer, which no manifest names, is found by the file that one does name; what it computes is in the records' keys.
+seq 0 99 >"$work/hundred.words"
+echo '"7 99 12345"' | "$prefix/bin/quench" tokenize "$work/hundred.words" --plugin-path "$work/theirs/build" >"$work/ids" 2>"$work/log" ||
+  { cat "$work/log"; fail "quench tokenize"; }
+[ "$(cat "$work/ids")" = "[7,99,0]" ] || fail "quench tokenize gives $(cat "$work/ids")"
+sed -e 's/{model: checkpoint}/{model: checkpoint, tokenizer: hundred.words}/' "$work/manifest.yaml" >"$work/words.yaml"
+"$prefix/bin/quench" run "$work/words.yaml" --plugin-path "$work/theirs/build" --out "$work/words" --json \
+  >"$work/records.json" 2>"$work/log" || { cat "$work/log"; fail "quench run with the tokenizer"; }
+python3 - "$work/records.json" <<'END' || { cat "$work/records.json"; fail "the records do not know the tokenizer"; }
+import json, sys
+records = [r for r in json.load(open(sys.argv[1]))["records"] if r["metric"] == "validation_loss"]
+assert len(records) == 3 and not any(record["error"] for record in records)
+for record in records:
+    assert record["parts"]["tokenizer"]["id"] == "their_words", record["parts"]["tokenizer"]
+END
+echo "a manifest with the tokenizer ran"

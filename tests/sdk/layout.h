@@ -20,6 +20,7 @@
 #include "quench/abi/extension/residual.h"
 #include "quench/abi/extension/shapes.h"
 #include "quench/abi/extension/token_wise.h"
+#include "quench/abi/json_values.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/format.h"
@@ -27,6 +28,7 @@
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
+#include "quench/abi/kind/tokenizer.h"
 #include "quench/abi/kind/transform.h"
 #include "quench/abi/module.h"
 
@@ -132,6 +134,12 @@ BEGINS_WITH_ITS_SIZE(quench_stored_linear);
 BEGINS_WITH_ITS_SIZE(quench_float_linears);
 BEGINS_WITH_ITS_SIZE(quench_format_sink);
 BEGINS_WITH_ITS_SIZE(quench_format_table);
+BEGINS_WITH_ITS_SIZE(quench_file_head);
+BEGINS_WITH_ITS_SIZE(quench_text_batch);
+AT(quench_text_batch, offsets, 24);
+BEGINS_WITH_ITS_SIZE(quench_id_sink);
+BEGINS_WITH_ITS_SIZE(quench_tokenizer_table);
+BEGINS_WITH_ITS_SIZE(quench_json_values);
 BEGINS_WITH_ITS_SIZE(quench_step_args);
 BEGINS_WITH_ITS_SIZE(quench_optimizer_table);
 BEGINS_WITH_ITS_SIZE(quench_replay_args);

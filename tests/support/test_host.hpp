@@ -3,7 +3,7 @@
 //   static const quench::test::InstalledHost host;     at the top of a test file that uses the kit
 //
 // Services: log (to stderr), cancel, memory, random, tasks (on the calling thread), processor,
-// json.
+// json and json values.
 #pragma once
 
 #include <cstdint>

@@ -19,18 +19,13 @@ std::string one_tensor(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("open_safetensors_folder: finds config and tokenizer", "[core][checkpoint]") {
+TEST_CASE("open_safetensors_folder: finds the config", "[core][checkpoint]") {
   const TemporaryDir folder;
   folder.write("model.safetensors", one_tensor("w"));
   CHECK(open_safetensors_folder(folder.path()).config_json.empty());
-  CHECK_FALSE(open_safetensors_folder(folder.path()).tokenizer);
   folder.write("config.json", "{\"a\":1}");
-  folder.write("tokenizer.model", "x");
-  CHECK(*open_safetensors_folder(folder.path()).tokenizer == folder / "tokenizer.model");
-  folder.write("tokenizer.json", "{}");
   const auto bare = open_safetensors_folder(folder / "model.safetensors");
   CHECK(bare.config_json == "{\"a\":1}");
-  CHECK(*bare.tokenizer == folder / "tokenizer.json");
   CHECK(bare.path == folder.path());
   CHECK(bare.files == std::vector<std::filesystem::path>{folder / "model.safetensors"});
 }

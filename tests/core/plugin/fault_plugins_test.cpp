@@ -18,9 +18,10 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
       {"unknown_flags", "item 0 has flags 0x4, of which this host knows none"},
       {"unknown_kind",
        "teapot unknown_kind: unknown kind \"teapot\", expected one of model, quantizer, "
-       "transform, averaging, metric, corpus, optimizer, format"},
+       "transform, averaging, metric, corpus, tokenizer, optimizer, format"},
       {"bad_id", "corpus Bad Id: bad id \"Bad Id\", expected [a-z][a-z0-9_-]{0,63}"},
       {"null_slot", "corpus null_slot: function next of its table is NULL"},
+      {"null_encode", "tokenizer null_encode: function encode of its table is NULL"},
       {"bad_default", "corpus bad_default: parameter bits: bad default: bits = 9, expected 2..8"},
       {"twice_parameter", "corpus twice_parameter: parameter bits: declared twice"},
       {"duplicate_id", "corpus duplicate_id: offered twice"},

@@ -29,7 +29,7 @@ typedef struct quench_item {
   uint32_t struct_size;
   uint32_t flags;        /* 0; a reader refuses bits that it does not know */
   const char* kind;      /* QUENCH_KIND_* of kind/<kind>.h: "model", "quantizer", "transform",
-                            "averaging", "metric", "corpus", "optimizer", "format" */
+                            "averaging", "metric", "corpus", "tokenizer", "optimizer", "format" */
   const char* id;        /* [a-z][a-z0-9_-]{0,63}, unique within its kind */
   const char* version;   /* "1.2.3" */
   const char* summary;   /* one sentence */

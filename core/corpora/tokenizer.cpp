@@ -1,0 +1,74 @@
+#include "core/corpora/tokenizer.hpp"
+
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/plugin/choose_tokenizer.hpp"
+#include "core/plugin/parameters.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMostFileBytes = uint64_t{1} << 30;
+
+EncodedBatch bytes_of(const TextBatch& batch) {
+  EncodedBatch out;
+  out.offsets = batch.offsets();
+  out.ids.reserve(batch.bytes());
+  for (const char byte : batch.text()) {
+    out.ids.push_back(static_cast<unsigned char>(byte));
+  }
+  return out;
+}
+
+// The parameters of a tokenizer all have defaults: a manifest names the file alone.
+nlohmann::json default_parameters(const PluginDescription& plugin) {
+  std::vector<ParameterProblem> problems;
+  nlohmann::json out = complete_parameters(plugin, nlohmann::json::object(), problems);
+  if (!problems.empty()) {
+    fail(QUENCH_UNSUPPORTED, "tokenizer {}: parameter {}", plugin.id, problems.front().message);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tokenizer Tokenizer::open(Catalog& catalog, const fs::path& file) {
+  const PluginDescription& plugin = choose_tokenizer_plugin(catalog, file);
+  const std::string bytes = read_file(file, kMostFileBytes);
+  return Tokenizer(
+      TokenizerHandle(catalog, plugin, bytes, file.string(), default_parameters(plugin)));
+}
+
+EncodedBatch Tokenizer::encode(const TextBatch& batch, bool add_special) {
+  return handle_ ? handle_->encode(batch, add_special) : bytes_of(batch);
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special) {
+  TextBatch batch;
+  batch.add(text);
+  return encode(batch, add_special).ids;
+}
+
+uint64_t Tokenizer::vocabulary_size() const {
+  constexpr uint64_t kBytes = 256;
+  return handle_ ? handle_->vocabulary_size() : kBytes;
+}
+
+fs::path tokenizer_file(Catalog& catalog, const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return path;
+  }
+  const std::optional<fs::path> file = find_tokenizer_file(catalog, path);
+  if (!file) {
+    fail(QUENCH_NOT_FOUND, "{}: has no file of a tokenizer", path.string());
+  }
+  return *file;
+}
+
+}  // namespace quench

@@ -1,0 +1,41 @@
+// An open tokenizer of a plugin. Every call throws quench::Error whose message starts with
+// "tokenizer <id>: ".
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/plugin/catalog.hpp"
+#include "core/plugin/text_batch.hpp"
+#include "quench/abi/kind/tokenizer.h"
+
+namespace quench {
+
+class TokenizerHandle {
+ public:
+  // `file`: the whole content; `name` stands for it in messages. `parameters`: complete, as
+  // complete_parameters() returns them.
+  TokenizerHandle(Catalog& catalog, const PluginDescription& description, std::string_view file,
+                  const std::string& name, const nlohmann::json& parameters);
+  ~TokenizerHandle();
+  TokenizerHandle(TokenizerHandle&& other) noexcept;
+  TokenizerHandle& operator=(TokenizerHandle&&) = delete;
+  TokenizerHandle(const TokenizerHandle&) = delete;
+
+  const std::string& id() const { return id_; }
+  // One more than the largest id.
+  uint64_t vocabulary_size() const { return vocabulary_size_; }
+  // The ids of every document; all are below vocabulary_size(). A document that cannot be encoded
+  // is named by its number, from 0.
+  EncodedBatch encode(const TextBatch& batch, bool add_special);
+
+ private:
+  std::string id_;
+  std::string label_;
+  const quench_tokenizer_table* table_ = nullptr;
+  quench_encoder* encoder_ = nullptr;
+  uint64_t vocabulary_size_ = 0;
+};
+
+}  // namespace quench
