@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/arithmetic/learning_rate.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/corpus_part.hpp"
-#include "train/learning_rate_schedule.hpp"
 
 namespace quench {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic/calibration_rows.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/checkpoint/packed/store_linear.hpp"
-#include "core/corpora/calibration_rows.hpp"
 #include "core/error.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/score.hpp"

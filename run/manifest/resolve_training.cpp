@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "core/arithmetic/learning_rate.hpp"
 #include "core/corpora/open_corpus.hpp"
 #include "core/corpora/tokenizer_choice.hpp"
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/model_handle.hpp"
-#include "train/rates.hpp"
+#include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
 
 namespace quench {

@@ -1,6 +1,6 @@
 #include "core/checkpoint/packed/packed_parts.hpp"
 
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/packed/packed_linear.hpp"
 #include "core/error.hpp"

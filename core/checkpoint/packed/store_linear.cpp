@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/packed/gptq_zeros.hpp"
 #include "core/checkpoint/packed/packed_codes.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/philox.hpp"
+#include "core/arithmetic/philox.hpp"
 
 using quench::HostServices;
 using quench::philox4x32;
