@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "core/arithmetic/build_id.hpp"
 #include "core/arithmetic/calibration_rows.hpp"
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
-#include "core/host_numerics.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/text/encode_documents.hpp"
@@ -94,9 +94,9 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
                                                uint64_t max_documents, uint64_t max_ids) {
   CorpusHandle handle = open_corpus(catalog_, use, hub_);
   const std::string fingerprint = handle.fingerprint();
-  nlohmann::json parts = {{"files", fingerprint},         {"plugin", use.plugin->sha256},
+  nlohmann::json parts = {{"files", fingerprint},         {"plugin", use.plugin->code},
                           {"corpus", use.plugin->id},     {"parameters", use.parameters},
-                          {"tokenizer", tokenizer.key()}, {"host", kHostNumerics},
+                          {"tokenizer", tokenizer.key()}, {"host", arithmetic_build_id()},
                           {"documents", max_documents},   {"ids", max_ids}};
   if (use.part.kind != PartKind::kAll) {
     parts["part"] = use.part.key();

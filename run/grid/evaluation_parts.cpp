@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/arithmetic/build_id.hpp"
 #include "core/averaging/average_identity.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/host_numerics.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
@@ -41,7 +41,7 @@ class Parts {
       : identities_(identities), what_(what), experiment_(*what.experiment), measure_(measure) {}
 
   bool gather() {
-    out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}};
+    out_ = {{"host", {{"build_id", arithmetic_build_id()}}}, {"seed", experiment_.seed}};
     return add_weights() && (what_.metric == nullptr || add_metric()) &&
            (what_.quantizer == nullptr || add_quantizer()) && add_environment();
   }
@@ -70,9 +70,7 @@ class Parts {
 
   nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters) {
     plugins_.push_back(&description);
-    return {{"id", description.id},
-            {"sha256", identities_.plugin_hash(description)},
-            {"params", parameters}};
+    return {{"id", description.id}, {"code", description.code}, {"params", parameters}};
   }
 
   bool add_weights() {
@@ -212,7 +210,7 @@ class Parts {
     if (calibration.pad_batch > 0) {
       out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
     }
-    if (const PluginDescription* judge = identities_.judge(); judge != nullptr) {
+    if (const PluginDescription* judge = identities_.judge_for(*what_.quantizer->plugin)) {
       out_["calibration"]["judge"] = plugin(*judge, nullptr);
     }
     return add_corpus(out_["calibration"]["corpus"], calibration.corpus);

@@ -66,7 +66,7 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
     return true;
   }
   plugins_.attempt(entry.place, [&] {
-    std::string& known = fingerprints_[use->plugin->sha256 + use->parameters.dump()];
+    std::string& known = fingerprints_[use->plugin->code.dump() + use->parameters.dump()];
     if (known.empty()) {
       known = open_corpus(catalog_, *use, plugins_.hub()).fingerprint();
     }
