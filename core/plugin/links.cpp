@@ -84,7 +84,10 @@ std::vector<LinkedLibrary> loaded_libraries() {
   std::vector<fs::path> paths;
   dl_iterate_phdr(collect_path, &paths);
   std::vector<LinkedLibrary> libraries;
-  for (const fs::path& path : paths) {
+  for (const fs::path& found : paths) {
+    std::error_code error;  // plugins of each kind reach libtorch by another path
+    const fs::path real = fs::canonical(found, error);
+    const fs::path& path = error ? found : real;
     try {
       const ElfFile elf = read_elf(path);
       libraries.push_back(
