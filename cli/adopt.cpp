@@ -1,21 +1,37 @@
-// quench adopt MANIFEST --plugin ID: a rebuilt plugin computes what the old build did, so its old
-// records count again.
+// quench adopt MANIFEST --plugin ID: a rebuilt plugin computes what the old build did, so what was
+// measured and trained with that one counts again.
+//
+// What to adopt is found by assuming it: each build of the plugin that the run's files name is
+// taken for the present one, and the grid is surveyed again. Cells that are done then are those
+// that the rebuilding alone had put back; checkpoints that were trained are found again, too.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/store/difference.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/parse_json.hpp"
 #include "core/store/record_schema.hpp"
 #include "run/runner.hpp"
+#include "train/train.hpp"
+#include "train/trained_states.hpp"
 
 namespace quench {
 
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxRunDescription = uint64_t{64} << 20;
 
 struct AdoptOptions {
   ManifestOptions manifest;
@@ -24,62 +40,86 @@ struct AdoptOptions {
   uint32_t cells = 3;
 };
 
-// A cell that is to do only because the plugin's binary is another one.
-struct Candidate {
-  Cell cell;
-  std::string old_key;
-};
+using nlohmann::json;
 
-struct Builds {
+// A build of the plugin that the run's files name.
+struct Build {
   std::string kind;
-  std::string old_sha256;
-  std::string new_sha256;
+  json code;
+  bool operator==(const Build&) const = default;
 };
 
-// Part names that hold plugins, and the kinds they are of.
-const std::vector<std::pair<std::string, std::string>> kKinds = {
-    {"family", "model"},        {"averaging", "averaging"},         {"quantizer", "quantizer"},
-    {"transform", "transform"}, {"calibration.judge", "quantizer"}, {"metric", "metric"}};
+// Names of parts that hold a plugin, and the kinds that it is of.
+const std::map<std::string, std::string> kKindOfPart = {
+    {"averaging", "averaging"}, {"family", "model"},        {"format", "format"},
+    {"judge", "quantizer"},     {"metric", "metric"},       {"quantizer", "quantizer"},
+    {"score", "metric"},        {"tokenizer", "tokenizer"}, {"transform", "transform"}};
 
-// The builds when nothing but the binary of plugin `id` differs, else nothing.
-std::optional<Builds> only_rebuilt(const std::string& id, const nlohmann::json& was,
-                                   const nlohmann::json& is) {
-  std::optional<Builds> out;
-  for (const Difference& difference : explain_difference(was, is)) {
-    const auto part = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& known) {
-      return difference.path == known.first + ".sha256";
-    });
-    if (part == kKinds.end()) {
-      return std::nullopt;
+void add_builds(const json& parts, const std::string& id, std::vector<Build>& out) {
+  for (const auto& [name, part] : parts.items()) {
+    if (!part.is_structured()) {
+      continue;
     }
-    const nlohmann::json::json_pointer at(
-        "/" + std::string(part->first == "calibration.judge" ? "calibration/judge" : part->first) +
-        "/id");
-    if (is.at(at) != id) {
-      return std::nullopt;
+    const auto kind = kKindOfPart.find(name);
+    if (kind != kKindOfPart.end() && part.value("id", json()) == id && part.contains("code")) {
+      out.push_back({kind->second, part["code"]});
     }
-    out = Builds{part->second, difference.was.get<std::string>(), difference.is.get<std::string>()};
+    add_builds(part, id, out);
+  }
+}
+
+// The builds of plugin `id` in the run's records, and in the list of all plugins that its last
+// attempt had: a training names the plugins that made it nowhere else. Without the present ones.
+std::vector<Build> earlier_builds(const LoadedRun& run, const RunKnowledge& knowledge,
+                                  const Catalog& catalog, const std::string& id) {
+  std::vector<Build> named;
+  for (const auto* records : {&knowledge.records.records, &knowledge.records.superseded}) {
+    for (const Record& record : *records) {
+      if (record.parts.is_object()) {
+        add_builds(record.parts, id, named);
+      }
+    }
+  }
+  const fs::path description = run.folder / "run.json";
+  if (fs::exists(description)) {
+    const json last = parse_json(read_file(description, kMaxRunDescription), description.string());
+    for (const json& plugin : last.value("plugins", json::array())) {
+      if (plugin.value("id", "") == id && plugin.contains("code")) {
+        named.push_back({plugin.value("kind", ""), plugin["code"]});
+      }
+    }
+  }
+  std::vector<Build> out;
+  for (const Build& build : named) {
+    const PluginDescription* now = catalog.find(build.kind, id);
+    if (now != nullptr && now->code != build.code &&
+        std::find(out.begin(), out.end(), build) == out.end()) {
+      out.push_back(build);
+    }
   }
   return out;
 }
 
-std::vector<Candidate> candidates(const LoadedRun& run, RunKnowledge& knowledge,
-                                  const std::string& plugin, std::optional<Builds>& builds) {
-  std::vector<Candidate> out;
-  for (Cell& cell : survey(run.experiments, knowledge.identities, knowledge.finished, {})) {
-    if (cell.state != CellState::kToDo) {
-      continue;
-    }
-    const Experiment& experiment = run.experiments[cell.job];
-    const nlohmann::json* was = knowledge.finished.nearest(cell_name(experiment, cell));
-    std::string missing;
-    const auto is =
-        evaluation_parts(knowledge.identities, parts_of(experiment, cell), false, missing);
-    const auto found = was != nullptr && is ? only_rebuilt(plugin, *was, *is) : std::nullopt;
-    // One pair of builds at a time: a plugin rebuilt twice is adopted in two steps.
-    if (found && (!builds || builds->old_sha256 == found->old_sha256)) {
-      builds = found;
-      out.push_back({std::move(cell), content_key(*was)});
+std::vector<CellState> states_of(const LoadedRun& run, RunKnowledge& knowledge) {
+  std::vector<CellState> out;
+  for (const Cell& cell : survey(run.experiments, knowledge.identities, knowledge.finished, {})) {
+    out.push_back(cell.state);
+  }
+  return out;
+}
+
+bool has_values(CellState state) {
+  return state == CellState::kDone || state == CellState::kReused;
+}
+
+// Cells that have values once the assumed build counts as the present one, and had none before.
+std::vector<Cell> regained(const LoadedRun& run, RunKnowledge& knowledge,
+                           const std::vector<CellState>& before) {
+  std::vector<Cell> out;
+  std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (has_values(cells[i].state) && !has_values(before[i])) {
+      out.push_back(std::move(cells[i]));
     }
   }
   return out;
@@ -99,13 +139,13 @@ Experiment cut_down(const Experiment& experiment, const Cell& cell) {
   return out;
 }
 
-nlohmann::json values_of(const std::vector<Record>& records) {
-  nlohmann::json out = nlohmann::json::array();
+json values_of(const std::vector<Record>& records) {
+  json out = json::array();
   for (const Record& record : records) {
-    nlohmann::json one = {{"value", record.value},
-                          {"stderr", record.standard_error},
-                          {"details", record.details},
-                          {"items", record.items}};
+    json one = {{"value", record.value},
+                {"stderr", record.standard_error},
+                {"details", record.details},
+                {"items", record.items}};
     strip_not_compared(one["details"]);
     out.push_back(std::move(one));
   }
@@ -113,63 +153,160 @@ nlohmann::json values_of(const std::vector<Record>& records) {
 }
 
 // Computes a cell again and compares it with its old records; the evidence, or an Error.
-nlohmann::json compare(const LoadedRun& run, const Candidate& candidate, RunKnowledge& knowledge,
-                       Context& context) {
-  const Experiment experiment = cut_down(run.experiments[candidate.cell.job], candidate.cell);
+json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Context& context) {
+  const Experiment experiment = cut_down(run.experiments[cell.job], cell);
   RunnerOptions options;
   options.hub = context.hub();
   options.home = context.home();
   options.fail_fast = true;
   const std::vector<Record> now = run_experiments(context.catalog(), {experiment}, options);
-  const bool quantized = candidate.cell.variant.quantizer.has_value();
   std::vector<Record> same;
   for (const Record& record : now) {
-    if (record.quantizer.is_object() == quantized) {
+    if (record.quantizer.is_object() == cell.variant.quantizer.has_value()) {
       same.push_back(record);
     }
   }
-  const std::vector<Record> before = knowledge.finished.find(candidate.old_key);
-  const std::string name = cell_name(run.experiments[candidate.cell.job], candidate.cell);
+  const std::vector<Record> before = knowledge.finished.find(cell.key);
+  const std::string name = cell_name(run.experiments[cell.job], cell);
   if (values_of(same) != values_of(before)) {
     fail(QUENCH_FAILED_PRECONDITION,
          "{}: the new build gives {}, the old one gave {}; it is not adopted", name,
          same.empty() ? "nothing" : same[0].value.dump(),
          before.empty() ? "nothing" : before[0].value.dump());
   }
-  return {{"cell", name}, {"key", candidate.old_key}, {"value", before[0].value}};
+  return {{"cell", name}, {"key", cell.key}, {"value", before[0].value}};
+}
+
+// A folder that lives as long as this object.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const fs::path& home) : path_(home / fmt::format("adopt-{}", ::getpid())) {
+    make_folders(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Trains again up to the first checkpoint that is there, and compares the weights with it; null
+// where nothing was trained.
+json train_again(const Experiment& experiment, Context& context) {
+  if (experiment.training == nullptr) {
+    return nullptr;
+  }
+  Training training = *experiment.training;
+  TrainingBranch& branch = training.branches.front();
+  const StateKeys keys = state_keys(training).front();
+  const TrainedStates there(context.home());
+  const auto first = std::find_if(branch.checkpoints.begin(), branch.checkpoints.end(),
+                                  [&](int64_t step) { return there.has_weights(keys.at(step)); });
+  if (first == branch.checkpoints.end()) {
+    return nullptr;
+  }
+  const int64_t step = *first;
+  branch.checkpoints = {step};
+  branch.averages.clear();
+  training.branches.resize(1);
+  const ScratchFolder scratch(context.home());
+  TrainOptions options;
+  options.home = scratch.path();
+  const TrainOutcome outcome = train(context.catalog(), training, options);
+  if (!outcome.failures.empty()) {
+    throw outcome.failures.begin()->second;
+  }
+  const auto hash = [&](const TrainedStates& states) {
+    return sha256_of(File(states.weights_path(keys.at(step)) / "model.safetensors"));
+  };
+  const std::string was = hash(there);
+  const std::string is = hash(TrainedStates(scratch.path()));
+  if (was != is) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "the new build trains other weights up to step {} (sha256 {}, the old one {}); it is not "
+         "adopted",
+         step, is.substr(0, 12), was.substr(0, 12));
+  }
+  return {{"training", step}, {"sha256", was}};
+}
+
+// Whether a training is made of plugins of this kind.
+bool trains(const std::string& kind) {
+  return kind == "model" || kind == "optimizer" || kind == "corpus" || kind == "tokenizer";
+}
+
+struct Proof {
+  json evidence = json::array();
+  size_t cells = 0;
+};
+
+Proof prove(const LoadedRun& run, std::vector<Cell> cells, const Build& build,
+            RunKnowledge& knowledge, const AdoptOptions& options, Context& context) {
+  // Replicates beyond the first draw are not computed again.
+  std::erase_if(cells,
+                [](const Cell& cell) { return cell.variant.draw > 0 || cell.variant.jitter > 0; });
+  std::shuffle(cells.begin(), cells.end(), std::mt19937(std::random_device()()));
+  cells.resize(std::min<size_t>(cells.size(), options.cells));
+  Progress progress(Progress::Form::kText);
+  Proof out;
+  std::set<uint64_t> jobs;
+  for (const Cell& cell : cells) {
+    out.evidence.push_back(compare(run, cell, knowledge, context));
+    ++out.cells;
+    if (trains(build.kind) && jobs.insert(cell.job).second) {
+      if (json trained = train_again(run.experiments[cell.job], context); !trained.is_null()) {
+        out.evidence.push_back(std::move(trained));
+      }
+    }
+  }
+  return out;
+}
+
+std::string text_of(const json& code) {
+  return code.begin()->is_string() ? code.begin()->get<std::string>().substr(0, 12) : code.dump();
 }
 
 int adopt(const AdoptOptions& options, Context& context) {
   context.apply_threads();
-  const LoadedRun run = load_run(options.manifest, context);
-  RunKnowledge knowledge(run, context);
-  std::optional<Builds> builds;
-  std::vector<Candidate> found = candidates(run, knowledge, options.plugin, builds);
-  // Replicates beyond the first draw are not computed again.
-  std::erase_if(found, [](const Candidate& candidate) {
-    return candidate.cell.variant.draw > 0 || candidate.cell.variant.jitter > 0;
-  });
-  if (found.empty()) {
-    throw UsageError(QUENCH_NOT_FOUND,
-                     fmt::format("no cell of {} is to do for another build of {} alone; `quench "
-                                 "plan` says why cells are to do",
-                                 run.manifest.name, printable(options.plugin)));
-  }
-  std::shuffle(found.begin(), found.end(), std::mt19937(std::random_device()()));
-  found.resize(std::min<size_t>(found.size(), options.cells));
-  nlohmann::json evidence = nlohmann::json::array();
+  std::vector<CellState> states;
+  std::vector<Build> builds;
   {
-    Progress progress(Progress::Form::kText);
-    for (const Candidate& candidate : found) {
-      evidence.push_back(compare(run, candidate, knowledge, context));
-    }
+    const LoadedRun run = load_run(options.manifest, context);
+    RunKnowledge knowledge(run, context);
+    states = states_of(run, knowledge);
+    builds = earlier_builds(run, knowledge, context.catalog(), options.plugin);
   }
-  knowledge.equivalences.add({builds->kind, options.plugin, builds->old_sha256, builds->new_sha256,
-                              options.reason, evidence});
-  fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n", builds->kind,
-             options.plugin, builds->new_sha256.substr(0, 12), builds->old_sha256.substr(0, 12),
-             evidence.size());
-  return kExitOk;
+  for (const Build& build : builds) {
+    // One pair of builds at a time: a plugin rebuilt twice is adopted in two steps.
+    const json present = context.equivalences().canonical_code(
+        context.catalog().require(build.kind, options.plugin).code);
+    const Equivalence pair = {build.kind, options.plugin, build.code,
+                              present,    options.reason, nullptr};
+    context.assume(pair);
+    const LoadedRun run = load_run(options.manifest, context);
+    RunKnowledge knowledge(run, context);
+    std::vector<Cell> cells = regained(run, knowledge, states);
+    if (cells.empty()) {
+      context.forget_assumed();
+      continue;
+    }
+    const Proof proof = prove(run, std::move(cells), build, knowledge, options, context);
+    Equivalence proved = pair;
+    proved.evidence = proof.evidence;
+    Equivalences(context.home()).add(proved);
+    fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n", build.kind,
+               options.plugin, text_of(present), text_of(build.code), proof.cells);
+    return kExitOk;
+  }
+  throw UsageError(QUENCH_NOT_FOUND,
+                   fmt::format("no cell of the run is to do for another build of {} alone; `quench "
+                               "plan` says why cells are to do",
+                               printable(options.plugin)));
 }
 
 }  // namespace

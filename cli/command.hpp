@@ -13,6 +13,7 @@
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/search_path.hpp"
+#include "core/store/equivalences.hpp"
 #include "core/store/home.hpp"
 
 namespace quench {
@@ -72,6 +73,12 @@ struct Context {
   HubEnvironment hub() const;
   // Scans the search path, once.
   Catalog& catalog();
+  // Builds of plugins that compute the same, as adopted in home().
+  Equivalences& equivalences();
+  // From here on this one counts, too, in memory alone. The catalog is another one then: pointers
+  // into the one before are not valid any more.
+  void assume(const Equivalence& equivalence);
+  void forget_assumed();
   // Sets the thread budget of the host; the catalog tells it to OpenMP when it loads a plugin.
   void apply_threads() const;
   // The command line as a shell would take it again, without --retry and --fresh.
@@ -79,6 +86,7 @@ struct Context {
 
  private:
   std::unique_ptr<Catalog> catalog_;
+  std::optional<Equivalences> equivalences_;
   mutable std::optional<std::filesystem::path> home_;
 };
 

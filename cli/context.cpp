@@ -34,9 +34,29 @@ Catalog& Context::catalog() {
     options.cache_dir = home();
     options.self = executable;
     options.before_loading = divert_plugin_output;
+    options.counts_as = [this](const nlohmann::json& code) {
+      return equivalences().canonical_code(code);
+    };
     catalog_ = std::make_unique<Catalog>(std::move(options));
   }
   return *catalog_;
+}
+
+Equivalences& Context::equivalences() {
+  if (!equivalences_) {
+    equivalences_.emplace(home());
+  }
+  return *equivalences_;
+}
+
+void Context::assume(const Equivalence& equivalence) {
+  forget_assumed();
+  equivalences().assume(equivalence);
+}
+
+void Context::forget_assumed() {
+  catalog_.reset();
+  equivalences_.reset();
 }
 
 void Context::apply_threads() const {

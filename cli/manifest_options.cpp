@@ -73,10 +73,9 @@ RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
             [](const std::string& line) {
               HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
             }),
-      equivalences(context.home()),
       fingerprints(context.home()),
       records(read_run(run.folder)),
       finished(records, store),
-      identities(context.catalog(), equivalences, fingerprints, context.hub()) {}
+      identities(context.catalog(), fingerprints, context.hub()) {}
 
 }  // namespace quench

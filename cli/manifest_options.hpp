@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "core/store/equivalences.hpp"
 #include "core/store/fingerprints.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/store.hpp"
@@ -49,7 +48,6 @@ class RunKnowledge {
   RunKnowledge(const LoadedRun& run, Context& context);
 
   Store store;
-  Equivalences equivalences;
   Fingerprints fingerprints;
   RunRecords records;
   Finished finished;

@@ -121,9 +121,8 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   const Experiment& experiment = job.experiment;
   HostServices::instance().set_seed(experiment.seed);
   OpenCheckpoint opened = as_usage([&] { return open(job, context); });
-  const Equivalences equivalences(context.home());
   const Fingerprints fingerprints(context.home());
-  Identities identities(context.catalog(), equivalences, fingerprints, context.hub());
+  Identities identities(context.catalog(), fingerprints, context.hub());
   const nlohmann::json made_from = content_of(job, options.out, identities);
   TokenizerChoice tokenizer = choose_tokenizer(context.catalog(), experiment,
                                                experiment.checkpoints.front(), opened.folder);

@@ -44,8 +44,11 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
   const Experiment& experiment = run.experiments.front();
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginDescription& item : context.catalog().items()) {
-    plugins.push_back(
-        {{"kind", item.kind}, {"id", item.id}, {"version", item.version}, {"sha256", item.sha256}});
+    plugins.push_back({{"kind", item.kind},
+                       {"id", item.id},
+                       {"version", item.version},
+                       {"sha256", item.sha256},
+                       {"code", item.code}});
   }
   return {{"quench", kVersion},
           {"name", experiment.name},

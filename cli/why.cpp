@@ -86,7 +86,10 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
                  near == nullptr ? "no record of this cell is there" : cell.reason);
       break;
   }
-  if (near != nullptr && *near != *parts) {
+  if (near != nullptr && is_of_earlier_version(*near)) {
+    fmt::print(results(),
+               "the nearest record is an earlier version's, whose key had other parts\n");
+  } else if (near != nullptr && *near != *parts) {
     fmt::print(results(), "the nearest record differs in\n");
     for (const Difference& difference : explain_difference(*near, *parts)) {
       fmt::print(results(), "  {}: was {}, is {}\n", difference.path, difference.was.dump(),

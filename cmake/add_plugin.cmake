@@ -7,6 +7,10 @@
 # sdk/cmake/quench-plugin.cmake, which third parties use through quench_add_plugin.
 include("${PROJECT_SOURCE_DIR}/sdk/cmake/quench-plugin.cmake")
 
+# What `cmake --install` puts beside the plugins, for those of the build tree.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib/quench")
+file(CREATE_LINK "${QUENCH_DEPS}" "${PROJECT_BINARY_DIR}/lib/quench/deps" SYMBOLIC)
+
 function(add_plugin kind id)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   set(name "${kind}_${id}")
@@ -19,16 +23,15 @@ function(add_plugin kind id)
   quench_plugin_link(${name})
   set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME "${id}"
                         LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/quench/${kind}")
+  # The build tree has the same relative path to its dependencies as an installation, so both have the same build id.
   set(rpath "")
   if("quench::torch" IN_LIST arg_LINK)
     list(APPEND rpath "\$ORIGIN/../deps/torch/lib")
-    set_target_properties(${name} PROPERTIES BUILD_RPATH "${QUENCH_DEPS}/torch/lib")
   endif()
   if("quench::arrow" IN_LIST arg_LINK)
     list(APPEND rpath "\$ORIGIN/../deps/pyarrow")
-    set_target_properties(${name} PROPERTIES BUILD_RPATH "${QUENCH_DEPS}/pyarrow")
   endif()
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${rpath}")
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${rpath}" BUILD_WITH_INSTALL_RPATH ON)
   install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/quench/${kind})
   set_property(GLOBAL APPEND PROPERTY quench_plugins ${name})
 endfunction()

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 

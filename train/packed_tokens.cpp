@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/arithmetic/build_id.hpp"
 #include "core/corpora/tokenizer.hpp"
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
@@ -227,8 +228,9 @@ std::string key_of(const PackingRequest& request) {
   }
   return sha256_hex(canonical_json(
       {{"format", kPackingFormat},
+       {"host", arithmetic_build_id()},
        {"files", use.fingerprint},
-       {"plugin", use.plugin->sha256},
+       {"plugin", use.plugin->code},
        {"corpus", use.plugin->id},
        {"parameters", parameters},
        {"part", use.part.key()},

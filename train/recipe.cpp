@@ -1,22 +1,23 @@
 #include "train/recipe.hpp"
 
+#include "core/arithmetic/build_id.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/code_identity.hpp"
+#include "core/plugin/device_model.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/instruction_set.hpp"
 
 namespace quench {
 
 namespace {
 
 nlohmann::json plugin_json(const PluginDescription& plugin, const nlohmann::json& parameters) {
-  nlohmann::json libraries = nlohmann::json::object();
-  for (const LinkedLibrary& link : plugin.links) {
-    libraries[link.soname] = link.build_id;
-  }
   return {{"id", plugin.id},
-          {"sha256", plugin.sha256},
+          {"code", plugin.code},
           {"params", parameters},
-          {"libraries", libraries}};
+          {"libraries", computing_libraries(plugin.links)}};
 }
 
 }  // namespace
@@ -30,7 +31,9 @@ std::string recipe_key(const TrainingRecipe& recipe) {
     }
   }
   const nlohmann::json json = {
-      {"training", kTrainingNumerics},
+      {"host", arithmetic_build_id()},
+      {"isa", key_text(HostServices::instance().instructions())},
+      {"libm", math_library()},
       {"family", plugin_json(*recipe.family, nullptr)},
       {"config", parse_json(recipe.config, "config")},
       {"corpus", plugin_json(*recipe.corpus.plugin, corpus)},
@@ -47,7 +50,7 @@ std::string recipe_key(const TrainingRecipe& recipe) {
       {"bfloat16", recipe.bfloat16},
       {"seed", recipe.seed},
       {"peak", recipe.peak},
-      {"device", recipe.device.type}};
+      {"device", device_model(recipe.device)}};
   return sha256_hex(canonical_json(json));
 }
 

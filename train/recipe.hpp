@@ -7,15 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/arithmetic/learning_rate.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/corpus_part.hpp"
-#include "train/learning_rate_schedule.hpp"
 
 namespace quench {
-
-// Counts up when arithmetic of the training loop changes (order of data, accumulation, clipping,
-// schedules): older checkpoints are then trained again.
-inline constexpr int kTrainingNumerics = 1;
 
 struct TrainingCorpus {
   std::string name;
@@ -53,7 +49,8 @@ struct TrainingRecipe {
   uint64_t tokens_per_step() const { return batch * length; }
 };
 
-// SHA-256 of all that is in a recipe, by content: plugins by their binaries and libraries.
+// SHA-256 of all that is in a recipe, by content: plugins by their code and the libraries that
+// compute, the host by its arithmetic, the machine by its kind.
 std::string recipe_key(const TrainingRecipe& recipe);
 
 // Weights of some steps of one branch, averaged while they pass by.

@@ -1,7 +1,7 @@
 #include "train/training_batches.hpp"
 
+#include "core/arithmetic/shuffle.hpp"
 #include "core/error.hpp"
-#include "train/shuffle.hpp"
 
 namespace quench {
 

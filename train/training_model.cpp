@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/arithmetic/gradient_clipping.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/dtype.hpp"
@@ -17,9 +18,6 @@
 namespace quench {
 
 namespace {
-
-// As torch.nn.utils.clip_grad_norm_ has it.
-constexpr double kClipEpsilon = 1e-6;
 
 ModelHandle open(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source) {
   HostServices::instance().set_seed(recipe.seed);
@@ -183,7 +181,7 @@ double TrainingModel::step(int64_t number, double lr) {
   if (!std::isfinite(norm)) {
     fail(QUENCH_NUMERICAL, "the norm of the gradient is {}", norm);
   }
-  const double scale = recipe_.clip > 0 ? std::min(1.0, recipe_.clip / (norm + kClipEpsilon)) : 1.0;
+  const double scale = clip_factor(norm, recipe_.clip);
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const quench_tensor weight = view_of(i, weights_);
     const quench_tensor gradient = view_of(i, gradient_);

@@ -16,7 +16,7 @@ std::string live_average_key(const LiveAverage& average, const StateKeys& keys) 
     members.push_back(keys.at(step));
   }
   return sha256_hex(canonical_json({{"average", average.plugin->id},
-                                    {"sha256", average.plugin->sha256},
+                                    {"code", average.plugin->code},
                                     {"params", average.parameters},
                                     {"members", members}}));
 }

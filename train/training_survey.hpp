@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "train/rates.hpp"
 #include "train/recipe.hpp"
+#include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
 
 namespace quench {

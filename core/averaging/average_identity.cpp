@@ -22,9 +22,9 @@ std::string average_identity(const AveragingCell& averaging,
                              const std::vector<std::string>& member_hashes, quench_dtype dtype,
                              const std::vector<double>& weights) {
   Sha256 hash;
-  update_text(hash, "quench average 1");
+  update_text(hash, "quench average 2");
   update_text(hash, averaging.plugin->id);
-  update_text(hash, averaging.plugin->sha256);
+  update_text(hash, canonical_json(averaging.plugin->code));
   update_text(hash, canonical_json(averaging.parameters));
   update_text(hash, dtype_name(dtype));
   hash.update_number(member_hashes.size());

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <thread>
 
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/content_hash.hpp"
-#include "core/checkpoint/convert_float.hpp"
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 

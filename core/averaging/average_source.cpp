@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 #include "core/error.hpp"
 #include "core/plugin/service_tables.hpp"
 

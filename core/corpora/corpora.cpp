@@ -1,14 +1,14 @@
 #include "core/corpora/corpora.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 
+#include "core/arithmetic/build_id.hpp"
+#include "core/arithmetic/calibration_rows.hpp"
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/philox.hpp"
 
 namespace quench {
 
@@ -91,10 +91,11 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   CorpusHandle handle = open_corpus(catalog_, use, hub_);
   const std::string fingerprint = handle.fingerprint();
   nlohmann::json parts = {{"files", fingerprint},
-                          {"plugin", use.plugin->sha256},
+                          {"plugin", use.plugin->code},
                           {"corpus", use.plugin->id},
                           {"parameters", use.parameters},
                           {"tokenizer", tokenizer.identity(catalog_).key()},
+                          {"host", arithmetic_build_id()},
                           {"documents", max_documents},
                           {"ids", max_ids}};
   if (use.part.kind != PartKind::kAll) {
@@ -136,52 +137,6 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
 
 namespace {
 
-// Pads at the end of each row up to the longest of its batch.
-CalibrationRows padded(const CalibrationRows& rows, const Calibration& calibration) {
-  CalibrationRows out;
-  out.starts = {0};
-  const size_t count = rows.starts.size() - 1;
-  for (size_t r = 0; r < count; ++r) {
-    out.texts.push_back(rows.starts[r + 1] - rows.starts[r]);
-  }
-  for (size_t first = 0; first < count; first += calibration.pad_batch) {
-    const size_t last = std::min<size_t>(count, first + calibration.pad_batch);
-    const uint64_t longest = *std::max_element(out.texts.begin() + static_cast<ptrdiff_t>(first),
-                                               out.texts.begin() + static_cast<ptrdiff_t>(last));
-    for (size_t r = first; r < last; ++r) {
-      out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[r]),
-                     rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[r + 1]));
-      out.ids.resize(out.starts.back() + longest, calibration.pad_id);
-      out.starts.push_back(out.ids.size());
-    }
-  }
-  return out;
-}
-
-// The rows in an order drawn by Fisher and Yates from philox blocks.
-CalibrationRows permuted(const CalibrationRows& rows, const CalibrationDraw& draw) {
-  std::vector<size_t> order(rows.starts.size() - 1);
-  std::iota(order.begin(), order.end(), size_t{0});
-  for (size_t i = order.size(); i > 1; --i) {
-    const PhiloxCounter block =
-        philox4x32({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), draw.jitter, 0},
-                   {static_cast<uint32_t>(draw.seed), static_cast<uint32_t>(draw.seed >> 32)});
-    const uint64_t random = block[0] | static_cast<uint64_t>(block[1]) << 32;
-    std::swap(order[i - 1], order[random % i]);
-  }
-  CalibrationRows out;
-  out.starts = {0};
-  for (const size_t row : order) {
-    out.ids.insert(out.ids.end(), rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row]),
-                   rows.ids.begin() + static_cast<ptrdiff_t>(rows.starts[row + 1]));
-    out.starts.push_back(out.ids.size());
-    if (!rows.texts.empty()) {
-      out.texts.push_back(rows.texts[row]);
-    }
-  }
-  return out;
-}
-
 // " for 5 draws", where there are several.
 std::string for_draws(const CalibrationDraw& draw) {
   return draw.of > 1 ? fmt::format(" for {} draws", draw.of) : "";
@@ -197,13 +152,8 @@ CalibrationRows packed_rows(const Calibration& calibration, const TokenizedCorpu
          calibration.name, calibration.sequences, calibration.length, for_draws(draw), wanted,
          corpus.ids.size());
   }
-  CalibrationRows rows;
-  const auto first = corpus.ids.begin() + static_cast<ptrdiff_t>(slice * draw.draw);
-  rows.ids.assign(first, first + static_cast<ptrdiff_t>(slice));
-  for (uint64_t s = 0; s <= calibration.sequences; ++s) {
-    rows.starts.push_back(s * calibration.length);
-  }
-  return rows;
+  return rows_of_sequences(std::span(corpus.ids).subspan(slice * draw.draw, slice),
+                           calibration.sequences, calibration.length);
 }
 
 CalibrationRows document_rows(const Calibration& calibration, const TokenizedCorpus& corpus,
@@ -213,19 +163,9 @@ CalibrationRows document_rows(const Calibration& calibration, const TokenizedCor
     fail(QUENCH_INVALID_ARGUMENT, "calibration {}: {} documents asked{}, the corpus has {}",
          calibration.name, slice * draw.of, for_draws(draw), corpus.documents());
   }
-  CalibrationRows rows;
-  rows.starts = {0};
   const uint64_t limit = calibration.length > 0 ? std::min(calibration.length, longest) : longest;
-  for (uint64_t d = slice * draw.draw; d < slice * (draw.draw + 1); ++d) {
-    const uint64_t first = corpus.offsets[d];
-    const uint64_t length = std::min(limit, corpus.offsets[d + 1] - first);
-    if (length == 0) {
-      continue;  // an empty document has no rows to give
-    }
-    rows.ids.insert(rows.ids.end(), corpus.ids.begin() + static_cast<ptrdiff_t>(first),
-                    corpus.ids.begin() + static_cast<ptrdiff_t>(first + length));
-    rows.starts.push_back(rows.ids.size());
-  }
+  CalibrationRows rows = rows_of_documents(
+      corpus.ids, std::span(corpus.offsets).subspan(slice * draw.draw, slice + 1), limit);
   if (rows.ids.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "calibration {}: the corpus is empty", calibration.name);
   }
@@ -249,9 +189,9 @@ CalibrationRows Corpora::calibration_rows(const Calibration& calibration,
   CalibrationRows rows = packed ? packed_rows(calibration, *corpus, draw)
                                 : document_rows(calibration, *corpus, longest, draw);
   if (calibration.pad_batch > 0) {
-    rows = padded(rows, calibration);
+    rows = padded_rows(rows, calibration.pad_batch, calibration.pad_id);
   }
-  return draw.jitter > 0 ? permuted(rows, draw) : rows;
+  return draw.jitter > 0 ? shuffled_rows(rows, draw.seed, draw.jitter) : rows;
 }
 
 quench_tokens tokens_view(const char* parameter, const TokenizedCorpus& corpus) {

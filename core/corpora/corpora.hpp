@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/corpora/calibration_rows.hpp"
+#include "core/arithmetic/calibration_rows.hpp"
 #include "core/corpora/token_cache.hpp"
 #include "core/corpora/tokenized_corpus.hpp"
 #include "core/corpora/tokenizer_choice.hpp"

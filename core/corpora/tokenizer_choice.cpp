@@ -10,7 +10,7 @@
 namespace quench {
 
 std::string TokenizerIdentity::key() const {
-  return plugin == nullptr ? file : fmt::format("{} {} {}", file, plugin->id, plugin->sha256);
+  return plugin == nullptr ? file : fmt::format("{} {} {}", file, plugin->id, plugin->code.dump());
 }
 
 TokenizerChoice::TokenizerChoice(std::optional<std::string> path, std::string missing_message)

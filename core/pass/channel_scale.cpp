@@ -4,29 +4,13 @@
 #include <memory>
 #include <utility>
 
+#include "core/arithmetic/column_scale.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 
 namespace quench {
 
 namespace {
-
-template <typename T, typename Operation>
-void each_column(HostTensor& matrix, std::span<const double> scale, Operation operation) {
-  const std::span<T> values = matrix.as<T>();
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<T>(operation(static_cast<double>(values[i]), scale[i % scale.size()]));
-  }
-}
-
-template <typename Operation>
-void each_column_of(HostTensor& matrix, std::span<const double> scale, Operation operation) {
-  if (same_dtype(matrix.dtype(), kFloat64)) {
-    each_column<double>(matrix, scale, operation);
-  } else {
-    each_column<float>(matrix, scale, operation);
-  }
-}
 
 struct DividedOp {
   DividedOp(const quench_linear_op& taken, std::vector<double> by)
@@ -45,11 +29,19 @@ struct DividedOp {
 }  // namespace
 
 void multiply_columns(HostTensor& matrix, std::span<const double> scale) {
-  each_column_of(matrix, scale, [](double value, double s) { return value * s; });
+  if (same_dtype(matrix.dtype(), kFloat64)) {
+    multiply_columns(matrix.as<double>(), scale);
+  } else {
+    multiply_columns(matrix.as<float>(), scale);
+  }
 }
 
 void divide_columns(HostTensor& matrix, std::span<const double> scale) {
-  each_column_of(matrix, scale, [](double value, double s) { return value / s; });
+  if (same_dtype(matrix.dtype(), kFloat64)) {
+    divide_columns(matrix.as<double>(), scale);
+  } else {
+    divide_columns(matrix.as<float>(), scale);
+  }
 }
 
 HostTensor divided(const quench_tensor& rows, std::span<const double> scale) {

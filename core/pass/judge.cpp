@@ -7,21 +7,17 @@
 
 namespace quench {
 
-namespace {
-
-bool offers_gram(const PluginDescription& plugin) {
-  return plugin.instance &&
-         std::find(plugin.instance->extensions.begin(), plugin.instance->extensions.end(),
-                   QUENCH_QUANTIZER_GRAM) != plugin.instance->extensions.end();
+bool measures_layer_errors(const PluginDescription& quantizer) {
+  return quantizer.instance &&
+         std::find(quantizer.instance->extensions.begin(), quantizer.instance->extensions.end(),
+                   QUENCH_QUANTIZER_GRAM) != quantizer.instance->extensions.end();
 }
-
-}  // namespace
 
 const PluginDescription* judge_of(const Catalog& catalog) {
   constexpr uint32_t kMore = QUENCH_NEEDS_ROWS | QUENCH_MAKES_LINEAR_OP;
   const PluginDescription* found = nullptr;
   for (const PluginDescription* plugin : catalog.of_kind(QUENCH_KIND_QUANTIZER)) {
-    if (!catalog.is_shipped(*plugin) || !offers_gram(*plugin)) {
+    if (!catalog.is_shipped(*plugin) || !measures_layer_errors(*plugin)) {
       continue;
     }
     if ((plugin->instance->needs & kMore) == 0) {

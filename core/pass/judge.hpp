@@ -14,7 +14,11 @@ namespace quench {
 // else lies on the search path changes no number and runs no code. Nothing is loaded to find it.
 const PluginDescription* judge_of(const Catalog& catalog);
 
-// An instance of it.
+// Whether a quantizer measures the output error of its layers itself, so that nobody is asked to do
+// it in its place. One that cannot be made with default parameters does not count as such.
+bool measures_layer_errors(const PluginDescription& quantizer);
+
+// An instance of judge_of().
 std::optional<QuantizerHandle> find_judge(Catalog& catalog);
 
 }  // namespace quench

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/corpora/calibration_rows.hpp"
+#include "core/arithmetic/calibration_rows.hpp"
 #include "core/plugin/model_handle.hpp"
 
 namespace quench {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"

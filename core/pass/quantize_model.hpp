@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic/calibration_rows.hpp"
 #include "core/checkpoint/host_tensor.hpp"
-#include "core/corpora/calibration_rows.hpp"
 #include "core/error.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/score.hpp"

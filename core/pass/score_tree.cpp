@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/arithmetic/prefix_batches.hpp"
 #include "core/error.hpp"
 #include "core/pass/activation_stream.hpp"
-#include "core/pass/prefix_batches.hpp"
 #include "core/plugin/host_services.hpp"
 
 namespace quench {

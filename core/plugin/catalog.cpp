@@ -13,6 +13,8 @@
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/io/trust.hpp"
+#include "core/plugin/code_identity.hpp"
+#include "core/plugin/elf_file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/library.hpp"
@@ -113,13 +115,47 @@ const quench_module* bring_up(const PluginDescription& description,
 
 struct FileHash {
   std::string sha256;
+  std::string build_id;
   FileIdentity stamp;
 };
 
 FileHash hash_file(const fs::path& path) {
   const File file(path);
-  return {sha256_of(file), file.identity()};
+  FileHash out = {sha256_of(file), "", file.identity()};
+  try {
+    out.build_id = read_elf(path).build_id;
+  } catch (const Error&) {  // no library: probing says what is wrong with it
+  }
+  return out;
 }
+
+// What the files behind links are now; each is looked at once, since most plugins share them.
+class LinkStamps {
+ public:
+  std::vector<FileIdentity> of(const std::vector<PluginDescription>& items) {
+    std::vector<FileIdentity> out;
+    if (!items.empty()) {  // the items of a library have the same links
+      for (const LinkedLibrary& link : items.front().links) {
+        out.push_back(of(link.path));
+      }
+    }
+    return out;
+  }
+
+ private:
+  FileIdentity of(const fs::path& path) {
+    const auto [entry, is_new] = known_.try_emplace(path);
+    if (is_new) {
+      try {
+        entry->second = File(path).identity();
+      } catch (const Error&) {  // gone: that, too, is a state
+      }
+    }
+    return entry->second;
+  }
+
+  std::map<fs::path, FileIdentity> known_;
+};
 
 auto sort_key(const PluginDescription& item) {
   return std::tie(item.kind, item.id);
@@ -171,14 +207,16 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
   ProbeCache cache(options_.cache_dir);
   std::vector<fs::path> unknown;
   std::vector<FileHash> hashes;
+  LinkStamps stamps;
   for (const fs::path& library : libraries) {
     try {
       const ProbeEntry* entry = cache.find(library);
-      if (entry != nullptr && entry->stamp == File(library).identity()) {
+      const bool same_links = entry != nullptr && entry->link_stamps == stamps.of(entry->items);
+      if (same_links && entry->stamp == File(library).identity()) {
         continue;
       }
       FileHash hash = hash_file(library);
-      if (entry != nullptr && entry->sha256 == hash.sha256) {
+      if (same_links && entry->sha256 == hash.sha256) {
         ProbeEntry same = *entry;
         same.stamp = hash.stamp;
         cache.store(library, std::move(same));
@@ -202,7 +240,9 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
     for (PluginDescription& item : results[i].items) {
       item.sha256 = hashes[i].sha256;
     }
-    cache.store(unknown[i], {hashes[i].stamp, hashes[i].sha256, std::move(results[i].rejected),
+    std::vector<FileIdentity> link_stamps = stamps.of(results[i].items);
+    cache.store(unknown[i], {hashes[i].stamp, hashes[i].sha256, std::move(hashes[i].build_id),
+                             std::move(link_stamps), std::move(results[i].rejected),
                              std::move(results[i].items)});
   }
   cache.save();
@@ -212,15 +252,20 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
     } else if (!entry->rejected.empty()) {
       rejected_.push_back({library, entry->rejected});
     } else {
-      add_library(entry->items);
+      add_library(*entry);
     }
   }
   std::sort(items_.begin(), items_.end(),
             [](const auto& a, const auto& b) { return sort_key(a) < sort_key(b); });
 }
 
-void Catalog::add_library(std::vector<PluginDescription> found) {
-  for (PluginDescription& item : found) {
+void Catalog::add_library(const ProbeEntry& entry) {
+  nlohmann::json code = code_of_library(entry.build_id, entry.sha256);
+  if (options_.counts_as) {
+    code = options_.counts_as(code);
+  }
+  for (PluginDescription item : entry.items) {
+    item.code = code;
     if (const PluginDescription* first = find(item.kind, item.id); first != nullptr) {
       shadowed_.push_back({std::move(item), first->library});
     } else {

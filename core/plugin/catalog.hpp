@@ -13,6 +13,8 @@
 
 namespace quench {
 
+struct ProbeEntry;
+
 struct CatalogOptions {
   std::vector<std::filesystem::path> search_path;  // in order; see search_path.hpp
   std::filesystem::path cache_dir;                 // plugins.json lies here; "": no cache
@@ -20,6 +22,8 @@ struct CatalogOptions {
   double probe_seconds = 10;   // time limit of one probe
   // Called once, before the first library is loaded into this process.
   std::function<void()> before_loading = {};
+  // The code that stands for this one in content keys, where builds were shown to compute the same.
+  std::function<nlohmann::json(const nlohmann::json& code)> counts_as = {};
 };
 
 class Catalog {
@@ -60,7 +64,7 @@ class Catalog {
   const quench_item& load(const PluginDescription& description);
 
  private:
-  void add_library(std::vector<PluginDescription> found);
+  void add_library(const ProbeEntry& entry);
 
   CatalogOptions options_;
   std::filesystem::path own_folder_;

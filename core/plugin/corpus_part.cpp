@@ -1,34 +1,13 @@
 #include "core/plugin/corpus_part.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
+#include "core/arithmetic/corpus_pieces.hpp"
 #include "core/error.hpp"
 #include "core/io/sha256.hpp"
 
 namespace quench {
-
-namespace {
-
-// Where the piece of `text` from `begin` on ends: behind the last line break that fits, else in
-// front of a character that does not.
-uint64_t end_of_piece(std::string_view text, uint64_t begin) {
-  if (text.size() - begin <= kPieceBytes) {
-    return text.size();
-  }
-  const size_t line = text.rfind('\n', begin + kPieceBytes - 1);
-  if (line != std::string_view::npos && line >= begin) {
-    return line + 1;
-  }
-  uint64_t end = begin + kPieceBytes;
-  while (end > begin + 1 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-    --end;
-  }
-  return end;
-}
-
-}  // namespace
 
 std::string CorpusPart::key() const {
   return kind == PartKind::kAll
@@ -46,8 +25,7 @@ uint64_t document_hash(const quench_document& document) {
 }
 
 bool PartReader::belongs(const quench_document& document) const {
-  const bool held = std::ldexp(static_cast<double>(document_hash(document)), -64) < part_.held_out;
-  return held == (part_.kind == PartKind::kHeldOut);
+  return is_held_out(document_hash(document), part_.held_out) == (part_.kind == PartKind::kHeldOut);
 }
 
 bool PartReader::refill() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/arithmetic/corpus_pieces.hpp"
 #include "core/plugin/corpus_handle.hpp"
 
 namespace quench {
@@ -22,8 +23,6 @@ struct CorpusPart {
   // For keys: "", or what tells parts apart.
   std::string key() const;
 };
-inline constexpr uint64_t kPieceBytes = 16384;
-inline constexpr uint64_t kPieceIds = 4096;
 
 class PartReader {
  public:

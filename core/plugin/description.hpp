@@ -21,7 +21,7 @@ struct ParameterSchema {
   std::string meaning;
 };
 
-// A shared library that the dynamic linker brought in for a plugin.
+// A shared library that a plugin runs on.
 struct LinkedLibrary {
   std::string soname;
   std::filesystem::path path;
@@ -44,11 +44,12 @@ struct PluginDescription {
   std::vector<ParameterSchema> parameters;
   nlohmann::json presets = nlohmann::json::object();  // name -> object of parameters
   std::filesystem::path library;                      // canonical
-  std::string sha256;  // of the library's bytes when they were probed
+  std::string sha256;   // of the library's bytes when they were probed
+  nlohmann::json code;  // names the library in content keys (code_identity.hpp)
   std::string module_id;
   std::string module_version;
   std::string build;
-  std::vector<LinkedLibrary> links;  // its dependency closure beyond what the host has loaded
+  std::vector<LinkedLibrary> links;         // its dependency closure, and what it loads by itself
   std::optional<DefaultInstance> instance;  // asked in the probing child
 };
 
@@ -59,9 +60,9 @@ const std::vector<std::string>& plugin_kinds();
 std::string parameter_type_name(int32_t type);
 bool is_list_type(int32_t type);
 
-// Items of one library as JSON and back; `library`, `sha256`, the module's fields, the links and
-// the instance are not in it. The reader throws Error(DATA_LOSS) for what the writer cannot have
-// written.
+// Items of one library as JSON and back; `library`, `sha256`, `code`, the module's fields, the
+// links and the instance are not in it. The reader throws Error(DATA_LOSS) for what the writer
+// cannot have written.
 nlohmann::json description_to_json(const PluginDescription& item);
 PluginDescription description_from_json(const nlohmann::json& json);
 

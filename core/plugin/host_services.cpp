@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/arithmetic/random_stream.hpp"
 #include "core/error.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/plugin/block_service.hpp"

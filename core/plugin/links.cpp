@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -83,7 +84,10 @@ std::vector<LinkedLibrary> loaded_libraries() {
   std::vector<fs::path> paths;
   dl_iterate_phdr(collect_path, &paths);
   std::vector<LinkedLibrary> libraries;
-  for (const fs::path& path : paths) {
+  for (const fs::path& found : paths) {
+    std::error_code error;  // plugins of each kind reach libtorch by another path
+    const fs::path real = fs::canonical(found, error);
+    const fs::path& path = error ? found : real;
     try {
       const ElfFile elf = read_elf(path);
       libraries.push_back(
@@ -93,6 +97,27 @@ std::vector<LinkedLibrary> loaded_libraries() {
     }
   }
   return libraries;
+}
+
+std::vector<LinkedLibrary> needed_libraries(const fs::path& library,
+                                            const std::vector<LinkedLibrary>& loaded) {
+  std::map<std::string, const LinkedLibrary*> by_soname;
+  for (const LinkedLibrary& one : loaded) {
+    by_soname.emplace(one.soname, &one);
+  }
+  std::vector<LinkedLibrary> found;
+  std::deque<fs::path> pending{library};
+  while (!pending.empty()) {
+    const ElfFile elf = read_elf(pending.front());
+    pending.pop_front();
+    for (const std::string& needed : elf.needed) {
+      if (const auto entry = by_soname.extract(needed); !entry.empty()) {
+        found.push_back(*entry.mapped());
+        pending.push_back(entry.mapped()->path);
+      }
+    }
+  }
+  return found;
 }
 
 std::vector<LinkedLibrary> bundled_libraries(const fs::path& library) {

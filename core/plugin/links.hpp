@@ -15,6 +15,10 @@ namespace quench {
 // The shared libraries that this process has loaded, the program itself left out.
 std::vector<LinkedLibrary> loaded_libraries();
 
+// Those of `loaded` that `library` needs by name, and what they need.
+std::vector<LinkedLibrary> needed_libraries(const std::filesystem::path& library,
+                                            const std::vector<LinkedLibrary>& loaded);
+
 // The libraries in the dependency closure of `library` that its RUNPATH or RPATH (or those of the
 // libraries it so finds) lead to. What only the system's search finds is left out.
 std::vector<LinkedLibrary> bundled_libraries(const std::filesystem::path& library);

@@ -23,16 +23,28 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version say nothing about what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 2;
+  constexpr int kFormat = 3;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
                      kVersion);
 }
 
+json stamp_to_json(const FileIdentity& stamp) {
+  return {stamp.device, stamp.inode, stamp.size, stamp.modified_ns, stamp.changed_ns};
+}
+
+FileIdentity stamp_from_json(const json& in) {
+  return {in.at(0).get<uint64_t>(), in.at(1).get<uint64_t>(), in.at(2).get<uint64_t>(),
+          in.at(3).get<int64_t>(), in.at(4).get<int64_t>()};
+}
+
 json entry_to_json(const ProbeEntry& entry) {
-  const FileIdentity& stamp = entry.stamp;
-  json out = {
-      {"stamp", {stamp.device, stamp.inode, stamp.size, stamp.modified_ns, stamp.changed_ns}},
-      {"sha256", entry.sha256}};
+  json out = {{"stamp", stamp_to_json(entry.stamp)},
+              {"sha256", entry.sha256},
+              {"build_id", entry.build_id},
+              {"link_stamps", json::array()}};
+  for (const FileIdentity& stamp : entry.link_stamps) {
+    out["link_stamps"].push_back(stamp_to_json(stamp));
+  }
   if (!entry.rejected.empty()) {
     out["rejected"] = entry.rejected;
     return out;
@@ -53,11 +65,12 @@ json entry_to_json(const ProbeEntry& entry) {
 
 ProbeEntry entry_from_json(const json& in, const fs::path& library) {
   ProbeEntry entry;
-  const json& stamp = in.at("stamp");
-  entry.stamp = {stamp.at(0).get<uint64_t>(), stamp.at(1).get<uint64_t>(),
-                 stamp.at(2).get<uint64_t>(), stamp.at(3).get<int64_t>(),
-                 stamp.at(4).get<int64_t>()};
+  entry.stamp = stamp_from_json(in.at("stamp"));
   in.at("sha256").get_to(entry.sha256);
+  in.at("build_id").get_to(entry.build_id);
+  for (const json& stamp : in.at("link_stamps")) {
+    entry.link_stamps.push_back(stamp_from_json(stamp));
+  }
   if (const auto rejected = in.find("rejected"); rejected != in.end()) {
     rejected->get_to(entry.rejected);
     return entry;

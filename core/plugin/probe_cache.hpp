@@ -3,7 +3,7 @@
 // An entry belongs to a path. It holds while the file's identity (inode, size, times) is that of
 // the entry, which costs one stat; when the identity differs but the content's SHA-256 does not,
 // the entry is kept. Content alone is no key: what a library's dependencies are depends on where it
-// lies.
+// lies, and what they hold on their files.
 #pragma once
 
 #include <filesystem>
@@ -19,6 +19,10 @@ namespace quench {
 struct ProbeEntry {
   FileIdentity stamp;
   std::string sha256;
+  std::string build_id;  // hex, "" where the file has none
+  // What its items' links were when it was probed: another library in the place of one of them is
+  // seen.
+  std::vector<FileIdentity> link_stamps;
   std::string rejected;                  // why, or ""
   std::vector<PluginDescription> items;  // complete
 };

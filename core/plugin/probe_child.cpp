@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <clocale>
 #include <csignal>
@@ -124,19 +125,19 @@ void check_manners(const ProcessState& before, size_t threads, json& findings) {
   }
 }
 
-std::vector<LinkedLibrary> new_links(const std::vector<LinkedLibrary>& before,
-                                     const fs::path& library) {
-  std::vector<LinkedLibrary> added;
-  for (LinkedLibrary& link : loaded_libraries()) {
-    bool known = link.path == library;
-    for (const LinkedLibrary& earlier : before) {
-      known = known || earlier.path == link.path;
-    }
-    if (!known) {
-      added.push_back(std::move(link));
+// What the library needs by name, and what it loaded beyond that.
+std::vector<LinkedLibrary> links_of(const fs::path& library,
+                                    const std::vector<LinkedLibrary>& before) {
+  const std::vector<LinkedLibrary> now = loaded_libraries();
+  std::vector<LinkedLibrary> links = needed_libraries(library, now);
+  for (const LinkedLibrary& link : now) {
+    const auto is_it = [&](const LinkedLibrary& other) { return other.path == link.path; };
+    if (link.path != library && std::none_of(before.begin(), before.end(), is_it) &&
+        std::none_of(links.begin(), links.end(), is_it)) {
+      links.push_back(link);
     }
   }
-  return added;
+  return links;
 }
 
 json describe(const std::vector<PluginDescription>& items) {
@@ -198,7 +199,7 @@ json probe(const fs::path& library, bool create) {
     module->shutdown();
   }
   enter_phase("after its shutdown");
-  out["links"] = links_to_json(new_links(before, library));
+  out["links"] = links_to_json(links_of(library, before));
   out["findings"] = std::move(findings);
   return out;
 }

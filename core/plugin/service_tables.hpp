@@ -2,16 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "quench/abi/host.h"
 #include "quench/abi/json_values.h"
 
 namespace quench {
-
-// Numbers counter .. counter+count-1 of a stream of quench.random/1.
-void random_uniform(uint64_t seed, const std::string& module, const char* stream, uint64_t counter,
-                    uint64_t count, uint64_t* values);
 
 // quench.tasks/1 with a budget of `threads`. Of several failing ranges the first one in order whose
 // body ran decides the status.

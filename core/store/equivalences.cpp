@@ -17,20 +17,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_hash(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+constexpr int kSchema = 2;
+
+// {"build_id": "...", ...}
+bool is_code(const nlohmann::json& code) {
+  return code.is_object() && !code.empty();
+}
+
+// Schema 1 had the SHA-256 of the file alone.
+nlohmann::json code_from(const nlohmann::json& json) {
+  return json.is_string() ? nlohmann::json{{"sha256", json}} : json;
 }
 
 Equivalence read(const fs::path& path) {
   const nlohmann::json json =
       parse_json(read_sealed_file(path.string(), "equivalence"), path.string());
-  if (json.at("schema").get<int>() > 1) {
+  if (json.at("schema").get<int>() > kSchema) {
     fail(QUENCH_DATA_LOSS, "{}: written by a newer version", path.string());
   }
-  Equivalence out{json.at("kind"), json.at("id"),     json.at("old"),
-                  json.at("new"),  json.at("reason"), json.at("evidence")};
-  if (!is_hash(out.old_sha256) || !is_hash(out.new_sha256)) {
-    fail(QUENCH_DATA_LOSS, "{}: not two hashes", path.string());
+  Equivalence out{json.at("kind"),           json.at("id"),     code_from(json.at("old")),
+                  code_from(json.at("new")), json.at("reason"), json.at("evidence")};
+  if (!is_code(out.old_code) || !is_code(out.new_code)) {
+    fail(QUENCH_DATA_LOSS, "{}: not two builds", path.string());
   }
   return out;
 }
@@ -72,9 +80,11 @@ void Equivalences::connect() {
   std::map<std::string, std::set<std::string>> neighbours;
   std::set<std::string> newer;
   for (const Equivalence& one : all_) {
-    neighbours[one.old_sha256].insert(one.new_sha256);
-    neighbours[one.new_sha256].insert(one.old_sha256);
-    newer.insert(one.new_sha256);
+    const std::string before = canonical_json(one.old_code);
+    const std::string after = canonical_json(one.new_code);
+    neighbours[before].insert(after);
+    neighbours[after].insert(before);
+    newer.insert(after);
   }
   canonical_.clear();
   for (const auto& [start, others] : neighbours) {
@@ -105,16 +115,16 @@ void Equivalences::connect() {
 }
 
 void Equivalences::add(const Equivalence& equivalence) {
-  if (!is_hash(equivalence.old_sha256) || !is_hash(equivalence.new_sha256)) {
-    fail(QUENCH_INVALID_ARGUMENT, "equivalence of {} {}: '{}' and '{}', wanted two SHA-256 hashes",
-         equivalence.kind, equivalence.id, printable(equivalence.old_sha256, 80),
-         printable(equivalence.new_sha256, 80));
+  if (!is_code(equivalence.old_code) || !is_code(equivalence.new_code)) {
+    fail(QUENCH_INVALID_ARGUMENT, "equivalence of {} {}: {} and {}, wanted two objects of names",
+         equivalence.kind, equivalence.id, printable(equivalence.old_code.dump(), 80),
+         printable(equivalence.new_code.dump(), 80));
   }
-  const std::string body = canonical_json({{"schema", 1},
+  const std::string body = canonical_json({{"schema", kSchema},
                                            {"kind", equivalence.kind},
                                            {"id", equivalence.id},
-                                           {"old", equivalence.old_sha256},
-                                           {"new", equivalence.new_sha256},
+                                           {"old", equivalence.old_code},
+                                           {"new", equivalence.new_code},
                                            {"reason", equivalence.reason},
                                            {"evidence", equivalence.evidence}});
   const fs::path folder = home_ / "equivalences";
@@ -122,13 +132,20 @@ void Equivalences::add(const Equivalence& equivalence) {
   AtomicFile file(folder / (sha256_hex(body) + ".json"));
   file.write(seal("equivalence", body) + "\n");
   file.commit_new();
+  assume(equivalence);
+}
+
+void Equivalences::assume(const Equivalence& equivalence) {
   all_.push_back(equivalence);
   connect();
 }
 
-std::string Equivalences::canonical_plugin_hash(const std::string& sha256) const {
-  const auto found = canonical_.find(sha256);
-  return found == canonical_.end() ? sha256 : found->second;
+nlohmann::json Equivalences::canonical_code(const nlohmann::json& code) const {
+  if (canonical_.empty()) {
+    return code;
+  }
+  const auto found = canonical_.find(canonical_json(code));
+  return found == canonical_.end() ? code : parse_json(found->second, "code");
 }
 
 }  // namespace quench

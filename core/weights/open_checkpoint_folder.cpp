@@ -200,7 +200,7 @@ std::string reading_key(const Catalog& catalog, const fs::path& path) {
   }
   std::string formats;
   for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
-    formats += format->id + "=" + format->sha256 + "\n";
+    formats += format->id + "=" + format->code.dump() + "\n";
   }
   return sha256_hex(formats);
 }

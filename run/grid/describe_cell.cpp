@@ -108,8 +108,7 @@ void describe(const CellDescription& description, Record& record) {
   record.job = experiment.job;
   record.environment["quench"] = kVersion;
   record.environment["family"] = or_null(description.family);
-  record.environment["dtype"] = dtype_text(experiment.dtype);
-  record.environment["device"] = device_text(experiment.device);
+  record.environment.update(machine_of(experiment));
   record.environment["seed"] = experiment.seed;
   record.environment["threads"] = HostServices::instance().threads();
   if (!experiment.point.is_null()) {

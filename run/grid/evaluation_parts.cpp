@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/arithmetic/build_id.hpp"
 #include "core/averaging/average_identity.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/host_numerics.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
@@ -41,7 +41,9 @@ class Parts {
       : identities_(identities), what_(what), experiment_(*what.experiment), measure_(measure) {}
 
   bool gather() {
-    out_ = {{"host", kHostNumerics}, {"seed", experiment_.seed}, {"tokenizer", nullptr}};
+    out_ = {{"host", {{"build_id", arithmetic_build_id()}}},
+            {"seed", experiment_.seed},
+            {"tokenizer", nullptr}};
     return add_weights() && (what_.metric == nullptr || add_metric()) &&
            (what_.quantizer == nullptr || add_quantizer()) && add_environment();
   }
@@ -70,9 +72,7 @@ class Parts {
 
   nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters) {
     plugins_.push_back(&description);
-    return {{"id", description.id},
-            {"sha256", identities_.plugin_hash(description)},
-            {"params", parameters}};
+    return {{"id", description.id}, {"code", description.code}, {"params", parameters}};
   }
 
   // Null where no text is read: a tokenizer then changes no value.
@@ -235,7 +235,7 @@ class Parts {
     if (calibration.pad_batch > 0) {
       out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
     }
-    if (const PluginDescription* judge = identities_.judge(); judge != nullptr) {
+    if (const PluginDescription* judge = identities_.judge_for(*what_.quantizer->plugin)) {
       out_["calibration"]["judge"] = plugin(*judge, nullptr);
     }
     reads_text_ = false;

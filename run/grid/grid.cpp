@@ -76,16 +76,54 @@ std::string text_or_empty(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// A record of another cell of the same name: "weights, metric.sha256 changed".
-std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
-  std::vector<std::string> paths;
-  for (const Difference& difference : explain_difference(was, is)) {
-    paths.push_back(difference.path);
+// What a part of a key is called where not its path says most: "the build of gptq",
+// "libtorch_cpu.so".
+std::string part_in_words(const std::string& path, const nlohmann::json& parts) {
+  constexpr std::string_view kCode = ".code.";
+  constexpr std::string_view kLibraries = "environment.libraries.";
+  if (path == "host.build_id") {
+    return "the host's arithmetic";
   }
-  return fmt::format("{} changed", fmt::join(paths, ", "));
+  if (path.starts_with(kLibraries)) {
+    return path.substr(kLibraries.size());
+  }
+  const size_t code = path.find(kCode);
+  if (code == std::string::npos) {
+    return path;
+  }
+  const nlohmann::json* plugin = &parts;
+  for (size_t from = 0; from < code && plugin != nullptr;) {
+    const size_t end = std::min(path.find('.', from), code);
+    const auto found = plugin->find(path.substr(from, end - from));
+    plugin = found != plugin->end() && found->is_object() ? &*found : nullptr;
+    from = end + 1;
+  }
+  return plugin != nullptr && plugin->contains("id")
+             ? "the build of " + text_or_empty(*plugin, "id")
+             : path;
+}
+
+// A record of another cell of the same name: "weights, the build of gptq changed".
+std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
+  if (is_of_earlier_version(was)) {
+    return "measured by an earlier version, whose keys say less";
+  }
+  std::vector<std::string> names;
+  for (const Difference& difference : explain_difference(was, is)) {
+    const std::string name = part_in_words(difference.path, is);
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  return fmt::format("{} changed", fmt::join(names, ", "));
 }
 
 }  // namespace
+
+bool is_of_earlier_version(const nlohmann::json& parts) {
+  const auto host = parts.find("host");
+  return host == parts.end() || !host->is_object();
+}
 
 std::string weights_name(const Experiment& experiment, const WeightsCell& weights) {
   const CheckpointCell& cell = experiment.checkpoints[weights.checkpoint];

@@ -53,6 +53,10 @@ struct Cell {
   std::string reason;
 };
 
+// Whether the parts are of the version whose keys counted the host's arithmetic by hand. Such a
+// record is shown and explained, and no key of now is its own.
+bool is_of_earlier_version(const nlohmann::json& parts);
+
 // "step600, gptq bits=3 draw 2, validation_loss"
 std::string cell_name(const Experiment& experiment, const Cell& cell);
 // "step600", or "lawa window=5 at step600", after the branch where there are several.

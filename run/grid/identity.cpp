@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/arithmetic/build_id.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
-#include "core/host_numerics.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/pass/judge.hpp"
+#include "core/plugin/code_identity.hpp"
+#include "core/plugin/device_model.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
@@ -28,13 +30,13 @@ namespace {
 // was asked for: it takes a fraction of a second, and a plan then knows its keys.
 constexpr uint64_t kQuickBytes = 256u << 20;
 
-// One hash over the binaries of all plugins of a kind: which of them answers may change with any.
+// One hash over the code of all plugins of a kind: which of them answers may change with any.
 std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
-  std::string all;
+  nlohmann::json all = nlohmann::json::object();
   for (const PluginDescription* plugin : catalog.of_kind(kind)) {
-    all += plugin->id + "=" + plugin->sha256 + "\n";
+    all[plugin->id] = plugin->code;
   }
-  return sha256_hex(all);
+  return sha256_hex(canonical_json(all));
 }
 
 nlohmann::json to_json(const CheckpointIdentity& identity) {
@@ -59,23 +61,29 @@ std::string corpus_name(const CorpusUse& use) {
 }
 
 nlohmann::json corpus_question(const CorpusUse& use) {
-  return {{"corpus", use.plugin->sha256}, {"params", use.parameters}};
+  return {{"corpus", use.plugin->code}, {"params", use.parameters}};
 }
 
 }  // namespace
 
-Identities::Identities(Catalog& catalog, const Equivalences& equivalences,
-                       const Fingerprints& fingerprints, HubEnvironment hub)
+nlohmann::json machine_of(const Experiment& experiment) {
+  return {{"isa", key_text(HostServices::instance().instructions())},
+          {"libm", math_library()},
+          {"device", device_model(experiment.device)},
+          {"dtype", dtype_text(experiment.dtype)}};
+}
+
+Identities::Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEnvironment hub)
     : catalog_(catalog),
-      equivalences_(equivalences),
       fingerprints_(fingerprints),
       hub_(std::move(hub)),
       families_(hash_of_kind(catalog, "model")),
       budget_(kQuickBytes) {}
 
+// What was measured holds for the code that reads the files: another one is asked again, and says
+// the same where it makes the same weights of them.
 nlohmann::json Identities::checkpoint_question(const CheckpointCell& cell) const {
-  nlohmann::json question = {{"checkpoint", kHostNumerics}, {"config", cell.config}};
-  // What a format made of files is not remembered for another build of it.
+  nlohmann::json question = {{"checkpoint", arithmetic_build_id()}, {"config", cell.config}};
   if (const std::string formats = reading_key(catalog_, locate_checkpoint(cell, hub_).path);
       !formats.empty()) {
     question["formats"] = formats;
@@ -320,26 +328,18 @@ TokenizerIdentity Identities::tokenizer(const Experiment& experiment, const Chec
   return tokenizers_[name] = std::move(identity);
 }
 
-const PluginDescription* Identities::judge() const {
-  return judge_of(catalog_);
-}
-
-std::string Identities::plugin_hash(const PluginDescription& plugin) const {
-  return equivalences_.canonical_plugin_hash(plugin.sha256);
+const PluginDescription* Identities::judge_for(const PluginDescription& quantizer) const {
+  return measures_layer_errors(quantizer) ? nullptr : judge_of(catalog_);
 }
 
 nlohmann::json Identities::environment(const Experiment& experiment,
                                        const std::vector<const PluginDescription*>& plugins) const {
-  nlohmann::json libraries = nlohmann::json::object();
+  nlohmann::json out = machine_of(experiment);
+  out["libraries"] = nlohmann::json::object();
   for (const PluginDescription* plugin : plugins) {
-    for (const LinkedLibrary& link : plugin->links) {
-      libraries[link.soname] = link.build_id;
-    }
+    out["libraries"].update(computing_libraries(plugin->links));
   }
-  return {{"isa", key_text(HostServices::instance().instructions())},
-          {"device", device_text(experiment.device)},
-          {"dtype", dtype_text(experiment.dtype)},
-          {"libraries", libraries}};
+  return out;
 }
 
 const PluginDescription& Identities::family(const std::string& id) const {

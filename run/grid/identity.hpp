@@ -16,7 +16,6 @@
 #include "core/hub/environment.hpp"
 #include "core/pass/metric_records.hpp"
 #include "core/plugin/catalog.hpp"
-#include "core/store/equivalences.hpp"
 #include "core/store/fingerprints.hpp"
 
 namespace quench {
@@ -30,10 +29,12 @@ struct CheckpointIdentity {
   std::string times;  // of its files when it was read
 };
 
+// The kind of machine that an experiment runs on, as keys have it: {isa, libm, device, dtype}.
+nlohmann::json machine_of(const Experiment& experiment);
+
 class Identities {
  public:
-  Identities(Catalog& catalog, const Equivalences& equivalences, const Fingerprints& fingerprints,
-             HubEnvironment hub);
+  Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEnvironment hub);
 
   // What is remembered of a checkpoint's files as they are now, or quickly read; else nothing.
   std::optional<CheckpointIdentity> remembered(const CheckpointCell& cell);
@@ -61,15 +62,14 @@ class Identities {
   // The tokenizer that the manifest names, or the checkpoint's own.
   TokenizerIdentity tokenizer(const Experiment& experiment, const CheckpointCell& cell);
 
-  // The quantizer that measures layer errors for those that cannot (judge.hpp), or nullptr.
-  const PluginDescription* judge() const;
+  // The quantizer that measures the layer errors of one that cannot (judge.hpp), or nullptr.
+  const PluginDescription* judge_for(const PluginDescription& quantizer) const;
 
   Catalog& catalog() const { return catalog_; }
   const HubEnvironment& hub() const { return hub_; }
   const PluginDescription& family(const std::string& id) const;
-  // The binary of a plugin, or the one that it was found to be equivalent to.
-  std::string plugin_hash(const PluginDescription& plugin) const;
-  // Libraries behind plugins and the kind of machine: what decides rounding beside our own code.
+  // machine_of(), and the libraries of plugins that compute: what decides rounding beside our own
+  // code.
   nlohmann::json environment(const Experiment& experiment,
                              const std::vector<const PluginDescription*>& plugins) const;
 
@@ -81,10 +81,9 @@ class Identities {
   std::string family_of(const CheckpointCell& cell, const std::string& config_hash, bool measure);
 
   Catalog& catalog_;
-  const Equivalences& equivalences_;
   const Fingerprints& fingerprints_;
   HubEnvironment hub_;
-  std::string families_;  // hash over all model plugins
+  std::string families_;  // hash over the code of all model plugins
   std::mutex mutex_;      // the I/O thread reads ahead
   uint64_t budget_;       // bytes that may be read without being asked to
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location

@@ -28,7 +28,8 @@ Plugins named_plugins(const Catalog& catalog, const Experiment& experiment) {
     add(out, cell.store_as);
     add(out, cell.transform ? cell.transform->plugin : nullptr);
     add(out, cell.calibration ? cell.calibration->corpus.plugin : nullptr);
-    add(out, cell.calibration ? judge_of(catalog) : nullptr);
+    add(out,
+        cell.calibration && !measures_layer_errors(*cell.plugin) ? judge_of(catalog) : nullptr);
   }
   for (const MetricCell& cell : experiment.metrics) {
     add(out, cell.plugin);

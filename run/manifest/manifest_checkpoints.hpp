@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/arithmetic/learning_rate.hpp"
 #include "core/config/problems.hpp"
 #include "core/config/yaml.hpp"
-#include "train/learning_rate_schedule.hpp"
 
 namespace quench {
 

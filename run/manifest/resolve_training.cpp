@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "core/arithmetic/learning_rate.hpp"
 #include "core/corpora/open_corpus.hpp"
 #include "core/corpora/tokenizer_choice.hpp"
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/model_handle.hpp"
-#include "train/rates.hpp"
+#include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
 
 namespace quench {
@@ -65,7 +66,7 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
     return true;
   }
   plugins_.attempt(entry.place, [&] {
-    std::string& known = fingerprints_[use->plugin->sha256 + use->parameters.dump()];
+    std::string& known = fingerprints_[use->plugin->code.dump() + use->parameters.dump()];
     if (known.empty()) {
       known = open_corpus(catalog_, *use, plugins_.hub()).fingerprint();
     }

@@ -10,18 +10,24 @@ if(NOT EXISTS "${QUENCH_PLUGIN_MAP}")
 endif()
 
 # Compile flags: nothing visible but the entry, and no GNU_UNIQUE symbols, which would be shared between
-# plugins in spite of RTLD_LOCAL.
+# plugins in spite of RTLD_LOCAL. Where sources and headers lie is kept out of the binary, whose build id names the
+# plugin in content keys: the same sources have the same keys in any folder.
+if(NOT DEFINED QUENCH_SDK_PREFIX) # else an installed SDK
+  get_filename_component(QUENCH_SDK_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+endif()
 function(quench_plugin_flags target)
   if(CMAKE_CXX_COMPILER_LOADED) # a plugin in plain C needs no C++ compiler
     target_compile_features(${target} PUBLIC cxx_std_20)
   endif()
   set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
+                         "-ffile-prefix-map=${QUENCH_SDK_PREFIX}=." "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=."
+                         "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
 endfunction()
 
 function(quench_plugin_link target)
-  set(options "-Wl,--version-script=${QUENCH_PLUGIN_MAP}" -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,relro)
+  set(options -Wl,--build-id=sha1 "-Wl,--version-script=${QUENCH_PLUGIN_MAP}" -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,relro)
   if(NOT QUENCH_SANITIZE) # a sanitized module finds its runtime in the host
     list(APPEND options -Wl,-z,defs)
   endif()

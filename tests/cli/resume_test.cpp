@@ -192,33 +192,6 @@ TEST_CASE("run: an average is a row of the grid, and kept where the manifest say
   CHECK(runs.run() == first);
 }
 
-TEST_CASE("run: a rebuilt plugin is a changed key, and why names it", "[cli]") {
-  const Runs runs;
-  runs.run();
-  // The same code in another file: bytes behind an ELF file's end change nothing but its hash.
-  const fs::path plugins = runs.here.folder() / "plugins";
-  fs::create_directories(plugins / "quantizers");
-  const fs::path built = quench::test::program_path();
-  fs::copy(built.parent_path().parent_path() / "template/quantizers/template_quantizer.so",
-           plugins / "quantizers/template_quantizer.so");
-  std::ofstream(plugins / "quantizers/template_quantizer.so", std::ios::app) << "rebuilt";
-  const Outcome plan =
-      runs.here.run({"plan", "m.yaml", "--json", "--plugin-path", plugins.string()});
-  INFO(plan.err);
-  CHECK(json::parse(plan.out).at("counts") == json{{"done", 2}, {"to do", 4}});
-  const Outcome why = runs.here.run(
-      {"why", "m.yaml", "step1, template_quantizer bits=3", "--plugin-path", plugins.string()});
-  CHECK_THAT(why.out, Catch::Contains("quantizer.sha256 changed"));
-  const Outcome adopted =
-      runs.here.run({"adopt", "m.yaml", "--plugin", "template_quantizer", "--reason",
-                     "nothing but trailing bytes", "--plugin-path", plugins.string()});
-  CHECK(adopted.code == 0);
-  CHECK_THAT(adopted.out, Catch::Contains("3 cells computed again and equal"));
-  const Outcome after =
-      runs.here.run({"plan", "m.yaml", "--json", "--plugin-path", plugins.string()});
-  CHECK(json::parse(after.out).at("counts") == json{{"done", 6}});
-}
-
 TEST_CASE("run: failed cells stay failed until they are asked for", "[cli]") {
   const Runs runs;
   runs.here.folder().write("short.txt", "ab");

@@ -2,8 +2,10 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "core/plugin/elf_file.hpp"
 #include "tests/layering/elf.hpp"
 #include "tests/layering/source_tree.hpp"
+#include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace {
@@ -30,6 +32,19 @@ TEST_CASE("layering: every plugin exports its entry and nothing else", "[layerin
       names += symbol.name + (symbol.unique ? " (unique) " : " ");
     }
     CHECK(names == "quench_module_v1 ");
+  }
+}
+
+// A path in a binary would be in its build id, and so in the keys of what it computes.
+TEST_CASE("layering: no plugin holds a path of this machine", "[layering]") {
+  const std::string source = quench::test::source_dir().string() + "/";
+  for (const std::string& path : built_plugins()) {
+    CAPTURE(path);
+    CHECK(quench::test::read_file(path).find(source) == std::string::npos);
+    for (const std::string& folder : quench::read_elf(path).runpath) {
+      CAPTURE(folder);
+      CHECK(folder.starts_with("$ORIGIN/"));
+    }
   }
 }
 

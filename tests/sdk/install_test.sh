@@ -49,6 +49,23 @@ for module in models/another_family formats/another_format tokenizers/their_word
   [ "$exported" = quench_module_v1 ] || fail "$module exports: $exported"
 done
 
+# The same sources in another folder make the same plugin, as content keys name it; so does installing it.
+id_of() { readelf --notes --wide "$1" | sed -n 's/.*Build ID: //p'; }
+mkdir "$work/elsewhere"
+cp -r "$work/theirs" "$work/elsewhere/a copy of it"
+rm -r "$work/elsewhere/a copy of it/build"
+quietly cmake -S "$work/elsewhere/a copy of it" -B "$work/elsewhere/built" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+quietly cmake --build "$work/elsewhere/built"
+for module in models/another_family quantizers/template_quantizer_c; do
+  here=$(id_of "$work/theirs/build/$module.so") there=$(id_of "$work/elsewhere/built/$module.so")
+  [ -n "$here" ] && [ "$here" = "$there" ] || fail "$module: its build id is $here in one folder, $there in another"
+done
+while read -r module; do
+  installed=$prefix/$libdir/quench/${module##*/quench/}
+  [ -f "$installed" ] || continue
+  [ "$(id_of "$module")" = "$(id_of "$installed")" ] || fail "$installed: its build id is not that of $module"
+done <"$build/plugins.txt"
+
 # A quantizer of fewer than a hundred lines, made from the SDK alone, keeps every promise of its kind.
 [ "$(wc -l <"$templates/quantizer/template_quantizer.cpp")" -lt 100 ] || fail "the quantizer template has a hundred lines"
 quietly cmake -S "$templates/quantizer" -B "$work/small" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release

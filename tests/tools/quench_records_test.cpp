@@ -187,3 +187,18 @@ TEST_CASE("quench_records.py: has the schema of the program", "[tools]") {
                                      "\": " + std::to_string(field.since)));
   }
 }
+
+TEST_CASE("quench_records.py: a run of an earlier version's keys is read as the program reads it",
+          "[tools]") {
+  need_python();
+  const TemporaryDir place;
+  fs::copy(quench::test::source_dir() / "tests/data/earlier_store/run", place / "r",
+           fs::copy_options::recursive);
+  const auto program =
+      run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
+                  {}, place.path());
+  REQUIRE(program.code == 0);
+  const auto expected = texts(json::parse(program.out));
+  CHECK(expected.size() == 15);  // 9 losses, 6 errors that follow from them
+  CHECK(texts(read_by_python("r", place.path())) == expected);
+}

@@ -7,12 +7,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/arithmetic/learning_rate.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/plugin/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
-#include "train/rates.hpp"
+#include "train/state_keys.hpp"
 #include "train/training_model.hpp"
 
 namespace fs = std::filesystem;

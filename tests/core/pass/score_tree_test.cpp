@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "core/pass/prefix_batches.hpp"
+#include "core/arithmetic/prefix_batches.hpp"
 #include "core/pass/score.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"

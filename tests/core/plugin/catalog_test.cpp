@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/plugin/code_identity.hpp"
 #include "core/plugin/search_path.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/skip.hpp"
@@ -180,6 +182,51 @@ TEST_CASE("catalog: a library replaced between probe and load is refused", "[cor
                     Contains("is not the file that was probed"));
 }
 
+TEST_CASE("catalog: another library in the place of one that a plugin runs on is seen",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("needs_helper");
+  folder.add_helper("a");
+  const auto named = [&](size_t probes) {
+    Catalog catalog = folder.catalog();
+    CHECK(catalog.probe_count() == probes);
+    return quench::computing_libraries(catalog.require("corpus", "needs_helper").links);
+  };
+  const nlohmann::json before = named(1);
+  CHECK(before.size() == 1);
+  CHECK(named(0) == before);
+  folder.add_helper("b");
+  const nlohmann::json after = named(1);
+  CHECK(after.size() == 1);
+  CHECK(after != before);
+}
+
+TEST_CASE("catalog: the host's own libraries that a plugin runs on are its links, too",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  const Catalog catalog = folder.catalog();
+  const auto& links = catalog.require("corpus", "good").links;
+  CHECK(std::any_of(links.begin(), links.end(),
+                    [](const auto& link) { return link.soname == "libc.so.6"; }));
+}
+
+TEST_CASE("catalog: a copy elsewhere has the same code, whatever is behind its end",
+          "[core][plugin]") {
+  PluginFolder one;
+  PluginFolder other;
+  one.add("good");
+  std::ofstream(other.add("good"), std::ios::app) << "bytes behind the end";
+  const nlohmann::json code = one.catalog().require("corpus", "good").code;
+  CHECK(code.at("build_id").get<std::string>().size() == 40);
+  CHECK(other.catalog().require("corpus", "good").code == code);
+  CHECK(other.catalog().require("corpus", "good").sha256 !=
+        one.catalog().require("corpus", "good").sha256);
+  quench::CatalogOptions options{{one.path()}, "", quench::test::quench_executable(), 20};
+  options.counts_as = [](const nlohmann::json& given) { return nlohmann::json{{"counts", given}}; };
+  CHECK(Catalog(options).require("corpus", "good").code == nlohmann::json{{"counts", code}});
+}
+
 TEST_CASE("catalog: a second file under a soname in use is refused", "[core][plugin]") {
   PluginFolder first;
   PluginFolder second;
@@ -190,7 +237,9 @@ TEST_CASE("catalog: a second file under a soname in use is refused", "[core][plu
     second.add_helper("b");
     Catalog catalog({{first.path(), second.path()}, "", quench::test::quench_executable(), 20});
     REQUIRE(catalog.items().size() == 2);
-    CHECK(catalog.require("corpus", "needs_helper").links.size() == 1);
+    const auto& links = catalog.require("corpus", "needs_helper").links;
+    CHECK(std::any_of(links.begin(), links.end(),
+                      [](const auto& link) { return link.soname == "libfault_helper.so"; }));
     catalog.load(catalog.require("corpus", "needs_helper"));
     CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "also_needs_helper")),
                       Contains("it needs libfault_helper.so from " +

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/philox.hpp"
+#include "core/arithmetic/philox.hpp"
 #include "quench/abi/json_values.h"
 
 using quench::HostServices;

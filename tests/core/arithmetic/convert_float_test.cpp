@@ -1,4 +1,4 @@
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 
 #include <bit>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "train/shuffle.hpp"
+#include "core/arithmetic/shuffle.hpp"
 
 #include <catch2/catch.hpp>
 #include <set>

@@ -1,14 +1,12 @@
-#include "train/rates.hpp"
+#include "core/arithmetic/learning_rate.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
-#include <set>
 
 using quench::LearningRateSchedule;
 using quench::phase_of_update;
 using quench::rate_of_update;
-using quench::StateKeys;
 using Shape = LearningRateSchedule::Shape;
 
 namespace {
@@ -31,7 +29,8 @@ LearningRateSchedule constant(int64_t steps) {
 
 }  // namespace
 
-TEST_CASE("training rates: wsd warms up, stays, and decays without a step at zero", "[train]") {
+TEST_CASE("training rates: wsd warms up, stays, and decays without a step at zero",
+          "[arithmetic]") {
   const LearningRateSchedule schedule = wsd(10, 3);
   CHECK(rate_of_update(schedule, 1) == 2);
   CHECK(rate_of_update(schedule, 4) == 8);
@@ -44,7 +43,7 @@ TEST_CASE("training rates: wsd warms up, stays, and decays without a step at zer
   CHECK(phase_of_update(schedule, 8) == "decay");
 }
 
-TEST_CASE("training rates: 1-sqrt, cosine and linear end above their final rate", "[train]") {
+TEST_CASE("training rates: 1-sqrt, cosine and linear end above their final rate", "[arithmetic]") {
   LearningRateSchedule schedule = wsd(10, 3);
   schedule.decays_with_square_root = true;
   CHECK(rate_of_update(schedule, 8) == Approx(8 * (1 - std::sqrt(0.25))));
@@ -56,38 +55,9 @@ TEST_CASE("training rates: 1-sqrt, cosine and linear end above their final rate"
   CHECK(rate_of_update(schedule, 10) == Approx(1 + 7.0 / 7));
 }
 
-TEST_CASE("training rates: beyond its end a decayed schedule stays at its final rate", "[train]") {
+TEST_CASE("training rates: beyond its end a decayed schedule stays at its final rate",
+          "[arithmetic]") {
   CHECK(rate_of_update(wsd(10, 3), 11) == 0);
   CHECK(rate_of_update(wsd(10, 3), 1000) == 0);
   CHECK(rate_of_update(constant(10), 1000) == 8);
-}
-
-TEST_CASE("state keys: a fork shares those of its constant part and no others", "[train]") {
-  const StateKeys trunk("recipe", constant(700));
-  const StateKeys forked("recipe", wsd(600, 100));
-  CHECK(trunk.at(0) == forked.at(0));
-  CHECK(trunk.at(300) == forked.at(300));
-  CHECK(trunk.at(500) == forked.at(500));
-  CHECK(trunk.at(501) != forked.at(501));
-  CHECK(trunk.at(512) != forked.at(512));
-}
-
-TEST_CASE("state keys: every step, every recipe and every peak has its own", "[train]") {
-  const StateKeys keys("recipe", constant(600));
-  std::set<std::string> seen;
-  for (int64_t step = 0; step <= 600; ++step) {
-    CHECK(seen.insert(keys.at(step)).second);
-  }
-  CHECK(StateKeys("other", constant(600)).at(3) != keys.at(3));
-  LearningRateSchedule higher = constant(600);
-  higher.peak = 9;
-  CHECK(StateKeys("recipe", higher).at(3) != keys.at(3));
-}
-
-TEST_CASE("state keys: a longer run has the keys of a shorter one", "[train]") {
-  const StateKeys shorter("recipe", constant(300));
-  const StateKeys longer("recipe", constant(3000));
-  for (const int64_t step : {0, 1, 255, 256, 257, 300}) {
-    CHECK(shorter.at(step) == longer.at(step));
-  }
 }

@@ -1,13 +1,8 @@
-#include "train/rates.hpp"
+#include "core/arithmetic/learning_rate.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
-#include <utility>
-
-#include "core/error.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 
@@ -58,34 +53,6 @@ std::string phase_of_update(const LearningRateSchedule& schedule, int64_t step) 
   }
   const int64_t length = decaying(schedule);
   return length == 0 || step <= *schedule.steps - length ? "constant" : "decay";
-}
-
-StateKeys::StateKeys(std::string recipe, const LearningRateSchedule& schedule)
-    : schedule_(schedule), blocks_{std::move(recipe)} {
-  for (int64_t block = 0; block < *schedule.steps / kBlock; ++block) {
-    blocks_.push_back(
-        sha256_hex(blocks_.back() + rates_of(block * kBlock + 1, (block + 1) * kBlock)));
-  }
-}
-
-std::string StateKeys::rates_of(int64_t first, int64_t last) const {
-  std::string out;
-  for (int64_t step = first; step <= last; ++step) {
-    const auto bits = std::bit_cast<uint64_t>(rate_of_update(schedule_, step));
-    for (int byte = 0; byte < 8; ++byte) {
-      out += static_cast<char>(bits >> (8 * byte));
-    }
-  }
-  return out;
-}
-
-std::string StateKeys::at(int64_t step) const {
-  const auto block = static_cast<size_t>(step / kBlock);
-  if (step < 0 || block >= blocks_.size()) {
-    fail(QUENCH_INTERNAL, "state keys: no step {}", step);
-  }
-  return sha256_hex(fmt::format("{} {} ", blocks_[block], step) +
-                    rates_of(static_cast<int64_t>(block) * kBlock + 1, step));
 }
 
 }  // namespace quench

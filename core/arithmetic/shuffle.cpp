@@ -1,8 +1,8 @@
-#include "train/shuffle.hpp"
+#include "core/arithmetic/shuffle.hpp"
 
 #include <bit>
 
-#include "core/plugin/philox.hpp"
+#include "core/arithmetic/philox.hpp"
 
 namespace quench {
 

@@ -1,11 +1,11 @@
-// quench.random/1: which stream of Philox belongs to a seed, a module and a name.
+#include "core/arithmetic/random_stream.hpp"
+
 #include <array>
 #include <charconv>
 #include <string>
 
+#include "core/arithmetic/philox.hpp"
 #include "core/io/sha256.hpp"
-#include "core/plugin/philox.hpp"
-#include "core/plugin/service_tables.hpp"
 
 namespace quench {
 

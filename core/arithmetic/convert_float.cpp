@@ -1,15 +1,18 @@
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 
-#include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 
 namespace quench {
 
 namespace {
+
+bool is(quench_dtype dtype, uint8_t code, uint8_t bits) {
+  return dtype.code == code && dtype.bits == bits && dtype.lanes == 1;
+}
 
 // Elements come through memcpy, which compilers turn into plain loads; the loops vectorize.
 template <typename Stored, typename Convert>
@@ -81,38 +84,43 @@ uint16_t to_half(double value) {
   return static_cast<uint16_t>(sign | ((bits - (112U << 23)) >> 13));
 }
 
+[[noreturn]] void not_floating(quench_dtype dtype) {
+  fail(QUENCH_UNSUPPORTED, "dtype({},{},{}) is no floating-point type", dtype.code, dtype.bits,
+       dtype.lanes);
+}
+
 }  // namespace
 
 bool is_floating(quench_dtype dtype) {
-  return same_dtype(dtype, kFloat64) || same_dtype(dtype, kFloat32) ||
-         same_dtype(dtype, kFloat16) || same_dtype(dtype, kBFloat16);
+  return is(dtype, QUENCH_DTYPE_FLOAT, 64) || is(dtype, QUENCH_DTYPE_FLOAT, 32) ||
+         is(dtype, QUENCH_DTYPE_FLOAT, 16) || is(dtype, QUENCH_DTYPE_BFLOAT, 16);
 }
 
 void to_float64(quench_dtype dtype, const void* elements, uint64_t count, double* values) {
-  if (same_dtype(dtype, kFloat64)) {
+  if (is(dtype, QUENCH_DTYPE_FLOAT, 64)) {
     std::memcpy(values, elements, count * sizeof(double));
-  } else if (same_dtype(dtype, kFloat32)) {
+  } else if (is(dtype, QUENCH_DTYPE_FLOAT, 32)) {
     widen<float>(elements, count, values, [](float value) { return double{value}; });
-  } else if (same_dtype(dtype, kBFloat16)) {
+  } else if (is(dtype, QUENCH_DTYPE_BFLOAT, 16)) {
     widen<uint16_t>(elements, count, values, from_brain);
-  } else if (same_dtype(dtype, kFloat16)) {
+  } else if (is(dtype, QUENCH_DTYPE_FLOAT, 16)) {
     widen<uint16_t>(elements, count, values, from_half);
   } else {
-    fail(QUENCH_UNSUPPORTED, "{} is no floating-point type", dtype_name(dtype));
+    not_floating(dtype);
   }
 }
 
 void from_float64(const double* values, uint64_t count, quench_dtype dtype, void* elements) {
-  if (same_dtype(dtype, kFloat64)) {
+  if (is(dtype, QUENCH_DTYPE_FLOAT, 64)) {
     std::memcpy(elements, values, count * sizeof(double));
-  } else if (same_dtype(dtype, kFloat32)) {
+  } else if (is(dtype, QUENCH_DTYPE_FLOAT, 32)) {
     narrow<float>(values, count, elements, [](double value) { return static_cast<float>(value); });
-  } else if (same_dtype(dtype, kBFloat16)) {
+  } else if (is(dtype, QUENCH_DTYPE_BFLOAT, 16)) {
     narrow<uint16_t>(values, count, elements, to_brain);
-  } else if (same_dtype(dtype, kFloat16)) {
+  } else if (is(dtype, QUENCH_DTYPE_FLOAT, 16)) {
     narrow<uint16_t>(values, count, elements, to_half);
   } else {
-    fail(QUENCH_UNSUPPORTED, "{} is no floating-point type", dtype_name(dtype));
+    not_floating(dtype);
   }
 }
 

@@ -1,12 +1,12 @@
-#include "core/pass/prefix_batches.hpp"
+#include "core/arithmetic/prefix_batches.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 
+#include "core/arithmetic/micro_batches.hpp"
 #include "core/error.hpp"
-#include "core/pass/activation_stream.hpp"
 
 namespace quench {
 

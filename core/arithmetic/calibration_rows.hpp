@@ -1,0 +1,38 @@
+// What a quantizer or a transform is shown.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace quench {
+
+// Rows of calibration ids: row r is ids[starts[r] .. starts[r+1]).
+struct CalibrationRows {
+  std::vector<int32_t> ids;
+  std::vector<uint64_t> starts;
+  // Of row r, the ids before its padding, which counts in all statistics; empty: no row has any.
+  std::vector<uint64_t> texts = {};
+
+  uint64_t pads() const {
+    const uint64_t text = std::accumulate(texts.begin(), texts.end(), uint64_t{0});
+    return texts.empty() ? 0 : ids.size() - text;
+  }
+};
+
+// `count` rows of `length` ids each, one behind the other in `ids`.
+CalibrationRows rows_of_sequences(std::span<const int32_t> ids, uint64_t count, uint64_t length);
+
+// Each document, ids[offsets[d] .. offsets[d+1]), up to `limit` ids as a row; none for an empty
+// one.
+CalibrationRows rows_of_documents(std::span<const int32_t> ids, std::span<const uint64_t> offsets,
+                                  uint64_t limit);
+
+// With pads at the end of each row up to the longest of its batch of `batch` rows.
+CalibrationRows padded_rows(const CalibrationRows& rows, uint64_t batch, int32_t pad_id);
+
+// In an order drawn by Fisher and Yates from Philox blocks.
+CalibrationRows shuffled_rows(const CalibrationRows& rows, uint64_t seed, uint32_t order);
+
+}  // namespace quench

@@ -1,0 +1,29 @@
+#include "core/arithmetic/micro_batches.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace quench {
+
+std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts) {
+  std::map<uint64_t, std::vector<uint64_t>> by_length;
+  for (uint64_t row = 0; row + 1 < starts.size(); ++row) {
+    by_length[starts[row + 1] - starts[row]].push_back(row);
+  }
+  std::vector<MicroBatch> batches;
+  for (const auto& [length, rows] : by_length) {
+    if (length == 0) {
+      continue;  // an empty row has nothing to compute
+    }
+    const size_t fit = std::max<size_t>(1, kMicroBatchTokens / length);
+    for (size_t first = 0; first < rows.size(); first += fit) {
+      const size_t last = std::min(rows.size(), first + fit);
+      batches.push_back({{rows.begin() + static_cast<ptrdiff_t>(first),
+                          rows.begin() + static_cast<ptrdiff_t>(last)},
+                         static_cast<int64_t>(length)});
+    }
+  }
+  return batches;
+}
+
+}  // namespace quench

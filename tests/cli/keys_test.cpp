@@ -1,0 +1,194 @@
+// What changes the key of a value, and what does not: through the program.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/plugin/elf_file.hpp"
+#include "core/plugin/instruction_set.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/skip.hpp"
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+const std::string kManifest =
+    "name: m\n"
+    "checkpoints: {model: tiny}\n"
+    "calibration: {lines: {corpus: v, sequences: 4, length: 16}}\n"
+    "quantizers:\n"
+    "  - template_quantizer: {bits: [3, 4]}\n"
+    "metrics:\n"
+    "  - validation_loss: {corpus: v, block: 16}\n"
+    "corpora: {v: {text: {path: t.txt}}}\n";
+
+std::string unhex(const std::string& hex) {
+  std::string out;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    out += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return out;
+}
+
+// A run of three cells, and a folder of plugins that come before the built ones.
+class Study {
+ public:
+  Study() {
+    here.folder().write("m.yaml", kManifest);
+    fs::create_directories(plugins() / "quantizers");
+    const Outcome ran = here.run({"run", "m.yaml"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+  }
+
+  fs::path plugins() const { return here.folder() / "plugins"; }
+
+  // The built quantizer, its bytes changed.
+  template <typename Change>
+  void put_quantizer(Change change) const {
+    std::string bytes = quench::test::read_file(quench::test::binary_dir() /
+                                                "template/quantizers/template_quantizer.so");
+    change(bytes);
+    std::ofstream(plugins() / "quantizers/template_quantizer.so", std::ios::binary) << bytes;
+  }
+
+  // `plan`, as counts and as text.
+  json counts(const quench::test::Environment& more = {}) const {
+    return json::parse(plan({"--json"}, more)).at("counts");
+  }
+  std::string plan(Workplace::Arguments more_arguments,
+                   const quench::test::Environment& more = {}) const {
+    Workplace::Arguments arguments = {"plan", "m.yaml", "--plugin-path", plugins().string()};
+    arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
+    quench::Command command = here.command(arguments);
+    for (const auto& [name, value] : more) {
+      command.environment->push_back(name + "=" + value);
+    }
+    quench::ChildProcess process = quench::ChildProcess::start(command);
+    const Outcome got = here.wait(process);
+    INFO(got.err);
+    REQUIRE(got.code == 0);
+    return got.out;
+  }
+
+  const Workplace here;
+};
+
+std::string build_id() {
+  return quench::read_elf(quench::test::binary_dir() / "template/quantizers/template_quantizer.so")
+      .build_id;
+}
+
+const json kAllDone = {{"done", 3}};
+const json kQuantizedToDo = {{"done", 1}, {"to do", 2}};
+
+}  // namespace
+
+TEST_CASE("keys: a copy of a plugin elsewhere, with other bytes behind its end, changes none",
+          "[cli][keys]") {
+  const Study study;
+  study.put_quantizer([](std::string& bytes) { bytes += "stripped, signed or installed"; });
+  CHECK(study.counts() == kAllDone);
+}
+
+TEST_CASE("keys: another build of a plugin is another key, and the plan names it", "[cli][keys]") {
+  const Study study;
+  study.put_quantizer([](std::string& bytes) {
+    const size_t at = bytes.find(unhex(build_id()));
+    REQUIRE(at != std::string::npos);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  });
+  CHECK(study.counts() == kQuantizedToDo);
+  CHECK_THAT(study.plan({"--all"}), Catch::Contains("the build of template_quantizer changed"));
+  const Outcome why = study.here.run(
+      {"why", "m.yaml", "template_quantizer bits=3", "--plugin-path", study.plugins().string()});
+  CHECK_THAT(why.out,
+             Catch::Contains("quantizer.code.build_id: was \"" + build_id() + "\", is \""));
+  const Outcome adopted =
+      study.here.run({"adopt", "m.yaml", "--plugin", "template_quantizer", "--reason",
+                      "nothing but its id", "--plugin-path", study.plugins().string()});
+  INFO(adopted.err);
+  CHECK(adopted.code == 0);
+  CHECK_THAT(adopted.out, Catch::Contains("2 cells computed again and equal"));
+  CHECK(study.counts() == kAllDone);
+  // And back: the build that is in the tree counts as itself.
+  fs::remove(study.plugins() / "quantizers/template_quantizer.so");
+  CHECK(study.counts() == kAllDone);
+}
+
+TEST_CASE("keys: a plugin without a build id goes by its bytes", "[cli][keys]") {
+  const Study study;
+  const auto without_id = [](const std::string& behind) {
+    return [behind](std::string& bytes) {
+      const size_t at = bytes.find(unhex(build_id()));
+      REQUIRE(at != std::string::npos);
+      bytes[at - 8] = 77;  // the type of the note: name and content follow it
+      bytes += behind;
+    };
+  };
+  study.put_quantizer(without_id(""));
+  CHECK(study.counts() == kQuantizedToDo);
+  const auto key = [&] {
+    return json::parse(study.plan({"--json"})).at("cells").at(1).at("key").get<std::string>();
+  };
+  const std::string one = key();
+  study.put_quantizer(without_id("more"));
+  CHECK(key() != one);
+}
+
+TEST_CASE("keys: other kernels are another key", "[cli][keys]") {
+  const Study study;
+  const auto available = quench::available_instruction_sets();
+  quench::test::skip_unless(available.size() > 1, "this processor has one kind of kernels");
+  const std::string isa = quench::to_text(available.front());
+  CHECK(study.counts({{"QUENCH_ISA", isa}}) == json{{"to do", 3}});
+  CHECK_THAT(study.plan({"--all"}, {{"QUENCH_ISA", isa}}),
+             Catch::Contains("environment.isa changed"));
+}
+
+TEST_CASE("keys: they hold the host's arithmetic, the C library's and no path", "[cli][keys]") {
+  const Study study;
+  const std::string why = study.here.run({"why", "m.yaml", "bits=3"}).out;
+  CHECK_THAT(why, Catch::Matches("(.|\n)*host\\.build_id = \"[0-9a-f]{40}\"(.|\n)*"));
+  CHECK_THAT(why, Catch::Contains("environment.libm = \"glibc ") &&
+                      Catch::Contains("environment.libraries = {}") &&
+                      !Catch::Contains(study.here.folder().path().string()) &&
+                      !Catch::Contains(quench::test::binary_dir().string()));
+}
+
+TEST_CASE("keys: a quantizer that measures its own layers has no judge in its key", "[cli][keys]") {
+  quench::test::need_plugin("quantizers/gptq");
+  quench::test::need_plugin("quantizers/rtn");
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\ncheckpoints: {model: tiny}\n"
+                      "calibration: {lines: {corpus: v, sequences: 4, length: 16}}\n"
+                      "quantizers:\n"
+                      "  - template_quantizer: {bits: 3}\n    calibration: lines\n"
+                      "  - gptq: {bits: 3, group_size: 16}\n    calibration: lines\n"
+                      "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  const std::string judged = here.run({"why", "m.yaml", "template_quantizer"}).out;
+  CHECK_THAT(judged, Catch::Contains("calibration.judge.id = "));
+  const std::string own = here.run({"why", "m.yaml", "gptq"}).out;
+  CHECK_THAT(own, Catch::Contains("quantizer.id = \"gptq\"") && !Catch::Contains("judge"));
+  CHECK_THAT(own, Catch::Contains("environment.libraries.libtorch_cpu.so = ") &&
+                      !Catch::Contains("libdl.so") && !Catch::Contains("libcupti.so") &&
+                      !Catch::Contains("libgcc_s.so"));
+}
+
+TEST_CASE("eval: its records say on what kind of machine they were measured", "[cli][keys]") {
+  const Workplace here;
+  const Outcome got =
+      here.run({"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16", "--json"});
+  INFO(got.err);
+  REQUIRE(got.code == 0);
+  const json environment = json::parse(got.out).at("records").at(0).at("environment");
+  CHECK(environment.at("isa").is_string());
+  CHECK_THAT(environment.at("libm").get<std::string>(), Catch::StartsWith("glibc "));
+  CHECK(environment.at("device") == "cpu");
+}

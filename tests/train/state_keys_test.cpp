@@ -1,0 +1,58 @@
+#include "train/state_keys.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+using quench::LearningRateSchedule;
+using quench::StateKeys;
+using Shape = LearningRateSchedule::Shape;
+
+namespace {
+
+LearningRateSchedule wsd(int64_t steps, int64_t decay) {
+  LearningRateSchedule out;
+  out.shape = Shape::kWsd;
+  out.peak = 8;
+  out.warmup = 4;
+  out.steps = steps;
+  out.decay_steps = decay;
+  return out;
+}
+
+LearningRateSchedule constant(int64_t steps) {
+  LearningRateSchedule out = wsd(steps, 0);
+  out.shape = Shape::kConstant;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("state keys: a fork shares those of its constant part and no others", "[train]") {
+  const StateKeys trunk("recipe", constant(700));
+  const StateKeys forked("recipe", wsd(600, 100));
+  CHECK(trunk.at(0) == forked.at(0));
+  CHECK(trunk.at(300) == forked.at(300));
+  CHECK(trunk.at(500) == forked.at(500));
+  CHECK(trunk.at(501) != forked.at(501));
+  CHECK(trunk.at(512) != forked.at(512));
+}
+
+TEST_CASE("state keys: every step, every recipe and every peak has its own", "[train]") {
+  const StateKeys keys("recipe", constant(600));
+  std::set<std::string> seen;
+  for (int64_t step = 0; step <= 600; ++step) {
+    CHECK(seen.insert(keys.at(step)).second);
+  }
+  CHECK(StateKeys("other", constant(600)).at(3) != keys.at(3));
+  LearningRateSchedule higher = constant(600);
+  higher.peak = 9;
+  CHECK(StateKeys("recipe", higher).at(3) != keys.at(3));
+}
+
+TEST_CASE("state keys: a longer run has the keys of a shorter one", "[train]") {
+  const StateKeys shorter("recipe", constant(300));
+  const StateKeys longer("recipe", constant(3000));
+  for (const int64_t step : {0, 1, 255, 256, 257, 300}) {
+    CHECK(shorter.at(step) == longer.at(step));
+  }
+}
