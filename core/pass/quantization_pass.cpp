@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/pass/pass_memory.hpp"
+#include "core/pass/process_memory.hpp"
 #include "core/plugin/host_services.hpp"
 
 namespace quench {
@@ -71,8 +72,12 @@ void QuantizationPass::predict_memory() {
   if (counts_.predicted_peak_bytes > kWorthSaying) {
     HostServices::instance().log(
         QUENCH_LOG_INFO, "",
-        fmt::format("peak memory of the pass: {:.1f} GB predicted",
-                    static_cast<double>(counts_.predicted_peak_bytes) / 1e9));
+        fmt::format("peak memory of the pass: {:.1f} GB predicted{}",
+                    static_cast<double>(counts_.predicted_peak_bytes) / 1e9,
+                    settings_.first().says_memory()
+                        ? ""
+                        : fmt::format(", without what quantizer {} holds, which it does not say",
+                                      settings_.first().id())));
   }
   forget_peak_memory();
 }

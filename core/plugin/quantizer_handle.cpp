@@ -76,6 +76,20 @@ bool QuantizerHandle::rule_fits(const quench_quantizer_modules& rules, size_t ru
   return guarded_call(label_, "fits", {}, rules.fits, quantizer_, rule, module.c_str()) == 1;
 }
 
+quench_group_memory QuantizerHandle::memory(const quench_group_memory_args& args) const {
+  quench_group_memory bytes{sizeof bytes, 0, 0, 0, 0, 0};
+  const auto* table =
+      static_cast<const quench_quantizer_memory*>(extension(QUENCH_QUANTIZER_MEMORY));
+  if (table == nullptr) {
+    return bytes;
+  }
+  if (table->struct_size < sizeof *table || table->predict == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_MEMORY " is incomplete", label_);
+  }
+  table_call(label_, "memory", table->predict, quantizer_, &args, &bytes);
+  return bytes;
+}
+
 bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
   if (table_ != other.table_) {
     return false;

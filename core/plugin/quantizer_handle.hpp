@@ -10,6 +10,7 @@
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "quench/abi/extension/modules.h"
+#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"
 
@@ -88,6 +89,10 @@ class QuantizerHandle {
   // Whether the pattern of a rule fits; `rules` is this quantizer's.
   bool rule_fits(const quench_quantizer_modules& rules, size_t rule,
                  const std::string& module) const;
+
+  // Extension quench.quantizer.memory/1: what a state of such a group takes.
+  bool says_memory() const { return extension(QUENCH_QUANTIZER_MEMORY) != nullptr; }
+  quench_group_memory memory(const quench_group_memory_args& args) const;  // zeros without it
 
   // Extension quench.quantizer.shared_state/1: whether groups that `other`, of the same plugin, has
   // begun serve this one too. False without it.

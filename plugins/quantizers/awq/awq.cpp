@@ -351,6 +351,18 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
   return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
 }
 
+// Of a linear: the Gram matrix in float32, the codes, and the weight that they stand for.
+kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
+  const auto in = static_cast<uint64_t>(shapes.in_features);
+  kit::GroupMemory out;
+  out.observing = gram_bytes(shapes, false);
+  out.linear = in * in * sizeof(float) +
+               coded_bytes(shapes.largest_weight(), shapes.in_features,
+                           groups_of(shapes.in_features, params_.group_size)) +
+               shapes.largest_weight() * (shapes.weight_dtype.bits / 8);
+  return out;
+}
+
 const void* Awq::extension(const char* id) const {
   static constexpr quench_quantizer_group_weights kGroupWeights = {
       sizeof(quench_quantizer_group_weights), prepare_group};
