@@ -52,8 +52,8 @@ class Checks {
   std::vector<std::string> messages_;
 };
 
-void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
-  const QuantizerHandle quantizer(catalog, *cell.plugin, cell.parameters);
+void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInstances& quantizers) {
+  const QuantizerHandle& quantizer = quantizers.of(cell);
   if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
     fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
          cell.plugin->id);
@@ -112,7 +112,8 @@ void check_export(const QuantizerCell& cell, const DescribedModel& described) {
 
 }  // namespace
 
-void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                  QuantizerInstances& quantizers) {
   const bool worth_asking =
       std::any_of(experiment.quantizers.begin(), experiment.quantizers.end(),
                   [](const QuantizerCell& cell) { return cell.store_as || may_have_rules(cell); });
@@ -121,7 +122,7 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   }
   Checks checks;
   const DescribedModels described = describe_models(catalog, experiment, hub);
-  checks.attempt("", [&] { check_modules(catalog, experiment, described); });
+  checks.attempt("", [&] { check_modules(experiment, described, quantizers); });
   for (const QuantizerCell& cell : experiment.quantizers) {
     for (size_t m = 0; cell.store_as && m < described.models.size(); ++m) {
       checks.attempt(cell.where, [&] { check_export(cell, described.models[m]); });
@@ -130,7 +131,8 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   checks.throw_if_any();
 }
 
-void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                      QuantizerInstances& quantizers) {
   check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   for (const CheckpointCell& cell : experiment.checkpoints) {
@@ -167,9 +169,9 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     if (cell.calibration) {
       checks.attempt(cell.where, [&] { check_corpus(cell.calibration->corpus); });
     }
-    checks.attempt(cell.where, [&] { check_quantizer(catalog, cell); });
+    checks.attempt(cell.where, [&] { check_quantizer(catalog, cell, quantizers); });
   }
-  checks.attempt("", [&] { check_shapes(catalog, experiment, hub); });
+  checks.attempt("", [&] { check_shapes(catalog, experiment, hub, quantizers); });
   checks.throw_if_any();
 }
 

@@ -10,10 +10,11 @@
 
 namespace quench {
 
-JobRunner::JobRunner(const RunContext& run, const Experiment& experiment)
+JobRunner::JobRunner(const RunContext& run, const Experiment& experiment,
+                     QuantizerInstances& quantizers)
     : job_{run, experiment},
-      quantization_(run.catalog, run.corpora),
-      rules_(run.catalog, experiment, run.options.hub),
+      quantization_(run.catalog, run.corpora, quantizers),
+      rules_(run.catalog, experiment, run.options.hub, quantizers),
       cells_(experiment.weights.size()) {
   for (Cell& cell : cells_of({experiment})) {
     cells_[cell.weights].push_back(std::move(cell));

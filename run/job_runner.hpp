@@ -14,8 +14,8 @@ namespace quench {
 
 class JobRunner {
  public:
-  // Both outlive it.
-  JobRunner(const RunContext& run, const Experiment& experiment);
+  // All outlive it.
+  JobRunner(const RunContext& run, const Experiment& experiment, QuantizerInstances& quantizers);
 
   // The records of all its cells, set of weights by set of weights.
   std::vector<Record> run();

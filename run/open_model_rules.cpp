@@ -20,8 +20,7 @@ std::map<size_t, Error> OpenModelRules::faults(const ModelHandle& model) {
     }
     add_names(model, modules_->names);
     try {
-      require_modules(QuantizerHandle(catalog_, *quantizer.plugin, quantizer.parameters),
-                      quantizer.parameters, modules_->names);
+      require_modules(quantizers_.of(quantizer), quantizer.parameters, modules_->names);
     } catch (...) {
       out.emplace(q, current_error());
     }

@@ -15,8 +15,9 @@ namespace quench {
 
 class OpenModelRules {
  public:
-  OpenModelRules(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub)
-      : catalog_(catalog), experiment_(experiment), hub_(hub) {}
+  OpenModelRules(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                 QuantizerInstances& quantizers)
+      : catalog_(catalog), experiment_(experiment), hub_(hub), quantizers_(quantizers) {}
 
   // By quantizer (index) of the experiment: a rule that fits no module of this model, nor of one
   // that was open before. Empty where all models were described, and the rules checked, before.
@@ -26,6 +27,7 @@ class OpenModelRules {
   Catalog& catalog_;
   const Experiment& experiment_;
   const HubEnvironment& hub_;
+  QuantizerInstances& quantizers_;
   std::optional<KnownModules> modules_;
 };
 

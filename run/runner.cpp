@@ -1,8 +1,10 @@
 #include "run/runner.hpp"
 
+#include <deque>
 #include <iterator>
 
 #include "core/corpora/corpora.hpp"
+#include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
 #include "run/job_runner.hpp"
 
@@ -10,8 +12,10 @@ namespace quench {
 
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
                                     const RunnerOptions& options) {
+  std::deque<QuantizerInstances> quantizers;  // by experiment
   for (const Experiment& experiment : experiments) {
-    check_experiment(catalog, experiment, options.hub);
+    HostServices::instance().set_seed(experiment.seed);
+    check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog));
   }
   check_row_folders(experiments, options.places);
   if (options.on_start) {
@@ -24,8 +28,8 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
   RunProgress progress(options.on_step, cells_of(experiments).size());
   const RunContext context{catalog, options, corpora, *history, keeper, progress};
   std::vector<Record> records;
-  for (const Experiment& experiment : experiments) {
-    std::vector<Record> of_job = JobRunner(context, experiment).run();
+  for (size_t job = 0; job < experiments.size(); ++job) {
+    std::vector<Record> of_job = JobRunner(context, experiments[job], quantizers[job]).run();
     std::move(of_job.begin(), of_job.end(), std::back_inserter(records));
   }
   return records;

@@ -16,6 +16,7 @@ PassSettings::PassSettings(ModelHandle& model, std::span<QuantizerHandle* const>
   for (QuantizerHandle* quantizer : quantizers) {
     PassSetting& setting = settings_.emplace_back();
     setting.quantizer = quantizer;
+    quantizer->begin_pass();
     for (const ScoreRequest& request : options.rides) {
       setting.rides.emplace_back(model, request);
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "core/json/json_number.hpp"
 #include "core/pass/apply_transform.hpp"
@@ -152,12 +151,10 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   if (!first.cell->calibration || first.cell->transform) {
     return;
   }
-  std::deque<QuantizerHandle> handles;
   std::vector<QuantizerHandle*> quantizers;
   std::vector<Quantization> together;
   const auto add = [&](const Quantization& quantization) {
-    handles.emplace_back(catalog_, *quantization.cell->plugin, quantization.cell->parameters);
-    quantizers.push_back(&handles.back());
+    quantizers.push_back(&quantizers_.of(*quantization.cell));
     if (!can_share_pass(quantizers)) {
       quantizers.pop_back();
       return;
@@ -204,7 +201,7 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
 QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
                                          ModelHandle& model, TokenizerChoice& tokenizer,
                                          FloatWeights& kept, std::span<const ScoreRequest> rides) {
-  QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
+  QuantizerHandle& quantizer = quantizers_.of(cell);
   QuantizeOptions options;
   options.store_as = cell.store_as;
   options.rides = rides;
@@ -231,7 +228,7 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
   }
   QuantizationResult result = quantize_model(model, quantizer, options, kept);
   QuantizedModel out = quantized_model(result, cell);
-  if (quantizer.extension(QUENCH_QUANTIZER_PLAN) != nullptr) {
+  if (quantizer.has_plan()) {
     kept.exchange();
     out.details["plan"] = check_plan(quantizer, model, options.calibration);
     kept.exchange();
@@ -244,15 +241,13 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
 
 nlohmann::json QuantizeCell::check_plan(QuantizerHandle& quantizer, ModelHandle& model,
                                         const CalibrationRows* calibration) {
-  const auto* plan =
-      static_cast<const quench_quantizer_plan*>(quantizer.extension(QUENCH_QUANTIZER_PLAN));
-  if (plan == nullptr) {
+  if (!quantizer.has_plan()) {
     return nullptr;
   }
   FloatWeights replaced(model);
   const ModelEdits edits = edit_model(
       model, "quantizer " + quantizer.id(),
-      [&](const quench_model_editor& editor) { quantizer.apply_plan(*plan, editor); }, calibration,
+      [&](const quench_model_editor& editor) { quantizer.apply_plan(editor); }, calibration,
       replaced);
   replaced.restore();
   return describe_edits(edits);

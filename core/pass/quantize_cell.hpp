@@ -9,6 +9,7 @@
 #include "core/corpora/corpora.hpp"
 #include "core/experiment/experiment.hpp"
 #include "core/pass/quantize_model.hpp"
+#include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 
 namespace quench {
@@ -31,7 +32,9 @@ struct Quantization {
 
 class QuantizeCell {
  public:
-  QuantizeCell(Catalog& catalog, Corpora& corpora) : catalog_(catalog), corpora_(corpora) {}
+  // `quantizers` make the cells' instances; all outlive it.
+  QuantizeCell(Catalog& catalog, Corpora& corpora, QuantizerInstances& quantizers)
+      : catalog_(catalog), corpora_(corpora), quantizers_(quantizers) {}
 
   // What is to be applied to the model that is open now, in place of what was expected before.
   // Those that can share a pass with one that is applied go through it, and wait for their turn.
@@ -71,6 +74,7 @@ class QuantizeCell {
 
   Catalog& catalog_;
   Corpora& corpora_;
+  QuantizerInstances& quantizers_;
   std::optional<QuantizerHandle> judge_;
   bool judge_searched_ = false;
   std::vector<Quantization> expected_;

@@ -52,9 +52,24 @@ const void* QuantizerHandle::extension(const char* id) const {
              : guarded_call(label_, "extension", {}, table_->extension, quantizer_, id);
 }
 
-void QuantizerHandle::apply_plan(const quench_quantizer_plan& plan,
-                                 const quench_model_editor& editor) {
-  work_call(label_, "plan", {}, plan.apply, quantizer_, &editor);
+const quench_quantizer_plan* QuantizerHandle::plan() const {
+  const auto* plan = static_cast<const quench_quantizer_plan*>(extension(QUENCH_QUANTIZER_PLAN));
+  if (plan != nullptr && (plan->struct_size < sizeof(quench_quantizer_plan) ||
+                          plan->apply == nullptr || plan->begin_pass == nullptr)) {
+    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_PLAN " is incomplete", label_);
+  }
+  return plan;
+}
+
+void QuantizerHandle::begin_pass() {
+  if (const quench_quantizer_plan* own = plan()) {
+    const PluginCall call(label_.c_str(), "begin_pass");
+    own->begin_pass(quantizer_);
+  }
+}
+
+void QuantizerHandle::apply_plan(const quench_model_editor& editor) {
+  work_call(label_, "plan", {}, plan()->apply, quantizer_, &editor);
 }
 
 bool QuantizerHandle::wants_group_weights() const {

@@ -79,8 +79,11 @@ class QuantizerHandle {
   Group begin(const quench_group_args& args);
 
   const void* extension(const char* id) const;
-  // Extension quench.quantizer.plan/1, which is this quantizer's.
-  void apply_plan(const quench_quantizer_plan& plan, const quench_model_editor& editor);
+  // Begins a pass over a model; what it gives does not depend on those before.
+  void begin_pass();
+  // Extension quench.quantizer.plan/1: applies the change of the latest pass.
+  bool has_plan() const { return plan() != nullptr; }
+  void apply_plan(const quench_model_editor& editor);
   // Extension quench.quantizer.group_weights/1.
   bool wants_group_weights() const;
 
@@ -99,6 +102,8 @@ class QuantizerHandle {
   bool accepts_groups_of(const QuantizerHandle& other) const;
 
  private:
+  const quench_quantizer_plan* plan() const;
+
   std::string id_;
   std::string label_;
   const quench_quantizer_table* table_ = nullptr;

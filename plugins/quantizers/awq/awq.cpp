@@ -60,6 +60,10 @@ quench_status apply_awq_plan(quench_quantizer* quantizer, const quench_model_edi
   });
 }
 
+void begin_awq_pass(quench_quantizer* quantizer) noexcept {
+  static_cast<Awq&>(kit::detail::self(quantizer)).begin_pass();
+}
+
 // Mean squared errors of the outputs of the group's linears.
 std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
                                 std::span<const std::vector<double>> scales) {
@@ -366,7 +370,8 @@ kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
 const void* Awq::extension(const char* id) const {
   static constexpr quench_quantizer_group_weights kGroupWeights = {
       sizeof(quench_quantizer_group_weights), prepare_group};
-  static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_awq_plan};
+  static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_awq_plan,
+                                                  begin_awq_pass};
   if (std::strcmp(id, QUENCH_QUANTIZER_GROUP_WEIGHTS) == 0) {
     return &kGroupWeights;
   }

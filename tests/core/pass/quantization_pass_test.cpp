@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/pass/pass_memory.hpp"
+#include "core/pass/process_memory.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
@@ -397,4 +398,45 @@ TEST_CASE("pass memory: what is kept and carried follows from shapes", "[core][r
   CHECK(memory.total() > memory.kept + memory.activations);
   CHECK(quench::resident_memory_bytes() > 1'000'000);
   CHECK(quench::peak_memory_bytes() >= quench::resident_memory_bytes() / 2);
+}
+
+TEST_CASE("pass memory: what a state holds is what its quantizer says", "[core][run]") {
+  need_gptq();
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  const auto predicted = [&](const json& parameters, uint64_t settings) {
+    return quench::predict_pass_memory(f.model, quantizer(parameters), settings, options);
+  };
+  // By hand, of a group with one weight [32, 32] in float32: the Gram matrix, 1024 rows of a panel
+  // and 256 columns of a product, all float64.
+  constexpr uint64_t kMatrix = 32 * 32 * 8;
+  constexpr uint64_t kGram = kMatrix + (1024 + 256) * 32 * 8;
+  // The weight as it came, dequantized, in the order of the columns; codes in two orders.
+  constexpr uint64_t kWeight = 32 * 32 * (3 * 4 + 2);
+  const quench::PassMemory plain = predicted(json::object(), 1);
+  CHECK(plain.observing == kGram);
+  CHECK(plain.quantizing == kMatrix + kWeight);
+  CHECK(plain.slack == plain.stage + plain.observing + plain.quantizing);
+  // GPTAQ: a second matrix with a panel of its own, and two matrices beside the factor.
+  const quench::PassMemory asymmetric = predicted({{"gptaq", true}}, 1);
+  CHECK(asymmetric.observing == 2 * kGram + 1024 * 32 * 8);
+  CHECK(asymmetric.quantizing == 3 * kMatrix + kWeight);
+  CHECK(asymmetric.activations == 2 * plain.activations);
+  // Settings that share a pass share the statistics and the factor.
+  const quench::PassMemory three = predicted({{"inputs", "float"}}, 3);
+  CHECK(three.observing == kGram);
+  CHECK(three.quantizing == kMatrix + kWeight);
+  CHECK(three.made == 3 * plain.kept);
+}
+
+TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counted", "[core][run]") {
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  const QuantizerHandle silent = quantizer(json::object(), "template_quantizer_c");
+  REQUIRE_FALSE(silent.says_memory());
+  const quench::PassMemory memory = quench::predict_pass_memory(f.model, silent, 1, options);
+  CHECK(memory.observing == 0);
+  CHECK(memory.quantizing == 2 * 32 * 32 * 4);
 }
