@@ -84,9 +84,9 @@ void check_metric_applies(const Experiment& experiment, const MetricCell& metric
     }
   }
   fail(QUENCH_INVALID_ARGUMENT, "metric {}: {}", metric.plugin->id,
-       !metric.of_float && experiment.quantizers.empty()
+       !metric.scope.of_float && experiment.quantizers.empty()
            ? "`of` says quantized, and no quantizer is given"
-       : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && !metric.of_quantized
+       : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && !metric.scope.of_quantized
            ? "compares quantized weights with the float ones, and `of` says float"
        : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && experiment.quantizers.empty()
            ? "compares quantized weights with the float ones, and no quantizer is given"

@@ -84,7 +84,7 @@ std::vector<Record> measure(WeightsAtWork& weights, const VariantModel& variant,
   std::vector<Record> values =
       evaluate_metric(run.catalog, run.corpora, metric, own ? *own : variant.open.model,
                       *weights.tokenizer, further_weights(weights, metric, variant),
-                      rides(weights, cell) && !own ? &weights.book : nullptr);
+                      is_fused(weights, cell) && !own ? &weights.scores : nullptr);
   check_process(fmt::format("model {}, metric {}", weights.family, metric.plugin->id));
   for (Record& value : values) {
     weights.describe(value, cell, variant.quantizer);
@@ -116,8 +116,8 @@ void measure_cells(WeightsAtWork& weights, const VariantModel& variant,
   }
 }
 
-bool rides(const WeightsAtWork& weights, const MeasuredCell& cell) {
-  return weights.job.experiment.metrics[cell.cell.metric].in_pass &&
+bool is_fused(const WeightsAtWork& weights, const MeasuredCell& cell) {
+  return weights.job.experiment.metrics[cell.cell.metric].scope.fused &&
          std::any_of(weights.cells.begin(), weights.cells.end(), [&](const MeasuredCell& each) {
            return each.cell.metric == cell.cell.metric && each.cell.variant.quantizer &&
                   each.to_do();

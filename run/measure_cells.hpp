@@ -25,8 +25,8 @@ struct VariantModel {
 void measure_cells(WeightsAtWork& weights, const VariantModel& variant,
                    std::span<MeasuredCell> cells);
 
-// Whether what the cell's metric scores is to ride along with passes of these weights.
-bool rides(const WeightsAtWork& weights, const MeasuredCell& cell);
+// Whether what the cell's metric scores is to be scored during passes over these weights.
+bool is_fused(const WeightsAtWork& weights, const MeasuredCell& cell);
 
 // Throws Error where a plugin of a cell has left the process other than it found it; sets it back.
 // `plugins`: who may have been it.

@@ -27,7 +27,7 @@ VariantRun::VariantRun(WeightsAtWork& weights, std::optional<OpenWeights>& open,
     : weights_(weights), open_(open), folders_(folders), quantization_(quantization) {}
 
 void VariantRun::run(std::span<MeasuredCell> cells) {
-  weights_.book.set_answers({});  // they were another variant's
+  weights_.scores.set_answers({});  // they were another variant's
   take_records(cells);
   const Variant& variant = cells.front().cell.variant;
   const OwedFolder* folder = open_ && !hopeless(cells) ? folders_.of(variant) : nullptr;
@@ -91,7 +91,7 @@ void VariantRun::quantize_and_measure(std::span<MeasuredCell> cells, const OwedF
       setting, draw_of(experiment, variant), open_->model, *weights_.tokenizer, kept,
       to_compute(cells) ? requests(cells) : std::span<const ScoreRequest>());
   check_process(fmt::format("model {}, quantizer {}", weights_.family, setting.plugin->id));
-  weights_.book.set_answers(std::move(result.answers));
+  weights_.scores.set_answers(std::move(result.answers));
   quantizer["bits_per_weight"] = result.bits_per_weight;
   if (folder != nullptr) {
     folders_.write_quantized(*folder, *open_, std::move(result.stored));
@@ -100,14 +100,14 @@ void VariantRun::quantize_and_measure(std::span<MeasuredCell> cells, const OwedF
 }
 
 std::span<const ScoreRequest> VariantRun::requests(std::span<const MeasuredCell> cells) const {
-  if (weights_.book.requests().empty() &&
+  if (weights_.scores.requests().empty() &&
       std::any_of(cells.begin(), cells.end(),
-                  [&](const MeasuredCell& each) { return rides(weights_, each); })) {
-    HostServices::instance().log(
-        QUENCH_LOG_INFO, "",
-        "in_pass: no rows ride along, because none were scored on these weights in this run yet");
+                  [&](const MeasuredCell& each) { return is_fused(weights_, each); })) {
+    HostServices::instance().log(QUENCH_LOG_INFO, "",
+                                 "fused scoring begins with the next quantizer: nothing has been "
+                                 "scored on these weights in this run yet");
   }
-  return weights_.book.requests();
+  return weights_.scores.requests();
 }
 
 CalibrationDraw draw_of(const Experiment& experiment, const Variant& variant) {

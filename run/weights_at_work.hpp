@@ -49,7 +49,7 @@ struct WeightsAtWork {
   nlohmann::json stored;                                    // how the files hold codes, or null
   std::string family;                                       // once the model is open
   std::optional<TokenizerChoice> tokenizer = std::nullopt;  // likewise
-  ScoreBook book = {};                                      // of the metrics whose rows ride along
+  ScoreCache scores = {};                                   // of the metrics with fused scoring
 };
 
 }  // namespace quench

@@ -6,14 +6,14 @@ template <typename Body>
 void FusedScoring::with_weights(const std::vector<size_t>& first, Body body) {
   for (size_t i = 0; i < settings_.all().size(); ++i) {
     PassSetting& setting = settings_.all()[i];
-    if (setting.out.error || setting.rides.empty()) {
+    if (setting.out.error || setting.fused.empty()) {
       continue;
     }
     for (size_t m = first[i]; m < setting.out.weights.size(); ++m) {
       model_.weight_set(setting.out.weights[m].first, setting.out.weights[m].second.view());
     }
-    for (ScoreRide& ride : setting.rides) {
-      clock_.timed("ride", [&] { body(setting, ride); });
+    for (FusedScore& score : setting.fused) {
+      clock_.timed("scoring", [&] { body(setting, score); });
     }
     for (size_t m = first[i]; m < setting.out.weights.size(); ++m) {
       kept_.put_back(setting.out.weights[m].first);
@@ -26,7 +26,7 @@ std::vector<size_t> FusedScoring::from_the_first() const {
 }
 
 void FusedScoring::embed() {
-  with_weights(from_the_first(), [](PassSetting&, ScoreRide& ride) { ride.embed(); });
+  with_weights(from_the_first(), [](PassSetting&, FusedScore& score) { score.embed(); });
 }
 
 void FusedScoring::begin_block() {
@@ -37,15 +37,15 @@ void FusedScoring::begin_block() {
 }
 
 void FusedScoring::end_block(uint32_t block) {
-  with_weights(before_block_, [&](PassSetting& setting, ScoreRide& ride) {
-    ride.block(block);
-    setting.out.result.ride_tokens += block == 0 ? ride.tokens() : 0;
+  with_weights(before_block_, [&](PassSetting& setting, FusedScore& score) {
+    score.block(block);
+    setting.out.result.fused_tokens += block == 0 ? score.tokens() : 0;
   });
 }
 
 void FusedScoring::finish() {
-  with_weights(from_the_first(), [](PassSetting& setting, ScoreRide& ride) {
-    setting.out.result.answers.push_back(ride.finish());
+  with_weights(from_the_first(), [](PassSetting& setting, FusedScore& score) {
+    setting.out.result.answers.push_back(score.finish());
   });
 }
 

@@ -20,7 +20,7 @@ void PassClock::add(const char* part, const Reading& before) {
 void PassClock::stop() {
   add("all", start_);
   double named = 0;
-  for (const char* part : {"forward", "float forward", "observe", "quantize", "error", "ride"}) {
+  for (const char* part : {"forward", "float forward", "observe", "quantize", "error", "scoring"}) {
     named += seconds_[part];
   }
   seconds_["other"] = seconds_["all"] - named;

@@ -145,8 +145,8 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   memory.kept = weights * shapes.weight_element();
   memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? settings * memory.kept : 0;
   memory.quantizing = widest_quantizing(shapes, quantizer, settings);
-  for (const ScoreRequest& request : options.rides) {
-    memory.rides += settings * request.ids.size() * residual;
+  for (const ScoreRequest& request : options.fused) {
+    memory.scoring += settings * request.ids.size() * residual;
   }
   if (options.calibration != nullptr) {
     const std::vector<uint64_t>& starts = options.calibration->starts;

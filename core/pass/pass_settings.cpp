@@ -17,8 +17,8 @@ PassSettings::PassSettings(ModelHandle& model, std::span<QuantizerHandle* const>
     PassSetting& setting = settings_.emplace_back();
     setting.quantizer = quantizer;
     quantizer->begin_pass();
-    for (const ScoreRequest& request : options.rides) {
-      setting.rides.emplace_back(model, request);
+    for (const ScoreRequest& request : options.fused) {
+      setting.fused.emplace_back(model, request);
     }
   }
 }

@@ -24,7 +24,7 @@ enum class RowsFrom {
 struct PassSetting {
   QuantizerHandle* quantizer;
   QuantizedSetting out;  // its weights only where rows come from the float model
-  std::vector<ScoreRide> rides;
+  std::vector<FusedScore> fused;
 };
 
 class PassSettings {

@@ -41,8 +41,8 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
       {"peak_memory_bytes",
        {{"predicted", result.predicted_peak_bytes}, {"measured", result.peak_bytes}}}};
   out["pass_seconds"]["settings"] = result.settings;  // that share them
-  if (result.ride_tokens > 0) {
-    out["ride_tokens"] = result.ride_tokens;
+  if (result.fused_tokens > 0) {
+    out["fused_tokens"] = result.fused_tokens;
   }
   if (cell.calibration) {
     out["calibration"] = {{"name", cell.calibration->name},
@@ -110,18 +110,18 @@ void QuantizeCell::expect(std::vector<Quantization> quantizations) {
 
 QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationDraw& draw,
                                    ModelHandle& model, TokenizerChoice& tokenizer,
-                                   FloatWeights& kept, std::span<const ScoreRequest> rides) {
+                                   FloatWeights& kept, std::span<const ScoreRequest> fused) {
   const auto turn = [&] {
     return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
       return waiting.of.cell == &cell && same(waiting.of.draw, draw);
     });
   };
   if (turn() == waiting_.end()) {
-    run_together(expected(cell, draw), model, tokenizer, rides);
+    run_together(expected(cell, draw), model, tokenizer, fused);
   }
   const auto found = turn();
   if (found == waiting_.end()) {
-    return apply_alone(cell, draw, model, tokenizer, kept, rides);
+    return apply_alone(cell, draw, model, tokenizer, kept, fused);
   }
   QuantizedSetting setting = std::move(found->setting);
   const nlohmann::json plan = std::move(found->plan);
@@ -147,7 +147,7 @@ Quantization QuantizeCell::expected(const QuantizerCell& cell, const Calibration
 }
 
 void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
-                                TokenizerChoice& tokenizer, std::span<const ScoreRequest> rides) {
+                                TokenizerChoice& tokenizer, std::span<const ScoreRequest> fused) {
   if (!first.cell->calibration || first.cell->transform) {
     return;
   }
@@ -177,7 +177,7 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   options.calibration = &calibration;
   options.judge = judge();
   options.store_as = first.cell->store_as;
-  options.rides = rides;
+  options.fused = fused;
   std::vector<std::string> keys;
   for (const Quantization& quantization : together) {
     options.setting_keys.push_back(quantization.keys);
@@ -200,11 +200,11 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
 
 QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
                                          ModelHandle& model, TokenizerChoice& tokenizer,
-                                         FloatWeights& kept, std::span<const ScoreRequest> rides) {
+                                         FloatWeights& kept, std::span<const ScoreRequest> fused) {
   QuantizerHandle& quantizer = quantizers_.of(cell);
   QuantizeOptions options;
   options.store_as = cell.store_as;
-  options.rides = rides;
+  options.fused = fused;
   CalibrationRows calibration;
   if (cell.calibration) {
     calibration = rows(cell, draw, model, tokenizer);

@@ -60,7 +60,7 @@ std::vector<QuantizedSetting> quantize_settings(ModelHandle& model,
   try {
     pass.run();
   } catch (...) {
-    kept.restore();  // rows that ride along see quantized blocks
+    kept.restore();  // fused scoring sees quantized blocks
     throw;
   }
   std::vector<QuantizedSetting> out;

@@ -50,7 +50,7 @@ struct PassCounts {
   uint64_t unreached_groups = 0;
   uint64_t thin_groups = 0;
   // Wall seconds of the pass by what they went to: "forward", "float forward", "observe",
-  // "quantize", "error", "ride", "other", "all"; and, of "quantize", what the quantizer says:
+  // "quantize", "error", "scoring", "other", "all"; and, of "quantize", what the quantizer says:
   // "factor", "columns", ... They differ from run to run.
   std::map<std::string, double> seconds;
   std::map<std::string, double> cpu_seconds;  // of the process in the host's parts, all threads
@@ -62,8 +62,8 @@ struct PassCounts {
 struct QuantizationResult : PassCounts {
   std::vector<LayerResult> layers;   // in the order in which they were quantized
   double bits_per_weight = 0;        // mean over the weights of all quantized linears
-  uint64_t ride_tokens = 0;          // tokens of the requests that rode along
-  std::vector<ScoreAnswer> answers;  // parallel to QuantizeOptions::rides
+  uint64_t fused_tokens = 0;         // tokens of the requests that were scored on the way
+  std::vector<ScoreAnswer> answers;  // parallel to QuantizeOptions::fused
 };
 
 struct QuantizeOptions {
@@ -80,7 +80,7 @@ struct QuantizeOptions {
   std::vector<std::span<const std::string>> setting_keys = {};
   // Rows that go through each block as soon as it is quantized, so that their score is there when
   // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
-  std::span<const ScoreRequest> rides;
+  std::span<const ScoreRequest> fused;
 };
 
 // Quantizes all linears. The model then carries the quantized weights until `kept.restore()`.

@@ -36,7 +36,7 @@ constexpr RecordField kFields[] = {
 };
 
 constexpr std::string_view kNotCompared[] = {"attempt",     "cached",  "peak_memory_bytes",
-                                             "ride_tokens", "seconds", "threads"};
+                                             "fused_tokens", "ride_tokens", "seconds", "threads"};
 
 }  // namespace
 
