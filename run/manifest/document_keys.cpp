@@ -72,128 +72,123 @@ void refuse(MappingReader& reader, Document& document, const char* section) {
 }
 
 // In the order in which they are read.
-const std::vector<SectionKey<Document>>& keys() {
-  static const std::vector<SectionKey<Document>> kKeys = {
-      {"name",
-       [](const Catalog&) {
-         return json{{"type", json::array({"string", "number"})},
-                     {"pattern", "^[^./][^/]*$"},
-                     {"maxLength", kMaxName},
-                     {"description", "Of the run, and of the folder of its results"}};
-       },
-       read_name},
-      {"seed",
-       [](const Catalog&) {
-         return json{{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxSeed}, {"default", 0}};
-       },
-       [](MappingReader& reader, Document& document) {
-         document.out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, kMaxSeed));
-       }},
-      {"dtype",
-       [](const Catalog&) {
-         return json{{"enum", dtype_names()}, {"default", "float32"}};
-       },
-       [](MappingReader& reader, Document& document) {
-         if (const YamlNode* dtype = reader.get("dtype")) {
-           document.out.dtype = reader.text("dtype", "float32");
-           document.out.dtype_place = dtype->place;
-         }
-       }},
-      {"device",
-       [](const Catalog&) {
-         return json{{"type", "string"}, {"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}};
-       },
-       [](MappingReader& reader, Document& document) {
-         if (const YamlNode* device = reader.get("device")) {
-           document.out.device = reader.text("device", "cpu");
-           document.out.device_place = device->place;
-         }
-       }},
-      {"requires",
-       [](const Catalog&) { return described(requires_schema(), "What must be there"); },
-       [](MappingReader& reader, Document& document) {
-         document.out.requirements =
-             read_requirements(reader.get("requires"), document.out.problems);
-       }},
-      {"checkpoints",
-       [](const Catalog&) {
-         return described(checkpoints_schema(), "The trajectory: a tree of branches");
-       },
-       [](MappingReader& reader, Document& document) {
-         if (const YamlNode* checkpoints = reader.require("checkpoints")) {
-           document.out.checkpoints = read_checkpoints(*checkpoints, document.out.problems);
-         }
-       }},
-      {"train",
-       [](const Catalog& catalog) {
-         return described(train_schema(catalog), "What is trained, with `model: train`");
-       },
-       read_train},
-      {"averaging",
-       [](const Catalog& catalog) {
-         return described(entries_schema(catalog, ItemKind::kAveraging), "Averages of checkpoints");
-       },
-       [](MappingReader& reader, Document& document) {
-         document.out.averagings =
-             read_items(reader.get("averaging"), ItemKind::kAveraging, document.out.problems);
-       }},
-      {"quantizers",
-       [](const Catalog& catalog) {
-         return described(entries_schema(catalog, ItemKind::kQuantizer),
-                          "Methods; a list is an axis");
-       },
-       [](MappingReader& reader, Document& document) {
-         document.out.quantizers =
-             read_items(reader.get("quantizers"), ItemKind::kQuantizer, document.out.problems);
-       }},
-      {"metrics",
-       [](const Catalog& catalog) {
-         json metrics = entries_schema(catalog, ItemKind::kMetric);
-         metrics["type"] = "array";
-         metrics["minItems"] = 1;
-         return described(metrics, "What is measured");
-       },
-       read_metrics},
-      {"calibration",
-       [](const Catalog& catalog) {
-         return described(calibration_schema(catalog), "Named calibration data");
-       },
-       [](MappingReader& reader, Document& document) {
-         document.out.calibrations =
-             read_calibrations(reader.get("calibration"), document.out.problems);
-       }},
-      {"corpora",
-       [](const Catalog& catalog) {
-         return described(corpora_schema(catalog), "Named texts or ids");
-       },
-       [](MappingReader& reader, Document& document) {
-         document.out.corpora = read_corpora(reader.get("corpora"), document.out.problems);
-       }},
-      {"report",
-       [](const Catalog&) {
-         return json{{"type", json::array({"object", "null"})}, {"description", "The report"}};
-       },
-       [](MappingReader& reader, Document& document) {
-         if (const YamlNode* report = reader.get("report")) {
-           document.out.report = *report;
-         }
-       }},
-      {"sweep",
-       [](const Catalog&) {
-         return described(sweep_schema(), "Points, or lists under dotted paths: runs of their own");
-       },
-       [](MappingReader& reader, Document&) { reader.get("sweep"); }},
-      {"storage", nullptr,
-       [](MappingReader& reader, Document& document) { refuse(reader, document, "storage"); }},
-      {"cluster", nullptr,
-       [](MappingReader& reader, Document& document) { refuse(reader, document, "cluster"); }}};
-  return kKeys;
-}
+const std::vector<SectionKey<Document>> kKeys = {
+    {"name",
+     [](const Catalog&) {
+       return json{{"type", json::array({"string", "number"})},
+                   {"pattern", "^[^./][^/]*$"},
+                   {"maxLength", kMaxName},
+                   {"description", "Of the run, and of the folder of its results"}};
+     },
+     read_name},
+    {"seed",
+     [](const Catalog&) {
+       return json{{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxSeed}, {"default", 0}};
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, kMaxSeed));
+     }},
+    {"dtype",
+     [](const Catalog&) {
+       return json{{"enum", dtype_names()}, {"default", "float32"}};
+     },
+     [](MappingReader& reader, Document& document) {
+       if (const YamlNode* dtype = reader.get("dtype")) {
+         document.out.dtype = reader.text("dtype", "float32");
+         document.out.dtype_place = dtype->place;
+       }
+     }},
+    {"device",
+     [](const Catalog&) {
+       return json{{"type", "string"}, {"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}};
+     },
+     [](MappingReader& reader, Document& document) {
+       if (const YamlNode* device = reader.get("device")) {
+         document.out.device = reader.text("device", "cpu");
+         document.out.device_place = device->place;
+       }
+     }},
+    {"requires", [](const Catalog&) { return described(requires_schema(), "What must be there"); },
+     [](MappingReader& reader, Document& document) {
+       document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
+     }},
+    {"checkpoints",
+     [](const Catalog&) {
+       return described(checkpoints_schema(), "The trajectory: a tree of branches");
+     },
+     [](MappingReader& reader, Document& document) {
+       if (const YamlNode* checkpoints = reader.require("checkpoints")) {
+         document.out.checkpoints = read_checkpoints(*checkpoints, document.out.problems);
+       }
+     }},
+    {"train",
+     [](const Catalog& catalog) {
+       return described(train_schema(catalog), "What is trained, with `model: train`");
+     },
+     read_train},
+    {"averaging",
+     [](const Catalog& catalog) {
+       return described(entries_schema(catalog, ItemKind::kAveraging), "Averages of checkpoints");
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.averagings =
+           read_items(reader.get("averaging"), ItemKind::kAveraging, document.out.problems);
+     }},
+    {"quantizers",
+     [](const Catalog& catalog) {
+       return described(entries_schema(catalog, ItemKind::kQuantizer),
+                        "Methods; a list is an axis");
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.quantizers =
+           read_items(reader.get("quantizers"), ItemKind::kQuantizer, document.out.problems);
+     }},
+    {"metrics",
+     [](const Catalog& catalog) {
+       json metrics = entries_schema(catalog, ItemKind::kMetric);
+       metrics["type"] = "array";
+       metrics["minItems"] = 1;
+       return described(metrics, "What is measured");
+     },
+     read_metrics},
+    {"calibration",
+     [](const Catalog& catalog) {
+       return described(calibration_schema(catalog), "Named calibration data");
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.calibrations =
+           read_calibrations(reader.get("calibration"), document.out.problems);
+     }},
+    {"corpora",
+     [](const Catalog& catalog) {
+       return described(corpora_schema(catalog), "Named texts or ids");
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.corpora = read_corpora(reader.get("corpora"), document.out.problems);
+     }},
+    {"report",
+     [](const Catalog&) {
+       return json{{"type", json::array({"object", "null"})}, {"description", "The report"}};
+     },
+     [](MappingReader& reader, Document& document) {
+       if (const YamlNode* report = reader.get("report")) {
+         document.out.report = *report;
+       }
+     }},
+    {"sweep",
+     [](const Catalog&) {
+       return described(sweep_schema(), "Points, or lists under dotted paths: runs of their own");
+     },
+     [](MappingReader& reader, Document&) { reader.get("sweep"); }},
+    {"storage", nullptr,
+     [](MappingReader& reader, Document& document) { refuse(reader, document, "storage"); }},
+    {"cluster", nullptr,
+     [](MappingReader& reader, Document& document) { refuse(reader, document, "cluster"); }}};
 
 }  // namespace
 
 std::span<const SectionKey<Document>> document_keys() {
-  return keys();
+  return kKeys;
 }
 
 const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {

@@ -31,58 +31,55 @@ json count(const char* description, long long minimum = 1) {
                    description);
 }
 
-const std::vector<CalibrationKey>& calibration_keys() {
-  static const std::vector<CalibrationKey> kKeys = {
-      {"corpus", [](const Catalog&) { return described(reference("name"), "A name in `corpora`"); },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         if (const YamlNode* corpus = reader.require("corpus")) {
-           entry.out.corpus = reader.text("corpus", "");
-           entry.out.corpus_place = corpus->place;
-         }
-       },
-       true},
-      {"documents", [](const Catalog&) { return count("How many documents; without it all"); },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
-       }},
-      {"sequences", [](const Catalog&) { return count("With packing concat: how many sequences"); },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.out.sequences = static_cast<uint64_t>(reader.integer("sequences", 0, 1, kMaxCount));
-       }},
-      {"length", [](const Catalog&) { return count("Ids per sequence", 2); },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
-       }},
-      {"packing",
-       [](const Catalog&) {
-         return json{{"enum", {"none", "concat"}}};
-       },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.out.packing = reader.text("packing", entry.out.sequences > 0 ? "concat" : "none");
-       }},
-      {"pads",
-       [](const Catalog&) {
-         return described({{"enum", {"masked", "counted"}}},
-                          "Whether documents are padded, and the pads count");
-       },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.pads = reader.text("pads", "masked");
-       }},
-      {"pad_batch",
-       [](const Catalog&) { return count("Documents that are padded to their longest"); },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.pad_batch = static_cast<uint64_t>(reader.integer("pad_batch", 16, 1, kMaxCount));
-       }},
-      {"pad_id",
-       [](const Catalog&) {
-         return described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxCount - 1}},
-                          "The token of a pad");
-       },
-       [](MappingReader& reader, CalibrationEntry& entry) {
-         entry.out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
-       }}};
-  return kKeys;
-}
+const std::vector<CalibrationKey> kCalibrationKeys = {
+    {"corpus", [](const Catalog&) { return described(reference("name"), "A name in `corpora`"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       if (const YamlNode* corpus = reader.require("corpus")) {
+         entry.out.corpus = reader.text("corpus", "");
+         entry.out.corpus_place = corpus->place;
+       }
+     },
+     true},
+    {"documents", [](const Catalog&) { return count("How many documents; without it all"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
+     }},
+    {"sequences", [](const Catalog&) { return count("With packing concat: how many sequences"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.sequences = static_cast<uint64_t>(reader.integer("sequences", 0, 1, kMaxCount));
+     }},
+    {"length", [](const Catalog&) { return count("Ids per sequence", 2); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
+     }},
+    {"packing",
+     [](const Catalog&) {
+       return json{{"enum", {"none", "concat"}}};
+     },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.packing = reader.text("packing", entry.out.sequences > 0 ? "concat" : "none");
+     }},
+    {"pads",
+     [](const Catalog&) {
+       return described({{"enum", {"masked", "counted"}}},
+                        "Whether documents are padded, and the pads count");
+     },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.pads = reader.text("pads", "masked");
+     }},
+    {"pad_batch",
+     [](const Catalog&) { return count("Documents that are padded to their longest"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.pad_batch = static_cast<uint64_t>(reader.integer("pad_batch", 16, 1, kMaxCount));
+     }},
+    {"pad_id",
+     [](const Catalog&) {
+       return described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxCount - 1}},
+                        "The token of a pad");
+     },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
+     }}};
 
 // Pads that count, as in batches of published tools.
 void check_pads(CalibrationEntry& entry) {
@@ -126,7 +123,7 @@ ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& p
   entry.out.name = member.key;
   entry.out.place = member.key_place;
   MappingReader reader(member.value, entry.where, problems);
-  read_section<CalibrationEntry>(calibration_keys(), reader, entry);
+  read_section<CalibrationEntry>(kCalibrationKeys, reader, entry);
   if (member.value.is_mapping()) {
     check_pads(entry);
     check_packing(entry);
@@ -235,7 +232,7 @@ std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read
 
 json calibration_schema(const Catalog& catalog) {
   return {{"type", json::array({"object", "null"})},
-          {"additionalProperties", section_schema<CalibrationEntry>(calibration_keys(), catalog)}};
+          {"additionalProperties", section_schema<CalibrationEntry>(kCalibrationKeys, catalog)}};
 }
 
 json corpora_schema(const Catalog& catalog) {
