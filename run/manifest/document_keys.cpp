@@ -113,8 +113,8 @@ const std::vector<SectionKey<Document>> kKeys = {
        document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
      }},
     {"checkpoints",
-     [](const Catalog&) {
-       return described(checkpoints_schema(), "The trajectory: a tree of branches");
+     [](const Catalog& catalog) {
+       return described(checkpoints_schema(catalog), "The trajectory: a tree of branches");
      },
      [](MappingReader& reader, Document& document) {
        if (const YamlNode* checkpoints = reader.require("checkpoints")) {

@@ -25,33 +25,44 @@ struct SectionKey {
   bool required = false;
 };
 
-// An object with these keys and no others.
+// Adds what may be written under each key to the properties of an object.
 template <typename Section>
-nlohmann::json section_schema(std::span<const SectionKey<Section>> keys, const Catalog& catalog) {
-  nlohmann::json properties = nlohmann::json::object();
-  nlohmann::json required = nlohmann::json::array();
+void add_properties(std::span<const SectionKey<Section>> keys, const Catalog& catalog,
+                    nlohmann::json& properties) {
   for (const SectionKey<Section>& key : keys) {
     if (key.schema != nullptr) {
       properties[key.name] = key.schema(catalog);
     }
-    if (key.required) {
-      required.push_back(key.name);
-    }
   }
+}
+
+// An object with these keys and no others.
+template <typename Section>
+nlohmann::json section_schema(std::span<const SectionKey<Section>> keys, const Catalog& catalog) {
+  nlohmann::json properties = nlohmann::json::object();
+  add_properties(keys, catalog, properties);
   nlohmann::json out = closed(std::move(properties));
-  if (!required.empty()) {
-    out["required"] = required;
+  for (const SectionKey<Section>& key : keys) {
+    if (key.required) {
+      out["required"].push_back(key.name);
+    }
   }
   return out;
 }
 
-// Fills `out`. `homes`: as in MappingReader::finish.
+// Fills `out`. A section of several tables is finished after the last one.
 template <typename Section>
-void read_section(std::span<const SectionKey<Section>> keys, MappingReader& reader, Section& out,
-                  const std::vector<std::pair<std::string, std::string>>& homes = {}) {
+void read_keys(std::span<const SectionKey<Section>> keys, MappingReader& reader, Section& out) {
   for (const SectionKey<Section>& key : keys) {
     key.read(reader, out);
   }
+}
+
+// The whole section. `homes`: as in MappingReader::finish.
+template <typename Section>
+void read_section(std::span<const SectionKey<Section>> keys, MappingReader& reader, Section& out,
+                  const std::vector<std::pair<std::string, std::string>>& homes = {}) {
+  read_keys(keys, reader, out);
   reader.finish(homes);
 }
 
