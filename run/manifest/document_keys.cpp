@@ -108,7 +108,10 @@ const std::vector<SectionKey<Document>> kKeys = {
          document.out.device_place = device->place;
        }
      }},
-    {"requires", [](const Catalog&) { return described(requires_schema(), "What must be there"); },
+    {"requires",
+     [](const Catalog& catalog) {
+       return described(requires_schema(catalog), "What must be there");
+     },
      [](MappingReader& reader, Document& document) {
        document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
      }},

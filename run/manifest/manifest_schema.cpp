@@ -40,13 +40,6 @@ json entries_schema(const Catalog& catalog, ItemKind kind) {
   return out;
 }
 
-json requires_schema() {
-  const json plugin = closed({{"version", reference("version")},
-                              {"sha256", {{"type", "string"}, {"pattern", "^[0-9a-f]{64}$"}}}});
-  return closed({{"quench", reference("version")},
-                 {"plugins", {{"type", "object"}, {"additionalProperties", plugin}}}});
-}
-
 json sweep_schema() {
   const json point = {{"type", "object"}, {"minProperties", 1}};
   const json axes = {{"type", "object"},

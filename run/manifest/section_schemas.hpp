@@ -8,7 +8,7 @@
 
 namespace quench {
 
-nlohmann::json requires_schema();
+nlohmann::json requires_schema(const Catalog& catalog);
 nlohmann::json checkpoints_schema(const Catalog& catalog);
 // Of checkpoints; and of a training: a schedule without its length, which the training tells.
 nlohmann::json learning_rate_schema();
