@@ -319,7 +319,8 @@ int plan(const PlanOptions& options, Context& context) {
   as_usage([&] {
     for (const Experiment& experiment : run.experiments) {
       check_plugins(context.catalog(), experiment);
-      check_shapes(context.catalog(), experiment, context.hub());
+      QuantizerInstances quantizers(context.catalog());
+      check_shapes(context.catalog(), experiment, context.hub(), quantizers);
     }
   });
   RunKnowledge knowledge(run, context);

@@ -67,7 +67,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   return job;
 }
 
-OpenCheckpoint open(const Job& job, Context& context) {
+OpenCheckpoint open(const Job& job, QuantizerInstances& quantizers, Context& context) {
   const Experiment& experiment = job.experiment;
   OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
                                           context.hub(), experiment.dtype, experiment.device);
@@ -84,8 +84,7 @@ OpenCheckpoint open(const Job& job, Context& context) {
   const QuantizerCell& quantizer = experiment.quantizers.front();
   ModuleNames names;
   add_names(opened.model, names);
-  require_modules(QuantizerHandle(context.catalog(), *quantizer.plugin, quantizer.parameters),
-                  quantizer.parameters, names);
+  require_modules(quantizers.of(quantizer), quantizer.parameters, names);
   return opened;
 }
 
@@ -120,14 +119,15 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
             Context& context) {
   const Experiment& experiment = job.experiment;
   HostServices::instance().set_seed(experiment.seed);
-  OpenCheckpoint opened = as_usage([&] { return open(job, context); });
+  QuantizerInstances quantizers(context.catalog());
+  OpenCheckpoint opened = as_usage([&] { return open(job, quantizers, context); });
   const Fingerprints fingerprints(context.home());
   Identities identities(context.catalog(), fingerprints, context.hub());
   const nlohmann::json made_from = content_of(job, options.out, identities);
   TokenizerChoice tokenizer = choose_tokenizer(context.catalog(), experiment,
                                                experiment.checkpoints.front(), opened.folder);
   Corpora corpora(context.catalog());
-  QuantizeCell quantize(context.catalog(), corpora);
+  QuantizeCell quantize(context.catalog(), corpora, quantizers);
   const QuantizerCell& cell = experiment.quantizers.front();
   const CalibrationDraw draw{0, 1, 0, experiment.seed};
   if (cell.calibration) {  // that it is there is known before anything is measured

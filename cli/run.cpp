@@ -118,10 +118,10 @@ class Attempt {
     RunnerOptions runner;
     runner.hub = context_.hub();
     runner.home = context_.home();
-    runner.memory = {&knowledge_.identities, &knowledge_.finished, &knowledge_.store,
-                     fs::absolute(run_.folder).lexically_normal().string()};
     const std::vector<DeathNote> deaths = read_death_notes(run_.folder);
-    runner.memory.deaths = deaths_by_key(deaths);
+    runner.memory.emplace(RunMemory{knowledge_.identities, knowledge_.finished, knowledge_.store,
+                                    fs::absolute(run_.folder).lexically_normal().string(),
+                                    deaths_by_key(deaths)});
     runner.places = folder_places(run_.folder);
     runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
     runner.fresh = options_.fresh;

@@ -52,8 +52,8 @@ class Checks {
   std::vector<std::string> messages_;
 };
 
-void check_quantizer(Catalog& catalog, const QuantizerCell& cell) {
-  const QuantizerHandle quantizer(catalog, *cell.plugin, cell.parameters);
+void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInstances& quantizers) {
+  const QuantizerHandle& quantizer = quantizers.of(cell);
   if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
     fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
          cell.plugin->id);
@@ -84,9 +84,9 @@ void check_metric_applies(const Experiment& experiment, const MetricCell& metric
     }
   }
   fail(QUENCH_INVALID_ARGUMENT, "metric {}: {}", metric.plugin->id,
-       !metric.of_float && experiment.quantizers.empty()
+       !metric.scope.of_float && experiment.quantizers.empty()
            ? "`of` says quantized, and no quantizer is given"
-       : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && !metric.of_quantized
+       : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && !metric.scope.of_quantized
            ? "compares quantized weights with the float ones, and `of` says float"
        : (metric.needs & QUENCH_METRIC_NEEDS_FLOAT) != 0 && experiment.quantizers.empty()
            ? "compares quantized weights with the float ones, and no quantizer is given"
@@ -111,7 +111,8 @@ void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedMo
 
 }  // namespace
 
-void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                  QuantizerInstances& quantizers) {
   const bool worth_asking = std::any_of(
       experiment.quantizers.begin(), experiment.quantizers.end(),
       [](const QuantizerCell& cell) { return cell.store_as != nullptr || may_have_rules(cell); });
@@ -120,7 +121,7 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   }
   Checks checks;
   const DescribedModels described = describe_models(catalog, experiment, hub);
-  checks.attempt("", [&] { check_modules(catalog, experiment, described); });
+  checks.attempt("", [&] { check_modules(experiment, described, quantizers); });
   for (const QuantizerCell& cell : experiment.quantizers) {
     for (size_t m = 0; cell.store_as != nullptr && m < described.models.size(); ++m) {
       checks.attempt(cell.where, [&] { check_export(catalog, cell, described.models[m]); });
@@ -129,7 +130,8 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   checks.throw_if_any();
 }
 
-void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub) {
+void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                      QuantizerInstances& quantizers) {
   check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   for (const CheckpointCell& cell : experiment.checkpoints) {
@@ -166,9 +168,9 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     if (cell.calibration) {
       checks.attempt(cell.where, [&] { check_corpus(cell.calibration->corpus); });
     }
-    checks.attempt(cell.where, [&] { check_quantizer(catalog, cell); });
+    checks.attempt(cell.where, [&] { check_quantizer(catalog, cell, quantizers); });
   }
-  checks.attempt("", [&] { check_shapes(catalog, experiment, hub); });
+  checks.attempt("", [&] { check_shapes(catalog, experiment, hub, quantizers); });
   checks.throw_if_any();
 }
 

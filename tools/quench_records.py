@@ -28,7 +28,7 @@ FIELDS = {  # name: schema version that has it first
     "environment": 1, "error": 1, "index": 2, "items": 2, "jitter": 2, "job": 2, "key": 2, "label": 2,
     "metric": 1, "parts": 2, "quantizer": 1, "schema": 1, "seconds": 1, "stderr": 1, "unit": 1, "value": 1,
 }
-NOT_COMPARED = {"attempt", "cached", "peak_memory_bytes", "ride_tokens", "seconds", "threads"}
+NOT_COMPARED = {"attempt", "cached", "peak_memory_bytes", "fused_tokens", "ride_tokens", "seconds", "threads"}
 DEFAULTS = {"averaging": None, "cached": None, "count": 1, "draw": None, "index": 0, "items": [], "jitter": None,
             "job": 0, "key": "", "label": "", "parts": None}
 # name: unit and direction of the values that it is defined for, value and scale (of the float value f and the

@@ -73,6 +73,15 @@ struct QuantizerCell {
   std::optional<TransformUse> transform = std::nullopt;
 };
 
+// What an entry of `metrics` says beside the plugin's id.
+struct MetricScope {
+  // Whether it measures the float weights, and the quantized ones.
+  bool of_float = true;
+  bool of_quantized = true;
+  // Whether what it scores may be scored during quantization passes: the values are the same.
+  bool fused = false;
+};
+
 struct MetricCell {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
@@ -82,11 +91,7 @@ struct MetricCell {
   uint32_t needs = 0;                                      // QUENCH_METRIC_NEEDS_*
   // What the model is opened in for this metric alone; none: as the experiment says.
   std::optional<quench_dtype> dtype = std::nullopt;
-  // Whether it measures the float weights, and the quantized ones.
-  bool of_float = true;
-  bool of_quantized = true;
-  // Whether what it scores may ride along with quantization passes: the values are the same.
-  bool in_pass = false;
+  MetricScope scope = {};
 };
 
 // A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.

@@ -93,7 +93,7 @@ class MetricTokenizer {
 
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer,
-                                    const std::vector<MetricWeights>& weights, ScoreBook* book) {
+                                    const std::vector<MetricWeights>& weights, ScoreCache* cache) {
   if (metric.dtype && !same_dtype(*metric.dtype, model.info().dtype)) {
     fail(QUENCH_UNSUPPORTED, "metric {}: wants the model in {}", metric.plugin->id,
          dtype_name(*metric.dtype));
@@ -102,7 +102,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle handle(catalog, *metric.plugin, metric.parameters);
   give_records(catalog, handle, wanted_records(catalog, handle, corpora.hub()), corpora.hub());
-  const Subject subject(model, book);
+  const Subject subject(model, cache);
   const OpenWeightsList further(weights);
   MetricSink sink;
   std::optional<MetricTokenizer> encoder;

@@ -27,12 +27,12 @@ struct MetricWeights {
 // One record per value, with metric, label, value, unit, direction, standard error, details, items,
 // index and count, seconds and peak memory; what was measured is for the caller to say. Throws
 // Error when the metric fails, gives no value or one that is not finite, and then says which weight
-// is not. `book`: answers what it
+// is not. `cache`: answers what it
 // can, and notes the rest; null: everything is scored.
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer,
                                     const std::vector<MetricWeights>& weights = {},
-                                    ScoreBook* book = nullptr);
+                                    ScoreCache* cache = nullptr);
 
 // The value of a record such that less is better, for schemes that search.
 double lower_is_better(const Record& record);

@@ -1,9 +1,9 @@
 #include "core/pass/pass_memory.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
+#include <vector>
 
+#include "core/checkpoint/dtype.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/pass/activation_stream.hpp"
 
@@ -11,15 +11,11 @@ namespace quench {
 
 namespace {
 
-// What the shared implementation of Gram matrices holds beside the matrix: rows gathered before
-// they are multiplied, and columns of a product.
-constexpr uint64_t kPanelRows = 1024;
-constexpr uint64_t kProductColumns = 256;
-
 struct Shapes {
   ModelHandle& model;
-  uint64_t element;         // bytes of an element of the model
-  uint64_t weight_element;  // of a weight as quantizers get it
+  quench_dtype weight_dtype;  // of a weight as quantizers get it
+  uint64_t element() const { return model.info().dtype.bits / 8u; }
+  uint64_t weight_element() const { return weight_dtype.bits / 8u; }
 };
 
 uint64_t elements(const quench_linear_info& linear) {
@@ -27,15 +23,22 @@ uint64_t elements(const quench_linear_info& linear) {
 }
 
 template <typename Visit>
-void for_each_linear(ModelHandle& model, Visit visit) {
+void for_each_group(ModelHandle& model, Visit visit) {
   for (uint32_t b = 0; b < model.info().blocks; ++b) {
     const quench_block_info& block = model.block(b);
     for (uint32_t g = 0; g < block.group_count; ++g) {
-      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
-        visit(block.groups[g].linears[l]);
-      }
+      visit(block.groups[g]);
     }
   }
+}
+
+template <typename Visit>
+void for_each_linear(ModelHandle& model, Visit visit) {
+  for_each_group(model, [&](const quench_group_info& group) {
+    for (uint32_t l = 0; l < group.linear_count; ++l) {
+      visit(group.linears[l]);
+    }
+  });
 }
 
 // Elements of head and embedding that `needs` asks to quantize.
@@ -68,35 +71,51 @@ uint64_t widest_carry(const Shapes& shapes) {
   return widest;
 }
 
-uint64_t gram_bytes(uint64_t in, bool float_stream) {
-  const uint64_t product = in <= 1024 ? 8 : 4;
-  const uint64_t one = in * in * 8 + (kPanelRows + kProductColumns) * in * product;
-  return float_stream ? 2 * one + kPanelRows * in * product : one;
+quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantizer,
+                            const quench_group_info& group) {
+  return quantizer.memory({sizeof(quench_group_memory_args), 0, &group,
+                           group.linears[0].in_features, shapes.model.info().dtype,
+                           shapes.weight_dtype});
 }
 
-// Gram matrices that exist at once: those of one stage, or of a whole block.
-uint64_t widest_groups(const Shapes& shapes, bool whole_block, bool float_stream) {
+// What one group's state holds of its rows, with that of the judge where one is asked.
+uint64_t observing_bytes(const Shapes& shapes, const QuantizerHandle& quantizer,
+                         const QuantizerHandle* judge, const quench_group_info& group) {
+  const bool observes = (quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0;
+  const bool judged = judge != nullptr && quantizer.extension(QUENCH_QUANTIZER_GRAM) == nullptr;
+  return (observes ? said_of(shapes, quantizer, group).observing : 0) +
+         (judged ? said_of(shapes, *judge, group).observing : 0);
+}
+
+// Of the states that exist at once: those of one stage, or of a whole block.
+uint64_t widest_observing(const Shapes& shapes, const QuantizerHandle& quantizer,
+                          const QuantizerHandle* judge) {
+  const bool whole_block = (quantizer.needs() & QUENCH_NEEDS_BLOCK_ROWS) != 0;
   uint64_t widest = 0;
   for (uint32_t b = 0; b < shapes.model.info().blocks; ++b) {
     const quench_block_info& block = shapes.model.block(b);
     std::vector<uint64_t> by_stage(block.stage_count);
     for (uint32_t g = 0; g < block.group_count; ++g) {
-      const auto in = static_cast<uint64_t>(block.groups[g].linears[0].in_features);
-      by_stage[whole_block ? 0 : block.groups[g].stage] += gram_bytes(in, float_stream);
+      by_stage[whole_block ? 0 : block.groups[g].stage] +=
+          observing_bytes(shapes, quantizer, judge, block.groups[g]);
     }
     widest = std::max(widest, *std::max_element(by_stage.begin(), by_stage.end()));
   }
   return widest;
 }
 
-// Factor, correction, and a linear's weight: as it came, dequantized, transposed in float32, codes
-// twice.
-uint64_t widest_solver(const Shapes& shapes, bool float_stream) {
+// The largest weight of a group as it came and dequantized, and what the quantizer holds beside it.
+uint64_t widest_quantizing(const Shapes& shapes, const QuantizerHandle& quantizer,
+                           uint64_t settings) {
   uint64_t widest = 0;
-  for_each_linear(shapes.model, [&](const quench_linear_info& linear) {
-    const auto in = static_cast<uint64_t>(linear.in_features);
-    const uint64_t factor = in * in * 8 * (float_stream ? 3 : 1);
-    widest = std::max(widest, factor + elements(linear) * (3 * shapes.weight_element + 2));
+  for_each_group(shapes.model, [&](const quench_group_info& group) {
+    const quench_group_memory said = said_of(shapes, quantizer, group);
+    uint64_t largest = 0;
+    for (uint32_t l = 0; l < group.linear_count; ++l) {
+      largest = std::max(largest, elements(group.linears[l]));
+    }
+    widest = std::max(widest, 2 * largest * shapes.weight_element() + said.shared +
+                                  settings * said.each + said.linear);
   });
   return widest;
 }
@@ -108,18 +127,7 @@ uint64_t stage_bytes(const Shapes& shapes, uint64_t longest_row) {
     widest = std::max(widest, static_cast<uint64_t>(linear.out_features));
   });
   const uint64_t tokens = std::max<uint64_t>(longest_row, kMicroBatchTokens);
-  return tokens * 3 * widest * shapes.element;
-}
-
-// A field of /proc/self/status in bytes; 0 where there is none.
-uint64_t status_bytes(const std::string& field) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(field + ":")) {
-      return std::strtoull(line.c_str() + field.size() + 1, nullptr, 10) * 1024;
-    }
-  }
-  return 0;
+  return tokens * 3 * widest * shapes.element();
 }
 
 }  // namespace
@@ -127,21 +135,18 @@ uint64_t status_bytes(const std::string& field) {
 PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quantizer,
                                uint64_t settings, const QuantizeOptions& options) {
   const quench_model_info info = model.info();
-  const uint64_t element = info.dtype.bits / 8u;
-  const Shapes shapes{model, element, std::max<uint64_t>(element, 4)};
+  const Shapes shapes{model, same_dtype(info.dtype, kFloat64) ? kFloat64 : kFloat32};
   const uint32_t needs = quantizer.needs();
-  const bool float_stream = (needs & QUENCH_NEEDS_FLOAT_STREAM) != 0;
-  const auto width = static_cast<uint64_t>(info.width);
+  const uint64_t residual = static_cast<uint64_t>(info.width) * shapes.element();  // of a token
   uint64_t weights = extra_elements(model, needs);
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 
   PassMemory memory;
-  memory.kept = weights * shapes.weight_element;
-  memory.made =
-      (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? settings * weights * shapes.weight_element : 0;
-  memory.solver = widest_solver(shapes, float_stream);
-  for (const ScoreRequest& request : options.rides) {
-    memory.rides += settings * request.ids.size() * width * element;
+  memory.kept = weights * shapes.weight_element();
+  memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? settings * memory.kept : 0;
+  memory.quantizing = widest_quantizing(shapes, quantizer, settings);
+  for (const ScoreRequest& request : options.fused) {
+    memory.scoring += settings * request.ids.size() * residual;
   }
   if (options.calibration != nullptr) {
     const std::vector<uint64_t>& starts = options.calibration->starts;
@@ -149,27 +154,17 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
     for (size_t r = 0; r + 1 < starts.size(); ++r) {
       longest = std::max(longest, starts[r + 1] - starts[r]);
     }
-    const bool whole_block = (needs & QUENCH_NEEDS_BLOCK_ROWS) != 0;
-    memory.activations = starts.back() * widest_carry(shapes) * (float_stream ? 2 : 1) +
-                         (whole_block ? starts.back() * width * element : 0);
+    const uint64_t streams = (needs & QUENCH_NEEDS_FLOAT_STREAM) != 0 ? 2 : 1;
+    memory.activations = starts.back() * widest_carry(shapes) * streams;
+    if ((needs & QUENCH_NEEDS_BLOCK_ROWS) != 0) {
+      memory.activations += starts.back() * residual;  // the block's input, to run it again
+    }
     memory.stage = stage_bytes(shapes, longest);
-    memory.groups = widest_groups(shapes, whole_block, float_stream);
+    memory.observing = widest_observing(shapes, quantizer, options.judge);
   }
   memory.slack =
-      std::min<uint64_t>(kTensorMemorySlack, memory.stage + memory.groups + memory.solver);
+      std::min<uint64_t>(kTensorMemorySlack, memory.stage + memory.observing + memory.quantizing);
   return memory;
-}
-
-uint64_t resident_memory_bytes() {
-  return status_bytes("VmRSS");
-}
-
-uint64_t peak_memory_bytes() {
-  return status_bytes("VmHWM");
-}
-
-void forget_peak_memory() {
-  std::ofstream("/proc/self/clear_refs") << "5";
 }
 
 }  // namespace quench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "core/json/json_number.hpp"
 #include "core/pass/apply_transform.hpp"
@@ -41,8 +40,8 @@ nlohmann::json details_of(const QuantizationResult& result, const QuantizerCell&
       {"peak_memory_bytes",
        {{"predicted", result.predicted_peak_bytes}, {"measured", result.peak_bytes}}}};
   out["pass_seconds"]["settings"] = result.settings;  // that share them
-  if (result.ride_tokens > 0) {
-    out["ride_tokens"] = result.ride_tokens;
+  if (result.fused_tokens > 0) {
+    out["fused_tokens"] = result.fused_tokens;
   }
   if (cell.calibration) {
     out["calibration"] = {{"name", cell.calibration->name},
@@ -99,18 +98,18 @@ void QuantizeCell::expect(std::vector<Quantization> quantizations) {
 
 QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationDraw& draw,
                                    ModelHandle& model, TokenizerChoice& tokenizer,
-                                   FloatWeights& kept, std::span<const ScoreRequest> rides) {
+                                   FloatWeights& kept, std::span<const ScoreRequest> fused) {
   const auto turn = [&] {
     return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
       return waiting.of.cell == &cell && same(waiting.of.draw, draw);
     });
   };
   if (turn() == waiting_.end()) {
-    run_together(expected(cell, draw), model, tokenizer, rides);
+    run_together(expected(cell, draw), model, tokenizer, fused);
   }
   const auto found = turn();
   if (found == waiting_.end()) {
-    return apply_alone(cell, draw, model, tokenizer, kept, rides);
+    return apply_alone(cell, draw, model, tokenizer, kept, fused);
   }
   QuantizedSetting setting = std::move(found->setting);
   const nlohmann::json plan = std::move(found->plan);
@@ -136,16 +135,14 @@ Quantization QuantizeCell::expected(const QuantizerCell& cell, const Calibration
 }
 
 void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
-                                TokenizerChoice& tokenizer, std::span<const ScoreRequest> rides) {
+                                TokenizerChoice& tokenizer, std::span<const ScoreRequest> fused) {
   if (!first.cell->calibration || first.cell->transform) {
     return;
   }
-  std::deque<QuantizerHandle> handles;
   std::vector<QuantizerHandle*> quantizers;
   std::vector<Quantization> together;
   const auto add = [&](const Quantization& quantization) {
-    handles.emplace_back(catalog_, *quantization.cell->plugin, quantization.cell->parameters);
-    quantizers.push_back(&handles.back());
+    quantizers.push_back(&quantizers_.of(*quantization.cell));
     if (!can_share_pass(quantizers)) {
       quantizers.pop_back();
       return;
@@ -169,7 +166,7 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   options.judge = judge();
   const std::optional<FormatHandle> format = format_of(*first.cell);
   options.store_as = format ? &*format : nullptr;
-  options.rides = rides;
+  options.fused = fused;
   std::vector<std::string> keys;
   for (const Quantization& quantization : together) {
     options.setting_keys.push_back(quantization.keys);
@@ -192,12 +189,12 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
 
 QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
                                          ModelHandle& model, TokenizerChoice& tokenizer,
-                                         FloatWeights& kept, std::span<const ScoreRequest> rides) {
-  QuantizerHandle quantizer(catalog_, *cell.plugin, cell.parameters);
+                                         FloatWeights& kept, std::span<const ScoreRequest> fused) {
+  QuantizerHandle& quantizer = quantizers_.of(cell);
   QuantizeOptions options;
   const std::optional<FormatHandle> format = format_of(cell);
   options.store_as = format ? &*format : nullptr;
-  options.rides = rides;
+  options.fused = fused;
   CalibrationRows calibration;
   if (cell.calibration) {
     calibration = rows(cell, draw, model, tokenizer);
@@ -221,7 +218,7 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
   }
   QuantizationResult result = quantize_model(model, quantizer, options, kept);
   QuantizedModel out = quantized_model(result, cell);
-  if (quantizer.extension(QUENCH_QUANTIZER_PLAN) != nullptr) {
+  if (quantizer.has_plan()) {
     kept.exchange();
     out.details["plan"] = check_plan(quantizer, model, options.calibration);
     kept.exchange();
@@ -234,15 +231,13 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
 
 nlohmann::json QuantizeCell::check_plan(QuantizerHandle& quantizer, ModelHandle& model,
                                         const CalibrationRows* calibration) {
-  const auto* plan =
-      static_cast<const quench_quantizer_plan*>(quantizer.extension(QUENCH_QUANTIZER_PLAN));
-  if (plan == nullptr) {
+  if (!quantizer.has_plan()) {
     return nullptr;
   }
   FloatWeights replaced(model);
   const ModelEdits edits = edit_model(
       model, "quantizer " + quantizer.id(),
-      [&](const quench_model_editor& editor) { quantizer.apply_plan(*plan, editor); }, calibration,
+      [&](const quench_model_editor& editor) { quantizer.apply_plan(editor); }, calibration,
       replaced);
   replaced.restore();
   return describe_edits(edits);

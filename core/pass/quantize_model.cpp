@@ -60,7 +60,7 @@ std::vector<QuantizedSetting> quantize_settings(ModelHandle& model,
   try {
     pass.run();
   } catch (...) {
-    kept.restore();  // rows that ride along see quantized blocks
+    kept.restore();  // fused scoring sees quantized blocks
     throw;
   }
   std::vector<QuantizedSetting> out;
@@ -86,6 +86,7 @@ LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
   const quench_group_info info{sizeof info, 0, 0, -1, -1, 1, &linear, 0, nullptr};
   const quench_group_args args{sizeof args,           0, 0, 0, &info, weight.shape()[1],
                                {QUENCH_DEVICE_CPU, 0}};
+  quantizer.begin_pass();
   QuantizerHandle::Group group = quantizer.begin(args);
   std::optional<QuantizerHandle::Group> other;
   if (!group.has_gram() && judge != nullptr) {

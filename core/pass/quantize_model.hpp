@@ -35,15 +35,12 @@ struct LayerResult {
   std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only when asked to keep them
 };
 
-struct QuantizationResult {
-  std::vector<LayerResult> layers;  // in the order in which they were quantized
-  double bits_per_weight = 0;       // mean over the weights of all quantized linears
-  // Counters that show what the pass cost.
+// What a pass cost: the same for all settings that share it.
+struct PassCounts {
   uint64_t calibration_tokens = 0;  // pads that count included
   uint64_t calibration_pads = 0;
   uint64_t stage_tokens = 0;        // calibration tokens × stages, summed over blocks
   uint64_t float_stage_tokens = 0;  // likewise of the float stream beside it
-  uint64_t ride_tokens = 0;         // tokens of the requests that rode along
   uint64_t observed_groups = 0;     // input groups that were shown rows, summed over blocks
   uint64_t settings = 1;            // quantizers that shared the pass
   // Of a mixture of experts: its groups, those that no row reached, and those that fewer rows
@@ -51,15 +48,21 @@ struct QuantizationResult {
   uint64_t routed_groups = 0;
   uint64_t unreached_groups = 0;
   uint64_t thin_groups = 0;
-  // Wall seconds of the pass (shared by all settings) by what they went to: "forward", "float
-  // forward", "observe", "quantize", "error", "ride", "other", "all"; and, of "quantize", what the
-  // quantizer says: "factor", "columns", ... They differ from run to run.
+  // Wall seconds of the pass by what they went to: "forward", "float forward", "observe",
+  // "quantize", "error", "scoring", "other", "all"; and, of "quantize", what the quantizer says:
+  // "factor", "columns", ... They differ from run to run.
   std::map<std::string, double> seconds;
   std::map<std::string, double> cpu_seconds;  // of the process in the host's parts, all threads
   // Of the whole process: what was predicted when the pass began, and what it came to.
   uint64_t predicted_peak_bytes = 0;
   uint64_t peak_bytes = 0;
-  std::vector<ScoreAnswer> answers;      // parallel to QuantizeOptions::rides
+};
+
+struct QuantizationResult : PassCounts {
+  std::vector<LayerResult> layers;   // in the order in which they were quantized
+  double bits_per_weight = 0;        // mean over the weights of all quantized linears
+  uint64_t fused_tokens = 0;         // tokens of the requests that were scored on the way
+  std::vector<ScoreAnswer> answers;      // parallel to QuantizeOptions::fused
   std::shared_ptr<FormatWriter> stored;  // with QuantizeOptions::store_as: all linears
 };
 
@@ -77,7 +80,7 @@ struct QuantizeOptions {
   std::vector<std::span<const std::string>> setting_keys = {};
   // Rows that go through each block as soon as it is quantized, so that their score is there when
   // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
-  std::span<const ScoreRequest> rides;
+  std::span<const ScoreRequest> fused;
 };
 
 // Quantizes all linears. The model then carries the quantized weights until `kept.restore()`.

@@ -102,16 +102,16 @@ ScoreRequest ScoreRequest::of(const quench_score_args& args) {
   return request;
 }
 
-ScoreRide::ScoreRide(ModelHandle& model, const ScoreRequest& request)
+FusedScore::FusedScore(ModelHandle& model, const ScoreRequest& request)
     : model_(model), request_(request), stream_(model, request.ids, request.starts) {}
 
-void ScoreRide::embed() {
+void FusedScore::embed() {
   for (size_t b = 0; b < stream_.batches().size(); ++b) {
     stream_.embed(b);
   }
 }
 
-void ScoreRide::block(uint32_t block) {
+void FusedScore::block(uint32_t block) {
   for (size_t b = 0; b < stream_.batches().size(); ++b) {
     stop_if_asked();
     for (uint32_t stage = 0; stage < model_.block(block).stage_count; ++stage) {
@@ -120,7 +120,7 @@ void ScoreRide::block(uint32_t block) {
   }
 }
 
-ScoreAnswer ScoreRide::finish() {
+ScoreAnswer FusedScore::finish() {
   ScoreAnswer answer{std::vector<double>(request_.ids.size()),
                      std::vector<int32_t>(request_.argmax ? request_.ids.size() : 0)};
   const quench_score_args args{sizeof args,
@@ -139,14 +139,14 @@ ScoreAnswer ScoreRide::finish() {
   return answer;
 }
 
-void ScoreBook::note(const quench_score_args& args) {
+void ScoreCache::note(const quench_score_args& args) {
   ScoreRequest request = ScoreRequest::of(args);
   if (std::find(requests_.begin(), requests_.end(), request) == requests_.end()) {
     requests_.push_back(std::move(request));
   }
 }
 
-bool ScoreBook::answer(const quench_score_args& args) const {
+bool ScoreCache::answer(const quench_score_args& args) const {
   const ScoreRequest request = ScoreRequest::of(args);
   const auto found = std::find(requests_.begin(), requests_.end(), request);
   const auto index = static_cast<size_t>(found - requests_.begin());
@@ -160,8 +160,8 @@ bool ScoreBook::answer(const quench_score_args& args) const {
   return true;
 }
 
-Subject::Subject(ModelHandle& model, ScoreBook* book)
-    : model_(model), book_(book), before_(book != nullptr ? generation() : 0) {
+Subject::Subject(ModelHandle& model, ScoreCache* cache)
+    : model_(model), cache_(cache), before_(cache != nullptr ? generation() : 0) {
   subject_ = {sizeof(quench_subject), &model.table(), model.get(), this,
               [](void* context, const quench_score_args* args,
                  quench_error* error) noexcept -> quench_status {
@@ -182,13 +182,13 @@ void Subject::score_rows(const quench_score_args& args) {
     score_tree(model_, args);
     return;
   }
-  ScoreBook* const book = book_ != nullptr && generation() == before_ ? book_ : nullptr;
-  if (book != nullptr && book->answer(args)) {
+  ScoreCache* const cache = cache_ != nullptr && generation() == before_ ? cache_ : nullptr;
+  if (cache != nullptr && cache->answer(args)) {
     return;
   }
   score(model_, args);
-  if (book != nullptr) {
-    book->note(args);
+  if (cache != nullptr) {
+    cache->note(args);
   }
 }
 

@@ -32,12 +32,12 @@ struct ScoreAnswer {
 };
 
 // All rows of one request on their way through the model together, block by block, so that they can
-// ride along with a pass that changes the weights of a block before it is used for good. The
+// be scored during a pass that changes the weights of a block before it is used for good. The
 // micro-batches are those of `score`, and so are the bits. Memory: the residual stream of all rows.
-class ScoreRide {
+class FusedScore {
  public:
   // `request` is borrowed.
-  ScoreRide(ModelHandle& model, const ScoreRequest& request);
+  FusedScore(ModelHandle& model, const ScoreRequest& request);
   void embed();
   void block(uint32_t block);
   // After the last block.
@@ -51,7 +51,7 @@ class ScoreRide {
 };
 
 // The requests of metrics, and answers that are known before they ask again.
-class ScoreBook {
+class ScoreCache {
  public:
   // Keeps a request that is not there yet.
   void note(const quench_score_args& args);
@@ -66,12 +66,12 @@ class ScoreBook {
   std::vector<ScoreAnswer> answers_;
 };
 
-// The model as a metric sees it. Must outlive every use of `subject()`. With a `book`, requests are
-// answered from it where it can, else scored and noted in it; but what is asked after the metric
-// has set a weight is only scored.
+// The model as a metric sees it. Must outlive every use of `subject()`. With a `cache`, requests
+// are answered from it where it can, else scored and noted in it; but what is asked after the
+// metric has set a weight is only scored.
 class Subject {
  public:
-  explicit Subject(ModelHandle& model, ScoreBook* book = nullptr);
+  explicit Subject(ModelHandle& model, ScoreCache* cache = nullptr);
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
   const quench_subject& subject() const { return subject_; }
@@ -82,7 +82,7 @@ class Subject {
   uint64_t generation() const;
 
   ModelHandle& model_;
-  ScoreBook* book_;
+  ScoreCache* cache_;
   uint64_t before_ = 0;  // the generation when the metric began
   quench_subject subject_;
 };

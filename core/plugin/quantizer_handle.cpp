@@ -52,9 +52,24 @@ const void* QuantizerHandle::extension(const char* id) const {
              : guarded_call(label_, "extension", {}, table_->extension, quantizer_, id);
 }
 
-void QuantizerHandle::apply_plan(const quench_quantizer_plan& plan,
-                                 const quench_model_editor& editor) {
-  work_call(label_, "plan", {}, plan.apply, quantizer_, &editor);
+const quench_quantizer_plan* QuantizerHandle::plan() const {
+  const auto* plan = static_cast<const quench_quantizer_plan*>(extension(QUENCH_QUANTIZER_PLAN));
+  if (plan != nullptr && (plan->struct_size < sizeof(quench_quantizer_plan) ||
+                          plan->apply == nullptr || plan->begin_pass == nullptr)) {
+    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_PLAN " is incomplete", label_);
+  }
+  return plan;
+}
+
+void QuantizerHandle::begin_pass() {
+  if (const quench_quantizer_plan* own = plan()) {
+    const PluginCall call(label_.c_str(), "begin_pass");
+    own->begin_pass(quantizer_);
+  }
+}
+
+void QuantizerHandle::apply_plan(const quench_model_editor& editor) {
+  work_call(label_, "plan", {}, plan()->apply, quantizer_, &editor);
 }
 
 bool QuantizerHandle::wants_group_weights() const {
@@ -74,6 +89,20 @@ const quench_quantizer_modules* QuantizerHandle::module_rules() const {
 bool QuantizerHandle::rule_fits(const quench_quantizer_modules& rules, size_t rule,
                                 const std::string& module) const {
   return guarded_call(label_, "fits", {}, rules.fits, quantizer_, rule, module.c_str()) == 1;
+}
+
+quench_group_memory QuantizerHandle::memory(const quench_group_memory_args& args) const {
+  quench_group_memory bytes{sizeof bytes, 0, 0, 0, 0, 0};
+  const auto* table =
+      static_cast<const quench_quantizer_memory*>(extension(QUENCH_QUANTIZER_MEMORY));
+  if (table == nullptr) {
+    return bytes;
+  }
+  if (table->struct_size < sizeof *table || table->predict == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_MEMORY " is incomplete", label_);
+  }
+  table_call(label_, "memory", table->predict, quantizer_, &args, &bytes);
+  return bytes;
 }
 
 bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {

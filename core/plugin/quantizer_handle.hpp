@@ -10,6 +10,7 @@
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "quench/abi/extension/modules.h"
+#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"
 
@@ -78,8 +79,11 @@ class QuantizerHandle {
   Group begin(const quench_group_args& args);
 
   const void* extension(const char* id) const;
-  // Extension quench.quantizer.plan/1, which is this quantizer's.
-  void apply_plan(const quench_quantizer_plan& plan, const quench_model_editor& editor);
+  // Begins a pass over a model; what it gives does not depend on those before.
+  void begin_pass();
+  // Extension quench.quantizer.plan/1: applies the change of the latest pass.
+  bool has_plan() const { return plan() != nullptr; }
+  void apply_plan(const quench_model_editor& editor);
   // Extension quench.quantizer.group_weights/1.
   bool wants_group_weights() const;
 
@@ -89,11 +93,17 @@ class QuantizerHandle {
   bool rule_fits(const quench_quantizer_modules& rules, size_t rule,
                  const std::string& module) const;
 
+  // Extension quench.quantizer.memory/1: what a state of such a group takes.
+  bool says_memory() const { return extension(QUENCH_QUANTIZER_MEMORY) != nullptr; }
+  quench_group_memory memory(const quench_group_memory_args& args) const;  // zeros without it
+
   // Extension quench.quantizer.shared_state/1: whether groups that `other`, of the same plugin, has
   // begun serve this one too. False without it.
   bool accepts_groups_of(const QuantizerHandle& other) const;
 
  private:
+  const quench_quantizer_plan* plan() const;
+
   std::string id_;
   std::string label_;
   const quench_quantizer_table* table_ = nullptr;

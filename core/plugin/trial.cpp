@@ -8,6 +8,7 @@
 #include "core/plugin/table_call.hpp"
 #include "quench/abi/extension/group_weights.h"
 #include "quench/abi/extension/modules.h"
+#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/format.h"
@@ -149,7 +150,7 @@ std::optional<DefaultInstance> default_instance(const PluginDescription& descrip
   out.needs = table.needs(instance);
   for (const char* id :
        {QUENCH_QUANTIZER_GRAM, QUENCH_QUANTIZER_SHARED_STATE, QUENCH_QUANTIZER_PLAN,
-        QUENCH_QUANTIZER_GROUP_WEIGHTS, QUENCH_QUANTIZER_MODULES}) {
+        QUENCH_QUANTIZER_GROUP_WEIGHTS, QUENCH_QUANTIZER_MODULES, QUENCH_QUANTIZER_MEMORY}) {
     if (table.extension != nullptr && table.extension(instance, id) != nullptr) {
       out.extensions.emplace_back(id);
     }

@@ -35,8 +35,8 @@ constexpr RecordField kFields[] = {
     {"value", FieldType::kNumberOrNull, 1, true},
 };
 
-constexpr std::string_view kNotCompared[] = {"attempt",     "cached",  "peak_memory_bytes",
-                                             "ride_tokens", "seconds", "threads"};
+constexpr std::string_view kNotCompared[] = {
+    "attempt", "cached", "peak_memory_bytes", "fused_tokens", "ride_tokens", "seconds", "threads"};
 
 }  // namespace
 

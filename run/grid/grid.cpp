@@ -30,7 +30,7 @@ bool applies(const Experiment& experiment, const WeightsCell& weights, const Var
   if (compares && !variant.quantizer) {
     return false;
   }
-  if (variant.quantizer ? !metric.of_quantized : !metric.of_float) {
+  if (variant.quantizer ? !metric.scope.of_quantized : !metric.scope.of_float) {
     return false;
   }
   if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {

@@ -10,6 +10,7 @@
 
 #include "core/config/problems.hpp"
 #include "core/config/yaml.hpp"
+#include "core/experiment/experiment.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/sweep.hpp"
@@ -44,8 +45,7 @@ struct ManifestItem {
   bool raw = true;             // the unaveraged checkpoints stay in the grid
   bool keep = false;           // write the averaged weights beside the results
   // Of a metric.
-  std::string of_weights = "all";  // what it measures: all, float or quantized
-  bool in_pass = false;            // its rows ride along with quantization passes
+  MetricScope scope;
 };
 
 struct ManifestCalibration {

@@ -1,67 +1,154 @@
 #include "run/manifest/manifest_data.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/error.hpp"
+#include "run/manifest/manifest_schema.hpp"
+#include "run/manifest/section_keys.hpp"
 
 namespace quench {
 
 namespace {
 
+using nlohmann::json;
+
 constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
 
+// One entry of `calibration` with what only reading it needs.
+struct CalibrationEntry {
+  const YamlNode& node;
+  std::string where;
+  Problems& problems;
+  ManifestCalibration out = {};
+  std::string pads = {};
+  uint64_t pad_batch = 0;
+};
+using CalibrationKey = SectionKey<CalibrationEntry>;
+
+json count(const char* description, long long minimum = 1) {
+  return described({{"type", "integer"}, {"minimum", minimum}, {"maximum", kMaxCount}},
+                   description);
+}
+
+const std::vector<CalibrationKey> kCalibrationKeys = {
+    {"corpus", [](const Catalog&) { return described(reference("name"), "A name in `corpora`"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       if (const YamlNode* corpus = reader.require("corpus")) {
+         entry.out.corpus = reader.text("corpus", "");
+         entry.out.corpus_place = corpus->place;
+       }
+     },
+     true},
+    {"documents", [](const Catalog&) { return count("How many documents; without it all"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
+     }},
+    {"sequences", [](const Catalog&) { return count("With packing concat: how many sequences"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.sequences = static_cast<uint64_t>(reader.integer("sequences", 0, 1, kMaxCount));
+     }},
+    {"length", [](const Catalog&) { return count("Ids per sequence", 2); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
+     }},
+    {"packing",
+     [](const Catalog&) {
+       return json{{"enum", {"none", "concat"}}};
+     },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.packing = reader.text("packing", entry.out.sequences > 0 ? "concat" : "none");
+     }},
+    {"pads",
+     [](const Catalog&) {
+       return described({{"enum", {"masked", "counted"}}},
+                        "Whether documents are padded, and the pads count");
+     },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.pads = reader.text("pads", "masked");
+     }},
+    {"pad_batch",
+     [](const Catalog&) { return count("Documents that are padded to their longest"); },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.pad_batch = static_cast<uint64_t>(reader.integer("pad_batch", 16, 1, kMaxCount));
+     }},
+    {"pad_id",
+     [](const Catalog&) {
+       return described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxCount - 1}},
+                        "The token of a pad");
+     },
+     [](MappingReader& reader, CalibrationEntry& entry) {
+       entry.out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
+     }}};
+
 // Pads that count, as in batches of published tools.
-void read_pads(MappingReader& reader, const std::string& where, ManifestCalibration& out,
-               Problems& problems) {
-  const std::string pads = reader.text("pads", "masked");
-  const auto batch = reader.integer("pad_batch", 16, 1, kMaxCount);
-  out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
-  const YamlNode* node = reader.get("pads");
-  if (pads == "counted") {
-    out.pad_batch = static_cast<uint64_t>(batch);
+void check_pads(CalibrationEntry& entry) {
+  ManifestCalibration& out = entry.out;
+  const YamlNode* node = entry.node.find("pads");
+  if (entry.pads == "counted") {
+    out.pad_batch = entry.pad_batch;
     if (out.pad_id < 0) {
-      problems.add(node->place, where + ": pads counted needs `pad_id`, the token of a pad");
+      entry.problems.add(node->place,
+                         entry.where + ": pads counted needs `pad_id`, the token of a pad");
     }
     if (out.packing == "concat") {
-      problems.add(node->place, where + ": packing concat makes no pads to count");
+      entry.problems.add(node->place, entry.where + ": packing concat makes no pads to count");
     }
-  } else if (pads != "masked") {
-    problems.add(node->place, fmt::format("{}: pads = \"{}\", expected masked or counted", where,
-                                          printable(pads)));
-  } else if (const YamlNode* given =
-                 reader.get("pad_id") != nullptr ? reader.get("pad_id") : reader.get("pad_batch")) {
-    problems.add(given->place, where + ": only `pads: counted` makes pads");
+  } else if (entry.pads != "masked") {
+    entry.problems.add(node->place, fmt::format("{}: pads = \"{}\", expected masked or counted",
+                                                entry.where, printable(entry.pads)));
+  } else if (const YamlNode* given = entry.node.find("pad_id") != nullptr
+                                         ? entry.node.find("pad_id")
+                                         : entry.node.find("pad_batch")) {
+    entry.problems.add(given->place, entry.where + ": only `pads: counted` makes pads");
+  }
+}
+
+void check_packing(const CalibrationEntry& entry) {
+  const ManifestCalibration& out = entry.out;
+  if (out.packing != "concat" && out.packing != "none") {
+    entry.problems.add(entry.node.find("packing")->place,
+                       fmt::format("{}: packing = \"{}\", expected concat or none", entry.where,
+                                   printable(out.packing)));
+  } else if (out.packing == "concat" && (out.sequences == 0 || out.length == 0)) {
+    entry.problems.add(out.place, entry.where + ": packing concat needs `sequences` and `length`");
+  } else if (out.packing == "none" && out.sequences > 0) {
+    entry.problems.add(out.place,
+                       entry.where + ": packing none takes `documents`, not `sequences`");
   }
 }
 
 ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& problems) {
-  const std::string where = "calibration " + member.key;
-  ManifestCalibration out;
-  out.name = member.key;
-  out.place = member.key_place;
-  MappingReader reader(member.value, where, problems);
-  if (const YamlNode* corpus = reader.require("corpus")) {
-    out.corpus = reader.text("corpus", "");
-    out.corpus_place = corpus->place;
+  CalibrationEntry entry{member.value, "calibration " + member.key, problems};
+  entry.out.name = member.key;
+  entry.out.place = member.key_place;
+  MappingReader reader(member.value, entry.where, problems);
+  read_section<CalibrationEntry>(kCalibrationKeys, reader, entry);
+  if (member.value.is_mapping()) {
+    check_pads(entry);
+    check_packing(entry);
   }
-  out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
-  out.sequences = static_cast<uint64_t>(reader.integer("sequences", 0, 1, kMaxCount));
-  out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
-  const bool by_sequence = out.sequences > 0;
-  out.packing = reader.text("packing", by_sequence ? "concat" : "none");
-  read_pads(reader, where, out, problems);
-  reader.finish();
-  if (!member.value.is_mapping()) {
-    return out;
-  }
-  if (out.packing != "concat" && out.packing != "none") {
-    problems.add(member.value.find("packing")->place,
-                 fmt::format("{}: packing = \"{}\", expected concat or none", where,
-                             printable(out.packing)));
-  } else if (out.packing == "concat" && (out.sequences == 0 || out.length == 0)) {
-    problems.add(out.place, where + ": packing concat needs `sequences` and `length`");
-  } else if (out.packing == "none" && out.sequences > 0) {
-    problems.add(out.place, where + ": packing none takes `documents`, not `sequences`");
-  }
-  return out;
+  return std::move(entry.out);
+}
+
+// A key beside a corpus plugin's id.
+struct PartKey {
+  std::string name;
+  json (*schema)();
+};
+const PartKey kPartKeys[] = {
+    {"part",
+     [] {
+       return described({{"enum", {"training", "held_out"}}}, "Only this part of the documents");
+     }},
+    {"held_out", [] {
+       return described({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}},
+                        "The share of documents that is held out");
+     }}};
+
+bool is_part_key(const std::string& key) {
+  return std::any_of(std::begin(kPartKeys), std::end(kPartKeys),
+                     [&](const PartKey& each) { return each.name == key; });
 }
 
 // Which part of its documents a corpus stands for.
@@ -69,7 +156,7 @@ void read_part(const YamlNode& node, const std::string& where, ManifestCorpus& o
                Problems& problems) {
   MappingReader reader(node, where, problems);
   for (const YamlNode::Member& member : node.members) {
-    if (member.key != "part" && member.key != "held_out") {
+    if (!is_part_key(member.key)) {
       reader.get(member.key);  // the plugin's
     }
   }
@@ -99,7 +186,7 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
   const YamlNode::Member* inner = nullptr;
   size_t ids = 0;
   for (const YamlNode::Member& entry : member.value.members) {
-    if (entry.key != "part" && entry.key != "held_out") {
+    if (!is_part_key(entry.key)) {
       inner = &entry;
       ++ids;
     }
@@ -142,6 +229,31 @@ std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read
 }
 
 }  // namespace
+
+json calibration_schema(const Catalog& catalog) {
+  return {{"type", json::array({"object", "null"})},
+          {"additionalProperties", section_schema<CalibrationEntry>(kCalibrationKeys, catalog)}};
+}
+
+json corpora_schema(const Catalog& catalog) {
+  json kinds = json::object();
+  json one_id = json::array();
+  for (const PluginDescription* plugin : catalog.of_kind("corpus")) {
+    kinds[plugin->id] = parameters_schema(*plugin);
+  }
+  for (const auto& [id, unused] : kinds.items()) {
+    one_id.push_back({{"required", {id}}});
+  }
+  for (const PartKey& key : kPartKeys) {
+    kinds[key.name] = key.schema();
+  }
+  json one = closed(kinds);
+  one["dependencies"] = {{"part", {"held_out"}}, {"held_out", {"part"}}};
+  if (!one_id.empty()) {
+    one["oneOf"] = one_id;
+  }
+  return {{"type", json::array({"object", "null"})}, {"additionalProperties", one}};
+}
 
 std::vector<ManifestCalibration> read_calibrations(const YamlNode* node, Problems& problems) {
   return read_named<ManifestCalibration>(node, "calibration", read_calibration, problems);

@@ -5,15 +5,28 @@
 
 #include "core/error.hpp"
 #include "run/manifest/learning_rate_entry.hpp"
+#include "run/manifest/manifest_schema.hpp"
+#include "run/manifest/section_keys.hpp"
+#include "run/manifest/section_schemas.hpp"
+#include "run/manifest/training_forks.hpp"
 
 namespace quench {
 
 namespace {
 
-using Shape = LearningRateSchedule::Shape;
+using nlohmann::json;
 
 constexpr long long kMaxCount = 1LL << 24;  // sequences of a batch, ids of a sequence
 constexpr int64_t kMaxSteps = int64_t{1} << 40;
+constexpr long long kMaxSeed = 1LL << 62;
+
+// The section while it is read.
+struct TrainEntry {
+  Place place;
+  Problems& problems;
+  ManifestTraining out = {};
+  int64_t steps = 1;
+};
 
 PlacedText placed(MappingReader& reader, const std::string& key) {
   const YamlNode* node = reader.get(key);
@@ -25,28 +38,61 @@ PlacedText required(MappingReader& reader, const std::string& key) {
   return placed(reader, key);
 }
 
-void read_model(MappingReader& reader, ManifestTraining& out) {
+json count() {
+  return {{"type", "integer"}, {"minimum", 1}, {"maximum", kMaxCount}};
+}
+json amount(const char* description) {
+  return described(reference("amount"), description);
+}
+
+void read_model(MappingReader& reader, TrainEntry& entry) {
   const YamlNode* model = reader.require("model");
   if (model != nullptr) {
-    out.model = {model->is_mapping() ? yaml_to_json(*model).dump() : reader.text("model", ""),
-                 model->place};
+    entry.out.model = {model->is_mapping() ? yaml_to_json(*model).dump() : reader.text("model", ""),
+                       model->place};
   }
 }
 
-void read_validation(MappingReader& outer, ManifestTraining& out, Problems& problems) {
+const std::vector<SectionKey<ManifestTraining>> kValidationKeys = {
+    {"corpus", [](const Catalog&) { return reference("name"); },
+     [](MappingReader& reader, ManifestTraining& out) {
+       out.validation_corpus = required(reader, "corpus");
+     },
+     true},
+    {"sequences", [](const Catalog&) { return count(); },
+     [](MappingReader& reader, ManifestTraining& out) {
+       out.validation_sequences =
+           static_cast<uint64_t>(reader.integer("sequences", 64, 1, kMaxCount));
+     }},
+    {"every",
+     [](const Catalog&) { return described(reference("amount"), "Steps; 0: at checkpoints"); },
+     [](MappingReader& reader, ManifestTraining& out) {
+       out.validation_every = reader.amount("every").value_or(0);
+     }}};
+
+void read_validation(MappingReader& outer, TrainEntry& entry) {
   const YamlNode* node = outer.get("validation");
   if (node == nullptr || node->is_null()) {
     return;
   }
-  MappingReader reader(*node, "train: validation", problems);
-  out.validation_corpus = required(reader, "corpus");
-  out.validation_sequences = static_cast<uint64_t>(reader.integer("sequences", 64, 1, kMaxCount));
-  out.validation_every = reader.amount("every").value_or(0);
-  reader.finish();
+  MappingReader reader(*node, "train: validation", entry.problems);
+  read_section<ManifestTraining>(kValidationKeys, reader, entry.out);
+}
+
+json optimizer_schema(const Catalog& catalog) {
+  json members = json::object();
+  json ids = json::array();
+  for (const PluginDescription* plugin : catalog.of_kind("optimizer")) {
+    members[plugin->id] = parameters_schema(*plugin);
+    ids.push_back(plugin->id);
+  }
+  return one_of_ids(std::move(members), ids);
 }
 
 // `{id: {parameters}}`, or the id alone.
-void read_optimizer(MappingReader& reader, ManifestTraining& out, Problems& problems) {
+void read_optimizer(MappingReader& reader, TrainEntry& entry) {
+  ManifestTraining& out = entry.out;
+  Problems& problems = entry.problems;
   const YamlNode* node = reader.require("optimizer");
   if (node == nullptr) {
     return;
@@ -62,61 +108,68 @@ void read_optimizer(MappingReader& reader, ManifestTraining& out, Problems& prob
                                           node->described()));
     return;
   }
-  const YamlNode::Member& entry = node->members.front();
-  out.optimizer = entry.key;
-  out.optimizer_place = entry.key_place;
-  out.optimizer_parameters = entry.value;
-  if (!entry.value.is_mapping() && !entry.value.is_null()) {
-    problems.add(entry.value.place,
+  const YamlNode::Member& chosen = node->members.front();
+  out.optimizer = chosen.key;
+  out.optimizer_place = chosen.key_place;
+  out.optimizer_parameters = chosen.value;
+  if (!chosen.value.is_mapping() && !chosen.value.is_null()) {
+    problems.add(chosen.value.place,
                  fmt::format("train: optimizer {}: got {}, wanted a mapping of parameters",
-                             printable(entry.key), entry.value.described()));
+                             printable(chosen.key), chosen.value.described()));
     out.optimizer_parameters = {};
   }
 }
 
 // Steps, or as many as it takes to see that many tokens.
-int64_t read_length(MappingReader& reader, const ManifestTraining& training, const Place& place,
-                    Problems& problems) {
+int64_t read_length(MappingReader& reader, const TrainEntry& entry) {
   const auto steps = reader.amount("steps");
   const auto tokens = reader.amount("tokens");
-  if (reader.get("steps") != nullptr && reader.get("tokens") != nullptr) {
-    problems.add(place, "train: `steps` and `tokens` are both given; wanted one of them");
-    return 1;
-  }
-  if (reader.get("steps") == nullptr && reader.get("tokens") == nullptr) {
-    problems.add(place, "train: `steps` (or `tokens`) is missing");
+  const bool has_steps = reader.get("steps") != nullptr;
+  const bool has_tokens = reader.get("tokens") != nullptr;
+  if (has_steps == has_tokens) {
+    entry.problems.add(entry.place,
+                       has_steps ? "train: `steps` and `tokens` are both given; wanted one of them"
+                                 : "train: `steps` (or `tokens`) is missing");
     return 1;
   }
   const auto per_step =
-      static_cast<int64_t>(std::max<uint64_t>(1, training.batch * training.length));
+      static_cast<int64_t>(std::max<uint64_t>(1, entry.out.batch * entry.out.length));
   const int64_t count = steps    ? *steps
                         : tokens ? *tokens / per_step + (*tokens % per_step == 0 ? 0 : 1)
                                  : 1;
   if (count < 1 || count > kMaxSteps) {
-    problems.add(place, fmt::format("train: {} steps, expected 1..{}", count, kMaxSteps));
+    entry.problems.add(entry.place,
+                       fmt::format("train: {} steps, expected 1..{}", count, kMaxSteps));
     return 1;
   }
   return count;
 }
 
-void read_batch(MappingReader& reader, ManifestTraining& out, const Place& place,
-                Problems& problems) {
-  reader.require("batch");
-  reader.require("length");
-  out.batch = static_cast<uint64_t>(reader.integer("batch", 1, 1, kMaxCount));
-  out.length = static_cast<uint64_t>(reader.integer("length", 2, 2, kMaxCount));
+void read_micro_batch(MappingReader& reader, TrainEntry& entry) {
+  ManifestTraining& out = entry.out;
   out.micro_batch = static_cast<uint64_t>(
       reader.integer("micro_batch", static_cast<long long>(out.batch), 1, kMaxCount));
   if (out.batch % out.micro_batch != 0) {
     const YamlNode* node = reader.get("micro_batch");
-    problems.add(node != nullptr ? node->place : place,
-                 fmt::format("train: micro_batch = {}, expected a divisor of the batch, {}",
-                             out.micro_batch, out.batch));
+    entry.problems.add(node != nullptr ? node->place : entry.place,
+                       fmt::format("train: micro_batch = {}, expected a divisor of the batch, {}",
+                                   out.micro_batch, out.batch));
     out.micro_batch = out.batch;
   }
 }
 
-void read_at(MappingReader& reader, ManifestTraining& out, Problems& problems) {
+void read_every(MappingReader& reader, TrainEntry& entry) {
+  ManifestTraining& out = entry.out;
+  out.every = reader.amount("every").value_or(entry.steps);
+  if (out.every < 1) {
+    entry.problems.add(reader.get("every")->place, "train: every = 0, expected at least 1");
+    out.every = entry.steps;
+  }
+}
+
+void read_at(MappingReader& reader, TrainEntry& entry) {
+  ManifestTraining& out = entry.out;
+  Problems& problems = entry.problems;
   const YamlNode* node = reader.get("at");
   if (node == nullptr) {
     return;
@@ -137,136 +190,159 @@ void read_at(MappingReader& reader, ManifestTraining& out, Problems& problems) {
   }
 }
 
-void read_precision(MappingReader& reader, ManifestTraining& out, Problems& problems) {
+void read_precision(MappingReader& reader, TrainEntry& entry) {
+  ManifestTraining& out = entry.out;
   const std::string precision = reader.text("precision", "float32");
   out.bfloat16 = precision == "bfloat16" || precision == "bf16";
   if (!out.bfloat16 && precision != "float32" && precision != "fp32") {
-    problems.add(reader.get("precision")->place,
-                 fmt::format("train: precision = \"{}\", expected float32 or bfloat16",
-                             printable(precision)));
+    entry.problems.add(reader.get("precision")->place,
+                       fmt::format("train: precision = \"{}\", expected float32 or bfloat16",
+                                   printable(precision)));
   }
 }
 
-std::string read_mark_of(MappingReader& reader, const std::string& where, Problems& problems) {
-  std::string mark = reader.text("mark", "");
-  const YamlNode* node = reader.get("mark");
-  if (node != nullptr &&
-      std::find(branch_marks().begin(), branch_marks().end(), mark) == branch_marks().end()) {
-    problems.add(node->place, fmt::format("{}: mark = \"{}\", expected one of {}", where,
-                                          printable(mark), fmt::join(branch_marks(), ", ")));
-  }
-  return mark;
-}
-
-// The last step of the part at the peak, or nothing where the schedule has no such part.
-std::optional<int64_t> end_of_constant(const LearningRateSchedule& schedule) {
-  if (schedule.shape == Shape::kConstant) {
-    return schedule.steps;
-  }
-  return schedule.shape == Shape::kWsd ? std::optional(*schedule.steps - schedule.decay_steps)
-                                       : std::nullopt;
-}
-
-ManifestFork read_fork(const YamlNode::Member& member, const ManifestTraining& training,
-                       Problems& problems) {
-  const std::string where = "train: fork " + printable(member.key);
-  ManifestFork out;
-  out.name = member.key;
-  out.place = member.key_place;
-  if (member.key.empty() || member.key.find_first_of("@/{}") != std::string::npos ||
-      member.key == training.branch) {
-    problems.add(member.key_place,
-                 fmt::format("{}: wanted a name of its own without @, /, {{ and }}", where));
-  }
-  MappingReader reader(member.value, where, problems);
-  reader.require("steps");
-  reader.require("decay_steps");
-  out.schedule = training.schedule;
-  out.schedule.shape = Shape::kWsd;
-  out.schedule.steps = reader.amount("steps").value_or(1);
-  out.schedule.decay_steps = reader.amount("decay_steps").value_or(1);
-  out.schedule.final = reader.number("final", 0, 0);
-  out.schedule.decays_with_square_root = read_decay(reader, where, problems);
-  out.begin = *out.schedule.steps - out.schedule.decay_steps;
-  out.every = reader.amount("every").value_or(training.every);
-  out.mark = read_mark_of(reader, where, problems);
-  reader.finish();
-  const auto end = end_of_constant(training.schedule);
-  if (!end) {
-    problems.add(member.key_place,
-                 fmt::format("{}: forks start from a constant rate; wanted the schedule constant "
-                             "or wsd",
-                             where));
-  } else if (out.schedule.decay_steps < 1 || out.begin < training.schedule.warmup ||
-             out.begin > *end) {
-    problems.add(member.key_place,
-                 fmt::format("{}: starts at step {} = steps - decay_steps, expected {}..{}, where "
-                             "the rate is constant",
-                             where, out.begin, training.schedule.warmup, *end));
-  }
-  return out;
-}
-
-void read_forks(MappingReader& outer, ManifestTraining& out, Problems& problems) {
-  const YamlNode* node = outer.get("forks");
-  if (node == nullptr || node->is_null()) {
-    return;
-  }
-  if (!node->is_mapping()) {
-    problems.add(node->place, fmt::format("train: `forks`: got {}, wanted a mapping of names",
-                                          node->described()));
-    return;
-  }
-  for (const YamlNode::Member& member : node->members) {
-    const size_t before = problems.size();
-    ManifestFork fork = read_fork(member, out, problems);
-    if (problems.size() == before) {  // nothing is worked out from a fork that is not sound
-      out.forks.push_back(std::move(fork));
-    }
-  }
-}
+// In the order in which they are read: a key may rest on those before it.
+const std::vector<SectionKey<TrainEntry>> kTrainKeys = {
+    {"model",
+     [](const Catalog&) {
+       return described({{"type", json::array({"string", "object"})}},
+                        "config.json of the model: its path, or itself");
+     },
+     read_model, true},
+    {"corpus", [](const Catalog&) { return described(reference("name"), "A name in `corpora`"); },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.out.corpus = required(reader, "corpus");
+     },
+     true},
+    {"tokenizer",
+     [](const Catalog&) {
+       return described({{"type", "string"}}, "Folder, tokenizer.json or bytes");
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.out.tokenizer = required(reader, "tokenizer");
+     },
+     true},
+    {"document_end",
+     [](const Catalog&) {
+       return described({{"type", "integer"}, {"minimum", 0}, {"maximum", INT32_MAX}},
+                        "Id put behind every document");
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       if (reader.get("document_end") != nullptr) {
+         entry.out.document_end = reader.integer("document_end", 0, 0, INT32_MAX);
+       }
+     }},
+    {"validation",
+     [](const Catalog& catalog) {
+       return json{
+           {"anyOf",
+            {{{"type", "null"}}, section_schema<ManifestTraining>(kValidationKeys, catalog)}}};
+     },
+     read_validation},
+    {"optimizer", optimizer_schema, read_optimizer, true},
+    {"batch", [](const Catalog&) { return described(count(), "Sequences per step"); },
+     [](MappingReader& reader, TrainEntry& entry) {
+       reader.require("batch");
+       entry.out.batch = static_cast<uint64_t>(reader.integer("batch", 1, 1, kMaxCount));
+     },
+     true},
+    {"length",
+     [](const Catalog&) {
+       return described({{"type", "integer"}, {"minimum", 2}, {"maximum", kMaxCount}},
+                        "Ids per sequence");
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       reader.require("length");
+       entry.out.length = static_cast<uint64_t>(reader.integer("length", 2, 2, kMaxCount));
+     },
+     true},
+    {"micro_batch",
+     [](const Catalog&) {
+       return described(count(), "Sequences per forward, a divisor of the batch");
+     },
+     read_micro_batch},
+    {"steps", [](const Catalog&) { return amount("Length of the run"); },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.steps = read_length(reader, entry);
+       entry.out.schedule.steps = entry.steps;
+     }},
+    {"tokens", [](const Catalog&) { return amount("Its length in tokens, instead of steps"); },
+     [](MappingReader&, TrainEntry&) {}},  // read with `steps`
+    {"lr", [](const Catalog&) { return training_rate_schema(); },
+     [](MappingReader& reader, TrainEntry& entry) {
+       if (const YamlNode* rate = reader.require("lr")) {
+         entry.out.schedule_place = rate->place;
+         entry.out.schedule =
+             read_training_schedule(*rate, "train: lr", entry.steps, entry.problems);
+       }
+     },
+     true},
+    {"every", [](const Catalog&) { return amount("Steps between checkpoints"); }, read_every},
+    {"snapshots",
+     [](const Catalog&) { return amount("Steps between weights that enter averages"); },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.out.snapshots = reader.amount("snapshots").value_or(0);
+     }},
+    {"at",
+     [](const Catalog&) {
+       return json{
+           {"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 1}}}, {"minItems", 1}};
+     },
+     read_at},
+    {"clip",
+     [](const Catalog&) {
+       return described({{"type", "number"}, {"minimum", 0}}, "Largest norm of the gradient");
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.out.clip = reader.number("clip", 1, 0);
+     }},
+    {"precision",
+     [](const Catalog&) {
+       return json{{"enum", {"float32", "fp32", "bfloat16", "bf16"}}};
+     },
+     read_precision},
+    {"seed",
+     [](const Catalog&) {
+       return json{{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxSeed}};
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       if (reader.get("seed") != nullptr) {
+         entry.out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, kMaxSeed));
+       }
+     }},
+    {"branch",
+     [](const Catalog&) {
+       return described(reference("name"), "Name of the branch of the whole run");
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.out.branch = reader.text("branch", "");
+     }},
+    {"mark",
+     [](const Catalog&) {
+       return json{{"enum", branch_marks()}};
+     },
+     [](MappingReader& reader, TrainEntry& entry) {
+       entry.out.mark = read_training_mark(reader, "train", entry.problems);
+     }},
+    {"forks", forks_schema, [](MappingReader& reader, TrainEntry& entry) {
+       read_forks(reader, entry.out, entry.problems);
+     }}};
 
 }  // namespace
 
 ManifestTraining read_training(const YamlNode& node, Problems& problems) {
-  ManifestTraining out;
-  out.place = node.place;
+  TrainEntry entry{node.place, problems};
+  entry.out.place = node.place;
   MappingReader reader(node, "train", problems);
-  read_model(reader, out);
-  out.corpus = required(reader, "corpus");
-  out.tokenizer = required(reader, "tokenizer");
-  if (reader.get("document_end") != nullptr) {
-    out.document_end = reader.integer("document_end", 0, 0, INT32_MAX);
+  read_section<TrainEntry>(kTrainKeys, reader, entry, {{"forks", "under `train`"}});
+  if (entry.out.branch.empty()) {
+    entry.out.branch = entry.out.forks.empty() ? "" : "trunk";
   }
-  read_validation(reader, out, problems);
-  read_optimizer(reader, out, problems);
-  read_batch(reader, out, node.place, problems);
-  const int64_t steps = read_length(reader, out, node.place, problems);
-  out.schedule.steps = steps;
-  if (const YamlNode* rate = reader.require("lr")) {
-    out.schedule_place = rate->place;
-    out.schedule = read_training_schedule(*rate, "train: lr", steps, problems);
-  }
-  out.every = reader.amount("every").value_or(steps);
-  out.snapshots = reader.amount("snapshots").value_or(0);
-  if (out.every < 1) {
-    problems.add(reader.get("every")->place, "train: every = 0, expected at least 1");
-    out.every = steps;
-  }
-  read_at(reader, out, problems);
-  out.clip = reader.number("clip", 1, 0);
-  read_precision(reader, out, problems);
-  if (reader.get("seed") != nullptr) {
-    out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, 1LL << 62));
-  }
-  out.branch = reader.text("branch", "");
-  out.mark = read_mark_of(reader, "train", problems);
-  read_forks(reader, out, problems);
-  if (out.branch.empty()) {
-    out.branch = out.forks.empty() ? "" : "trunk";
-  }
-  reader.finish({{"forks", "under `train`"}});
-  return out;
+  return std::move(entry.out);
+}
+
+json train_schema(const Catalog& catalog) {
+  return section_schema<TrainEntry>(kTrainKeys, catalog);
 }
 
 }  // namespace quench

@@ -144,8 +144,8 @@ bool may_have_rules(const QuantizerCell& cell) {
   });
 }
 
-void check_modules(Catalog& catalog, const Experiment& experiment,
-                   const DescribedModels& described) {
+void check_modules(const Experiment& experiment, const DescribedModels& described,
+                   QuantizerInstances& quantizers) {
   if (!described.complete) {
     return;
   }
@@ -156,8 +156,7 @@ void check_modules(Catalog& catalog, const Experiment& experiment,
       continue;
     }
     try {
-      require_modules(QuantizerHandle(catalog, *cell.plugin, cell.parameters), cell.parameters,
-                      known.names);
+      require_modules(quantizers.of(cell), cell.parameters, known.names);
     } catch (const Error& error) {
       if (error.code() != QUENCH_INVALID_ARGUMENT) {
         throw;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/experiment/experiment.hpp"
+#include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "run/manifest/described_model.hpp"
@@ -37,7 +38,7 @@ bool may_have_rules(const QuantizerCell& cell);
 
 // Throws Error(INVALID_ARGUMENT) with what require_modules finds in all quantizers of the
 // experiment, one a line with its place in the manifest; nothing where not all is described.
-void check_modules(Catalog& catalog, const Experiment& experiment,
-                   const DescribedModels& described);
+void check_modules(const Experiment& experiment, const DescribedModels& described,
+                   QuantizerInstances& quantizers);
 
 }  // namespace quench

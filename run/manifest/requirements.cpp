@@ -2,10 +2,14 @@
 
 #include "core/config/version_range.hpp"
 #include "core/error.hpp"
+#include "run/manifest/section_keys.hpp"
+#include "run/manifest/section_schemas.hpp"
 
 namespace quench {
 
 namespace {
+
+using nlohmann::json;
 
 constexpr size_t kSha256Digits = 64;
 
@@ -28,54 +32,105 @@ void read_version(MappingReader& reader, const std::string& key, const std::stri
   }
 }
 
-ManifestRequirement read_plugin(const YamlNode::Member& member, Problems& problems) {
-  const std::string where = "requires: plugin " + printable(member.key);
+// What is asked of one plugin, or of quench, while it is read.
+struct RequirementEntry {
+  std::string where;
+  Problems& problems;
   ManifestRequirement out;
-  out.plugin = member.key;
-  out.place = member.key_place;
-  MappingReader reader(member.value, where, problems);
-  read_version(reader, "version", where, out, problems);
-  if (const YamlNode* sha256 = reader.get("sha256")) {
-    const std::string text = reader.text("sha256", "");
-    const bool sound = text.size() == kSha256Digits &&
-                       text.find_first_not_of("0123456789abcdef") == std::string::npos;
-    out.sha256 = sound ? text : "";
-    out.sha256_place = sha256->place;
-    if (sha256->is_scalar() && !sound) {
-      problems.add(sha256->place,
-                   fmt::format("{}: `sha256`: got \"{}\", wanted {} hexadecimal digits", where,
-                               printable(text), kSha256Digits));
-    }
+};
+
+void read_sha256(MappingReader& reader, RequirementEntry& entry) {
+  const YamlNode* node = reader.get("sha256");
+  if (node == nullptr) {
+    return;
   }
-  reader.finish();
-  return out;
+  const std::string text = reader.text("sha256", "");
+  const bool sound = text.size() == kSha256Digits &&
+                     text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  entry.out.sha256 = sound ? text : "";
+  entry.out.sha256_place = node->place;
+  if (node->is_scalar() && !sound) {
+    entry.problems.add(node->place,
+                       fmt::format("{}: `sha256`: got \"{}\", wanted {} hexadecimal digits",
+                                   entry.where, printable(text), kSha256Digits));
+  }
 }
+
+const std::vector<SectionKey<RequirementEntry>> kPluginKeys = {
+    {"version", [](const Catalog&) { return reference("version"); },
+     [](MappingReader& reader, RequirementEntry& entry) {
+       read_version(reader, "version", entry.where, entry.out, entry.problems);
+     }},
+    {"sha256",
+     [](const Catalog&) {
+       return json{{"type", "string"}, {"pattern", fmt::format("^[0-9a-f]{{{}}}$", kSha256Digits)}};
+     },
+     read_sha256}};
+
+ManifestRequirement read_plugin(const YamlNode::Member& member, Problems& problems) {
+  RequirementEntry entry{"requires: plugin " + printable(member.key), problems, {}};
+  entry.out.plugin = member.key;
+  entry.out.place = member.key_place;
+  MappingReader reader(member.value, entry.where, problems);
+  read_section<RequirementEntry>(kPluginKeys, reader, entry);
+  return std::move(entry.out);
+}
+
+// The whole section.
+struct RequiresEntry {
+  Place place;
+  Problems& problems;
+  std::vector<ManifestRequirement> out;
+};
+
+void read_host(MappingReader& reader, RequiresEntry& entry) {
+  ManifestRequirement host;
+  host.place = entry.place;
+  read_version(reader, "quench", "requires", host, entry.problems);
+  if (!host.version.empty()) {
+    entry.out.push_back(host);
+  }
+}
+
+void read_plugins(MappingReader& reader, RequiresEntry& entry) {
+  const YamlNode* plugins = reader.get("plugins");
+  if (plugins == nullptr) {
+    return;
+  }
+  if (!plugins->is_mapping()) {
+    entry.problems.add(
+        plugins->place,
+        fmt::format("requires: plugins: got {}, wanted a mapping of ids", plugins->described()));
+  }
+  for (const YamlNode::Member& member : plugins->members) {
+    entry.out.push_back(read_plugin(member, entry.problems));
+  }
+}
+
+const std::vector<SectionKey<RequiresEntry>> kRequiresKeys = {
+    {"quench", [](const Catalog&) { return reference("version"); }, read_host},
+    {"plugins",
+     [](const Catalog& catalog) {
+       return json{
+           {"type", "object"},
+           {"additionalProperties", section_schema<RequirementEntry>(kPluginKeys, catalog)}};
+     },
+     read_plugins}};
 
 }  // namespace
 
 std::vector<ManifestRequirement> read_requirements(const YamlNode* node, Problems& problems) {
-  std::vector<ManifestRequirement> out;
   if (node == nullptr || node->is_null()) {
-    return out;
+    return {};
   }
   MappingReader reader(*node, "requires", problems);
-  ManifestRequirement host;
-  host.place = node->place;
-  read_version(reader, "quench", "requires", host, problems);
-  if (!host.version.empty()) {
-    out.push_back(host);
-  }
-  if (const YamlNode* plugins = reader.get("plugins")) {
-    if (!plugins->is_mapping()) {
-      problems.add(plugins->place, fmt::format("requires: plugins: got {}, wanted a mapping of ids",
-                                               plugins->described()));
-    }
-    for (const YamlNode::Member& member : plugins->members) {
-      out.push_back(read_plugin(member, problems));
-    }
-  }
-  reader.finish();
-  return out;
+  RequiresEntry entry{node->place, problems, {}};
+  read_section<RequiresEntry>(kRequiresKeys, reader, entry);
+  return std::move(entry.out);
+}
+
+json requires_schema(const Catalog& catalog) {
+  return section_schema<RequiresEntry>(kRequiresKeys, catalog);
 }
 
 }  // namespace quench

@@ -315,9 +315,7 @@ class ManifestResolver {
                       item.place.text(),
                       metric_needs(catalog_, *plugin, parameters),
                       metric_dtype(*plugin, parameters)};
-      cell.of_float = item.of_weights != "quantized";
-      cell.of_quantized = item.of_weights != "float";
-      cell.in_pass = item.in_pass;
+      cell.scope = item.scope;
       for (const ParameterSchema& schema : plugin->parameters) {
         const auto name = parameters.find(schema.name);
         if (schema.type != QUENCH_PARAMETER_CORPUS || !name->is_string() ||

@@ -1,10 +1,9 @@
 #include "run/manifest/resolve_plugin.hpp"
 
-#include <algorithm>
-
 #include "core/error.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/parameters.hpp"
+#include "run/manifest/item_keys.hpp"
 #include "run/manifest/parameter_grid.hpp"
 #include "run/manifest/resolve_items.hpp"
 
@@ -13,10 +12,6 @@ namespace quench {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Keys of an entry that are the host's and stand beside the plugin's id.
-constexpr const char* kBesideId[] = {"label", "calibration", "replicates", "transform", "of",
-                                     "raw",   "keep",        "export",     "in_pass"};
 
 // Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache,
 // and where it is not there, stays as it is and goes to `absent` with the reason.
@@ -92,8 +87,7 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
   std::vector<ParameterProblem> found;
   nlohmann::json out = complete_parameters(plugin, given, found);
   for (const ParameterProblem& problem : found) {
-    const bool beside = std::find(std::begin(kBesideId), std::end(kBesideId), problem.parameter) !=
-                            std::end(kBesideId) &&
+    const bool beside = section_with(problem.parameter) != nullptr &&
                         find_parameter(plugin, problem.parameter) == nullptr;
     problems_.add(place_of_value(parameters, problem.parameter, given, place),
                   beside ? fmt::format("{} {}: `{}` belongs beside the id, not under it",

@@ -151,6 +151,26 @@ TEST_CASE("plan: says what would run and leaves nothing behind", "[cli]") {
   CHECK(!fs::exists(here.folder() / "runs"));
 }
 
+TEST_CASE("plan: a key's earlier name works with a warning", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const auto with = [&](const std::string& key) {
+    std::string manifest = kManifest;
+    const std::string entry = "block: 16}\n";
+    manifest.insert(manifest.find(entry) + entry.size(), "    " + key + ": true\n");
+    here.folder().write("m.yaml", manifest);
+    return here.run({"plan", "m.yaml"});
+  };
+  const Outcome now = with("fused");
+  CHECK(now.code == 0);
+  CHECK_THAT(now.err, !Catch::Contains("is called"));
+  const Outcome before = with("in_pass");
+  CHECK(before.code == 0);
+  CHECK(before.out == now.out);
+  CHECK_THAT(before.err,
+             Catch::Contains("m.yaml:7:5: metrics: `in_pass` is called `fused` by now"));
+}
+
 TEST_CASE("plan: a grid beyond all bounds is refused with its count", "[cli]") {
   const Workplace here;
   std::string list = "[0";

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "quench/abi/extension/quantizer_memory.h"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -527,6 +528,52 @@ void memory_is_given_back(const quench_item& item) {
   CHECK(live_allocations() == before);
 }
 
+void memory_is_what_is_said(const quench_item& item) {
+  constexpr int64_t kSmall = 1 << 20;                           // bytes that need not be counted
+  const QuantizerInput input = random_linear(768, 1280, 1100);  // more rows than a panel
+  const quench_linear_info linear = {sizeof linear, 0,       "a.b",     "q",
+                                     "a.b.weight",  nullptr, input.out, input.in};
+  const quench_group_info group = {sizeof group, 0, 1, -1, -1, 1, &linear, 0, nullptr};
+  Instance instance{table_of<quench_quantizer_table>(item)};
+  const std::string json = complete_parameters(item, nlohmann::json::object());
+  quench_error error{sizeof error, 0, {}};
+  REQUIRE(instance.table.create(json.data(), json.size(), &instance.quantizer, &error) ==
+          QUENCH_OK);
+  const auto* table = instance.table.extension == nullptr
+                          ? nullptr
+                          : static_cast<const quench_quantizer_memory*>(instance.table.extension(
+                                instance.quantizer, QUENCH_QUANTIZER_MEMORY));
+  if (table == nullptr) {
+    return;
+  }
+  const quench_group_memory_args args = {sizeof args,  0, &group, input.in, kit::kFloat32,
+                                         kit::kFloat32};
+  quench_group_memory said = {sizeof said, 0, 0, 0, 0, 0};
+  REQUIRE(table->predict(instance.quantizer, &args, &said, &error) == QUENCH_OK);
+  CHECK(said.struct_size == sizeof said);
+  const bool observes =
+      (instance.table.needs(instance.quantizer) & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0;
+  CHECK((said.observing > 0) == observes);
+
+  const int64_t before = allocated_bytes();
+  forget_peak_allocated_bytes();
+  const QuantizedLinear result = quantize(item, {}, input);
+  REQUIRE(result.message == "");
+  int64_t taken = peak_allocated_bytes() - before;
+  for (const auto& [name, shape] : result.shapes) {  // the sink's memory is the test's
+    int64_t elements = 1;
+    for (const int64_t extent : shape) {
+      elements *= extent;
+    }
+    taken += elements * (name == "codes" || name == "indices" ? 1 : 8);
+  }
+  const auto total = static_cast<int64_t>(said.observing + said.shared + said.each + said.linear);
+  INFO("said " << said.observing << " + " << said.shared << " + " << said.each << " + "
+               << said.linear << ", taken " << taken);
+  CHECK(taken <= total + total / 8 + kSmall);
+  CHECK(total <= 2 * taken + kSmall);
+}
+
 }  // namespace quantizer_contract
 
 namespace {
@@ -590,6 +637,9 @@ TEST_CASE("every quantizer says its bits per weight", "[contract][quantizers]") 
 }
 TEST_CASE("every quantizer gives its memory back, after failures too", "[contract][quantizers]") {
   for_each_quantizer(quantizer_contract::memory_is_given_back);
+}
+TEST_CASE("every quantizer takes the memory that it says it takes", "[contract][quantizers]") {
+  for_each_quantizer(quantizer_contract::memory_is_what_is_said);
 }
 
 }  // namespace quench::test

@@ -46,4 +46,33 @@ TEST_CASE("eval: calibration is one forward per block and one pass per input gro
   CHECK(records_of(document, "quantization_error").at(0).at("value") == 0.0);
 }
 
+TEST_CASE("run: a quantizer is made once, however many checkpoints and draws it quantizes",
+          "[regression]") {
+  const auto text = ValidationText::make();
+  const std::string folder = fixture("trajectories/gpt_neox-traj").string();
+  const std::string calibration = fixture("quantization/calibration.safetensors").string();
+  const nlohmann::json document = run_manifest(
+      "name: once\n"
+      "checkpoints: {model: " +
+          folder +
+          ", revisions: [step600, step1200]}\n"
+          "calibration: {c: {corpus: k, documents: 4}}\n"
+          "quantizers:\n"
+          "  - counting: {}\n"
+          "    calibration: c\n"
+          "    replicates: {draws: 2}\n"
+          "metrics: [validation_loss: {corpus: v}]\n"
+          "corpora: {v: {text: {path: " +
+          text.file().string() + "}}, k: {tokens: {path: " + calibration + "}}}\n",
+      {"--plugin-path", test_plugins().string()});
+  size_t passes = 0;
+  for (const nlohmann::json& record : records_of(document, "validation_loss")) {
+    if (!record.at("quantizer").is_null()) {
+      ++passes;
+      CHECK(record.at("details").at("layers").back().at("instances") == 1);
+    }
+  }
+  CHECK(passes == 2 * 2);
+}
+
 }  // namespace quench::test

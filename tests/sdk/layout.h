@@ -16,6 +16,7 @@
 #include "quench/abi/extension/modules.h"
 #include "quench/abi/extension/pads.h"
 #include "quench/abi/extension/product_rate.h"
+#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/extension/records.h"
 #include "quench/abi/extension/residual.h"
 #include "quench/abi/extension/shapes.h"
@@ -168,6 +169,9 @@ BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
 BEGINS_WITH_ITS_SIZE(quench_model_token_wise);
 BEGINS_WITH_ITS_SIZE(quench_model_pads);
 BEGINS_WITH_ITS_SIZE(quench_metric_memory);
+BEGINS_WITH_ITS_SIZE(quench_group_memory_args);
+BEGINS_WITH_ITS_SIZE(quench_group_memory);
+BEGINS_WITH_ITS_SIZE(quench_quantizer_memory);
 BEGINS_WITH_ITS_SIZE(quench_quantizer_modules);
 BEGINS_WITH_ITS_SIZE(quench_record_host);
 BEGINS_WITH_ITS_SIZE(quench_metric_records);

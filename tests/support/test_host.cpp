@@ -1,5 +1,7 @@
 #include "tests/support/test_host.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -26,6 +28,8 @@ std::mutex log_lock;
 std::vector<std::string> log_lines;
 std::atomic<bool> cancel{false};
 std::atomic<int64_t> live{0};
+std::atomic<int64_t> live_bytes{0};
+std::atomic<int64_t> most_bytes{0};  // that were live since it was last set
 std::atomic<uint64_t> largest{UINT64_MAX};
 
 void write_log(const quench_host*, int32_t level, const char* message) noexcept {
@@ -46,6 +50,10 @@ void* allocate(const quench_host*, uint64_t bytes) noexcept {
   if (memory != nullptr) {
     std::memset(memory, 0xA5, bytes);  // "not cleared": whoever counts on zeros shall see
     ++live;
+    const int64_t now = live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+    int64_t before = most_bytes;
+    while (before < now && !most_bytes.compare_exchange_weak(before, now)) {
+    }
   }
   return memory;
 }
@@ -53,6 +61,7 @@ void* allocate(const quench_host*, uint64_t bytes) noexcept {
 void release(const quench_host*, void* memory) noexcept {
   if (memory != nullptr) {
     --live;
+    live_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
     std::free(memory);
   }
 }
@@ -423,6 +432,15 @@ UseInstructions::~UseInstructions() {
 }
 int64_t live_allocations() {
   return live;
+}
+int64_t allocated_bytes() {
+  return live_bytes;
+}
+int64_t peak_allocated_bytes() {
+  return most_bytes;
+}
+void forget_peak_allocated_bytes() {
+  most_bytes = live_bytes.load();
 }
 void limit_allocation(uint64_t bytes) {
   largest = bytes;

@@ -41,6 +41,10 @@ class UseInstructions {
 
 // Blocks that plugins got from the host's memory and have not given back.
 int64_t live_allocations();
+// Their bytes now, and at most since the peak was last forgotten.
+int64_t allocated_bytes();
+int64_t peak_allocated_bytes();
+void forget_peak_allocated_bytes();
 
 // From here on memory requests of more than `bytes` fail, as if there were none left; UINT64_MAX
 // lifts that.

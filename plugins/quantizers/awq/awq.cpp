@@ -60,6 +60,10 @@ quench_status apply_awq_plan(quench_quantizer* quantizer, const quench_model_edi
   });
 }
 
+void begin_awq_pass(quench_quantizer* quantizer) noexcept {
+  static_cast<Awq&>(kit::detail::self(quantizer)).begin_pass();
+}
+
 // Mean squared errors of the outputs of the group's linears.
 std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
                                 std::span<const std::vector<double>> scales) {
@@ -351,10 +355,23 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
   return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
 }
 
+// Of a linear: the Gram matrix in float32, the codes, and the weight that they stand for.
+kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
+  const auto in = static_cast<uint64_t>(shapes.in_features);
+  kit::GroupMemory out;
+  out.observing = gram_bytes(shapes, false);
+  out.linear = in * in * sizeof(float) +
+               coded_bytes(shapes.largest_weight(), shapes.in_features,
+                           groups_of(shapes.in_features, params_.group_size)) +
+               shapes.largest_weight() * (shapes.weight_dtype.bits / 8);
+  return out;
+}
+
 const void* Awq::extension(const char* id) const {
   static constexpr quench_quantizer_group_weights kGroupWeights = {
       sizeof(quench_quantizer_group_weights), prepare_group};
-  static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_awq_plan};
+  static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_awq_plan,
+                                                  begin_awq_pass};
   if (std::strcmp(id, QUENCH_QUANTIZER_GROUP_WEIGHTS) == 0) {
     return &kGroupWeights;
   }

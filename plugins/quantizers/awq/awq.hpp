@@ -46,12 +46,15 @@ class Awq final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   // Searches the scale of a group whose weights are all there (extension/group_weights.h).
   void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
-  // Folds the scales of all groups that were prepared (quench.quantizer.plan/1).
+  // Forgets the scales of an earlier pass; folds those of all groups that were prepared since
+  // (quench.quantizer.plan/1).
+  void begin_pass() { plan_.clear(); }
   void apply_plan(kit::ModelEditor& model) const;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   // The statistics are the same whatever the grid and the candidates.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
+  kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   const void* extension(const char* id) const override;
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 

@@ -57,6 +57,15 @@ std::unique_ptr<kit::QuantizerGroup> FourBit::begin(const quench_group_args&) {
   return std::make_unique<kit::QuantizerGroup>();
 }
 
+// Indices, the weight that they stand for, and a factor for each block: here and in the sink.
+kit::GroupMemory FourBit::memory(const kit::GroupShapes& shapes) const {
+  const uint64_t weights = shapes.largest_weight();
+  kit::GroupMemory out;
+  out.linear = weights * (1 + shapes.weight_dtype.bits / 8) +
+               weights / static_cast<uint64_t>(params_.block) * 2 * sizeof(float);
+  return out;
+}
+
 void FourBit::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
                        kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;

@@ -30,6 +30,7 @@ class FourBit : public kit::Quantizer {
   FourBit(const Params& params, const Levels& levels);
   uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }

@@ -263,6 +263,22 @@ bool Gptq::accepts_groups_of(const kit::Quantizer& other) const {
          theirs.gptaq == params_.gptaq;
 }
 
+// The factor (two more of that size while GPTAQ's correction is made of it), and of a linear the
+// weight in the order of its columns with the codes, which the sink gets in the order of rows.
+kit::GroupMemory Gptq::memory(const kit::GroupShapes& shapes) const {
+  const bool float64 = params_.precision == "float64";
+  const auto in = static_cast<uint64_t>(shapes.in_features);
+  kit::GroupMemory out;
+  out.observing = gram_bytes(shapes, float64);
+  if (params_.gptaq) {
+    out.observing += CrossGram::bytes(shapes.in_features, float64 || shapes.row_dtype.bits == 64);
+  }
+  out.shared = in * in * sizeof(double) * (params_.gptaq ? 3 : 1);
+  const uint64_t element = float64 ? sizeof(double) : shapes.weight_dtype.bits / 8;
+  out.linear = shapes.largest_weight() * (element + 2);
+  return out;
+}
+
 const void* Gptq::extension(const char* id) const {
   return gram_extension(id);
 }

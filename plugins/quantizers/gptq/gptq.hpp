@@ -45,6 +45,7 @@ class Gptq final : public kit::Quantizer {
                 kit::QuantizeSink& sink) override;
   // The statistics are the same whatever the grid, the order and the damping.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
+  kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   const void* extension(const char* id) const override;
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 

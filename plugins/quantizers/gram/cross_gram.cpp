@@ -17,6 +17,12 @@ namespace quench::quantizers {
 CrossGram::CrossGram(int64_t in_features, bool float64)
     : columns_(in_features), float64_(float64 || in_features <= Gram::kFloat64Columns) {}
 
+uint64_t CrossGram::bytes(int64_t in_features, bool float64) {
+  const auto in = static_cast<uint64_t>(in_features);
+  const uint64_t product = float64 || in_features <= Gram::kFloat64Columns ? 8 : 4;
+  return in * in * 8 + (2 * Gram::kPanelRows + Gram::kBlockColumns) * in * product;
+}
+
 void CrossGram::observe(const quench_observe_args& args) {
   const c10::InferenceMode inference;
   if (args.float_x == nullptr) {

@@ -17,6 +17,9 @@ class CrossGram {
  public:
   CrossGram(int64_t in_features, bool float64);
 
+  // Bytes that it holds once a row has come.
+  static uint64_t bytes(int64_t in_features, bool float64);
+
   // Needs args.float_x, of the shape of args.x; the same rows and weights count as in Gram.
   // FAILED_PRECONDITION without it.
   void observe(const quench_observe_args& args);

@@ -37,6 +37,10 @@ quench_status output_error(quench_quantizer*, quench_quantizer_state* state,
 
 }  // namespace
 
+uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64) {
+  return Gram::bytes(shapes.in_features, float64 || shapes.row_dtype.bits == 64);
+}
+
 const void* gram_extension(const char* id) {
   static constexpr quench_quantizer_gram kTable = {sizeof(quench_quantizer_gram), get, set,
                                                    output_error};

@@ -18,6 +18,9 @@ class GramGroup : public kit::QuantizerGroup {
   Gram gram_;
 };
 
+// Bytes of such a group's Gram matrix once rows have come.
+uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64);
+
 // The extension's table when `id` names it, else nullptr. Every group of the quantizer that answers
 // with it must be a GramGroup.
 const void* gram_extension(const char* id);

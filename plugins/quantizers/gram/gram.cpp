@@ -48,6 +48,12 @@ void add_products(const at::Tensor& left, const at::Tensor& right, double* sums)
 
 }  // namespace
 
+uint64_t Gram::bytes(int64_t in_features, bool float64) {
+  const auto in = static_cast<uint64_t>(in_features);
+  const uint64_t product = float64 || in_features <= kFloat64Columns ? 8 : 4;
+  return in * in * 8 + (kPanelRows + kBlockColumns) * in * product;
+}
+
 void Gram::observe(const quench_observe_args& args) {
   const c10::InferenceMode inference;
   if (args.x->dimensions != 2 || args.x->shape[1] != columns_) {

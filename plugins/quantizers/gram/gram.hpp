@@ -44,6 +44,9 @@ class Gram {
   // Takes a copy of the upper triangle of G, sum `rows` of weights. Only before any row came.
   void set(const quench_tensor& gram, double rows);
 
+  // Bytes that it holds once a row has come.
+  static uint64_t bytes(int64_t in_features, bool float64);
+
   bool empty() const { return rows_ == 0; }
   double rows() const { return rows_; }
   // float64 [in, in], both triangles. FAILED_PRECONDITION without rows. Rows may still be observed

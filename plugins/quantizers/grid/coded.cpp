@@ -46,6 +46,12 @@ CodedStorage::CodedStorage(int64_t rows, int64_t columns, Groups groups)
   fill_group_index(view_, groups);
 }
 
+uint64_t coded_bytes(uint64_t weights, int64_t columns, Groups groups) {
+  const auto width = static_cast<uint64_t>(columns);
+  const uint64_t scales_and_zeros = weights / width * static_cast<uint64_t>(groups.count) * 16;
+  return weights + scales_and_zeros + width * sizeof(int32_t);
+}
+
 void fill_group_index(const Coded& coded, Groups groups) {
   for (size_t c = 0; c < coded.g_idx.size(); ++c) {
     coded.g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);

@@ -45,6 +45,9 @@ class CodedStorage {
   Coded view_;
 };
 
+// Bytes of such tensors of `weights` weights in rows of `columns`, with those groups.
+uint64_t coded_bytes(uint64_t weights, int64_t columns, Groups groups);
+
 // g_idx[c] = c / size.
 void fill_group_index(const Coded& coded, Groups groups);
 

@@ -73,6 +73,13 @@ std::unique_ptr<kit::QuantizerGroup> Hqq::begin(const quench_group_args&) {
   return std::make_unique<kit::QuantizerGroup>();
 }
 
+kit::GroupMemory Hqq::memory(const kit::GroupShapes& shapes) const {
+  kit::GroupMemory out;
+  out.linear = coded_bytes(shapes.largest_weight(), shapes.in_features,
+                           groups_of(shapes.in_features, params_.group_size));
+  return out;
+}
+
 void Hqq::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;

@@ -31,6 +31,7 @@ class Hqq final : public kit::Quantizer {
   explicit Hqq(const Params& params);
   uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }

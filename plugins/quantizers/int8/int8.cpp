@@ -179,6 +179,19 @@ void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
   static_cast<void>(made.release());  // the host's now
 }
 
+// The rows on which the activations' part is measured are kept beside the Gram matrix; with them a
+// linear is applied three ways. Of its weight there are codes (also packed for products, and in the
+// sink) and what they stand for.
+kit::GroupMemory Int8::memory(const kit::GroupShapes& shapes) const {
+  const auto in = static_cast<uint64_t>(shapes.in_features);
+  const uint64_t weights = shapes.largest_weight();
+  kit::GroupMemory out;
+  out.observing = gram_bytes(shapes, false) + kSampleRows * in * sizeof(float);
+  out.linear = weights * (3 + 2 * sizeof(float)) +
+               (params_.activations ? 3 * kSampleRows * (weights / in) * sizeof(float) : 0);
+  return out;
+}
+
 const void* Int8::extension(const char* id) const {
   return gram_extension(id);
 }

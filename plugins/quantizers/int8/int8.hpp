@@ -29,6 +29,7 @@ class Int8 final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
+  kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   const void* extension(const char* id) const override;
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 

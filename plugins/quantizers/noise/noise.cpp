@@ -125,6 +125,15 @@ std::unique_ptr<kit::QuantizerGroup> Noise::begin(const quench_group_args&) {
   return std::make_unique<kit::QuantizerGroup>();
 }
 
+// The rounding whose error the noise is as long as, and the sum of weight and noise.
+kit::GroupMemory Noise::memory(const kit::GroupShapes& shapes) const {
+  kit::GroupMemory out;
+  out.linear = coded_bytes(shapes.largest_weight(), shapes.in_features,
+                           groups_of(shapes.in_features, params_.group_size)) +
+               shapes.largest_weight() * (shapes.weight_dtype.bits / 8);
+  return out;
+}
+
 void Noise::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
                      kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;

@@ -28,6 +28,7 @@ class Noise final : public kit::Quantizer {
 
   explicit Noise(const Params& params);
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
+  kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }

@@ -67,6 +67,14 @@ void Rtn::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
   sink.number("bits_per_weight", bits_per_weight(coded, setting.kind, false));
 }
 
+kit::GroupMemory Rtn::memory(const kit::GroupShapes& shapes) const {
+  kit::GroupMemory out;
+  out.observing = gram_bytes(shapes, false);
+  out.linear = coded_bytes(shapes.largest_weight(), shapes.in_features,
+                           groups_of(shapes.in_features, params_.group_size));
+  return out;
+}
+
 const void* Rtn::extension(const char* id) const {
   return gram_extension(id);
 }

@@ -1,11 +1,12 @@
 // What a pass does beyond quantizing one setting in sequence: where rows come from, several
-// settings at once, rows that ride along. On the template family, with quantizers of this build.
+// settings at once, fused scoring. On the template family, with quantizers of this build.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/pass/pass_memory.hpp"
+#include "core/pass/process_memory.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
@@ -202,43 +203,43 @@ TEST_CASE("pass: a setting that fails leaves the others alone", "[core][run]") {
              Catch::Contains("not positive definite"));
 }
 
-TEST_CASE("pass: rows that ride along score as they do afterwards", "[core][run]") {
+TEST_CASE("pass: fused scoring gives the bits of a later one", "[core][run]") {
   need_gptq();
   Fixture f;
-  const std::vector<quench::ScoreRequest> rides = {request()};
+  const std::vector<quench::ScoreRequest> requests = {request()};
   for (const char* inputs : {"sequential", "block", "float"}) {
     INFO(inputs);
     QuantizerHandle two = quantizer({{"bits", 2}, {"inputs", inputs}});
     quench::QuantizeOptions options;
     options.calibration = &f.rows;
-    options.rides = rides;
+    options.fused = requests;
     const QuantizationResult result = quench::quantize_model(f.model, two, options, f.kept);
-    const quench::ScoreAnswer later = scored(f.model, rides[0]);
+    const quench::ScoreAnswer later = scored(f.model, requests[0]);
     f.kept.restore();
-    const quench::ScoreAnswer floating = scored(f.model, rides[0]);
+    const quench::ScoreAnswer floating = scored(f.model, requests[0]);
     REQUIRE(result.answers.size() == 1);
     CHECK(result.answers[0].nll == later.nll);
     CHECK(result.answers[0].argmax == later.argmax);
     CHECK(result.answers[0].nll != floating.nll);
-    CHECK(result.ride_tokens == 60);
+    CHECK(result.fused_tokens == 60);
   }
 }
 
-TEST_CASE("pass: rides of several settings are each on their own weights", "[core][run]") {
+TEST_CASE("pass: fused scores of several settings are each on their own weights", "[core][run]") {
   need_gptq();
   Fixture f;
-  const std::vector<quench::ScoreRequest> rides = {request()};
+  const std::vector<quench::ScoreRequest> requests = {request()};
   QuantizerHandle two = quantizer({{"bits", 2}, {"inputs", "float"}, {"embedding", true}});
   QuantizerHandle four = quantizer({{"bits", 4}, {"inputs", "float"}, {"embedding", true}});
   QuantizerHandle* const pointers[] = {&two, &four};
   quench::QuantizeOptions options;
   options.calibration = &f.rows;
-  options.rides = rides;
+  options.fused = requests;
   for (const quench::QuantizedSetting& setting :
        quench::quantize_settings(f.model, pointers, options)) {
     REQUIRE(setting.result.answers.size() == 1);
     quench::set_weights(f.model, setting, f.kept);
-    CHECK(setting.result.answers[0].nll == scored(f.model, rides[0]).nll);
+    CHECK(setting.result.answers[0].nll == scored(f.model, requests[0]).nll);
     f.kept.restore();
   }
 }
@@ -330,10 +331,10 @@ TEST_CASE("pass: the embedding is rounded first, and comes back", "[core][run]")
   CHECK(scored(f.model, request()).nll == before.nll);
 }
 
-TEST_CASE("score book: an answer is given to the same question only", "[core][run]") {
+TEST_CASE("score cache: an answer is given to the same question only", "[core][run]") {
   Fixture f;
-  quench::ScoreBook book;
-  quench::Subject subject(f.model, &book);
+  quench::ScoreCache cache;
+  quench::Subject subject(f.model, &cache);
   const quench::ScoreRequest asked = request();
   quench::ScoreAnswer out{std::vector<double>(asked.ids.size()),
                           std::vector<int32_t>(asked.ids.size())};
@@ -346,9 +347,9 @@ TEST_CASE("score book: an answer is given to the same question only", "[core][ru
     return out.nll;
   };
   const std::vector<double> truth = ask();
-  REQUIRE(book.requests().size() == 1);
-  CHECK(book.requests()[0] == asked);
-  book.set_answers(
+  REQUIRE(cache.requests().size() == 1);
+  CHECK(cache.requests()[0] == asked);
+  cache.set_answers(
       {{std::vector<double>(asked.ids.size(), 7.0), std::vector<int32_t>(asked.ids.size(), 1)}});
   CHECK(ask() == std::vector<double>(asked.ids.size(), 7.0));
   const std::vector<uint64_t> from = {2, 2, 2};
@@ -356,18 +357,18 @@ TEST_CASE("score book: an answer is given to the same question only", "[core][ru
   CHECK(ask()[3] == truth[3]);  // another question
 }
 
-TEST_CASE("score book: what is asked after a metric has set a weight is scored", "[core][run]") {
+TEST_CASE("score cache: what is asked after a metric has set a weight is scored", "[core][run]") {
   Fixture f;
   const quench::ScoreRequest asked = request();
   const quench::ScoreAnswer truth = scored(f.model, asked);
-  quench::ScoreBook book;
+  quench::ScoreCache cache;
   quench::ScoreAnswer out = truth;
   const quench_score_args args{
       sizeof args,       0,      3, asked.ids.data(), asked.starts.data(), nullptr, out.nll.data(),
       out.argmax.data(), nullptr};
-  book.note(args);
-  book.set_answers({{std::vector<double>(asked.ids.size(), 7.0), truth.argmax}});
-  quench::Subject subject(f.model, &book);
+  cache.note(args);
+  cache.set_answers({{std::vector<double>(asked.ids.size(), 7.0), truth.argmax}});
+  quench::Subject subject(f.model, &cache);
   const quench_subject& view = subject.subject();
   quench_error error{sizeof error, 0, {}};
   const auto ask = [&] {
@@ -381,7 +382,7 @@ TEST_CASE("score book: what is asked after a metric has set a weight is scored",
   REQUIRE(view.table->weight_set(view.model, "blocks.0.mix.weight", &changed, &error) == QUENCH_OK);
   CHECK(ask() == scored(f.model, asked).nll);
   CHECK(ask() != truth.nll);
-  CHECK(book.requests().size() == 1);
+  CHECK(cache.requests().size() == 1);
 }
 
 TEST_CASE("pass memory: what is kept and carried follows from shapes", "[core][run]") {
@@ -397,4 +398,45 @@ TEST_CASE("pass memory: what is kept and carried follows from shapes", "[core][r
   CHECK(memory.total() > memory.kept + memory.activations);
   CHECK(quench::resident_memory_bytes() > 1'000'000);
   CHECK(quench::peak_memory_bytes() >= quench::resident_memory_bytes() / 2);
+}
+
+TEST_CASE("pass memory: what a state holds is what its quantizer says", "[core][run]") {
+  need_gptq();
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  const auto predicted = [&](const json& parameters, uint64_t settings) {
+    return quench::predict_pass_memory(f.model, quantizer(parameters), settings, options);
+  };
+  // By hand, of a group with one weight [32, 32] in float32: the Gram matrix, 1024 rows of a panel
+  // and 256 columns of a product, all float64.
+  constexpr uint64_t kMatrix = 32 * 32 * 8;
+  constexpr uint64_t kGram = kMatrix + (1024 + 256) * 32 * 8;
+  // The weight as it came, dequantized, in the order of the columns; codes in two orders.
+  constexpr uint64_t kWeight = 32 * 32 * (3 * 4 + 2);
+  const quench::PassMemory plain = predicted(json::object(), 1);
+  CHECK(plain.observing == kGram);
+  CHECK(plain.quantizing == kMatrix + kWeight);
+  CHECK(plain.slack == plain.stage + plain.observing + plain.quantizing);
+  // GPTAQ: a second matrix with a panel of its own, and two matrices beside the factor.
+  const quench::PassMemory asymmetric = predicted({{"gptaq", true}}, 1);
+  CHECK(asymmetric.observing == 2 * kGram + 1024 * 32 * 8);
+  CHECK(asymmetric.quantizing == 3 * kMatrix + kWeight);
+  CHECK(asymmetric.activations == 2 * plain.activations);
+  // Settings that share a pass share the statistics and the factor.
+  const quench::PassMemory three = predicted({{"inputs", "float"}}, 3);
+  CHECK(three.observing == kGram);
+  CHECK(three.quantizing == kMatrix + kWeight);
+  CHECK(three.made == 3 * plain.kept);
+}
+
+TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counted", "[core][run]") {
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  const QuantizerHandle silent = quantizer(json::object(), "template_quantizer_c");
+  REQUIRE_FALSE(silent.says_memory());
+  const quench::PassMemory memory = quench::predict_pass_memory(f.model, silent, 1, options);
+  CHECK(memory.observing == 0);
+  CHECK(memory.quantizing == 2 * 32 * 32 * 4);
 }

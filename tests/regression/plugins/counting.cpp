@@ -2,7 +2,8 @@
 // count the host's work from outside the host.
 //
 // Per linear: `calls` of observe, `rows` that count in them for its input group and the `sum` of
-// their elements, `groups` begun so far in the process, and `linears` quantized so far.
+// their elements, `groups` begun so far by this instance, `linears` quantized so far, and
+// `instances` made so far in the process.
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -18,7 +19,7 @@ class Counting final : public kit::Quantizer {
   struct Params {
     static void describe(kit::Fields<Params>&) {}
   };
-  explicit Counting(const Params&) {}
+  explicit Counting(const Params&) { ++instances_; }
   uint32_t needs() const override { return QUENCH_NEEDS_ROWS; }
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& args) override {
     ++groups_;
@@ -61,6 +62,7 @@ class Counting final : public kit::Quantizer {
       sink.number("sum", sum_);
       sink.number("groups", static_cast<double>(all_.groups_));
       sink.number("linears", static_cast<double>(all_.linears_));
+      sink.number("instances", static_cast<double>(instances_));
     }
 
    private:
@@ -71,6 +73,7 @@ class Counting final : public kit::Quantizer {
     int64_t rows_ = 0;
     double sum_ = 0;
   };
+  static inline int64_t instances_ = 0;
   int64_t groups_ = 0;
   int64_t linears_ = 0;
 };

@@ -23,8 +23,8 @@ std::vector<std::string> cells_with(uint32_t needs, bool of_float = true,
   experiment.quantizers.resize(1);
   experiment.metrics.resize(1);
   experiment.metrics[0].needs = needs;
-  experiment.metrics[0].of_float = of_float;
-  experiment.metrics[0].of_quantized = of_quantized;
+  experiment.metrics[0].scope.of_float = of_float;
+  experiment.metrics[0].scope.of_quantized = of_quantized;
   std::vector<std::string> out;
   for (const quench::Cell& cell : quench::cells_of({experiment})) {
     const quench::WeightsCell& weights = experiment.weights[cell.weights];

@@ -26,6 +26,22 @@ TEST_CASE("schema: it refuses what the table of wrong manifests says, and nothin
   CHECK(refused >= 70);
 }
 
+TEST_CASE("schema: it is one whatever plugins there are", "[core][run]") {
+  const json all = quench::manifest_schema(quench::test::built_catalog());
+  const quench::Catalog none(quench::CatalogOptions{{}, "", "", 20});
+  const json bare = quench::manifest_schema(none);
+  for (const auto& [section, schema] : all.at("properties").items()) {
+    INFO(section);
+    CHECK(bare.at("properties").contains(section));
+  }
+  const json& metrics = bare.at("properties").at("metrics");
+  CHECK(metrics.at("items") == false);  // no plugin, no entry
+  const json& entry = all.at("properties").at("quantizers").at("items").at("anyOf").at(0);
+  for (const char* key : {"label", "calibration", "replicates", "export", "transform"}) {
+    CHECK(entry.at("properties").at(key).contains("description"));
+  }
+}
+
 TEST_CASE("schema: a plugin's parameters come with ranges, defaults and meanings", "[core][run]") {
   const auto& plugin = quench::test::built_catalog().require("quantizer", "template_quantizer");
   const json schema = quench::parameters_schema(plugin);

@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "quench/abi/extension/modules.h"
+#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/kit/module.hpp"
 #include "quench/kit/tensor.hpp"
@@ -76,6 +78,30 @@ class ModulePatterns {
   virtual bool fits(size_t rule, std::string_view module) const = 0;
 };
 
+// Shapes of one input group whose state takes memory.
+struct GroupShapes {
+  const quench_group_info& info;
+  int64_t in_features;
+  quench_dtype row_dtype;
+  quench_dtype weight_dtype;
+  // [out, in] of the largest weight.
+  uint64_t largest_weight() const {
+    int64_t out = 0;
+    for (uint32_t l = 0; l < info.linear_count; ++l) {
+      out = info.linears[l].out_features > out ? info.linears[l].out_features : out;
+    }
+    return static_cast<uint64_t>(out) * static_cast<uint64_t>(in_features);
+  }
+};
+
+// Bytes that the state takes, as quench_group_memory has them.
+struct GroupMemory {
+  uint64_t observing = 0;
+  uint64_t shared = 0;
+  uint64_t each = 0;
+  uint64_t linear = 0;
+};
+
 class Quantizer {
  public:
   virtual ~Quantizer() = default;
@@ -93,6 +119,8 @@ class Quantizer {
   virtual bool accepts_groups_of(const Quantizer&) const { return false; }
   // The rules of the parameter `modules`; NULL where there is no such parameter.
   virtual const ModulePatterns* module_patterns() const { return nullptr; }
+  // What a state of such a group takes (quench.quantizer.memory/1, where a class overrides it).
+  virtual GroupMemory memory(const GroupShapes&) const { return {}; }
   virtual const void* extension(const char*) const { return nullptr; }
 };
 
@@ -165,7 +193,26 @@ inline int32_t rule_fits(const quench_quantizer* quantizer, uint64_t rule,
   const ModulePatterns* patterns = reinterpret_cast<const Quantizer*>(quantizer)->module_patterns();
   return patterns->fits(static_cast<size_t>(rule), module) ? 1 : 0;
 }
-inline const void* quantizer_extension(const quench_quantizer* quantizer, const char* id) noexcept {
+inline quench_status predict_group_memory(const quench_quantizer* quantizer,
+                                          const quench_group_memory_args* args,
+                                          quench_group_memory* memory,
+                                          quench_error* error) noexcept {
+  return guard(error, [&] {
+    const GroupMemory said = reinterpret_cast<const Quantizer*>(quantizer)->memory(
+        {*args->info, args->in_features, args->row_dtype, args->weight_dtype});
+    *memory = {memory->struct_size, 0, said.observing, said.shared, said.each, said.linear};
+  });
+}
+
+template <typename Plugin>
+const void* quantizer_extension(const quench_quantizer* quantizer, const char* id) noexcept {
+  constexpr bool kSaysMemory =
+      !std::is_same_v<decltype(&Plugin::memory), decltype(&Quantizer::memory)>;
+  static constexpr quench_quantizer_memory kMemory = {sizeof(quench_quantizer_memory),
+                                                      predict_group_memory};
+  if (kSaysMemory && std::strcmp(id, QUENCH_QUANTIZER_MEMORY) == 0) {
+    return &kMemory;
+  }
   static constexpr quench_quantizer_shared_state kSharedState = {
       sizeof(quench_quantizer_shared_state), accepts_states_of};
   if (std::strcmp(id, QUENCH_QUANTIZER_SHARED_STATE) == 0) {
@@ -193,7 +240,7 @@ quench_item quantizer(const About& about) {
                                                     detail::observe_group,
                                                     detail::quantize_linear,
                                                     detail::end_group,
-                                                    detail::quantizer_extension};
+                                                    detail::quantizer_extension<Plugin>};
   return make_item<typename Plugin::Params>(QUENCH_KIND_QUANTIZER, about, &kTable);
 }
 

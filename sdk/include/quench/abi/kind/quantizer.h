@@ -1,9 +1,12 @@
 /* Kind "quantizer": turns the weights of linears into codes.
  *
  *   create(parameters) -> needs ->
- *   for each input group, in order of the forward:
+ *   for each pass over a model, for each input group, in order of the forward:
  *     begin(group) -> observe(rows)* -> quantize(linear) for each of its linears -> end
  *   -> destroy
+ *
+ * One instance serves any number of passes, over one model or several, one pass after the other:
+ * what it gives must not depend on those before.
  *
  * One state serves all linears of a group, so what is derived from their common input (the Gram
  * matrix, a factorization) exists once by construction. Without calibration a quantizer is begun,

@@ -81,14 +81,17 @@ typedef struct quench_transform_table {
 
 /* ---- Extension quench.quantizer.plan/1 of a quantizer ---------------------------------------- */
 /* For quantizers whose weights are those of a changed float model (a channel scale that is folded
- * into what precedes the group): the change, for all groups that this instance has quantized, to be
- * applied to the float model. The host checks with it that the scales' places are sound. */
+ * into what precedes the group): the change, for all groups that this instance has quantized in
+ * its latest pass, to be applied to the float model. The host checks with it that the scales' places are sound. */
 #define QUENCH_QUANTIZER_PLAN "quench.quantizer.plan/1"
 
 typedef struct quench_quantizer_plan {
   uint32_t struct_size;
   quench_status (*apply)(quench_quantizer* quantizer, const quench_model_editor* editor,
                          quench_error* error) QUENCH_NOEXCEPT;
+  /* A pass begins: the change is that of its groups alone, and what earlier passes have left is
+   * forgotten. [instance-serial] */
+  void (*begin_pass)(quench_quantizer* quantizer) QUENCH_NOEXCEPT;
 } quench_quantizer_plan;
 
 #ifdef __cplusplus

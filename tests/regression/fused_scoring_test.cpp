@@ -1,4 +1,4 @@
-// Rows that ride along with a quantization pass (`in_pass` of a metric) give the records that a
+// Scoring during a quantization pass (`fused` of a metric) give the records that a
 // later scoring gives.
 #include <catch2/catch.hpp>
 #include <set>
@@ -60,55 +60,55 @@ class SmallRun {
   int runs_ = 0;
 };
 
-uint64_t ride_tokens(const json& record) {
-  return record.at("details").value("ride_tokens", uint64_t{0});
+uint64_t fused_tokens(const json& record) {
+  return record.at("details").value("fused_tokens", uint64_t{0});
 }
 
 }  // namespace
 
-TEST_CASE("run: in_pass changes nothing that records are compared by", "[regression][run]") {
+TEST_CASE("run: fused scoring changes nothing that records are compared by", "[regression][run]") {
   SmallRun small;
   std::vector<json> later = small.losses("", "home");
-  std::vector<json> riding = small.losses("    in_pass: true\n", "other");
+  std::vector<json> fused = small.losses("    fused: true\n", "other");
   REQUIRE(later.size() == 5);  // float, and four settings
-  REQUIRE(riding.size() == later.size());
+  REQUIRE(fused.size() == later.size());
   std::set<double> values;
   for (size_t i = 0; i < later.size(); ++i) {
     CAPTURE(i);
     values.insert(later[i].at("value").get<double>());
-    CHECK(riding[i].at("value").get<double>() == later[i].at("value").get<double>());
-    CHECK(riding[i].at("items") == later[i].at("items"));
-    CHECK(riding[i].at("key") == later[i].at("key"));
-    CHECK(ride_tokens(later[i]) == 0);
-    CHECK(ride_tokens(riding[i]) == (i == 0 ? 0 : kIds));
+    CHECK(fused[i].at("value").get<double>() == later[i].at("value").get<double>());
+    CHECK(fused[i].at("items") == later[i].at("items"));
+    CHECK(fused[i].at("key") == later[i].at("key"));
+    CHECK(fused_tokens(later[i]) == 0);
+    CHECK(fused_tokens(fused[i]) == (i == 0 ? 0 : kIds));
     strip_not_compared(later[i]);
-    strip_not_compared(riding[i]);
-    CHECK(riding[i] == later[i]);
+    strip_not_compared(fused[i]);
+    CHECK(fused[i] == later[i]);
   }
   CHECK(values.size() == later.size());
-  CHECK(riding[4].at("quantizer").at("params").at("inputs") == "float");
+  CHECK(fused[4].at("quantizer").at("params").at("inputs") == "float");
 }
 
-TEST_CASE("run: what was measured without in_pass is done with it", "[regression][run]") {
+TEST_CASE("run: what was measured without fused scoring is done with it", "[regression][run]") {
   SmallRun small;
   const std::vector<json> first = small.losses("", "home");
-  const std::vector<json> second = small.losses("    in_pass: true\n", "home");
+  const std::vector<json> second = small.losses("    fused: true\n", "home");
   REQUIRE(second.size() == first.size());
   for (size_t i = 0; i < second.size(); ++i) {
     CHECK(first[i].at("cached").is_null());
     CHECK(second[i].at("cached").is_string());
-    CHECK(ride_tokens(second[i]) == 0);  // as the first run measured it
+    CHECK(fused_tokens(second[i]) == 0);  // as the first run measured it
   }
 }
 
-TEST_CASE("run: in_pass begins when it is known what is scored", "[regression][run]") {
+TEST_CASE("run: fused scoring begins when it is known what is scored", "[regression][run]") {
   SmallRun small;
   const std::vector<json> later = small.losses("    of: quantized\n", "home");
-  const std::vector<json> riding = small.losses("    of: quantized\n    in_pass: true\n", "other");
-  REQUIRE(riding.size() == 4);
-  for (size_t i = 0; i < riding.size(); ++i) {
-    CHECK(riding[i].at("value").get<double>() == later.at(i).at("value").get<double>());
-    CHECK(ride_tokens(riding[i]) == (i == 0 ? 0 : kIds));
+  const std::vector<json> fused = small.losses("    of: quantized\n    fused: true\n", "other");
+  REQUIRE(fused.size() == 4);
+  for (size_t i = 0; i < fused.size(); ++i) {
+    CHECK(fused[i].at("value").get<double>() == later.at(i).at("value").get<double>());
+    CHECK(fused_tokens(fused[i]) == (i == 0 ? 0 : kIds));
   }
 }
 

@@ -1,0 +1,179 @@
+#include "core/pass/linear_quantization.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
+#include "core/pass/channel_scale.hpp"
+#include "core/pass/named_op.hpp"
+#include "core/pass/store_layer.hpp"
+
+namespace quench {
+
+namespace {
+
+// Quantizers work on float32, or on float64 where the model does.
+quench_dtype weight_dtype(quench_dtype model) {
+  return same_dtype(model, kFloat64) ? kFloat64 : kFloat32;
+}
+
+// The weight times the group's input scale, where it has one.
+HostTensor scaled(HostTensor weight, const ObservedGroup& group) {
+  if (group.input_scale() != nullptr) {
+    multiply_columns(weight, *group.input_scale());
+  }
+  return weight;
+}
+
+LayerResult layer_of(const quench_linear_info& linear, uint32_t block) {
+  LayerResult layer;
+  layer.name = linear.name;
+  layer.block = block;
+  layer.out_features = linear.out_features;
+  layer.in_features = linear.in_features;
+  return layer;
+}
+
+// Moves numbers called "seconds.x" out of a layer, into the clock under "x".
+void take_times(LayerResult& layer, PassClock& clock) {
+  constexpr std::string_view kPrefix = "seconds.";
+  for (auto it = layer.numbers.begin(); it != layer.numbers.end();) {
+    if (it->first.starts_with(kPrefix)) {
+      clock.add_detail(it->first.substr(kPrefix.size()), it->second);
+      it = layer.numbers.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+}  // namespace
+
+LinearQuantization::LinearQuantization(ModelHandle& model, const QuantizeOptions& options,
+                                       FloatWeights& kept, PassSettings& settings, PassClock& clock)
+    : model_(model), options_(options), kept_(kept), settings_(settings), clock_(clock) {}
+
+HostTensor LinearQuantization::float_weight(const quench_linear_info& linear) const {
+  HostTensor weight(weight_dtype(model_.info().dtype), {linear.out_features, linear.in_features});
+  model_.weight_get(linear.weight, weight.view());
+  if (const int64_t at = first_nonfinite(weight); at >= 0) {
+    fail(QUENCH_NUMERICAL, "{}: element [{}, {}] is not finite", linear.weight,
+         at / linear.in_features, at % linear.in_features);
+  }
+  return weight;
+}
+
+void LinearQuantization::prepare_group(ObservedGroup& group) {
+  std::vector<HostTensor> weights;
+  std::vector<quench_tensor> views;
+  settings_.for_each([&](PassSetting& setting) {
+    if (!setting.quantizer->wants_group_weights()) {
+      return;
+    }
+    for (uint32_t l = static_cast<uint32_t>(views.size()); l < group.info().linear_count; ++l) {
+      weights.push_back(scaled(float_weight(group.info().linears[l]), group));
+      views.push_back(weights.back().view());
+    }
+    try {
+      clock_.timed("quantize", [&] { group.prepare(*setting.quantizer, views); });
+    } catch (const Error& error) {
+      fail(error.code(), "{} ({})", error.what(), group.info().linears[0].name);
+    }
+  });
+}
+
+void LinearQuantization::quantize(uint32_t block, ObservedGroup& group, uint32_t linear) {
+  const quench_linear_info& info = group.info().linears[linear];
+  HostTensor found = float_weight(info);
+  kept_.keep(info.weight, found);
+  const HostTensor weight = scaled(std::move(found), group);
+  settings_.for_each([&](PassSetting& setting) {
+    setting.out.result.layers.push_back(quantize_for(setting, block, group, linear, weight));
+  });
+}
+
+LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t block,
+                                             ObservedGroup& group, uint32_t linear,
+                                             const HostTensor& weight) {
+  const quench_linear_info& info = group.info().linears[linear];
+  const bool calibrated = options_.calibration != nullptr;
+  HostTensor dequantized(weight.dtype(), weight.shape());
+  QuantizeSink sink;
+  call_quantizer(setting, group, linear, weight, dequantized, sink);
+  LayerResult layer = layer_of(info, block);
+  if (setting.out.result.stored) {
+    store_layer(*setting.out.result.stored, info, sink, dequantized);
+  }
+  if (const std::optional<quench_linear_op> op = sink.take_op()) {
+    set_op(setting, block, group, linear, *op);
+  } else {
+    if (const int64_t at = first_nonfinite(dequantized); at >= 0) {
+      fail(QUENCH_NUMERICAL, "quantizer {}: {}: dequantized element [{}, {}] is not finite",
+           setting.quantizer->id(), info.name, at / info.in_features, at % info.in_features);
+    }
+    if (calibrated) {
+      clock_.timed("error", [&] {
+        layer.relative_error = group.relative_error(weight.view(), dequantized.view());
+      });
+    }
+    if (group.input_scale() != nullptr) {
+      divide_columns(dequantized, *group.input_scale());
+    }
+    take_weight(setting, info.weight, dequantized);
+  }
+  layer.numbers = std::move(sink.numbers);
+  layer.texts = std::move(sink.texts);
+  if (calibrated) {
+    group.describe_rows(layer);
+  }
+  take_times(layer, clock_);
+  if (options_.keep_tensors) {
+    layer.tensors = std::move(sink.tensors);
+    layer.tensors["weight"] = std::move(dequantized);
+  }
+  return layer;
+}
+
+void LinearQuantization::call_quantizer(PassSetting& setting, ObservedGroup& group, uint32_t linear,
+                                        const HostTensor& weight, const HostTensor& dequantized,
+                                        QuantizeSink& sink) {
+  const quench_tensor weight_view = weight.view();
+  const quench_tensor dequantized_view = dequantized.view();
+  try {
+    clock_.timed("quantize", [&] {
+      group.quantize(*setting.quantizer, {sizeof(quench_quantize_args), 0, linear, &weight_view,
+                                          &dequantized_view, sink.get(), nullptr});
+    });
+  } catch (const Error& error) {
+    fail(error.code(), "{} ({})", error.what(), group.info().linears[linear].name);
+  }
+}
+
+void LinearQuantization::set_op(const PassSetting& setting, uint32_t block,
+                                const ObservedGroup& group, uint32_t linear, quench_linear_op op) {
+  const char* name = group.info().linears[linear].name;
+  if (settings_.rows_from() == RowsFrom::kFloat) {
+    op.release(op.context);
+    fail(QUENCH_UNSUPPORTED, "quantizer {}: {}: an op cannot wait for the end of a float pass",
+         setting.quantizer->id(), name);
+  }
+  op = named_op(op, "quantizer " + setting.quantizer->id(), name);
+  if (group.input_scale() != nullptr) {
+    op = divided_inputs(op, *group.input_scale());
+  }
+  model_.set_linear_op(block, group.index(), linear, &op);
+  kept_.keep_op(block, group.index(), linear);
+}
+
+void LinearQuantization::take_weight(PassSetting& setting, const std::string& name,
+                                     const HostTensor& dequantized) {
+  if (settings_.rows_from() == RowsFrom::kFloat) {
+    setting.out.weights.emplace_back(name, dequantized);
+  } else {
+    model_.weight_set(name, dequantized.view());
+  }
+}
+
+}  // namespace quench

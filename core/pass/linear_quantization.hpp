@@ -1,0 +1,45 @@
+// What a pass does with one linear once its group's rows have come: its weight goes through each
+// setting's quantizer, and what comes back goes into the model or waits for the end of the pass.
+#pragma once
+
+#include <string>
+
+#include "core/checkpoint/host_tensor.hpp"
+#include "core/pass/observed_group.hpp"
+#include "core/pass/pass_clock.hpp"
+#include "core/pass/pass_settings.hpp"
+#include "core/pass/quantize_sink.hpp"
+#include "core/weights/float_weights.hpp"
+
+namespace quench {
+
+class LinearQuantization {
+ public:
+  // All outlive it.
+  LinearQuantization(ModelHandle& model, const QuantizeOptions& options, FloatWeights& kept,
+                     PassSettings& settings, PassClock& clock);
+
+  // Where some setting decides for the group as a whole.
+  void prepare_group(ObservedGroup& group);
+  // A failure is the setting's; that of the only one is thrown.
+  void quantize(uint32_t block, ObservedGroup& group, uint32_t linear);
+
+ private:
+  // The weight as quantizers get it; NUMERICAL by name where it is not finite.
+  HostTensor float_weight(const quench_linear_info& linear) const;
+  LayerResult quantize_for(PassSetting& setting, uint32_t block, ObservedGroup& group,
+                           uint32_t linear, const HostTensor& weight);
+  void call_quantizer(PassSetting& setting, ObservedGroup& group, uint32_t linear,
+                      const HostTensor& weight, const HostTensor& dequantized, QuantizeSink& sink);
+  void set_op(const PassSetting& setting, uint32_t block, const ObservedGroup& group,
+              uint32_t linear, quench_linear_op op);
+  void take_weight(PassSetting& setting, const std::string& name, const HostTensor& dequantized);
+
+  ModelHandle& model_;
+  const QuantizeOptions& options_;
+  FloatWeights& kept_;
+  PassSettings& settings_;
+  PassClock& clock_;
+};
+
+}  // namespace quench

@@ -1,0 +1,71 @@
+// The settings that share one pass, each on its way through it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/pass/quantize_model.hpp"
+#include "core/plugin/at_work.hpp"
+
+namespace quench {
+
+// Throws Error(CANCELLED) where a stop was requested.
+void stop_if_asked();
+
+// The state of the model from which a group's rows come.
+enum class RowsFrom {
+  kQuantized,   // all that comes before is quantized: one forward per block
+  kFloatBlock,  // earlier blocks are: two forwards per block, the second with its quantized weights
+  kFloat        // nothing is: one forward, for any number of settings
+};
+
+struct PassSetting {
+  QuantizerHandle* quantizer;
+  QuantizedSetting out;  // its weights only where rows come from the float model
+  std::vector<FusedScore> fused;
+};
+
+class PassSettings {
+ public:
+  // The quantizers can share a pass, or there is one.
+  PassSettings(ModelHandle& model, std::span<QuantizerHandle* const> quantizers,
+               const QuantizeOptions& options);
+
+  // Whose groups all the others accept.
+  QuantizerHandle& first() const { return *settings_.front().quantizer; }
+  uint32_t needs() const { return first().needs(); }
+  RowsFrom rows_from() const;
+  std::vector<PassSetting>& all() { return settings_; }
+  const std::vector<PassSetting>& all() const { return settings_; }
+
+  // Runs `body` for each setting that has not failed; the failure of the only one is thrown.
+  template <typename Body>
+  void for_each(Body body) {
+    for (size_t i = 0; i < settings_.size(); ++i) {
+      stop_if_asked();
+      if (settings_[i].out.error) {
+        continue;
+      }
+      std::optional<CellsAtWork> at_work;
+      if (i < keys_.size()) {
+        at_work.emplace(keys_[i]);
+      }
+      try {
+        body(settings_[i]);
+      } catch (const Error& error) {
+        fail_setting(settings_[i], error);
+      }
+    }
+  }
+
+ private:
+  // Throws it where the whole pass ends with it.
+  void fail_setting(PassSetting& setting, const Error& error) const;
+
+  std::vector<PassSetting> settings_;
+  std::span<const std::span<const std::string>> keys_;  // by setting, or empty
+};
+
+}  // namespace quench

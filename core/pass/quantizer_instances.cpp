@@ -1,0 +1,14 @@
+#include "core/pass/quantizer_instances.hpp"
+
+namespace quench {
+
+QuantizerHandle& QuantizerInstances::of(const QuantizerCell& cell) {
+  const auto found = made_.find(&cell);
+  if (found != made_.end()) {
+    return found->second;
+  }
+  return made_.emplace(&cell, QuantizerHandle(catalog_, *cell.plugin, cell.parameters))
+      .first->second;
+}
+
+}  // namespace quench

@@ -1,0 +1,14 @@
+// One experiment at work: a point of the sweep, or the only one.
+#pragma once
+
+#include "core/experiment/experiment.hpp"
+#include "run/run_context.hpp"
+
+namespace quench {
+
+struct Job {
+  const RunContext& run;
+  const Experiment& experiment;
+};
+
+}  // namespace quench

@@ -1,0 +1,41 @@
+// The journal of one evaluation, offered to plugins as long as this object lives.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/pass/journal.hpp"
+#include "core/plugin/host_services.hpp"
+#include "run/runner_options.hpp"
+
+namespace quench {
+
+class JournalOfCell {
+ public:
+  // `key`: of the cell; without one, or without a place, no journal is kept.
+  JournalOfCell(const RunnerOptions& options, const std::string& key) {
+    if (options.home.empty() || key.empty()) {
+      return;
+    }
+    journal_.emplace(options.home / "partial", key);
+    if (options.fresh) {
+      journal_->forget();
+    }
+    HostServices::instance().set_journal(&*journal_);
+  }
+  ~JournalOfCell() { HostServices::instance().set_journal(nullptr); }
+  JournalOfCell(const JournalOfCell&) = delete;
+  JournalOfCell& operator=(const JournalOfCell&) = delete;
+
+  // The evaluation is done.
+  void forget() {
+    if (journal_) {
+      journal_->forget();
+    }
+  }
+
+ private:
+  std::optional<Journal> journal_;
+};
+
+}  // namespace quench

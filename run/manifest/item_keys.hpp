@@ -1,0 +1,44 @@
+// The keys that may stand beside a plugin's id in the lists of a manifest, each described once:
+// what may be written there, and what reading it does.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "core/config/problems.hpp"
+#include "core/plugin/catalog.hpp"
+#include "run/manifest/manifest.hpp"
+
+namespace quench {
+
+enum class ItemKind { kAveraging, kQuantizer, kMetric };
+
+// Who reads an entry: in which section, and where what is wrong goes.
+struct ItemPlace {
+  const std::string& section;
+  Problems& problems;
+  void add(const Place& place, const std::string& message) const;
+};
+
+struct ItemKey {
+  std::string name;
+  nlohmann::json (*schema)(const Catalog& catalog);
+  void (*read)(const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item);
+  std::string now = "";  // what the key is called by now; it still works, with a warning
+};
+
+// The section and its keys.
+struct ItemSection {
+  std::string name;
+  std::string kind;  // of its plugins
+  std::vector<ItemKey> keys;
+
+  const ItemKey* find(const std::string& key) const;  // or nullptr
+  std::vector<std::string> names() const;             // without those that have another name by now
+};
+const ItemSection& item_section(ItemKind kind);
+// The section that has such a key, or nullptr.
+const ItemSection* section_with(const std::string& key);
+
+}  // namespace quench

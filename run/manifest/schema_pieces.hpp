@@ -1,0 +1,18 @@
+// What the JSON Schema of manifests is put together from.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace quench {
+
+// An object with these properties and no others.
+nlohmann::json closed(nlohmann::json properties);
+// The schema with a description.
+nlohmann::json described(nlohmann::json schema, const char* description);
+// One of the schema's definitions: name, amount, range, ranges, version.
+nlohmann::json reference(const char* name);
+nlohmann::json definitions();
+// `{id: {parameters}}` with one of these members, or an id alone.
+nlohmann::json one_of_ids(nlohmann::json members, const nlohmann::json& ids);
+
+}  // namespace quench

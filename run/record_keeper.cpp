@@ -1,0 +1,26 @@
+#include "run/record_keeper.hpp"
+
+#include "core/plugin/host_services.hpp"
+
+namespace quench {
+
+std::vector<Record> RecordKeeper::keep(std::vector<Record> records) {
+  losing_records_ = true;
+  if (options_.on_records) {
+    options_.on_records(records);
+  }
+  history_.publish(records);
+  losing_records_ = false;
+  return records;
+}
+
+void RecordKeeper::throw_if_final(const Error& error) const {
+  if (HostServices::instance().cancel_flag()) {
+    fail(QUENCH_CANCELLED, "stopped on request");
+  }
+  if (losing_records_ || options_.fail_fast) {
+    throw error;
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,23 @@
+// What all parts of a run share.
+#pragma once
+
+#include "core/corpora/corpora.hpp"
+#include "core/plugin/catalog.hpp"
+#include "run/cell_history.hpp"
+#include "run/record_keeper.hpp"
+#include "run/run_progress.hpp"
+#include "run/runner_options.hpp"
+
+namespace quench {
+
+// Everything outlives the run.
+struct RunContext {
+  Catalog& catalog;
+  const RunnerOptions& options;
+  Corpora& corpora;
+  CellHistory& history;
+  RecordKeeper& keeper;
+  RunProgress& progress;
+};
+
+}  // namespace quench

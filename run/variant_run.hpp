@@ -1,0 +1,42 @@
+// One variant of the open weights: quantized where it has a quantizer, measured, and set back.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/pass/quantize_cell.hpp"
+#include "run/measure_cells.hpp"
+#include "run/owed_folders.hpp"
+#include "run/weights_at_work.hpp"
+
+namespace quench {
+
+class VariantRun {
+ public:
+  // `open`: empty where the weights have no model, because nothing is to do or it cannot be opened.
+  VariantRun(WeightsAtWork& weights, std::optional<OpenWeights>& open, const OwedFolders& folders,
+             QuantizeCell& quantization);
+
+  // Takes the records that are there, computes the others and writes the folder of the variant.
+  // `cells`: of one variant.
+  void run(std::span<MeasuredCell> cells);
+
+ private:
+  // Fills in what is known without computing.
+  void take_records(std::span<MeasuredCell> cells);
+  void run_quantized(std::span<MeasuredCell> cells, const OwedFolder* folder);
+  void quantize_and_measure(std::span<MeasuredCell> cells, const OwedFolder* folder,
+                            FloatWeights& kept, nlohmann::json& quantizer);
+  // What is known to be scored on the variant.
+  std::span<const ScoreRequest> requests(std::span<const MeasuredCell> cells) const;
+
+  WeightsAtWork& weights_;
+  std::optional<OpenWeights>& open_;
+  const OwedFolders& folders_;
+  QuantizeCell& quantization_;
+};
+
+// The calibration draw of a variant with a quantizer.
+CalibrationDraw draw_of(const Experiment& experiment, const Variant& variant);
+
+}  // namespace quench
