@@ -24,6 +24,7 @@
 #include "tokenizers/tokenizer_json/pipeline.hpp"
 
 extern "C" {
+int fuzz_gguf(const uint8_t* data, size_t size);
 int fuzz_json(const uint8_t* data, size_t size);
 int fuzz_packed(const uint8_t* data, size_t size);
 int fuzz_pickle(const uint8_t* data, size_t size);
@@ -70,7 +71,8 @@ void run_damaged(Target target, const std::string& bytes) {
 
 TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]") {
   const auto [folder, target] =
-      GENERATE(table<std::string, Target>({{"tests/fuzz/seeds/json", fuzz_json},
+      GENERATE(table<std::string, Target>({{"tests/fuzz/seeds/gguf", fuzz_gguf},
+                                           {"tests/fuzz/seeds/json", fuzz_json},
                                            {"tests/fuzz/seeds/packed", fuzz_packed},
                                            {"tests/fuzz/seeds/pickle", fuzz_pickle},
                                            {"tests/fuzz/seeds/safetensors", fuzz_safetensors},
