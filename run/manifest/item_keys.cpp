@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/error.hpp"
+#include "quench/abi/kind/format.h"
 #include "run/manifest/manifest_schema.hpp"
 #include "run/manifest/schema_pieces.hpp"
 
@@ -128,6 +129,16 @@ void read_replicates(const ItemPlace& at, const YamlNode::Member& member, Manife
   reader.finish();
 }
 
+json written_formats(const Catalog& catalog) {
+  json ids = json::array();
+  for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
+    if (format->instance && (format->instance->needs & QUENCH_FORMAT_WRITES) != 0) {
+      ids.push_back(format->id);
+    }
+  }
+  return ids;
+}
+
 json transform_schema(const Catalog& catalog) {
   json members = json::object();
   json ids = json::array();
@@ -175,8 +186,8 @@ const ItemSection kQuantizers = {
       }},
      {"replicates", replicates_schema, read_replicates},
      {"export",
-      [](const Catalog&) {
-        return described({{"enum", format_names()}},
+      [](const Catalog& catalog) {
+        return described({{"enum", written_formats(catalog)}},
                          "Also write the quantized weights, in a format of other tools");
       },
       [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
