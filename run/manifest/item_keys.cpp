@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/checkpoint/packed/quantization_config.hpp"
 #include "core/error.hpp"
 #include "quench/abi/kind/format.h"
 #include "run/manifest/manifest_schema.hpp"

@@ -6,6 +6,7 @@
 #include "tests/regression/gguf_twins.hpp"
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
+#include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 
 namespace fs = std::filesystem;
