@@ -1,8 +1,8 @@
 // e^x of a vector, for files that shared/matrix/each_isa.hpp compiles.
 namespace quench::decoder::QUENCH_ISA_NAMESPACE {
 
-using matrix::QUENCH_ISA_NAMESPACE::Lanes;
 using matrix::QUENCH_ISA_NAMESPACE::lesser;
+using matrix::QUENCH_ISA_NAMESPACE::Simd;
 
 // What the type's e^x is made of: ln 2 in two parts, the first so short that its products with
 // whole numbers are exact; where e^x is 0; 1.5 times the power of two at which numbers are whole;
@@ -49,8 +49,8 @@ struct Exponential<double> {
 
 // e^x for x <= 0, to about one unit in the last place; NaN stays NaN.
 template <typename T>
-QUENCH_INLINE typename Lanes<T>::Vector exponential(typename Lanes<T>::Vector x) {
-  using L = Lanes<T>;
+QUENCH_INLINE typename Simd<T>::Vector exponential(typename Simd<T>::Vector x) {
+  using L = Simd<T>;
   using E = Exponential<T>;
   using Bits = typename E::Bits;
   typedef Bits Integers __attribute__((vector_size(QUENCH_ISA_BYTES)));

@@ -102,7 +102,7 @@ bool factorize_block(at::Tensor a, const double* tolerance) {
     return false;
   }
   divide_right(cut.across, cut.upper);
-  matrix::add_product(cut.lower, cut.across, cut.across.t(), -1, matrix::Part::kLower);
+  matrix::add_product(cut.lower, cut.across, cut.across.t(), -1, matrix::Triangle::kLower);
   return factorize_block(cut.lower, tolerance + cut.upper.size(0));
 }
 

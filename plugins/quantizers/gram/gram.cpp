@@ -117,7 +117,7 @@ void Gram::add_panel(const at::Tensor& rows) {
   if (float64_) {
     matrix::add_float64_square(matrix_, rows);
   } else {
-    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
+    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Triangle::kUpper);
   }
 }
 

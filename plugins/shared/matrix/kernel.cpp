@@ -66,9 +66,9 @@ struct Range {
 };
 
 // Whether anything of the tile from (row, column) on is wanted.
-bool is_wanted(const Shape& shape, Part part, int64_t row, int64_t column) {
-  return part == Part::kAll ||
-         (part == Part::kUpper ? column + shape.columns > row : row + shape.rows > column);
+bool is_wanted(const Shape& shape, Triangle triangle, int64_t row, int64_t column) {
+  return triangle == Triangle::kBoth ||
+         (triangle == Triangle::kUpper ? column + shape.columns > row : row + shape.rows > column);
 }
 
 // Whether a tile's rows, each read along its depth, find room in the first-level cache together:
@@ -76,12 +76,12 @@ bool is_wanted(const Shape& shape, Part part, int64_t row, int64_t column) {
 template <typename T, typename From>
 bool reads_well_in_place(const Operand<From>& a) {
   constexpr int64_t kSets = 4096;  // bytes
-  return a.deep == 1 && a.along * static_cast<int64_t>(sizeof(T)) % kSets != 0;
+  return a.k_stride == 1 && a.row_stride * static_cast<int64_t>(sizeof(T)) % kSets != 0;
 }
 
 template <typename From>
-Operand<From> moved(const Operand<From>& from, int64_t along, int64_t deep) {
-  return {from.data + along * from.along + deep * from.deep, from.along, from.deep};
+Operand<From> moved(const Operand<From>& from, int64_t row, int64_t k) {
+  return {from.data + row * from.row_stride + k * from.k_stride, from.row_stride, from.k_stride};
 }
 
 // A task's rows of a, for one run of the depth: read where they lie if they are T, their tile is
@@ -119,8 +119,8 @@ class Rows {
     if (row < copied_from_) {
       if constexpr (std::is_same_v<T, From>) {
         const Operand<T> here = moved(from_, row, k_);
-        return here.deep == 1 ? Panel<T>{here.data, here.along, true}
-                              : Panel<T>{here.data, here.deep, false};
+        return here.k_stride == 1 ? Panel<T>{here.data, here.row_stride, true}
+                                  : Panel<T>{here.data, here.k_stride, false};
       }
     }
     const int64_t width = row < full_ ? shape_.rows : rows_read(shape_.isa, rest_);
@@ -148,7 +148,7 @@ void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, 
   const int64_t column = step.column + panel * shape.columns;
   for (int64_t i = 0; i < range.rows; i += shape.rows) {
     const int64_t row = step.row + range.row + i;
-    if (is_wanted(shape, result.part, row, column)) {
+    if (is_wanted(shape, result.triangle, row, column)) {
       run_tile<T, To>(shape.isa, rows.tile(i), b, depth,
                       {result.to + row * result.stride + column, result.stride,
                        std::min(shape.rows, range.rows - i),
@@ -161,11 +161,11 @@ void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, 
 template <typename T, typename To, typename From>
 void run_task(const Step<T, To, From>& step, const Range& range) {
   const Shape& shape = step.shape;
-  const int64_t deep = std::min(kDepth, step.depth);
+  const int64_t longest = std::min(kDepth, step.depth);
   const bool copies =
       !std::is_same_v<T, From> || (range.panels > kTaskPanels && !reads_well_in_place<T>(step.a));
-  const int64_t own = step.packed == nullptr ? shape.columns * deep : 0;
-  const Buffer memory((own + Rows<T, From>::size(shape, range.rows, deep)) *
+  const int64_t own = step.packed == nullptr ? shape.columns * longest : 0;
+  const Buffer memory((own + Rows<T, From>::size(shape, range.rows, longest)) *
                       static_cast<int64_t>(sizeof(T)));
   Rows<T, From> rows(shape, moved(step.a, range.row, 0), range.rows, copies, memory.as<T>() + own);
   for (int64_t k = 0; k < step.depth; k += kDepth) {
@@ -257,17 +257,18 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
                                           sizes.depth, true, &result});
   }
   constexpr int64_t kElements = kPackedBytes / static_cast<int64_t>(sizeof(T));
-  const int64_t deep = std::min(sizes.depth, kPackedDepth);
+  const int64_t run = std::min(sizes.depth, kPackedDepth);
   const int64_t wide =
-      std::min(std::max<int64_t>(1, kElements / deep / shape.columns) * shape.columns, all);
-  const Buffer memory(wide * deep * static_cast<int64_t>(sizeof(T)));
+      std::min(std::max<int64_t>(1, kElements / run / shape.columns) * shape.columns, all);
+  const Buffer memory(wide * run * static_cast<int64_t>(sizeof(T)));
   for (int64_t column = 0; column < sizes.columns; column += wide) {
     const int64_t columns = std::min(wide, sizes.columns - column);
-    const int64_t first =
-        result.part == Part::kLower ? std::min(column, sizes.rows) / shape.rows * shape.rows : 0;
+    const int64_t first = result.triangle == Triangle::kLower
+                              ? std::min(column, sizes.rows) / shape.rows * shape.rows
+                              : 0;
     const int64_t end =
-        result.part == Part::kUpper ? std::min(column + columns, sizes.rows) : sizes.rows;
-    for (int64_t k = 0; k < sizes.depth && first < end; k += deep) {
+        result.triangle == Triangle::kUpper ? std::min(column + columns, sizes.rows) : sizes.rows;
+    for (int64_t k = 0; k < sizes.depth && first < end; k += run) {
       const Step<T, To, From> step{shape,
                                    moved(a, first, k),
                                    moved(b, column, k),
@@ -276,7 +277,7 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
                                    end - first,
                                    column,
                                    columns,
-                                   std::min(deep, sizes.depth - k),
+                                   std::min(run, sizes.depth - k),
                                    k == 0,
                                    &result};
       pack_step(step, memory.as<T>());

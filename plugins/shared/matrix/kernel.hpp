@@ -7,20 +7,20 @@
 
 #include "shared/matrix/half.hpp"
 #include "shared/matrix/isa.hpp"
-#include "shared/matrix/part.hpp"
+#include "shared/matrix/triangle.hpp"
 
 namespace quench::matrix {
 
 // Rows of a block that makes good use of tiles and caches, whatever the instruction set.
 inline constexpr int64_t kBlockRows = 112;
 
-// One operand: element (i, k), k the dimension that is summed over, lies at i * along + k * deep;
-// one of them is 1.
+// One operand. Element (i, k) lies at i * row_stride + k * k_stride, where k is the dimension that
+// is summed over. One of the two strides is 1.
 template <typename T>
 struct Operand {
   const T* data;
-  int64_t along;
-  int64_t deep;
+  int64_t row_stride;
+  int64_t k_stride;
 };
 
 struct Sizes {
@@ -37,7 +37,7 @@ struct Result {
   double factor = 1;
   bool add = false;
   const T* bias = nullptr;  // [columns], only where To is T and without `add`
-  Part part = Part::kAll;
+  Triangle triangle = Triangle::kBoth;
 };
 
 // Products and sums of T, on the host's threads. To is T, or double where T is float; From is T,

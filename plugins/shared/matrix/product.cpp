@@ -96,11 +96,12 @@ void write_rounded(const at::Tensor& to, const at::Tensor& a, const at::Tensor& 
 }
 
 template <typename T, typename To, typename From = T>
-void add(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor, Part part) {
+void add(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
+         Triangle triangle) {
   Result<T, To> result;
   result.factor = factor;
   result.add = true;
-  result.part = part;
+  result.triangle = triangle;
   run<T, To, From>(to, a, b, result);
 }
 
@@ -132,7 +133,7 @@ void product_into(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b
 }
 
 void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
-                 Part part) {
+                 Triangle triangle) {
   check(to, a, b);
   at::Tensor out = to;
   if (!a.is_cpu()) {
@@ -150,30 +151,30 @@ void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
   const at::ScalarType type = wide ? at::kDouble : sum_type(a.scalar_type());
   if (!is_writable(to, type)) {
     const at::Tensor held = to.to(type, /*non_blocking=*/false, /*copy=*/true).contiguous();
-    add_product(held, a, b, factor, part);
+    add_product(held, a, b, factor, triangle);
     out.copy_(held);
   } else if (wide && is_narrow(a.scalar_type())) {
-    add_product(to, a.to(at::kFloat), b.to(at::kFloat), factor, part);
+    add_product(to, a.to(at::kFloat), b.to(at::kFloat), factor, triangle);
   } else if (a.scalar_type() == at::kBFloat16) {
-    add<float, float, Bfloat16>(to, a, b, factor, part);
+    add<float, float, Bfloat16>(to, a, b, factor, triangle);
   } else if (a.scalar_type() == at::kHalf) {
-    add<float, float, Float16>(to, a, b, factor, part);
+    add<float, float, Float16>(to, a, b, factor, triangle);
   } else if (a.scalar_type() == at::kDouble) {
-    add<double, double>(to, a, b, factor, part);
+    add<double, double>(to, a, b, factor, triangle);
   } else if (wide) {
-    add<float, double>(to, a, b, factor, part);
+    add<float, double>(to, a, b, factor, triangle);
   } else {
-    add<float, float>(to, a, b, factor, part);
+    add<float, float>(to, a, b, factor, triangle);
   }
 }
 
 void add_float64_square(const at::Tensor& to, const at::Tensor& rows) {
   if (rows.is_cpu() && rows.scalar_type() == at::kFloat && is_writable(to, at::kDouble) &&
       !is_empty(to, rows.t())) {
-    return add<double, double, float>(to, rows.t(), rows, 1, Part::kUpper);
+    return add<double, double, float>(to, rows.t(), rows, 1, Triangle::kUpper);
   }
   const at::Tensor wide = rows.to(at::kDouble);
-  add_product(to, wide.t(), wide, 1, Part::kUpper);
+  add_product(to, wide.t(), wide, 1, Triangle::kUpper);
 }
 
 }  // namespace quench::matrix

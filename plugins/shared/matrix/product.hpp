@@ -11,7 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "shared/matrix/part.hpp"
+#include "shared/matrix/triangle.hpp"
 
 namespace quench::matrix {
 
@@ -26,7 +26,7 @@ void product_into(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b
 // float64 where a and b are float32: products and sums of 256 of them are float32 then, the sum of
 // those sums float64.
 void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor = 1,
-                 Part part = Part::kAll);
+                 Triangle triangle = Triangle::kBoth);
 
 // Adds rows' · rows to the upper triangle of the float64 `to` [n, n]; products and sums are float64
 // whatever the type of rows [m, n].

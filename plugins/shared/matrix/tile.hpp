@@ -23,12 +23,14 @@ constexpr int64_t rows_read(Isa isa, int64_t rows) {
   return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : rows <= 8 && full > 8 ? 8 : full;
 }
 
-// Rows of a, where they lie or copied.
+// Rows of operand a, in place or in a packed copy.
 template <typename T>
 struct Panel {
   const T* data;
   int64_t stride;
-  bool deep;  // each row's depth is contiguous, rows `stride` apart; else the other way around
+  // True: each row's values are contiguous, and rows lie `stride` apart. False: the rows of one k
+  // are contiguous, and values of k lie `stride` apart.
+  bool k_contiguous;
 };
 
 // to = (add ? to : bias, or 0) + factor * sums

@@ -15,7 +15,7 @@ QUENCH_INLINE int64_t lesser(int64_t a, int64_t b) {
 }
 
 template <typename T>
-struct Lanes {
+struct Simd {
   static constexpr int64_t kCount = QUENCH_ISA_BYTES / sizeof(T);
   typedef T Vector __attribute__((vector_size(QUENCH_ISA_BYTES)));
 
@@ -173,7 +173,7 @@ struct Lanes {
 
 // rows[i] lane j -> rows[j] lane i.
 #if QUENCH_ISA_BYTES == 64
-QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[16]) {
+QUENCH_INLINE void transpose(Simd<float>::Vector (&rows)[16]) {
   __m512d pairs[16];
 #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {
@@ -203,7 +203,7 @@ QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[16]) {
     rows[12 + c] = _mm512_shuffle_f32x4(ab_odd, de_odd, 0xDD);
   }
 }
-QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[8]) {
+QUENCH_INLINE void transpose(Simd<double>::Vector (&rows)[8]) {
   __m512d pairs[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
@@ -224,7 +224,7 @@ QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[8]) {
   }
 }
 #elif QUENCH_ISA_BYTES == 32
-QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[8]) {
+QUENCH_INLINE void transpose(Simd<float>::Vector (&rows)[8]) {
   __m256 pairs[8];
 #pragma GCC unroll 2
   for (int i = 0; i < 8; i += 4) {
@@ -244,7 +244,7 @@ QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[8]) {
     rows[4 + c] = _mm256_permute2f128_ps(pairs[c], pairs[4 + c], 0x31);
   }
 }
-QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[4]) {
+QUENCH_INLINE void transpose(Simd<double>::Vector (&rows)[4]) {
   __m256d pairs[4];
 #pragma GCC unroll 2
   for (int i = 0; i < 4; i += 2) {
