@@ -127,7 +127,7 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
     }
   }
   double errors[kRun * kPanelRows] = {};
-  double taken[kRun * kPanelRows] = {};  // -w
+  double negated[kRun * kPanelRows] = {};
   for (int64_t c = panel.begin; c < panel.end;) {
     if (starts_group(c) && panel.source == GridSource::kCurrent) {
       start_group(panel, tile, c, first, last);
@@ -146,18 +146,18 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
       update_rows(tile.data(), own, panel.upper + k * panel.columns + panel.begin, panel.columns, 1,
                   k + 1 - panel.begin, run_end - panel.begin);
       if (panel.correction != nullptr) {
-        double* minus = taken + (k - c) * kPanelRows;
+        double* column_negated = negated + (k - c) * kPanelRows;
         const double* column = tile.data() + (k - panel.begin) * kPanelRows;
-        std::transform(column, column + kPanelRows, minus, std::negate<>());
-        convert(minus, count, panel.taken + (k - panel.begin) * panel.rows + first);
-        update_rows(tile.data(), minus, panel.correction + k * panel.columns + panel.begin,
+        std::transform(column, column + kPanelRows, column_negated, std::negate<>());
+        convert(column_negated, count, panel.negated + (k - panel.begin) * panel.rows + first);
+        update_rows(tile.data(), column_negated, panel.correction + k * panel.columns + panel.begin,
                     panel.columns, 1, k + 1 - panel.begin, run_end - panel.begin);
       }
     }
     update_rows(tile.data(), errors, panel.upper + c * panel.columns + panel.begin, panel.columns,
                 run_end - c, run_end - panel.begin, width);
     if (panel.correction != nullptr) {
-      update_rows(tile.data(), taken, panel.correction + c * panel.columns + panel.begin,
+      update_rows(tile.data(), negated, panel.correction + c * panel.columns + panel.begin,
                   panel.columns, run_end - c, run_end - panel.begin, width);
     }
     c = run_end;

@@ -38,7 +38,7 @@ struct Panel {
   uint8_t* codes;            // [columns, rows]
   T* errors;                 // [end - begin, rows], (w - q) / U_ii
   const double* correction;  // [columns, columns], P of asymmetry.hpp, or null
-  T* taken;                  // [end - begin, rows], -w, with `correction` only
+  T* negated;                // [end - begin, rows], -w of each column; only with `correction`
   double* loss;              // [rows], grows by (w - q)^2 / U_ii^2 / 2
 };
 

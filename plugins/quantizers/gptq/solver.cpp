@@ -43,11 +43,11 @@ class Solver {
     prepare();
     at::Tensor errors = at::empty({options_.block, rows_}, kType<T>);
     const bool corrected = factor_.correction.defined();
-    at::Tensor taken = at::empty({corrected ? options_.block : 0, rows_}, kType<T>);
+    at::Tensor negated = at::empty({corrected ? options_.block : 0, rows_}, kType<T>);
     for (int64_t begin = 0; begin < columns_;) {
       kit::check_cancelled();
       const int64_t end = panel_end(begin);
-      const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>(), taken.data_ptr<T>());
+      const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>(), negated.data_ptr<T>());
       kit::parallel_for(static_cast<uint64_t>(rows_), static_cast<uint64_t>(kPanelRows),
                         [&](uint64_t first, uint64_t last) {
                           quantize_panel(panel, static_cast<int64_t>(first),
@@ -56,7 +56,7 @@ class Solver {
       if (end < columns_) {
         update_rest(factor_.upper, errors, begin, end);
         if (corrected) {
-          update_rest(factor_.correction, taken, begin, end);
+          update_rest(factor_.correction, negated, begin, end);
         }
       }
       begin = end;
@@ -139,7 +139,7 @@ class Solver {
     return std::min(end, columns_);
   }
 
-  Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* taken) {
+  Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* negated) {
     return {rows_,
             columns_,
             begin,
@@ -158,7 +158,7 @@ class Solver {
             codes_.data_ptr<uint8_t>(),
             errors,
             factor_.correction.defined() ? factor_.correction.const_data_ptr<double>() : nullptr,
-            taken,
+            negated,
             loss_.data()};
   }
 
