@@ -4,7 +4,7 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/where.h>
 
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::apertus {

@@ -13,7 +13,7 @@ struct Xielu {
   double eps;  // a little less than 0: expm1 is taken of min(x, eps)
 };
 
-// Of x [N, width], which is overwritten unless a Recorder is there:
+// Of x [N, width], which is overwritten unless a AutogradScope is there:
 //   x > 0:  a_p x^2 + beta x,                      a_p = softplus(alpha_p)
 //   else:   a_n (expm1(min(x, eps)) - x) + beta x, a_n = beta + softplus(alpha_n)
 at::Tensor apply(const Xielu& xielu, at::Tensor x);

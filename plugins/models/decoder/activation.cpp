@@ -9,9 +9,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "models/decoder/activation_kernels.hpp"
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
@@ -89,7 +89,7 @@ struct TrainedGate : torch::autograd::Function<TrainedGate> {
 
 // `derive` sets y, y' and y'' of x.
 template <typename Derive>
-at::Tensor curved(const at::Tensor& x, Derive&& derive) {
+at::Tensor double_backward(const at::Tensor& x, Derive&& derive) {
   Pointwise made;
   {
     const at::NoGradGuard constant;
@@ -97,7 +97,7 @@ at::Tensor curved(const at::Tensor& x, Derive&& derive) {
     made = {at::empty_like(held), at::empty_like(held), at::empty_like(held)};
     run(derive, held, made.y, made.first, made.second);
   }
-  return curved_pointwise(x, made);
+  return double_backward_pointwise(x, made);
 }
 
 // In place, in float32 between the roundings to x's narrower type.
@@ -118,28 +118,28 @@ at::Tensor gelu(at::Tensor x) {
   if (!x.is_cpu()) {
     return recording() ? at::gelu(x) : at::gelu_(x);
   }
-  switch (current_form()) {
-    case Form::kPlain:
+  switch (current_mode()) {
+    case AutogradMode::kInference:
       if (!has_kernels(x)) {
         return gelu_of_narrow(x);
       }
       run([](auto... arguments) { kernel::gelu(arguments...); }, x, x);
       return x;
-    case Form::kTraining:
+    case AutogradMode::kTraining:
       return TrainedGelu::apply(x);
-    case Form::kCurved:
-      return curved(x, [](auto... arguments) { kernel::gelu_derivatives(arguments...); });
+    case AutogradMode::kDoubleBackward:
+      return double_backward(x, [](auto... arguments) { kernel::gelu_derivatives(arguments...); });
     default:
       return smooth_gelu(x);
   }
 }
 
 at::Tensor gated(at::Tensor gate, at::Tensor up) {
-  if (current_form() == Form::kElementary || !gate.is_cpu()) {
+  if (current_mode() == AutogradMode::kElementary || !gate.is_cpu()) {
     return recording() ? gate.mul(at::sigmoid(gate)).mul(up) : up.mul_(at::silu_(gate));
   }
-  switch (current_form()) {
-    case Form::kPlain:
+  switch (current_mode()) {
+    case AutogradMode::kInference:
       if (has_kernels(gate)) {
         run([](auto... arguments) { kernel::gate(arguments...); }, gate, up, up);
         return up;
@@ -150,10 +150,11 @@ at::Tensor gated(at::Tensor gate, at::Tensor up) {
         rows.mul_(at::silu_(opened));
       });
       return up;
-    case Form::kTraining:
+    case AutogradMode::kTraining:
       return TrainedGate::apply(gate, up);
-    case Form::kCurved:
-      return curved(gate, [](auto... arguments) { kernel::silu_derivatives(arguments...); })
+    case AutogradMode::kDoubleBackward:
+      return double_backward(gate,
+                             [](auto... arguments) { kernel::silu_derivatives(arguments...); })
           .mul(up);
     default:
       return at::silu(gate).mul(up);

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/blocked_attention.hpp"
 #include "models/decoder/causal_attention.hpp"
-#include "models/decoder/curved/operations.hpp"
 #include "models/decoder/differentiable.hpp"
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "quench/abi/extension/pads.h"
 
 namespace quench::decoder {
@@ -50,8 +50,8 @@ at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
 
 // Autocast rounds what attention reads and makes to bfloat16.
 at::Tensor operand(const at::Tensor& x) {
-  const Recorder* recorder = Recorder::current();
-  return recorder != nullptr && recorder->autocast() ? x.to(at::kBFloat16) : x;
+  const AutogradScope* scope = AutogradScope::current();
+  return scope != nullptr && scope->autocast() ? x.to(at::kBFloat16) : x;
 }
 
 at::Tensor on_device(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -75,12 +75,12 @@ at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
     return causal_attention(q, k, v);
   }
   const bool own = has_blocked_attention(q);
-  if (composing() && !(current_form() == Form::kCurved && own)) {
+  if (composing() && !(current_mode() == AutogradMode::kDoubleBackward && own)) {
     const auto heads = [&](const at::Tensor& x) { return repeated(x, q.size(2)).transpose(1, 2); };
     return composed(heads(q), heads(k), heads(v), mask).transpose(1, 2);
   }
-  if (current_form() == Form::kCurved) {
-    return curved_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)), mask);
+  if (current_mode() == AutogradMode::kDoubleBackward) {
+    return double_backward_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)), mask);
   }
   const at::Tensor y =
       own ? blocked_attention(operand(q), operand(k), operand(v), mask) : on_device(q, k, v, mask);

@@ -16,8 +16,8 @@ namespace quench::decoder {
 // mean nothing, stay finite. Scores never exist as a [B,H,T,T] tensor; rows whose segments are not
 // plain consecutive documents cost one [T,T] mask at a time.
 //
-// In the composed forms of a Recorder all scores exist, and all their derivatives; in kCurved,
-// without a mask, the softmax and one derivative of it.
+// In the composed forms of a AutogradScope all scores exist, and all their derivatives; in
+// kDoubleBackward, without a mask, the softmax and one derivative of it.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const Batch& batch);
 

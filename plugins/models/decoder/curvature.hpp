@@ -6,16 +6,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/decoder.hpp"
 #include "models/decoder/loss_batch.hpp"
-#include "models/decoder/recorder.hpp"
 
 namespace quench::decoder {
 
 // The loss of a batch around the weights of the moment. Keeps the graph of what all products
-// share: forward and backward for the Hessian by double backward (curved/vectors.hpp), the forward
-// for Gauss-Newton; forward-over-reverse shares nothing. Outlives neither the model nor a
-// weight_set.
+// share: forward and backward for the Hessian by double backward (double_backward/hvp_vectors.hpp),
+// the forward for Gauss-Newton; forward-over-reverse shares nothing. Outlives neither the model nor
+// a weight_set.
 class Curvature {
  public:
   // Adds weight * dloss/dθ to the flat vector `gradient` where that is not null. Throws UNSUPPORTED
@@ -47,7 +47,7 @@ class Curvature {
   void add_received(const std::vector<at::Tensor>& received, const at::Tensor& to) const;
 
   // With `leaves` in place of the weights.
-  Forward forward(const std::vector<at::Tensor>& leaves, Form form);
+  Forward forward(const std::vector<at::Tensor>& leaves, AutogradMode mode);
   // weight * dlosses/dleaves.
   std::vector<at::Tensor> gradients(const at::Tensor& losses,
                                     const std::vector<at::Tensor>& leaves) const;
@@ -62,7 +62,7 @@ class Curvature {
   int32_t kind_;
   double loss_ = 0;
   // Double backward.
-  SharedVectors vectors_;
+  SharedHvpVectors vectors_;
   std::vector<Leaf> leaves_;           // of operations that are composed
   at::Tensor rows_;                    // of the embedding, [N, width]
   std::vector<at::Tensor> gradients_;  // of rows_ and of each leaf

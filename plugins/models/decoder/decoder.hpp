@@ -103,7 +103,7 @@ class Decoder : public kit::Model {
  private:
   friend class Curvature;
 
-  // All blocks and the final norm: h [N, width] -> [N, width], where a Recorder is.
+  // All blocks and the final norm: h [N, width] -> [N, width], where a AutogradScope is.
   at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;

@@ -1,5 +1,5 @@
 // Operations of the composed forms that libtorch would hand to MKL: with derivatives of any order
-// backwards and, on top of that, one forwards (Recorder's kElementary).
+// backwards and, on top of that, one forwards (AutogradScope's kElementary).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -8,9 +8,9 @@
 
 #include <vector>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/norm_kernels.hpp"
-#include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -146,22 +146,22 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, const at::Ten
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
-  const Recorder* recorder = Recorder::current();
+  const AutogradScope* scope = AutogradScope::current();
   if (!x.is_cpu()) {
     return composing() ? composed(x, tracked(weight), tracked(bias), eps)
                        : at::layer_norm(x, {x.size(1)}, tracked(weight), tracked(bias), eps);
   }
-  switch (current_form()) {
-    case Form::kTraining: {
+  switch (current_mode()) {
+    case AutogradMode::kTraining: {
       const bool weighted = weight.defined();
-      const Operands operands = {weight, bias, weighted ? recorder->gradient(weight) : at::Tensor(),
-                                 weighted ? recorder->gradient(bias) : at::Tensor(), eps};
+      const Operands operands = {weight, bias, weighted ? scope->gradient(weight) : at::Tensor(),
+                                 weighted ? scope->gradient(bias) : at::Tensor(), eps};
       return TrainedLayerNorm::apply(x, operands);
     }
-    case Form::kCurved:
-      return curved_norm(x, weight, bias, eps, Centering::kMean, recorder->vectors());
-    case Form::kComposed:
-    case Form::kElementary:
+    case AutogradMode::kDoubleBackward:
+      return double_backward_norm(x, weight, bias, eps, Centering::kMean, scope->vectors());
+    case AutogradMode::kComposed:
+    case AutogradMode::kElementary:
       return composed(x, tracked(weight), tracked(bias), eps);
     default:
       break;

@@ -5,10 +5,10 @@
 
 #include <utility>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/elementwise.hpp"
-#include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/product.hpp"
@@ -103,18 +103,18 @@ at::Tensor Linear::recorded(const at::Tensor& x) const {
   if (op_.apply != nullptr) {
     kit::fail(QUENCH_UNSUPPORTED, "a linear with a replacement has no derivative");
   }
-  Recorder& recorder = *Recorder::current();
-  if (recorder.form() == Form::kCurved) {
-    return curved_linear(x, weight_, bias_, recorder.vectors());
+  AutogradScope& scope = *AutogradScope::current();
+  if (scope.mode() == AutogradMode::kDoubleBackward) {
+    return double_backward_linear(x, weight_, bias_, scope.vectors());
   }
   if (composing()) {
-    const at::Tensor weight = recorder.leaf(weight_);
+    const at::Tensor weight = scope.leaf(weight_);
     const at::Tensor y = multiply(x, weight.t());
-    return bias_.defined() ? y.add(recorder.leaf(bias_)) : y;
+    return bias_.defined() ? y.add(scope.leaf(bias_)) : y;
   }
-  const Operands operands = {recorder.autocast() ? recorder.narrowed(weight_) : weight_, bias_,
-                             recorder.gradient(weight_),
-                             bias_.defined() ? recorder.gradient(bias_) : at::Tensor()};
+  const Operands operands = {scope.autocast() ? scope.narrowed(weight_) : weight_, bias_,
+                             scope.gradient(weight_),
+                             bias_.defined() ? scope.gradient(bias_) : at::Tensor()};
   return TrainedLinear::apply(x, operands);
 }
 

@@ -21,8 +21,8 @@ class Linear {
   int64_t in_features() const { return weight_.size(1); }
   const at::Tensor& weight() const { return weight_; }
 
-  // x [N, in], contiguous -> a new [N, out]. Recorded where a Recorder is: UNSUPPORTED then for a
-  // replacement.
+  // x [N, in], contiguous -> a new [N, out]. Recorded where a AutogradScope is: UNSUPPORTED then
+  // for a replacement.
   at::Tensor operator()(const at::Tensor& x) const;
   // The same into y [N, out], contiguous, which overlaps x nowhere.
   void into(const at::Tensor& x, const at::Tensor& y) const;

@@ -21,7 +21,7 @@ class LlamaStyle : public Decoder {
   LlamaStyle(const LlamaModel& model, Architecture architecture,
              const quench_model_open_args& args);
 
-  // Of up x [N, inner] of an MLP without a gate; overwrites x unless a Recorder is there.
+  // Of up x [N, inner] of an MLP without a gate; overwrites x unless a AutogradScope is there.
   virtual at::Tensor activate(uint32_t block, at::Tensor x) const;
 
  private:
@@ -30,7 +30,7 @@ class LlamaStyle : public Decoder {
 
   // x [N, width] -> [N, heads * head_width].
   at::Tensor attention(uint32_t block, const at::Tensor& x, const Batch& batch);
-  // Norm of q or k [N, K * head_width]; overwrites x unless a Recorder is there.
+  // Norm of q or k [N, K * head_width]; overwrites x unless a AutogradScope is there.
   at::Tensor normalize_heads(const at::Tensor& x, const at::Tensor& weight) const;
   void inside_mlp(const StageIo& io, uint32_t block) const;
   void inside_experts(const StageIo& io, uint32_t block) const;

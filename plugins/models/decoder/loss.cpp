@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/likelihoods.hpp"
 #include "models/decoder/linear.hpp"
-#include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -74,8 +74,8 @@ double sum_of(const at::Tensor& losses) {
 
 double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
                          const at::Tensor& head, double factor, at::Tensor* dx) {
-  Recorder& recorder = *Recorder::current();
-  const at::Tensor weight = recorder.autocast() ? recorder.narrowed(head) : head;
+  AutogradScope& scope = *AutogradScope::current();
+  const at::Tensor weight = scope.autocast() ? scope.narrowed(head) : head;
   const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor rows = scored_rows(targets, head.size(0), x.device());
   const at::Tensor chosen = chosen_targets(targets, x.device());
@@ -99,7 +99,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     }
     make_gradient(values, ids, factor);
     const at::Tensor back = in_type(values, weight.scalar_type());
-    if (const at::Tensor gradient = recorder.gradient(head); gradient.defined()) {
+    if (const at::Tensor gradient = scope.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);
     }
     const at::Tensor made = in_type(matrix::product(back, weight), x.scalar_type());

@@ -10,9 +10,8 @@ namespace quench::decoder {
 
 // Σ -log softmax(x headᵀ)[target] over the rows of x [N, width] with a target >= 0, in float64.
 // Where `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to the
-// current Recorder's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows at a
-// time, and are overwritten by their own derivative. NUMERICAL when the loss is not
-// finite.
+// current AutogradScope's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows
+// at a time, and are overwritten by their own derivative. NUMERICAL when the loss is not finite.
 double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
                          const at::Tensor& head, double factor, at::Tensor* dx);
 

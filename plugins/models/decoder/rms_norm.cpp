@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "models/decoder/curved/operations.hpp"
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
 
@@ -184,13 +184,13 @@ struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
 
 at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding) {
-  const Recorder& recorder = *Recorder::current();
+  const AutogradScope& scope = *AutogradScope::current();
   const bool own = x.is_cpu() && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
-  if (recorder.form() == Form::kTraining && own) {
-    return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, recorder.gradient(weight), eps});
+  if (scope.mode() == AutogradMode::kTraining && own) {
+    return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, scope.gradient(weight), eps});
   }
-  if (recorder.form() == Form::kCurved && own) {
-    return curved_norm(x, weight, {}, eps, Centering::kNone, recorder.vectors());
+  if (scope.mode() == AutogradMode::kDoubleBackward && own) {
+    return double_backward_norm(x, weight, {}, eps, Centering::kNone, scope.vectors());
   }
   return composed(x, tracked(weight), eps, rounding);
 }

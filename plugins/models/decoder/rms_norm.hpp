@@ -10,8 +10,8 @@ namespace quench::decoder {
 enum class NormRounding { kBeforeWeight, kAfterWeight };
 
 // Each row of x [..., C], contiguous, into a tensor of the same shape, which is returned: `into`,
-// where it is defined and no Recorder is, else a new one. `into` may be x. weight [C]. Squares are
-// summed in float64 in a fixed order, the rest is float32 or, for a float64 x, float64.
+// where it is defined and no AutogradScope is, else a new one. `into` may be x. weight [C]. Squares
+// are summed in float64 in a fixed order, the rest is float32 or, for a float64 x, float64.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding, const at::Tensor& into = {});
 

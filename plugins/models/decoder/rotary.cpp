@@ -16,7 +16,7 @@
 #include <cmath>
 #include <utility>
 
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::decoder {
@@ -189,7 +189,9 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const at::Tensor low = x.narrow(3, 0, half);
   const at::Tensor high = x.narrow(3, half, half);
   const bool own = turns(x, angles);
-  if ((current_form() == Form::kTraining || current_form() == Form::kCurved) && own) {
+  if ((current_mode() == AutogradMode::kTraining ||
+       current_mode() == AutogradMode::kDoubleBackward) &&
+      own) {
     return Rotation::apply(x, angles, /*back=*/false);
   }
   if (recording()) {

@@ -40,8 +40,8 @@ class Rotary {
   Angles own_;
 };
 
-// Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or where a Recorder
-// is, into a new tensor. Returns the rotated one.
+// Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or where a
+// AutogradScope is, into a new tensor. Returns the rotated one.
 at::Tensor rotate(const at::Tensor& x, const Angles& angles);
 
 }  // namespace quench::decoder

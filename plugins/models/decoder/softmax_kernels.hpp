@@ -22,7 +22,7 @@ void scale(double* row, double factor, size_t count);
 void center(const float* p, float* e, float* bent, size_t count);
 void center(const double* p, double* e, double* bent, size_t count);
 
-// A second step (curved/attention.cpp): s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
+// A second step (double_backward/attention.cpp): s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
 void move(const float* p, const float* e, float* s, float* x, float* bent, size_t count);
 void move(const double* p, const double* e, double* s, double* x, double* bent, size_t count);
 

@@ -51,7 +51,7 @@ class Routes {
 // A tensor [N*k, width] that is filled expert by expert.
 class ExpertRows {
  public:
-  // Filled in place, but where a Recorder is, whose rows are put together at the end.
+  // Filled in place, but where a AutogradScope is, whose rows are put together at the end.
   ExpertRows(const Routes& routes, at::Tensor memory)
       : routes_(routes), memory_(std::move(memory)) {}
 
@@ -68,7 +68,7 @@ class ExpertRows {
 void inside_expert(const Routes& routes, int64_t expert, const Linear& gate, const Linear& up,
                    const at::Tensor& x, ExpertRows& inner);
 
-// y [N, width] with share * down(inner) of one expert added; overwrites y unless a Recorder is
+// y [N, width] with share * down(inner) of one expert added; overwrites y unless a AutogradScope is
 // there. Called expert by expert in ascending order, it rounds as the reference does.
 at::Tensor add_expert(const Routes& routes, int64_t expert, const Linear& down,
                       const at::Tensor& inner, const at::Tensor& shares, at::Tensor y);

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/batch.hpp"
 #include "models/decoder/block_plan.hpp"
 #include "models/decoder/linear.hpp"
-#include "models/decoder/recorder.hpp"
 
 namespace quench::decoder {
 

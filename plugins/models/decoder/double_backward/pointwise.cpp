@@ -1,7 +1,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/elementwise.hpp"
 
 namespace quench::decoder {
@@ -46,7 +46,7 @@ struct PointwiseForward : torch::autograd::Function<PointwiseForward> {
 
 }  // namespace
 
-at::Tensor curved_pointwise(const at::Tensor& x, const Pointwise& made) {
+at::Tensor double_backward_pointwise(const at::Tensor& x, const Pointwise& made) {
   return PointwiseForward::apply(x, made);
 }
 

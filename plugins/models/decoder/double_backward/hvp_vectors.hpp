@@ -16,7 +16,7 @@
 
 namespace quench::decoder {
 
-class CurvedVectors : public torch::CustomClassHolder {
+class HvpVectors : public torch::CustomClassHolder {
  public:
   // The weight's elements in the flat vectors begin at `offset`.
   void add_weight(const at::Tensor& weight, int64_t offset);
@@ -44,6 +44,6 @@ class CurvedVectors : public torch::CustomClassHolder {
   std::vector<at::Tensor> roots_;
 };
 
-using SharedVectors = c10::intrusive_ptr<CurvedVectors>;
+using SharedHvpVectors = c10::intrusive_ptr<HvpVectors>;
 
 }  // namespace quench::decoder

@@ -3,7 +3,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/linear.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "shared/matrix/product.hpp"
@@ -15,8 +15,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct CurvedLinear : torch::CustomClassHolder {
-  CurvedLinear(at::Tensor w, at::Tensor b, SharedVectors v)
+struct DoubleBackwardLinear : torch::CustomClassHolder {
+  DoubleBackwardLinear(at::Tensor w, at::Tensor b, SharedHvpVectors v)
       : weight(std::move(w)), bias(std::move(b)), vectors(std::move(v)) {}
 
   // What the derivative dy adds to weight and bias.
@@ -29,13 +29,13 @@ struct CurvedLinear : torch::CustomClassHolder {
 
   at::Tensor weight;
   at::Tensor bias;
-  SharedVectors vectors;
+  SharedHvpVectors vectors;
 };
 
-using Shared = c10::intrusive_ptr<CurvedLinear>;
+using Shared = c10::intrusive_ptr<DoubleBackwardLinear>;
 
 Shared linear_of(AutogradContext* context) {
-  return c10::static_intrusive_pointer_cast<CurvedLinear>(
+  return c10::static_intrusive_pointer_cast<DoubleBackwardLinear>(
       context->saved_data["linear"].toCapsule());
 }
 
@@ -93,9 +93,9 @@ struct LinearForward : torch::autograd::Function<LinearForward> {
 
 }  // namespace
 
-at::Tensor curved_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                         const SharedVectors& vectors) {
-  return LinearForward::apply(x, c10::make_intrusive<CurvedLinear>(weight, bias, vectors));
+at::Tensor double_backward_linear(const at::Tensor& x, const at::Tensor& weight,
+                                  const at::Tensor& bias, const SharedHvpVectors& vectors) {
+  return LinearForward::apply(x, c10::make_intrusive<DoubleBackwardLinear>(weight, bias, vectors));
 }
 
 }  // namespace quench::decoder

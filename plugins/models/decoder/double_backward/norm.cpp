@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
-#include "models/decoder/curved/operations.hpp"
-#include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/double_backward/operations.hpp"
+#include "models/decoder/double_backward/ordered_sum.hpp"
 #include "models/decoder/norm_kernels.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
@@ -22,19 +22,20 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct CurvedNorm : torch::CustomClassHolder {
+struct DoubleBackwardNorm : torch::CustomClassHolder {
   at::Tensor weight;  // [C], 1 where the norm has none
   bool weighted = false;
   at::Tensor bias;  // undefined: none
   double eps = 0;
   bool centered = false;
-  SharedVectors vectors;
+  SharedHvpVectors vectors;
 };
 
-using Shared = c10::intrusive_ptr<CurvedNorm>;
+using Shared = c10::intrusive_ptr<DoubleBackwardNorm>;
 
 Shared norm_of(AutogradContext* context) {
-  return c10::static_intrusive_pointer_cast<CurvedNorm>(context->saved_data["norm"].toCapsule());
+  return c10::static_intrusive_pointer_cast<DoubleBackwardNorm>(
+      context->saved_data["norm"].toCapsule());
 }
 
 // The mean in float64 of each(c), in a fixed order.
@@ -45,7 +46,7 @@ double mean_over(size_t columns, Each&& each) {
 
 // x^ [N, C] and r [N] of the rows of x.
 template <typename T>
-void normalize(const at::Tensor& x, const CurvedNorm& norm, const at::Tensor& normal,
+void normalize(const at::Tensor& x, const DoubleBackwardNorm& norm, const at::Tensor& normal,
                const at::Tensor& inverse) {
   const auto columns = static_cast<size_t>(norm.weight.numel());
   const auto* from = x.const_data_ptr<T>();
@@ -71,8 +72,8 @@ void over_rows(const at::Tensor& like, size_t columns, const at::Tensor& to, Row
 
 // dx = P(dy weight); the sums of dy x^ go to the weight, those of dy to the bias.
 template <typename T>
-at::Tensor backward_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
-                       const at::Tensor& inverse) {
+at::Tensor backward_of(const DoubleBackwardNorm& norm, const at::Tensor& dy,
+                       const at::Tensor& normal, const at::Tensor& inverse) {
   at::Tensor dx = at::empty_like(dy);
   const auto columns = static_cast<size_t>(norm.weight.numel());
   const auto* d = dy.const_data_ptr<T>();
@@ -103,7 +104,7 @@ struct Moved {
 //   - r² x^ (p - q a) / C - r a P(g) - r q w / C,
 // to which dy v, by way of x^, adds P(dy v).
 template <typename T>
-Moved change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
+Moved change_of(const DoubleBackwardNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
                 const at::Tensor& inverse, const at::Tensor& change) {
   Moved moved = {at::empty_like(dy), at::empty_like(dy)};
   const auto columns = static_cast<size_t>(norm.weight.numel());
@@ -217,9 +218,10 @@ struct NormForward : torch::autograd::Function<NormForward> {
 
 }  // namespace
 
-at::Tensor curved_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                       double eps, Centering centering, const SharedVectors& vectors) {
-  const Shared norm = c10::make_intrusive<CurvedNorm>();
+at::Tensor double_backward_norm(const at::Tensor& x, const at::Tensor& weight,
+                                const at::Tensor& bias, double eps, Centering centering,
+                                const SharedHvpVectors& vectors) {
+  const Shared norm = c10::make_intrusive<DoubleBackwardNorm>();
   norm->weighted = weight.defined();
   norm->weight = weight.defined() ? weight : at::ones({x.size(-1)}, x.options());
   norm->bias = bias;

@@ -3,8 +3,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/decoder/curved/operations.hpp"
-#include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/double_backward/operations.hpp"
+#include "models/decoder/double_backward/ordered_sum.hpp"
 #include "models/decoder/likelihoods.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/host.hpp"
@@ -71,8 +71,8 @@ struct LossGradient : torch::autograd::Function<LossGradient> {
 
 }  // namespace
 
-at::Tensor curved_loss_gradient(const at::Tensor& logits, std::span<const int32_t> targets,
-                                double weight, double& loss) {
+at::Tensor double_backward_loss_gradient(const at::Tensor& logits, std::span<const int32_t> targets,
+                                         double weight, double& loss) {
   at::Tensor likely;
   at::Tensor gradient;
   {

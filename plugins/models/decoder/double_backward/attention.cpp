@@ -19,7 +19,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/head_products.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "shared/matrix/buffer.hpp"
@@ -234,8 +234,8 @@ struct AttentionForward : torch::autograd::Function<AttentionForward> {
 
 }  // namespace
 
-at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const at::Tensor& mask) {
+at::Tensor double_backward_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                     const at::Tensor& mask) {
   return AttentionForward::apply(with_unit_stride(q), with_unit_stride(k), with_unit_stride(v),
                                  Mask{mask});
 }
