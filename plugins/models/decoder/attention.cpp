@@ -119,11 +119,11 @@ at::Tensor visible(const Batch& batch, at::Device device) {
     const int32_t* segments = batch.segments().data() + row * length;
     for (int64_t query = 0; query < length; ++query, sees += length) {
       const int32_t own = segments[query];
-      const bool reads = own >= 0 || own == QUENCH_SEGMENT_READING_PAD;
+      const bool reads = own >= 0 || own == QUENCH_SEGMENT_ATTENDING_PADDING;
       for (int64_t key = 0; key < query; ++key) {
         sees[key] = reads && (segments[key] == 0 || (own >= 0 && segments[key] == own));
       }
-      sees[query] = own != QUENCH_SEGMENT_READING_PAD;
+      sees[query] = own != QUENCH_SEGMENT_ATTENDING_PADDING;
       std::fill(sees + query + 1, sees + length, false);
     }
   }

@@ -37,7 +37,7 @@ void check_pads(std::span<const int32_t> segments, int64_t length) {
   for (size_t i = 0; i < segments.size(); ++i) {
     const auto column = static_cast<int64_t>(i) % length;
     text = (text && column > 0) || segments[i] == 0;
-    if (segments[i] == QUENCH_SEGMENT_READING_PAD && !text) {
+    if (segments[i] == QUENCH_SEGMENT_ATTENDING_PADDING && !text) {
       kit::fail(QUENCH_INVALID_ARGUMENT,
                 "batch: segments: row %lld, column %lld: a reading pad with no text before it",
                 static_cast<long long>(i) / static_cast<long long>(length),

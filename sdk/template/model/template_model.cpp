@@ -344,7 +344,7 @@ class TemplateModel final : public kit::Model {
     std::vector<double> x(h.size());
     for (size_t n = 0; n < count; ++n) {
       double* mean = &x[n * width];
-      const bool reads = segment[n] == QUENCH_SEGMENT_READING_PAD;
+      const bool reads = segment[n] == QUENCH_SEGMENT_ATTENDING_PADDING;
       for (size_t s = n - n % length; s <= n && (segment[n] >= 0 || reads); ++s) {
         if (segment[s] == 0 || (segment[s] == segment[n] && !reads)) {
           for (size_t i = 0; i < width; ++i) {

@@ -10,13 +10,13 @@
 extern "C" {
 #endif
 
-/* A family that answers to this id knows QUENCH_SEGMENT_READING_PAD. */
+/* A family that answers to this id knows QUENCH_SEGMENT_ATTENDING_PADDING. */
 #define QUENCH_MODEL_PADS "quench.model.pads/1"
 
 /* A value of quench_batch.segments: a pad that sees the earlier tokens of its row in segment 0 and
  * nothing else, not even itself, and that no token sees. INVALID_ARGUMENT where none precedes it.
  */
-#define QUENCH_SEGMENT_READING_PAD (-2)
+#define QUENCH_SEGMENT_ATTENDING_PADDING (-2)
 
 typedef struct quench_model_pads {
   uint32_t struct_size;
