@@ -21,7 +21,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kElements = uint64_t{1} << 15;  // of a task
+constexpr uint64_t kElements = uint64_t{1} << 15;  // elements per task
 
 bool has_kernels(const at::Tensor& x) {
   return x.is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
@@ -37,7 +37,7 @@ void for_elements(const at::Tensor& like, Body&& body) {
                     });
 }
 
-// Calls a kernel on the elements of contiguous tensors of one type and size.
+// Calls a kernel on the elements of contiguous tensors that share one type and one size.
 template <typename Kernel, typename... Tensors>
 void run(Kernel&& kernel, const at::Tensor& first, const Tensors&... rest) {
   const auto body = [&](const auto& at, size_t count) { kernel(count, at(first), at(rest)...); };
@@ -100,7 +100,7 @@ at::Tensor double_backward(const at::Tensor& x, Derive&& derive) {
   return double_backward_pointwise(x, made);
 }
 
-// In place, in float32 between the roundings to x's narrower type.
+// Works in place and computes in float32; each step rounds to x's narrower type.
 at::Tensor gelu_of_narrow(at::Tensor x) {
   kit::for_row_blocks(x, [&](int64_t first, int64_t count) {
     at::Tensor rows = x.narrow(0, first, count);

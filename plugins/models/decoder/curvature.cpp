@@ -26,7 +26,7 @@ namespace {
 
 using torch::autograd::ForwardADLevel;
 
-// A level of forward mode: tangents made on it end with it.
+// A level of forward-mode differentiation: its tangents are gone when it ends.
 class Tangents {
  public:
   Tangents() : level_(ForwardADLevel::get_next_idx()) {}
@@ -37,7 +37,7 @@ class Tangents {
   at::Tensor with(const at::Tensor& value, const at::Tensor& tangent) const {
     return at::_make_dual(value, tangent, static_cast<int64_t>(level_));
   }
-  // Undefined where the value does not depend on what has a tangent.
+  // Undefined if the value does not depend on anything that has a tangent.
   at::Tensor of(const at::Tensor& value) const {
     return value.defined() ? std::get<1>(at::_unpack_dual(value, static_cast<int64_t>(level_)))
                            : at::Tensor();
@@ -54,7 +54,7 @@ std::vector<at::Tensor> grad(const std::vector<at::Tensor>& outputs,
                                /*allow_unused=*/true);
 }
 
-// `body` adds to a vector on the model's device what belongs to `host`.
+// `body` adds to a vector on the model's device; the sum then goes to `host`.
 template <typename Body>
 void add_on_device(const at::Tensor& host, at::Device device, Body&& body) {
   if (device.is_cpu()) {
@@ -217,7 +217,7 @@ std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v
     }
     change = tangents.of(forward(moving, AutogradMode::kComposed).logits);
   }
-  // The loss's second derivative in the logits of a scored row: diag(p) - p pᵀ.
+  // The second derivative of the loss by the logits of a scored row: diag(p) - p pᵀ.
   const at::NoGradGuard constant;
   const at::Tensor rows = scored_rows(given_.targets, model_.info_.vocabulary, logits_.device());
   const at::Tensor likely = at::softmax(logits_.detach().index_select(0, rows), 1);

@@ -1,4 +1,4 @@
-// quench.model.grad/1: one forward whose stages are recorded, one backward.
+// quench.model.grad/1: one recorded forward, then one backward.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>

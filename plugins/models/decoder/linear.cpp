@@ -20,16 +20,16 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// What the product needs beside x: no variables of the graph.
+// The inputs of the product other than x; not variables of the graph.
 struct Operands {
-  at::Tensor weight;  // in bfloat16 for autocast
-  at::Tensor bias;    // undefined: none
+  at::Tensor weight;  // bfloat16 under autocast
+  at::Tensor bias;    // undefined if there is none
   at::Tensor weight_gradient;
   at::Tensor bias_gradient;
 };
 
-// y = x Wᵀ + b, whose backward adds to the gradients of W and b where they lie. With a weight in
-// bfloat16 and a wider x the products are in bfloat16, and y is in x's type.
+// y = x Wᵀ + b. Its backward adds to the gradients of W and b in place. If the weight is bfloat16
+// and x is wider, the products are bfloat16 and y has x's type.
 struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const Operands& operands) {
@@ -91,7 +91,7 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
   if (recording()) {
     return recorded(x);
   }
-  // What a replacement sees lies in the host's memory.
+  // A replacement reads and writes the host's memory.
   const bool for_host = op_.apply != nullptr && x.is_cpu();
   at::Tensor y = for_host ? kit::host_empty({x.size(0), out_features()}, x.scalar_type())
                           : at::empty({x.size(0), out_features()}, x.options());

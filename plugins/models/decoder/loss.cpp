@@ -19,7 +19,7 @@ namespace quench::decoder {
 
 namespace {
 
-// Logits of a chunk: 16 MiB in float32, but at least 256 rows, so that the products stay large.
+// Rows per chunk of logits: 16 MiB in float32, but at least 256 so that the products stay large.
 int64_t rows_at_once(int64_t vocabulary) {
   return std::max<int64_t>(256, (int64_t{1} << 22) / vocabulary);
 }
@@ -117,7 +117,7 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
   const at::ScalarType wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor rows = scored_rows(targets, logits.size(1), logits.device());
   const at::Tensor scored = rows.size(0) == logits.size(0) ? logits : logits.index_select(0, rows);
-  // In steps whose backwards can be differentiated forwards too.
+  // Composed operations whose backward can be differentiated in forward mode too.
   const at::Tensor values = scored.to(wide);
   const at::Tensor chosen = values.gather(1, chosen_targets(targets, logits.device())).squeeze(1);
   const at::Tensor peak = values.detach().amax({1}, /*keepdim=*/true);

@@ -25,7 +25,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr size_t kLanes = 8;             // partial sums of a row
-constexpr uint64_t kTaskSize = 1 << 15;  // elements a task normalizes
+constexpr uint64_t kTaskSize = 1 << 15;  // elements per task
 
 template <typename T>
 double mean_square(const T* row, size_t columns) {
@@ -100,7 +100,7 @@ void normalize(const at::Tensor& x, const at::Tensor& weight, double eps, NormRo
   }
 }
 
-// In steps that libtorch can differentiate. Rounding to the narrower type has derivative 1.
+// Operations that libtorch can differentiate. Rounding to the narrower type has derivative 1.
 at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding) {
   const at::ScalarType type = x.scalar_type();
@@ -146,10 +146,10 @@ void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Ten
       });
 }
 
-// What the norm needs beside x: no variables of the graph.
+// The inputs of the norm other than x; not variables of the graph.
 struct Operands {
   at::Tensor weight;
-  at::Tensor gradient;  // undefined: nobody wants it
+  at::Tensor gradient;  // undefined if nobody wants it
   double eps;
 };
 

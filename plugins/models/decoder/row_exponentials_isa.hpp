@@ -1,11 +1,11 @@
-// One instruction set's part of row_exponentials.cpp.
+// The part of row_exponentials.cpp that is compiled per instruction set.
 #include "models/decoder/exponential.hpp"
 
 namespace quench::decoder::QUENCH_ISA_NAMESPACE {
 
-inline constexpr int64_t kLanes = 16;  // that results are made of, whatever a vector holds
+inline constexpr int64_t kLanes = 16;  // partial results per row, for any vector width
 
-// Sums pairs of halves, so that the order does not depend on the width of a vector.
+// Adds halves pairwise, so that the order does not depend on the vector width.
 template <typename T>
 T total(T (&parts)[kLanes]) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
@@ -40,7 +40,7 @@ T peak_of(const T* row, int64_t count, T peak) {
   return peak;
 }
 
-// The second of the two walks finds the row in the cache.
+// Walks the row twice; the second walk finds it in the cache.
 template <typename T>
 RowSum sum_exponentials(const T* row, int64_t count) {
   using L = Simd<T>;

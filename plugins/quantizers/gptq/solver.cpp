@@ -22,7 +22,7 @@ namespace {
 template <typename T>
 constexpr at::ScalarType kType = sizeof(T) == 8 ? at::kDouble : at::kFloat;
 
-// The solution of one weight in the making; matrices are transposed, columns in quantization order.
+// The partial solution for one weight. Matrices are transposed; columns are in quantization order.
 template <typename T>
 class Solver {
  public:
@@ -80,7 +80,8 @@ class Solver {
   bool given() const { return whole_rows() || options_.static_groups; }
   bool current() const { return !given() && !options_.stale; }
 
-  // Columns past the panel, less its `errors` [block, rows] times their part of `factor`.
+  // Subtracts `errors` [block, rows] times the matching part of `factor` from the columns past the
+  // panel.
   void update_rest(const at::Tensor& factor, const at::Tensor& errors, int64_t begin, int64_t end) {
     const at::Tensor part =
         factor.narrow(0, begin, end - begin).narrow(1, end, columns_ - end).to(kType<T>);
@@ -88,7 +89,7 @@ class Solver {
                         errors.narrow(0, 0, end - begin), -1);
   }
 
-  // Whole-row grids see dead columns, all others do not: the published tools have it so.
+  // Whole-row grids include dead columns, all other grids do not, like the published tools.
   void prepare() {
     if (whole_rows()) {
       grids_before();
@@ -111,7 +112,7 @@ class Solver {
     }
   }
 
-  // Grids of all groups in original column order.
+  // Computes the grids of all groups in original column order.
   void grids_before() {
     const T* weights = weights_.template const_data_ptr<T>();
     auto* scales = scales_.data_ptr<double>();
@@ -127,8 +128,8 @@ class Solver {
                       });
   }
 
-  // Panels are blocks of `block` columns. Where grids come from current weights, a panel ends early
-  // so that a group that starts inside it also ends inside it; that moves rounding only.
+  // A panel is a block of `block` columns. If grids come from current weights, a panel ends early
+  // so that a group that starts inside it also ends inside it. This only affects rounding.
   int64_t panel_end(int64_t begin) const {
     int64_t end = begin + options_.block;
     if (current() && groups_.size <= options_.block) {
@@ -162,7 +163,7 @@ class Solver {
             loss_.data()};
   }
 
-  // places()[column] = position of the column in the order of quantization.
+  // places()[column] is the position of the column in the order of quantization.
   std::vector<int64_t> places() const {
     std::vector<int64_t> place(factor_.perm.size());
     for (size_t k = 0; k < place.size(); ++k) {
@@ -180,7 +181,7 @@ class Solver {
   at::Tensor scales_;           // [groups, out] float64
   at::Tensor zeros_;            // [groups, out] float64
   at::Tensor codes_;            // [in, out] uint8
-  std::vector<int32_t> group_;  // [in], group of the k-th column
+  std::vector<int32_t> group_;  // [in]; the group of the k-th column
   std::vector<double> loss_;    // [out]
 };
 

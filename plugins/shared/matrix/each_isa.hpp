@@ -1,9 +1,9 @@
-// Compiles the file that QUENCH_ISA_FILE names once per instruction set, in namespace
-// quench::matrix::avx512, ::avx2 and ::portable (QUENCH_ISA_NAMESPACE), after simd.hpp.
+// Compiles the file that QUENCH_ISA_FILE names once per instruction set, each time after simd.hpp,
+// in namespace quench::matrix::avx512, ::avx2 or ::portable (QUENCH_ISA_NAMESPACE).
 //
-// No function of such a file may have the name of one that is compiled elsewhere without these
-// instructions, or the linker could keep the wrong one for all machines: it defines everything in
-// its namespace, and calls no inline function or template of a header but those of simd.hpp.
+// If such a file shared an inline function with code that is compiled elsewhere, the linker could
+// keep the version with wrong instructions for all machines. So it defines everything in its
+// namespace, and calls no inline function or template of a header except those of simd.hpp.
 #include <cstdint>
 
 #include "shared/matrix/isa.hpp"

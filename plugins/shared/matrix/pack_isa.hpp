@@ -1,9 +1,9 @@
-// One instruction set's part of pack.cpp.
+// The part of pack.cpp that is compiled per instruction set.
 namespace quench::matrix::QUENCH_ISA_NAMESPACE {
 
-inline constexpr int64_t kAhead = 12;  // rows, each on a page of its own, that memory is asked for
+inline constexpr int64_t kAhead = 12;  // rows to prefetch ahead, each on its own page
 
-// Panels whose elements of one k are neighbours: rows of memory are read from end to end.
+// Packs panels when the elements of one k are contiguous: reads rows of memory from end to end.
 template <typename From, typename T>
 void copy_rows(const From* from, int64_t k_stride, int64_t count, int64_t depth, int64_t width,
                T* to) {
@@ -22,7 +22,7 @@ void copy_rows(const From* from, int64_t k_stride, int64_t count, int64_t depth,
   }
 }
 
-// One panel whose rows lie `row_stride` apart, the elements of each row side by side.
+// Packs one panel when rows lie `row_stride` apart and the elements of each row are contiguous.
 template <typename From, typename T>
 void copy_transposed(const From* from, int64_t row_stride, int64_t count, int64_t depth,
                      int64_t width, T* to) {

@@ -17,7 +17,7 @@ bool is_narrow(at::ScalarType type) {
   return type == at::kBFloat16 || type == at::kHalf;
 }
 
-// What products of `type` are summed in.
+// The type in which products of `type` are summed.
 at::ScalarType sum_type(at::ScalarType type) {
   return is_narrow(type) ? at::kFloat : type;
 }
@@ -31,7 +31,7 @@ void check(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b) {
   }
   if (a.dim() != 2 || b.dim() != 2 || to.dim() != 2 || a.size(1) != b.size(0) ||
       to.size(0) != a.size(0) || to.size(1) != b.size(1)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "product: shapes that do not fit");
+    kit::fail(QUENCH_INVALID_ARGUMENT, "product: the shapes do not match");
   }
 }
 
@@ -40,7 +40,7 @@ at::Tensor readable(const at::Tensor& matrix) {
   return matrix.stride(0) == 1 || matrix.stride(1) == 1 ? matrix : matrix.contiguous();
 }
 
-// Whether kernels may write there; a row's elements are neighbours.
+// Whether kernels can write to it directly: elements of a row must be contiguous.
 bool is_writable(const at::Tensor& to, at::ScalarType type) {
   return to.scalar_type() == type && (to.stride(1) == 1 || to.size(1) == 1);
 }
@@ -61,7 +61,7 @@ void run(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, Result<
                         {a.size(0), b.size(1), a.size(1)}, result);
 }
 
-// to = a · b + bias, into what the sums are made in.
+// to = a · b + bias, where `to` has the type of the sums.
 void write(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias) {
   const auto run_as = [&]<typename T, typename From>(const T*, const From*) {
     const at::Tensor wide = bias.defined() ? bias.to(to.scalar_type()).contiguous() : bias;
@@ -81,7 +81,7 @@ void write(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, const
   }
 }
 
-// Likewise where kernels cannot write: some rows at a time, so that what is held stays small.
+// The same where kernels cannot write directly: a few rows at a time, to keep the buffer small.
 void write_rounded(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                    const at::Tensor& bias) {
   constexpr int64_t kHeld = int64_t{1} << 22;  // elements

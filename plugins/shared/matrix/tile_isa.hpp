@@ -1,4 +1,4 @@
-// One instruction set's part of tile.cpp.
+// The part of tile.cpp that is compiled per instruction set.
 namespace quench::matrix::QUENCH_ISA_NAMESPACE {
 
 inline constexpr int kTileRows = QUENCH_ISA_BYTES == 64 ? 14 : 6;
@@ -49,7 +49,8 @@ void run_rows(const T* __restrict a, int64_t stride, const T* __restrict b, int6
     sum[0] = L::zero();
     sum[1] = L::zero();
   }
-  // Every third row: with the strides 1 and 2 that addresses can hold, few registers reach all.
+  // Pointers to every third row: with the address scales 1 and 2, few registers then reach all
+  // rows.
   constexpr int kThirds = (kRows + 2) / 3;
   const T* third[kThirds];
 #pragma GCC unroll 5

@@ -1,11 +1,12 @@
-// What the operations of a product with the Hessian share.
+// The vectors that all operations of one Hessian-vector product share.
 //
-// The product is a double backward (Pearlmutter, "Fast exact multiplication by the Hessian", 1994):
-// the graph of forward and backward is walked once more. First, along the recorded backward, the
-// change of every activation when the weights move along v: the change of y = x Wᵀ is
-// dx Wᵀ + x Vᵀ. Then, along the forward, the derivatives of what that changed. An operation here
-// keeps x and dy, knows its own two steps and adds what its weights receive to where it belongs, so
-// that no other vector over the parameters exists and no derivative of one is copied.
+// The product is a double backward (Pearlmutter, "Fast exact multiplication by the Hessian", 1994).
+// The graph of forward and backward is walked twice more. The first walk follows the recorded
+// backward and computes how every activation changes when the weights move along v: y = x Wᵀ
+// changes by dx Wᵀ + x Vᵀ. The second walk follows the forward and computes the derivatives of
+// these changes. Each operation keeps x and dy, implements its two steps, and adds the derivatives
+// of its weights to the caller's vector, so no second vector over the parameters is made and none
+// is copied.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,21 +19,21 @@ namespace quench::decoder {
 
 class HvpVectors : public torch::CustomClassHolder {
  public:
-  // The weight's elements in the flat vectors begin at `offset`.
+  // The elements of `weight` begin at `offset` in the flat vectors.
   void add_weight(const at::Tensor& weight, int64_t offset);
-  // The vectors of the walk to come, on the weights' device: what weights receive is added to `to`,
-  // they move along `direction`. Either may be undefined.
+  // Sets the vectors of the next walk, on the weights' device: derivatives of weights are added to
+  // `to`, and weights move along `direction`. Either may be undefined.
   void use(at::Tensor to, at::Tensor direction);
 
-  // The weight's part of `to` and of `direction`, of its shape; undefined where they are, and for
-  // an undefined weight.
+  // The part of `to` or `direction` that belongs to `weight`, in its shape; undefined if the vector
+  // or the weight is.
   at::Tensor to(const at::Tensor& weight) const;
   at::Tensor direction(const at::Tensor& weight) const;
 
-  // An operation with weights whose backward is recorded hands over a scalar of its own, 0: a walk
-  // that begins at all of these reaches all operations.
+  // Each operation that has weights and a recorded backward hands over a scalar of value 0. A walk
+  // that starts at all of these scalars reaches all operations.
   void add_root(at::Tensor root) { roots_.push_back(std::move(root)); }
-  // Those added so far, which hold the graph and so this object.
+  // The scalars added so far. They hold the graph and thereby this object.
   std::vector<at::Tensor> take_roots() { return std::move(roots_); }
 
  private:

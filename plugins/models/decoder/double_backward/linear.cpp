@@ -19,7 +19,7 @@ struct DoubleBackwardLinear : torch::CustomClassHolder {
   DoubleBackwardLinear(at::Tensor w, at::Tensor b, SharedHvpVectors v)
       : weight(std::move(w)), bias(std::move(b)), vectors(std::move(v)) {}
 
-  // What the derivative dy adds to weight and bias.
+  // Adds the derivatives of weight and bias that follow from dy.
   void add_gradients(const at::Tensor& dy, const at::Tensor& x) const {
     add_product(dy, x, vectors->to(weight));
     if (const at::Tensor sums = vectors->to(bias); sums.defined()) {
@@ -39,7 +39,7 @@ Shared linear_of(AutogradContext* context) {
       context->saved_data["linear"].toCapsule());
 }
 
-// (dy, x) -> dx = dy W, with dyᵀ x for the weight and the sums of dy for the bias.
+// (dy, x) -> dx = dy W. Adds dyᵀ x for the weight and the column sums of dy for the bias.
 struct LinearBackward : torch::autograd::Function<LinearBackward> {
   static variable_list forward(AutogradContext* context, const at::Tensor& dy, const at::Tensor& x,
                                const Shared& linear) {
@@ -55,7 +55,7 @@ struct LinearBackward : torch::autograd::Function<LinearBackward> {
     const at::Tensor dy = context->saved_data["dy"].toTensor();
     const at::Tensor x = context->saved_data["x"].toTensor();
     const Shared linear = linear_of(context);
-    const at::Tensor& change = changes[0];  // of x; undefined where nothing before it moves
+    const at::Tensor& change = changes[0];  // of x; undefined if nothing before x moves
     const at::Tensor along = linear->vectors->direction(linear->weight);
     at::Tensor moved = at::empty(dy.sizes(), dy.options());  // the change of y
     matrix::product_into(moved, x, along.t(), linear->vectors->direction(linear->bias));

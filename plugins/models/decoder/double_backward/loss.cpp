@@ -16,9 +16,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kRows = 4;  // that a task takes
+constexpr uint64_t kRows = 4;  // rows per task
 
-// change -> weight * p (change - Σ p change) of each row of `likely`, p.
+// change -> weight * p (change - Σ p change), for each row p of `likely`.
 template <typename T>
 at::Tensor bent(const at::Tensor& likely, const at::Tensor& change, double weight) {
   at::Tensor out = at::empty_like(likely);

@@ -11,7 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// (dy, x) -> dx = dy f'(x). When x changes by c, y changes by c f'(x) and dx by dy c f''(x).
+// (dy, x) -> dx = dy f'(x). If x changes by c, y changes by c f'(x) and dx by dy c f''(x).
 struct PointwiseBackward : torch::autograd::Function<PointwiseBackward> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& dy, const at::Tensor&,
                             const Pointwise& made) {
