@@ -144,7 +144,7 @@ typedef struct quench_json {
                           const char** text, uint64_t* bytes, quench_error* error) QUENCH_NOEXCEPT;
   /* Returns the number of array elements or object members; 0 for other types. */
   uint64_t (*size)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* Returns the key of an object's member `index`, or NULL; valid until the document is released. */
+  /* Returns the key of an object's member `index` or NULL; valid until the document is released. */
   const char* (*key)(const quench_json_document* document, const char* pointer,
                      uint64_t index) QUENCH_NOEXCEPT;
 } quench_json;

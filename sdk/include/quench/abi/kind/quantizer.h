@@ -80,7 +80,7 @@ typedef struct quench_quantize_sink {
    *   "g_idx"   int32            [in]           group of each input column
    *   "perm"    int32            [in]           perm[k]: the column that was quantized k-th
    *
-   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other tensors are kept as they are.
+   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other tensors are kept unchanged.
    */
   quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
                           const int64_t* shape, quench_tensor* view,
