@@ -20,8 +20,8 @@ struct FactorOptions {
   // Whether a retry damps the already damped Hessian again, relative to the mean of its diagonal at
   // that point, instead of starting from H. Published tools of 2025 do this.
   bool cumulative = false;
-  // Once all damping has failed: raises the diagonal to a floor of 1e-6, 1e-5, ... of its largest
-  // element, up to six floors, and repeats all the damping with each.
+  // Once all damping has failed: adds 1e-6, 1e-5, ... of its largest element to the diagonal, up to
+  // six times, and repeats all the damping with each of these floors.
   bool raise_floor = false;
 
   bool operator==(const FactorOptions&) const = default;
@@ -34,7 +34,7 @@ struct Factor {
   std::vector<double> pivots;  // [in], the diagonal of U
   at::Tensor correction;       // P of asymmetry.hpp [in, in] float64, in the order of perm, or none
   double damp = 0;             // the damp that succeeded
-  double floor = 0;            // of the diagonal, relative to its largest element
+  double floor = 0;            // added to the diagonal, relative to its largest element
   int64_t retries = 0;
   int64_t dead_count = 0;
   double mean_diagonal = 0;     // of H, before damping

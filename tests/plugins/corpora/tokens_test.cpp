@@ -108,7 +108,7 @@ TEST_CASE("tokens: a file that is not what it says is refused by name", "[corpor
        "got 0 integer tensors, wanted one, or its name in `tensor`"},
       {header({{"a", entry("F32", {1, 2}, 0, 8)}}), "tensor `a`: got dtype F32, wanted integers",
        "a"},
-      {header({{"a", entry("I32", {1, 2}, 0, 8)}}), "there is no tensor `b`", "b"},
+      {header({{"a", entry("I32", {1, 2}, 0, 8)}}), "no tensor `b`", "b"},
       {header({{"a", entry("I32", {2}, 0, 8)}}),
        "tensor `a`: got shape [2], wanted [N, T], N, T > 0"},
       {header({{"a", entry("I32", {0, 2}, 0, 0)}}),

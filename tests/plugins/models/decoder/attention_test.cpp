@@ -140,7 +140,7 @@ TEST_CASE("attention: masked rows of 300 tokens have one result for every type a
   }
 }
 
-TEST_CASE("attention: a reading pad without a text is refused", "[models][decoder]") {
+TEST_CASE("attention: a pad that attends to no text is refused", "[models][decoder]") {
   std::vector<int32_t> ids(14, 0);
   std::vector<int32_t> segments(14, 0);
   segments[7] = QUENCH_SEGMENT_ATTENDING_PADDING;  // the first of the second row
