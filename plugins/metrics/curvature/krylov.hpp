@@ -46,8 +46,8 @@ class Krylov {
   void restart(const Ritz& ritz, size_t kept);
   void forget_oldest();
 
-  // Of the small matrix: its size is that of the basis or, if vectors were dropped, the number of
-  // steps.
+  // The Ritz pairs. The small matrix has the size of the basis or, if vectors were dropped, the
+  // number of steps.
   Ritz ritz() const;
   size_t steps() const { return diagonal_.size(); }
   // The norm of the next vector before it is normalized. |A y - value y| of a Ritz pair is this

@@ -59,7 +59,7 @@ class Reader {
   void read_prompt(Definition& out) const {
     if (json_.has("/contexts")) {
       expect(!json_.has("/prompt") && !json_.has("/choices"),
-             "contexts stand in place of prompt and choices");
+             "contexts replace prompt and choices");
       out.contexts = made("/contexts");
       out.continuation = made("/continuation");
       return;

@@ -69,8 +69,8 @@ class Curvature {
   std::vector<at::Tensor> roots_;
   // Used by the other kinds.
   std::vector<at::Tensor> weights_;  // one leaf per parameter
-  at::Tensor losses_;                // Gauss-Newton keeps the graph behind these two
-  at::Tensor logits_;                // (see losses_)
+  at::Tensor losses_;                // Gauss-Newton keeps the graph of losses_ and
+  at::Tensor logits_;                // logits_
 };
 
 }  // namespace quench::decoder

@@ -27,7 +27,7 @@ class State {
   }
   void clear() { entries_.clear(); }
 
-  // As quench_optimizer_table.state.
+  // Implements quench_optimizer_table.state.
   bool at(uint64_t index, const char*& name, quench_tensor& view) {
     if (index >= entries_.size()) {
       return false;

@@ -166,7 +166,7 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
   fields
       .add("damp_retry", &Params::damp_retry,
            "whether a retry damps the original Hessian (fresh) or the already damped one "
-           "(cumulative, as published tools of 2025 have it)")
+           "(cumulative, like published tools of 2025)")
       .choices("fresh|cumulative");
   fields
       .add(

@@ -137,7 +137,7 @@ inline quench_status get_sums(const quench_averaging* averaging, double* values,
                               quench_error* error) noexcept {
   return guard(error, [&] {
     const std::span<const double> sums = resumable(averaging).sums();
-    expects(sums.size() == count, "get: not the count that size told");
+    expects(sums.size() == count, "get: wanted the count that size returned");
     std::copy(sums.begin(), sums.end(), values);
   });
 }
