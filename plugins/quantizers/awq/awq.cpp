@@ -60,7 +60,7 @@ quench_status apply_awq_plan(quench_quantizer* quantizer, const quench_model_edi
   });
 }
 
-// The mean squared errors of the outputs of the group's linears.
+// Mean squared errors of the outputs of the group's linears.
 std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
                                 std::span<const std::vector<double>> scales) {
   const GramObjective objective(group.gram().matrix());

@@ -47,7 +47,7 @@ class Awq final : public kit::Quantizer {
   // Searches the scale of a group, given the weights of all its linears
   // (extension/group_weights.h).
   void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
-  // Folds the scales of all prepared groups into the model (quench.quantizer.plan/1).
+  // Folds the scales of all groups that were prepared (quench.quantizer.plan/1).
   void apply_plan(kit::ModelEditor& model) const;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;

@@ -18,8 +18,8 @@ class GramGroup : public kit::QuantizerGroup {
   Gram gram_;
 };
 
-// The extension's table if `id` names it, else nullptr. All groups of a quantizer that returns it
-// must be GramGroups.
+// The extension's table when `id` names it, else nullptr. Every group of the quantizer that answers
+// with it must be a GramGroup.
 const void* gram_extension(const char* id);
 
 }  // namespace quench::quantizers
