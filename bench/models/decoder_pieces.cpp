@@ -23,16 +23,16 @@
 #include <functional>
 
 #include "models/decoder/activation.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/blocked_attention.hpp"
 #include "models/decoder/layer_norm.hpp"
 #include "models/decoder/likelihoods.hpp"
-#include "models/decoder/recorder.hpp"
 #include "tests/support/host_threads.hpp"
 
 namespace {
 
-using quench::decoder::Form;
-using quench::decoder::Recorder;
+using quench::decoder::AutogradMode;
+using quench::decoder::AutogradScope;
 
 int rounds = 7;
 
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
         "gelu and its backward [2048, 3072]",
         [&] { torch::autograd::grad({at::gelu(x)}, {x}, {other}); },
         [&] {
-          const Recorder recorder(Form::kTraining);
+          const AutogradScope scope(AutogradMode::kTraining);
           torch::autograd::grad({quench::decoder::gelu(x)}, {x}, {other});
         });
     const at::Tensor y = narrow.clone().requires_grad_(true);
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
         "layer norm and its backward [2048, 768]",
         [&] { torch::autograd::grad({at::layer_norm(y, {768}, weight, weight, 1e-5)}, {y}, {dy}); },
         [&] {
-          const Recorder recorder(Form::kTraining);
+          const AutogradScope scope(AutogradMode::kTraining);
           torch::autograd::grad({quench::decoder::layer_norm(y, weight, weight, 1e-5)}, {y}, {dy});
         });
   }

@@ -103,7 +103,7 @@ void print_squares(int threads, double peak32, double peak64) {
   constexpr double kOperations = 1.0 * kRows * kWidth * kWidth;
   print("f32->f64", "triangle",
         best_rate(threads, kOperations,
-                  [&] { matrix::add_product(to, x.t(), x, 1, matrix::Part::kUpper); }),
+                  [&] { matrix::add_product(to, x.t(), x, 1, matrix::Triangle::kUpper); }),
         best_rate(threads, kOperations, [&] { at::mm(x.t(), x); }), peak32);
   print("float64", "triangle",
         best_rate(threads, kOperations, [&] { matrix::add_float64_square(to, x); }),

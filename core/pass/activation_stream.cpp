@@ -121,7 +121,7 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
                           ids.begin() + static_cast<ptrdiff_t>(starts[row + 1]));
       if (!texts.empty()) {
         state.segments.insert(state.segments.end(), texts[row], 0);
-        state.segments.resize(state.tokens.size(), QUENCH_SEGMENT_READING_PAD);
+        state.segments.resize(state.tokens.size(), QUENCH_SEGMENT_ATTENDING_PADDING);
       }
     }
     if (std::count(state.segments.begin(), state.segments.end(), 0) ==

@@ -227,7 +227,7 @@ TEST_CASE("task data: records that do not fit are named with their file", "[regr
   CHECK_THAT(after([](nlohmann::json& r) { r["ctx_a"] = 7; }),
              Catch::Contains(place) && Catch::Contains("+: got an integer, wanted text"));
   CHECK_THAT(after([](nlohmann::json& r) { r["label"] = ""; }),
-             Catch::Contains(place) && Catch::Contains("int: \"\" is no whole number"));
+             Catch::Contains(place) && Catch::Contains("int: \"\" is not a whole number"));
   CHECK_THAT(after([](nlohmann::json& r) { r["label"] = "4"; }),
              Catch::Contains(place + "answer: got 4, there are 4 choices"));
   std::ofstream(file) << whole << "{\"ind\": 3,\n";

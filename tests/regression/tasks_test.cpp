@@ -157,7 +157,7 @@ TEST_CASE("tasks: what is asked for and not there is said before any work", "[re
   CHECK_THAT(complaint("tasks=sciq,data=/nowhere"),
              Catch::Contains("task sciq: no split test, validation below /nowhere/sciq/none"));
   CHECK_THAT(complaint("tasks=sciq+sciq,data=/nowhere"),
-             Catch::Contains("task sciq is asked for twice"));
+             Catch::Contains("task sciq is requested twice"));
 }
 
 }  // namespace quench::test

@@ -30,7 +30,7 @@ const std::vector<Fixture>& families() {
       {"llama", "", {{"folded", 4}}},
       {"olmo-clip", "", {{"folded", 1}, {"explicit", 3}}},
       {"olmo-tied", "", {{"folded", 2}, {"explicit", 2}}},
-      {"olmo2", "stands between each branch", {{"folded", 2}, {"explicit", 2}}},
+      {"olmo2", "lies between each branch", {{"folded", 2}, {"explicit", 2}}},
       {"opensci", "tied", {{"folded", 4}}},
       {"smollm3", "tied", {{"folded", 3}, {"explicit", 1}}}};
   return kFamilies;

@@ -1,18 +1,18 @@
 // ema: the exponential moving average of a branch's checkpoints.
 //
-// | parameter | type   | default | range    | meaning |
-// |-----------|--------|---------|----------|--------------------------------------------------------|
-// | decay     | number | 0.9     | [0, 1)   | what the average keeps of itself, per snapshot | |
-// stride    | int    | 0       | >= 0     | steps between the snapshots; 0: every checkpoint |
+// | parameter | type   | default | range  | meaning                                      |
+// |-----------|--------|---------|--------|----------------------------------------------|
+// | decay     | number | 0.9     | [0, 1) | share of the average kept per snapshot       |
+// | stride    | int    | 0       | >= 0   | steps between snapshots; 0: every checkpoint |
 //
 //   averaging:
 //     - ema: {decay: 0.9, stride: 500}
 //
-// m_t = β m_{t−1} + (1 − β) θ_t from m_0 = 0, and θ̄_t = m_t / (1 − βᵗ), which takes out that m
-// begins at zero (Kingma and Ba, "Adam", ICLR 2015, section 3). It is defined over snapshots, so β
-// is per snapshot and not per optimizer step: an average with decay d per step has β = d^stride.
-// With `stride`, the snapshots are those whose step differs from the last one's by a multiple of
-// it, back to the first checkpoint of the branch; one that is missing in between is refused.
+// m_t = β m_{t−1} + (1 − β) θ_t from m_0 = 0, and θ̄_t = m_t / (1 − βᵗ), which corrects the start
+// at zero (Kingma and Ba, "Adam", ICLR 2015, section 3). β applies per snapshot, not per optimizer
+// step: an average with decay d per step has β = d^stride. With `stride`, the snapshots are the
+// checkpoints whose step differs from the last one's by a multiple of it, back to the first
+// checkpoint of the branch. A missing snapshot is an error.
 #include <cmath>
 
 #include "averaging/shared/spacing.hpp"
@@ -28,9 +28,8 @@ class Ema final : public quench::averaging::WeightedAveraging<kit::Averaging> {
     double decay = 0.9;
     int64_t stride = 0;
     static void describe(kit::Fields<Params>& f) {
-      f.add("decay", &Params::decay, "what the average keeps of itself, per snapshot").range(0, 1);
-      f.add("stride", &Params::stride, "steps between the snapshots; 0: every checkpoint")
-          .at_least(0);
+      f.add("decay", &Params::decay, "share of the average kept per snapshot").range(0, 1);
+      f.add("stride", &Params::stride, "steps between snapshots; 0: every checkpoint").at_least(0);
     }
   };
   explicit Ema(const Params& params) : params_(params) {
@@ -54,8 +53,8 @@ class Ema final : public quench::averaging::WeightedAveraging<kit::Averaging> {
     return quench::averaging::spaced_members(members, last, count, params_.stride);
   }
 
-  // The weight of snapshot i of n is βⁿ⁻¹⁻ⁱ; (1 − β) cancels against the correction, since
-  // 1 − βⁿ = (1 − β) Σ βⁱ.
+  // Snapshot i of n has weight βⁿ⁻¹⁻ⁱ. The factor (1 − β) cancels against the correction, because 1
+  // − βⁿ = (1 − β) Σ βⁱ.
   void begin(std::span<const quench_averaging_member> members) override {
     std::vector<double> weights(members.size());
     double divisor = 0;

@@ -1,13 +1,13 @@
-// greedy_soup: the mean of the members that lower the score, added from the best one on.
+// greedy_soup: the mean of the members that lower the score, added one by one from the best.
 //
 //   averaging:
 //     - greedy_soup: {}
 //       of: [seed1@last, seed2@last, seed3@last]
 //
 // Wortsman et al., "Model soups: averaging weights of multiple fine-tuned models improves accuracy
-// without increasing inference time", ICML 2022, recipe 1: members in the order of their own
-// scores; each one stays in the mean if the mean scores no worse with it. The host measures. n
-// members cost 2n − 1 scores.
+// without increasing inference time", ICML 2022, recipe 1: members are tried in the order of their
+// own scores; each stays in the mean if the mean then scores no worse. The host measures the
+// scores; n members need 2n − 1 of them.
 #include <cmath>
 #include <numeric>
 
@@ -29,8 +29,8 @@ class GreedySoup final : public quench::averaging::WeightedAveraging<kit::Search
   std::vector<uint64_t> select(std::span<const quench_averaging_member> members,
                                uint64_t last) override {
     if (last + 1 != members.size()) {
-      kit::fail(QUENCH_FAILED_PRECONDITION, "%s: not the last checkpoint, and a soup tries all",
-                members[last].name);
+      kit::fail(QUENCH_FAILED_PRECONDITION,
+                "%s: not the last checkpoint; a soup tries all checkpoints", members[last].name);
     }
     std::vector<uint64_t> all(members.size());
     std::iota(all.begin(), all.end(), uint64_t{0});
@@ -71,7 +71,7 @@ class GreedySoup final : public quench::averaging::WeightedAveraging<kit::Search
                       std::span<const double> weights) override {
     kit::expects(std::all_of(weights.begin(), weights.end(),
                              [&](double weight) { return weight == weights[0]; }),
-                 "weights: a soup has equal ones");
+                 "weights: wanted equal weights for a soup");
     begin(members);
   }
 

@@ -1,17 +1,17 @@
 // lawa: the mean of the latest checkpoints of a branch (latest weight averaging).
 //
-// | parameter | type | default | range | meaning                                             |
-// |-----------|------|---------|-------|-----------------------------------------------------|
-// | window    | int  | 5       | >= 1  | how many checkpoints enter an average               |
-// | every     | int  | 0       | >= 0  | steps between them; 0: consecutive checkpoints      |
+// | parameter | type | default | range | meaning                                            |
+// |-----------|------|---------|-------|----------------------------------------------------|
+// | window    | int  | 5       | >= 1  | number of checkpoints in an average                |
+// | every     | int  | 0       | >= 0  | steps between the checkpoints; 0: consecutive ones |
 //
 //   averaging:
 //     - lawa: {window: 5, every: 500}
 //
 // θ̄_t = (1/k) Σ_{i<k} θ_{t−i·s}. Kaddour, "Stop Wasting My Time! Saving Days of ImageNet and BERT
 // Training with Latest Weight Averaging", 2022; Sanyal et al., "Early Weight Averaging meets High
-// Learning Rates for LLM Pre-training", 2023. With `every`, a checkpoint has an average only where
-// all k are there at exactly this spacing.
+// Learning Rates for LLM Pre-training", 2023. With `every`, a checkpoint has an average only if all
+// k checkpoints exist at exactly this spacing.
 #include "averaging/shared/spacing.hpp"
 #include "averaging/shared/weighted_averaging.hpp"
 
@@ -25,8 +25,9 @@ class Lawa final : public quench::averaging::WeightedAveraging<kit::Averaging> {
     int64_t window = 5;
     int64_t every = 0;
     static void describe(kit::Fields<Params>& f) {
-      f.add("window", &Params::window, "how many checkpoints enter an average").range(1, 100000);
-      f.add("every", &Params::every, "steps between them; 0: consecutive checkpoints").at_least(0);
+      f.add("window", &Params::window, "number of checkpoints in an average").range(1, 100000);
+      f.add("every", &Params::every, "steps between the checkpoints; 0: consecutive ones")
+          .at_least(0);
     }
   };
   explicit Lawa(const Params& params) : params_(params) {}

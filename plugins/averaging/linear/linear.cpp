@@ -1,17 +1,17 @@
 // linear: a weighted sum of a fixed number of checkpoints.
 //
-// | parameter | type        | default  | range | meaning |
-// |-----------|-------------|----------|-------|-----------------------------------------------------|
-// | weights   | number list | required |       | one per member, in the members' order | |
-// normalize | bool        | true     |       | divide by the sum of the weights |
+// | parameter | type        | default  | range | meaning                               |
+// |-----------|-------------|----------|-------|---------------------------------------|
+// | weights   | number list | required |       | one per member, in the members' order |
+// | normalize | bool        | true     |       | divide by the sum of the weights      |
 //
 //   averaging:
 //     - linear: {weights: [0.9, 0.1]}
 //       of: [sft@last, base@last]
 //
-// Σ wᵢ θᵢ / Σ wᵢ, or Σ wᵢ θᵢ without `normalize`; weights may be negative (task arithmetic: Ilharco
+// Σ wᵢ θᵢ / Σ wᵢ, or Σ wᵢ θᵢ without `normalize`. Weights may be negative (task arithmetic: Ilharco
 // et al., "Editing Models with Task Arithmetic", ICLR 2023). Without a list of members, a
-// checkpoint of a branch is averaged with the ones before it, whose weights come first.
+// checkpoint of a branch is averaged with the preceding checkpoints, whose weights come first.
 #include <cmath>
 #include <numeric>
 
@@ -28,8 +28,8 @@ class Linear final : public quench::averaging::WeightedAveraging<kit::Averaging>
     std::vector<double> weights;
     bool normalize = true;
     static void describe(kit::Fields<Params>& f) {
-      f.add("weights", &Params::weights, "one per member, in the members' order").required();
-      f.add("normalize", &Params::normalize, "divide by the sum of the weights");
+      f.add("weights", &Params::weights, "one weight per member, in the members' order").required();
+      f.add("normalize", &Params::normalize, "whether to divide by the sum of the weights");
     }
   };
   explicit Linear(const Params& params) : params_(params) {
@@ -40,7 +40,7 @@ class Linear final : public quench::averaging::WeightedAveraging<kit::Averaging>
     if (params_.normalize) {
       divisor_ = std::accumulate(params_.weights.begin(), params_.weights.end(), 0.0);
       kit::expects(divisor_ != 0 && std::isfinite(divisor_),
-                   "weights: their sum is 0 or not finite, wanted another or normalize: false");
+                   "weights: their sum is 0 or not finite; wanted another, or normalize: false");
     }
   }
 

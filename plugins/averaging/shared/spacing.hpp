@@ -1,4 +1,4 @@
-// Which checkpoints of a branch lie a given number of steps apart.
+// Finds the checkpoints of a branch that lie a given number of steps apart.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace quench::averaging {
 
-// The checkpoint before or at members[last] whose step is `step`, or nothing. Members are ordered
-// by step.
+// The checkpoint with step `step` at or before members[last], or nothing. Members are ordered by
+// step.
 std::optional<uint64_t> find_step(std::span<const quench_averaging_member> members, uint64_t last,
                                   int64_t step);
 
-// Ascending indices of the `count` checkpoints that end at `last`: consecutive ones when `every` is
-// 0, else those `every` steps apart. Throws kit::Error(FAILED_PRECONDITION) naming what is missing.
+// Ascending indices of `count` checkpoints that end at `last`: consecutive if `every` is 0,
+// otherwise `every` steps apart. Throws kit::Error(FAILED_PRECONDITION) that names what is missing.
 std::vector<uint64_t> spaced_members(std::span<const quench_averaging_member> members,
                                      uint64_t last, uint64_t count, int64_t every);
 

@@ -1,4 +1,4 @@
-// What all schemes of weighted sums share: how chunks are summed, and their sums handed out.
+// The common part of schemes that are weighted sums: summing chunks, and handing out the sums.
 #pragma once
 
 #include "averaging/shared/weighted_sum.hpp"
@@ -6,8 +6,8 @@
 
 namespace quench::averaging {
 
-// `Scheme`: kit::Averaging or kit::SearchingAveraging. What derives from this selects members, and
-// begins `sum_` with their weights.
+// `Scheme` is kit::Averaging or kit::SearchingAveraging. A derived class selects members and starts
+// `sum_` with their weights.
 template <typename Scheme>
 class WeightedAveraging : public Scheme, public kit::ResumableSums {
  public:

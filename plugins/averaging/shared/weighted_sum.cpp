@@ -45,7 +45,7 @@ void WeightedSum::accumulate(uint64_t member, std::span<const double> values) {
     added_ = 1;
     return;
   }
-  kit::expects(member == added_, "accumulate: members not in ascending order");
+  kit::expects(member == added_, "accumulate: members are not in ascending order");
   kit::expects(values.size() == sum_.size(), "accumulate: members of different lengths");
   add(sum_.data(), values.data(), weights_[member], values.size());
   ++added_;
@@ -53,22 +53,23 @@ void WeightedSum::accumulate(uint64_t member, std::span<const double> values) {
 
 void WeightedSum::finish(std::span<double> values) {
   kit::expects(added_ == weights_.size(), "finish: members are missing");
-  kit::expects(values.size() == sum_.size(), "finish: not the length of the chunk");
+  kit::expects(values.size() == sum_.size(), "finish: wanted the length of the chunk");
   divide(values.data(), sum_.data(), divisor_, values.size());
   added_ = 0;
 }
 
 std::span<const double> WeightedSum::sums() const {
   if (added_ == 0) {
-    kit::fail(QUENCH_FAILED_PRECONDITION, "sums: no chunk is being summed");
+    kit::fail(QUENCH_FAILED_PRECONDITION, "sums: wanted a chunk that is being summed");
   }
   return sum_;
 }
 
 void WeightedSum::resume(uint64_t members, uint64_t chunk, std::span<const double> sums) {
   added_ = 0;
-  kit::expects(members > 0 && members <= weights_.size(), "resume: not a number of members");
-  kit::expects(sums.size() == chunk, "resume: not one sum for each value of the chunk");
+  kit::expects(members > 0 && members <= weights_.size(),
+               "resume: wanted a number of members from 1 to all");
+  kit::expects(sums.size() == chunk, "resume: wanted one sum for each value of the chunk");
   sum_.assign(sums.begin(), sums.end());
   added_ = members;
 }

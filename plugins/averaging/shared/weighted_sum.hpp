@@ -1,4 +1,4 @@
-// The weighted mean of the members of a chunk, in float64 and in the order of the members.
+// The weighted mean of the members of a chunk, in float64, in the order of the members.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,23 @@
 
 namespace quench::averaging {
 
-// (Σ wᵢ xᵢ) / divisor. Every product and every sum is rounded on its own, so a value depends on
-// nothing but the members' values and the weights: not on its place in the chunk, nor the machine.
+// (Σ wᵢ xᵢ) / divisor. Every product and every sum is rounded on its own, so a value depends only
+// on the members' values and the weights, not on its place in the chunk or on the machine.
 class WeightedSum {
  public:
   // Σ xᵢ / count.
   void begin_mean(uint64_t count);
   void begin(std::vector<double> weights, double divisor);
-  // Members in ascending order; the first one starts a chunk. Throws kit::Error for another order,
-  // a member that was not announced, or another length than the chunk's first.
+  // Takes members in ascending order; the first one starts a chunk. Throws kit::Error for another
+  // order, an unknown member, or a length other than the chunk's.
   void accumulate(uint64_t member, std::span<const double> values);
-  // Throws kit::Error when members are missing.
+  // Throws kit::Error if members are missing.
   void finish(std::span<double> values);
 
-  // Σ wᵢ xᵢ of the members so far. Throws kit::Error(FAILED_PRECONDITION) where there are none.
+  // Σ wᵢ xᵢ over the members so far. Throws kit::Error(FAILED_PRECONDITION) if there are none.
   std::span<const double> sums() const;
-  // The chunk as it was with these sums, after `members`. Throws kit::Error for what sums() cannot
-  // have been.
+  // Restores the chunk with these sums, after `members` members. Throws kit::Error for values that
+  // sums() cannot have returned.
   void resume(uint64_t members, uint64_t chunk, std::span<const double> sums);
 
  private:

@@ -5,7 +5,7 @@
 //       of: [seed1@last, seed2@last, seed3@last]
 //
 // Wortsman et al., "Model soups: averaging weights of multiple fine-tuned models improves accuracy
-// without increasing inference time", ICML 2022. Without a list of members it is the mean of all
+// without increasing inference time", ICML 2022. Without a list of members it averages all
 // checkpoints of a branch, at the last one.
 #include <numeric>
 
@@ -27,8 +27,8 @@ class Soup final : public quench::averaging::WeightedAveraging<kit::Averaging> {
   std::vector<uint64_t> select(std::span<const quench_averaging_member> members,
                                uint64_t last) override {
     if (last + 1 != members.size()) {
-      kit::fail(QUENCH_FAILED_PRECONDITION, "%s: not the last checkpoint, and a soup has all",
-                members[last].name);
+      kit::fail(QUENCH_FAILED_PRECONDITION,
+                "%s: not the last checkpoint; a soup averages all checkpoints", members[last].name);
     }
     std::vector<uint64_t> all(members.size());
     std::iota(all.begin(), all.end(), uint64_t{0});

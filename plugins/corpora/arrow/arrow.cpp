@@ -1,18 +1,18 @@
 // arrow: rows of Arrow or Parquet data sets.
 //
-// | parameter | type    | default  | meaning                                                     |
-// |-----------|---------|----------|-------------------------------------------------------------|
-// | path      | path    | required | an .arrow stream or file, a .parquet file, a folder of |
-// |           |         |          | these, or one that save_to_disk of `datasets` wrote         |
-// | field     | string  | text     | string column that is the document                          |
-// | from      | integer | 0        | first row that is read, counted through all files           |
-// | to        | integer | null     | first row that is not; null: all                            |
-// | records   | boolean | false    | yield each row as a JSON object of all its columns instead  |
+// | parameter | type    | default  | meaning                                                    |
+// |-----------|---------|----------|------------------------------------------------------------|
+// | path      | path    | required | an .arrow stream or file, a .parquet file, a folder of     |
+// |           |         |          | these, or a folder written by save_to_disk of `datasets`   |
+// | field     | string  | text     | string column with the document                            |
+// | from      | integer | 0        | first row to read, counted over all files                  |
+// | to        | integer | null     | row to stop before; null: read all                         |
+// | records   | boolean | false    | yield each row as a JSON object of all its columns instead |
 //
 //   fineweb: {arrow: {path: fineweb-edu/000_00000.parquet, field: text, to: 1000}}
 //
-// Every batch is validated in full before a value of it is read. Memory: one batch (Parquet: one
-// row group's pages).
+// Every batch is fully validated before any value is read. Memory: one batch (Parquet: the pages of
+// one row group).
 #include <arrow/array.h>
 #include <arrow/type.h>
 
@@ -41,23 +41,24 @@ class ArrowCorpus final : public kit::Corpus {
     bool records = false;
     static void describe(kit::Fields<Params>& f) {
       f.add("path", &Params::path,
-            "an Arrow stream or file, a Parquet file, a folder that save_to_disk wrote, or one of "
+            "an Arrow stream or file, a Parquet file, a folder written by save_to_disk, or one of "
             "Parquet files")
           .required();
-      f.add("field", &Params::field, "string column that is the document");
-      f.add("from", &Params::from, "first row that is read, counted through all files").at_least(0);
-      f.add("to", &Params::to, "first row that is not read; null: all").at_least(1);
-      f.add("records", &Params::records, "yield each row as a JSON object of all its columns");
+      f.add("field", &Params::field, "string column with the document");
+      f.add("from", &Params::from, "first row to read, counted over all files").at_least(0);
+      f.add("to", &Params::to, "row to stop before; null: read all").at_least(1);
+      f.add("records", &Params::records,
+            "whether to yield each row as a JSON object of all its columns");
     }
   };
 
   explicit ArrowCorpus(const Params& params)
       : params_(params), files_(data_files_of(params.path.path)) {
     for (const std::string& file : files_) {
-      const File present(file);  // all files must be there before the first row is read
+      const File present(file);  // all files must exist before the first row is read
     }
     if (params_.to && *params_.to <= params_.from) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: from = %lld, to = %lld: no row lies between them",
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: from = %lld, to = %lld: wanted from < to",
                 params_.path.path.c_str(), static_cast<long long>(params_.from),
                 static_cast<long long>(*params_.to));
     }
@@ -123,7 +124,7 @@ class ArrowCorpus final : public kit::Corpus {
     }
   }
 
-  // Goes on to the next batch, or to the next file; false after the last.
+  // Moves on to the next batch or the next file; false after the last.
   bool advance() {
     kit::check_cancelled();
     if (batch_ != nullptr) {
@@ -144,7 +145,7 @@ class ArrowCorpus final : public kit::Corpus {
     return false;
   }
 
-  // The last row has come: before the range, within it, or where it was allowed to.
+  // Checks the range after the last row: the data set must reach `from` and `to`.
   void check_end() const {
     const int64_t rows = params_.from - to_skip_ + static_cast<int64_t>(index_);
     if (rows == 0) {
@@ -153,7 +154,7 @@ class ArrowCorpus final : public kit::Corpus {
     }
     if (index_ == 0 || params_.to) {
       kit::fail(QUENCH_INVALID_ARGUMENT,
-                "%s: the range ends behind the data set (from = %lld, %s%s, "
+                "%s: the range ends beyond the data set (from = %lld, %s%s, "
                 "data set: %lld rows)",
                 params_.path.path.c_str(), static_cast<long long>(params_.from),
                 params_.to ? "to = " : "no to",
@@ -196,9 +197,9 @@ class ArrowCorpus final : public kit::Corpus {
   size_t file_ = 0;
   std::unique_ptr<Batches> batches_;
   std::shared_ptr<arrow::RecordBatch> batch_;
-  int64_t first_row_ = 0;  // of batch_, in its file
-  int64_t row_ = 0;        // in batch_
-  int64_t to_skip_ = 0;    // rows before `from`, from here on
+  int64_t first_row_ = 0;  // index of batch_'s first row in its file
+  int64_t row_ = 0;        // index within batch_
+  int64_t to_skip_ = 0;    // rows still to skip before `from`
   std::string text_;
   uint64_t index_ = 0;
 };

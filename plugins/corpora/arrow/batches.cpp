@@ -19,7 +19,7 @@ namespace quench::corpora {
 
 namespace {
 
-// Throws what Arrow reported; anything but lack of memory or of a feature means a broken file.
+// Throws Arrow's error. Anything but a lack of memory or of a feature means a broken file.
 void check_arrow(const arrow::Status& status, const std::string& path) {
   if (status.ok()) {
     return;
@@ -42,7 +42,7 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::string& path) {
 
 arrow::ipc::IpcReadOptions ipc_options() {
   arrow::ipc::IpcReadOptions options;
-  options.use_threads = false;  // threads are the host's
+  options.use_threads = false;  // threads belong to the host
   options.memory_pool = arrow::system_memory_pool();
   return options;
 }
@@ -75,9 +75,9 @@ class Stream final : public Batches {
  private:
   int64_t position() const { return value_of(file_->Tell(), path_); }
 
-  // To Arrow a stream that stops between two batches is complete. To us it is cut off: fewer
-  // documents than were written must not go unnoticed. The end mark has 8 bytes: the continuation
-  // mark and a length of zero.
+  // Arrow accepts a stream that stops between two batches as complete. Here it counts as cut off,
+  // so that missing documents do not go unnoticed. The end mark has 8 bytes: the continuation mark
+  // and a length of zero.
   void check_end(int64_t before) {
     const int64_t at = position();
     if (at - before != 8) {
@@ -85,7 +85,7 @@ class Stream final : public Batches {
                 path_.c_str(), static_cast<long long>(at));
     }
     if (at != value_of(file_->GetSize(), path_)) {
-      kit::fail(QUENCH_DATA_LOSS, "%s: Arrow stream: garbage behind its end, at byte %lld",
+      kit::fail(QUENCH_DATA_LOSS, "%s: Arrow stream: garbage after its end, at byte %lld",
                 path_.c_str(), static_cast<long long>(at));
     }
     ended_ = true;
@@ -125,7 +125,7 @@ class ParquetFile final : public Batches {
     properties.set_page_checksum_verification(true);
     parquet::ArrowReaderProperties arrow_properties;
     arrow_properties.set_use_threads(false);
-    arrow_properties.set_pre_buffer(false);  // which reads on threads of its own
+    arrow_properties.set_pre_buffer(false);  // it would read on threads of its own
     arrow_properties.set_batch_size(1024);   // rows
     parquet::arrow::FileReaderBuilder builder;
     check_arrow(builder.Open(open_file(path), properties), path_);
@@ -147,7 +147,7 @@ class ParquetFile final : public Batches {
   }
 
  private:
-  // One row group at a time: Arrow cannot join those of nested columns that have dictionaries.
+  // Opens one row group at a time: Arrow cannot join groups of nested columns with dictionaries.
   void open(const std::vector<int>& groups) {
     try {
       reader_ = value_of(leaf_ >= 0 ? file_->GetRecordBatchReader(groups, {leaf_})
@@ -161,7 +161,7 @@ class ParquetFile final : public Batches {
   std::string path_;
   std::unique_ptr<parquet::arrow::FileReader> file_;
   std::unique_ptr<arrow::RecordBatchReader> reader_;
-  int leaf_ = -1;  // the only column that is read
+  int leaf_ = -1;  // the only column to read
   int group_ = 0;  // the next row group
 };
 
@@ -191,7 +191,7 @@ std::string read_small_file(const std::string& path) {
   throw kit::Error(QUENCH_INVALID_ARGUMENT, path + ": " + what);
 }
 
-// In the order of their names, which is that of shards.
+// Sorted by name, which is the order of shards.
 std::vector<std::string> parquet_files_in(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
@@ -218,7 +218,7 @@ std::vector<std::string> data_files_of(const std::string& path) {
     std::vector<std::string> shards = parquet_files_in(path);
     if (shards.empty()) {
       bad_state(path,
-                "the folder has neither Parquet files nor the state.json of one that save_to_disk "
+                "the folder has neither Parquet files nor a state.json, which save_to_disk "
                 "wrote");
     }
     return shards;

@@ -1,4 +1,4 @@
-// Record batches of Arrow and Parquet files, checked in full.
+// Record batches of Arrow and Parquet files, fully validated.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -11,9 +11,9 @@
 
 namespace quench::corpora {
 
-// The files that documents come from: `path` itself; for a folder that `save_to_disk` wrote, the
-// files that its state.json lists; else the folder's Parquet files, by name. INVALID_ARGUMENT for
-// any other folder.
+// The files with the documents: `path` itself; for a folder written by `save_to_disk`, the files
+// listed in its state.json; for another folder, its Parquet files by name. Throws INVALID_ARGUMENT
+// for any other folder.
 std::vector<std::string> data_files_of(const std::string& path);
 
 // One file, read batch by batch.
@@ -21,13 +21,13 @@ class Batches {
  public:
   virtual ~Batches() = default;
   virtual std::shared_ptr<arrow::Schema> schema() const = 0;
-  // The next batch, which passed ValidateFull (offsets, lengths, UTF-8, dictionary indices), or
-  // nullptr at the end. DATA_LOSS where the file is broken or cut off.
+  // The next batch, after ValidateFull has checked it (offsets, lengths, UTF-8, dictionary
+  // indices), or nullptr at the end. Throws DATA_LOSS if the file is broken or cut off.
   virtual std::shared_ptr<arrow::RecordBatch> next() = 0;
 };
 
-// Opens an Arrow IPC stream, an Arrow IPC file or a Parquet file, as its first bytes say. Parquet
-// reads only `column` when one is named.
+// Opens an Arrow IPC stream, an Arrow IPC file or a Parquet file, told apart by their first bytes.
+// If `column` is not empty, reads only that column of a Parquet file.
 std::unique_ptr<Batches> open_batches(const std::string& path,
                                       const std::optional<std::string>& column);
 

@@ -20,7 +20,8 @@ template <typename T>
 void append_number(T value, std::string& out) {
   if constexpr (std::is_floating_point_v<T>) {
     if (!std::isfinite(value)) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "%g has no JSON form", static_cast<double>(value));
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%g cannot be written as JSON",
+                static_cast<double>(value));
     }
   }
   char text[40];
@@ -166,7 +167,7 @@ void append_json(const arrow::Array& array, int64_t row, std::string& out) {
       return append_json(*encoded.dictionary(), encoded.GetValueIndex(row), out);
     }
     default:
-      kit::fail(QUENCH_UNSUPPORTED, "type %s has no JSON form here",
+      kit::fail(QUENCH_UNSUPPORTED, "type %s cannot be written as JSON",
                 array.type()->ToString().c_str());
   }
 }

@@ -1,17 +1,17 @@
-// jsonl: one JSON object a line, plain or gzip, as C4 and its kin are published.
+// jsonl: one JSON object per line, plain or gzip, the format of C4 and similar data sets.
 //
-// | parameter  | type    | default  | range      | meaning |
-// |------------|---------|----------|------------|--------------------------------------------------|
-// | path       | path    | required |            | the file; gzip is recognized by its first bytes
-// | | field      | string  | text     |            | key whose string is the document | | on_error
-// | choice  | stop     | stop, skip | what a bad line does; skips are counted, logged  | |
-// line_limit | int     | 67108864 | >= 1       | longest line, in bytes                           |
-// | records    | boolean | false    |            | yield whole objects instead of one field |
+// | parameter  | type    | default  | range      | meaning                                   |
+// |------------|---------|----------|------------|-------------------------------------------|
+// | path       | path    | required |            | the file; gzip is recognized by its bytes |
+// | field      | string  | text     |            | key of the string with the document       |
+// | on_error   | choice  | stop     | stop, skip | what happens on a bad line                |
+// | line_limit | int     | 67108864 | >= 1       | longest line, in bytes                    |
+// | records    | boolean | false    |            | yield whole objects, not one field        |
 //
 //   c4_raw: {jsonl: {path: c4-train.00001-of-01024.json.gz, field: text}}
 //
-// A broken gzip file is an error under either `on_error`. Blank lines are no documents. Memory: one
-// line.
+// A broken gzip file is an error for either value of `on_error`. Blank lines are not documents.
+// Memory: one line.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ namespace quench::corpora {
 
 namespace {
 
-// The JSON pointer of a key of the root (RFC 6901).
+// The JSON pointer (RFC 6901) of a key at the root.
 std::string pointer_of(const std::string& key) {
   std::string pointer = "/";
   for (const char c : key) {
@@ -63,13 +63,14 @@ class Jsonl final : public kit::Corpus {
     static void describe(kit::Fields<Params>& f) {
       f.add("path", &Params::path, "the file, plain or gzip (recognized by its first bytes)")
           .required();
-      f.add("field", &Params::field, "key whose string is the document");
+      f.add("field", &Params::field, "key of the string with the document");
       f.add("on_error", &Params::on_error,
-            "what a line does that is not JSON, too long, or without the field: stop the run, or "
-            "be skipped, counted and logged")
+            "what happens on a line that is not JSON, too long, or lacks the field: stop, or "
+            "skip the line, count it and log it")
           .choices("stop|skip");
       f.add("line_limit", &Params::line_limit, "longest line, in bytes").range(1, 1 << 30);
-      f.add("records", &Params::records, "yield whole objects instead of one field's string");
+      f.add("records", &Params::records,
+            "whether to yield whole objects instead of one field's string");
     }
   };
 
@@ -166,7 +167,7 @@ class Jsonl final : public kit::Corpus {
     document.text_bytes = text_.size();
   }
 
-  // Notes a bad line; the first few are logged one by one.
+  // Records a bad line; logs the first few one by one.
   void skip(const kit::Error& problem) {
     constexpr uint64_t kLoggedOneByOne = 5;
     if (++skipped_ <= kLoggedOneByOne) {
@@ -200,8 +201,9 @@ class Jsonl final : public kit::Corpus {
 
 }  // namespace quench::corpora
 
-QUENCH_MODULE("quench.jsonl", "0.1.0",
-              quench::kit::corpus<quench::corpora::Jsonl>(
-                  {.id = "jsonl",
-                   .version = "0.1.0",
-                   .summary = "One JSON object a line, plain or gzip; one field is the document."}))
+QUENCH_MODULE(
+    "quench.jsonl", "0.1.0",
+    quench::kit::corpus<quench::corpora::Jsonl>(
+        {.id = "jsonl",
+         .version = "0.1.0",
+         .summary = "One JSON object per line, plain or gzip; one field is the document."}))

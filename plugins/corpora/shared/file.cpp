@@ -14,7 +14,7 @@
 
 namespace quench::corpora {
 
-// O_NONBLOCK: opening a named pipe must not wait for its writer; it has no effect on regular files.
+// O_NONBLOCK: opening a named pipe must not wait for a writer. It has no effect on regular files.
 File::File(const std::string& path) : path_(path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {

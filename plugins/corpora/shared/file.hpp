@@ -1,5 +1,5 @@
-// A read-only file for corpora. Files are read, never mapped: a map of a file that shrinks kills
-// the process.
+// A read-only file for corpora. Files are read, never mapped: if a mapped file shrinks, the process
+// dies.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace quench::corpora {
 // Owns a descriptor. Errors are kit::Error and start with the path.
 class File {
  public:
-  // NOT_FOUND when there is no such file; INVALID_ARGUMENT for a folder.
+  // Throws NOT_FOUND if there is no such file and INVALID_ARGUMENT for a folder.
   explicit File(const std::string& path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   const std::string& path() const { return path_; }
-  uint64_t size() const { return size_; }  // in bytes, when it was opened
+  uint64_t size() const { return size_; }  // in bytes, at the time of opening
 
-  // Up to `bytes` bytes at `offset`; fewer only at the end of the file.
+  // Reads up to `bytes` bytes at `offset`; fewer only at the end of the file.
   size_t read(uint64_t offset, char* into, size_t bytes) const;
-  // Exactly `bytes` bytes; DATA_LOSS when the file ends before.
+  // Reads exactly `bytes` bytes; throws DATA_LOSS if the file ends earlier.
   void read_exactly(uint64_t offset, char* into, size_t bytes) const;
 
  private:
@@ -32,15 +32,15 @@ class File {
   uint64_t size_ = 0;
 };
 
-// Bytes in order, from wherever they come.
+// A sequence of bytes from any origin.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Up to `bytes` bytes; 0 at the end only.
+  // Reads up to `bytes` bytes; returns 0 only at the end.
   virtual size_t read(char* into, size_t bytes) = 0;
 };
 
-// The bytes [from, to) of a file, which must outlive it. DATA_LOSS when the file has become
+// The bytes [from, to) of a file, which must outlive it. Throws DATA_LOSS if the file has become
 // shorter.
 class FileRange final : public ByteStream {
  public:
@@ -53,9 +53,9 @@ class FileRange final : public ByteStream {
   uint64_t to_;
 };
 
-// SHA-256 over the bytes of the files, one after the other, as 64 hex digits.
+// SHA-256 over the bytes of the files in order, as 64 hex digits.
 std::string sha256_of(const std::vector<std::string>& paths);
-// The same, with the size of each file in front of it, so that it tells where one ends.
+// The same with each file's size before its bytes, so that file boundaries count.
 std::string sha256_of_each(const std::vector<std::string>& paths);
 
 }  // namespace quench::corpora

@@ -20,7 +20,7 @@ bool is_gzip(const File& file) {
 
 GzipStream::GzipStream(const File& file)
     : file_(file), inflater_(std::make_unique<Inflater>()), input_(1 << 16) {
-  constexpr int kGzipOnly = 15 + 16;  // the largest window, and a gzip header is a must
+  constexpr int kGzipOnly = 15 + 16;  // the largest window; a gzip header is required
   if (inflateInit2(&inflater_->stream, kGzipOnly) != Z_OK) {
     throw kit::Error(QUENCH_RESOURCE_EXHAUSTED, "zlib cannot start: out of memory");
   }
@@ -47,7 +47,7 @@ void GzipStream::fill() {
 void GzipStream::next_member() {
   z_stream& zlib = inflater_->stream;
   if (*zlib.next_in != 0x1f) {
-    kit::fail(QUENCH_DATA_LOSS, "%s: gzip: garbage behind the last member, at byte %llu",
+    kit::fail(QUENCH_DATA_LOSS, "%s: gzip: garbage after the last member, at byte %llu",
               file_.path().c_str(), position());
   }
   inflateReset(&zlib);

@@ -1,4 +1,4 @@
-// A gzip file (RFC 1952) as a stream of its content.
+// The content of a gzip file (RFC 1952) as a stream.
 #pragma once
 
 #include <memory>
@@ -8,14 +8,15 @@
 
 namespace quench::corpora {
 
-// Whether the file starts with gzip's magic bytes, whatever its name says.
+// Whether the file starts with gzip's magic bytes, whatever its name.
 bool is_gzip(const File& file);
 
-// Inflates all members, one after the other. A member that is cut off or fails its check sum, and
-// bytes behind a member that start no further one, are DATA_LOSS: never fewer documents.
+// Inflates all members in order. Throws DATA_LOSS for a member that is cut off or fails its
+// checksum, and for bytes after a member that start no other, so that documents are never lost
+// silently.
 class GzipStream final : public ByteStream {
  public:
-  explicit GzipStream(const File& file);  // which must outlive it
+  explicit GzipStream(const File& file);  // the file must outlive it
   ~GzipStream() override;
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
@@ -30,8 +31,8 @@ class GzipStream final : public ByteStream {
   const File& file_;
   std::unique_ptr<Inflater> inflater_;
   std::vector<char> input_;
-  uint64_t read_ = 0;   // bytes of the file taken into input_ so far
-  bool inside_ = true;  // a member has begun and not ended
+  uint64_t read_ = 0;   // bytes of the file read into input_ so far
+  bool inside_ = true;  // a member has begun and has not ended
 };
 
 }  // namespace quench::corpora

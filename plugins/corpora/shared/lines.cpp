@@ -10,7 +10,7 @@ namespace quench::corpora {
 
 namespace {
 
-constexpr uint64_t kMostReadOver = uint64_t{256} << 20;  // a second's work
+constexpr uint64_t kMostReadOver = uint64_t{256} << 20;  // about a second's work
 
 }  // namespace
 
@@ -39,7 +39,7 @@ bool LineReader::read_over() {
     begin_ += taken;
     next_offset_ += taken;
   }
-  inside_ = false;  // also where the text ends in it
+  inside_ = false;  // also if the text ends in it
   return true;
 }
 

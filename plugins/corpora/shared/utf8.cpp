@@ -7,7 +7,8 @@ namespace quench::corpora {
 
 namespace {
 
-// Length of the valid character that starts at `at`, 0 where there is none (Unicode, table 3-7).
+// The length of the valid character that starts at `at`, or 0 if there is none (Unicode, table
+// 3-7).
 size_t character_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
@@ -21,13 +22,13 @@ size_t character_length(std::string_view text, size_t at) {
     return continues(1) ? 2 : 0;
   }
   if ((lead & 0xF0u) == 0xE0u) {
-    const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;   // below: overlong
-    const unsigned high = lead == 0xED ? 0x9F : 0xBF;  // above: surrogates
+    const unsigned low = lead == 0xE0 ? 0xA0 : 0x80;   // lower would be overlong
+    const unsigned high = lead == 0xED ? 0x9F : 0xBF;  // higher would be a surrogate
     return byte(1) >= low && byte(1) <= high && continues(2) ? 3 : 0;
   }
   if (lead >= 0xF0 && lead <= 0xF4) {
     const unsigned low = lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;  // above: past U+10FFFF
+    const unsigned high = lead == 0xF4 ? 0x8F : 0xBF;  // higher would be past U+10FFFF
     return byte(1) >= low && byte(1) <= high && continues(2) && continues(3) ? 4 : 0;
   }
   return 0;

@@ -7,10 +7,10 @@
 
 namespace quench::corpora {
 
-// Offset of the first byte that does not belong to valid UTF-8, or npos.
+// The offset of the first byte that is not valid UTF-8, or npos.
 size_t first_invalid_utf8(std::string_view text);
 
-// Whether a byte continues a character, so that a text must not be cut before it.
+// Whether a byte continues a character; a text must not be cut before such a byte.
 inline bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
 }

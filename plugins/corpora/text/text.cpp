@@ -1,23 +1,23 @@
-// text: plain UTF-8 text, one document a file, a line, or a paragraph.
+// text: plain UTF-8 text with one document per file, line or paragraph.
 //
-// | parameter | type        | default  | range                            | meaning |
-// |-----------|-------------|----------|----------------------------------|---------------------------|
-// | path      | path        | required |                                  | the text file, or a
-// folder| | files     | string list | ["*"]    | patterns with * and ?            | of a folder:
-// whose names  | | invalid   | choice      | refuse   | refuse, skip                     |
-// documents that are no     | |           |             |          | | UTF-8                     |
-// | split     | choice      | document | document, line, blank_line       | what ends a document |
-// | from      | int         | 0        | >= 0, at a character's first byte| first byte that is read
-// | | to        | int         | null     | >= from, likewise                | first byte that is
-// not;   | |           |             |          |                                  | null: all |
+// | parameter | type   | default  | range                      | meaning                         |
+// |-----------|--------|----------|----------------------------|---------------------------------|
+// | path      | path   | required |                            | the text file, or a folder      |
+// | files     | list   | ["*"]    | patterns with * and ?      | for a folder: name patterns     |
+// | invalid   | choice | refuse   | refuse, skip               | documents that are not UTF-8    |
+// | split     | choice | document | document, line, blank_line | what ends a document            |
+// | from      | int    | 0        | >= 0                       | first byte to read              |
+// | to        | int    | null     | >= from                    | byte to stop before; null: none |
+//
+// `from` and `to` must lie at the first byte of a character.
 //
 //   shakespeare: {text: {path: tinyshakespeare.txt, from: 1003854}}
 //   headers: {text: {path: /usr/include/boost, files: ["*.hpp"], invalid: skip}}
 //
-// Bytes are handed on as they are: nothing is stripped, and line breaks are not translated inside
-// a document. Of a folder the files below it are read in the order of their paths, each as if it
-// were alone; empty ones and links are left out. Memory: one document; with split: document that is
-// the whole range, which token ids need several times over anyway.
+// Bytes are passed on unchanged: nothing is stripped, and line breaks inside a document are not
+// translated. The files below a folder are read in the order of their paths, each as if it were
+// alone; empty files and links are skipped. Memory: one document. With split: document that is the
+// whole range, which token ids need several times anyway.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace quench::corpora {
 
 namespace {
 
-constexpr uint64_t kLineLimit = uint64_t{64} << 20;  // bytes; a longer line is no line of a text
+constexpr uint64_t kLineLimit = uint64_t{64} << 20;  // bytes; no text has longer lines
 
 // One file, or a range of it.
 class TextFile {
@@ -48,7 +48,7 @@ class TextFile {
         std::make_unique<LineReader>(std::make_unique<FileRange>(file_, from_, to_), kLineLimit);
   }
 
-  // The next document; false at the end. `offset`: of its first byte in the file.
+  // Reads the next document; false at the end. `offset` is that of its first byte in the file.
   bool next(std::string& text, uint64_t& offset) {
     return split_ == "document" ? whole_range(text, offset)
            : split_ == "line"   ? line(text, offset)
@@ -68,7 +68,7 @@ class TextFile {
                 file_.path().c_str());
     }
     if (to_ > file_.size()) {
-      range("the range ends behind the file, at byte ", to_);
+      range("the range ends beyond the file, at byte ", to_);
     }
     if (from_ >= to_) {
       range("the range is empty at byte ", from_);
@@ -114,7 +114,8 @@ class TextFile {
     return false;
   }
 
-  // Lines up to the next blank one, joined by "\n".
+  // Reads lines up to the next blank one and joins them with "
+  // ".
   bool paragraph(std::string& text, uint64_t& offset) {
     text.clear();
     while (read_line() && !(line_.empty() && !text.empty())) {
@@ -140,7 +141,7 @@ class TextFile {
   std::string line_;
 };
 
-// The files below a folder whose names fit one of the patterns, in the order of their paths.
+// The files below a folder whose names match one of the patterns, in the order of their paths.
 std::vector<std::string> files_below(const std::string& folder,
                                      const std::vector<std::string>& patterns) {
   namespace fs = std::filesystem;
@@ -163,14 +164,13 @@ std::vector<std::string> files_below(const std::string& folder,
               error.message().c_str());
   }
   if (out.empty()) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no file below it has a name that `files` asks for",
-              folder.c_str());
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no file below it matches `files`", folder.c_str());
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-// A path that cannot be looked at is none: opening it as a file says why.
+// False for a path that cannot be inspected: opening it as a file then reports the reason.
 bool is_folder(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_directory(path, error);
@@ -187,16 +187,15 @@ class Text final : public kit::Corpus {
     std::optional<int64_t> to;
     static void describe(kit::Fields<Params>& f) {
       f.add("path", &Params::path, "the text file, UTF-8, or a folder of them").required();
-      f.add("files", &Params::files, "of a folder: patterns of names, with * and ?");
-      f.add("invalid", &Params::invalid, "documents that are no UTF-8: refuse them, or go on")
+      f.add("files", &Params::files, "for a folder: name patterns with * and ?");
+      f.add("invalid", &Params::invalid, "documents that are not UTF-8: stop the run, or skip them")
           .choices("refuse|skip");
       f.add("split", &Params::split,
             "what ends a document: the end of the file, of a line, or a blank line; blank lines "
             "belong to no document")
           .choices("document|line|blank_line");
-      f.add("from", &Params::from, "first byte of the file that is read").at_least(0);
-      f.add("to", &Params::to, "first byte of the file that is not read; null: the whole file")
-          .at_least(0);
+      f.add("from", &Params::from, "first byte to read").at_least(0);
+      f.add("to", &Params::to, "byte to stop before; null: the end of the file").at_least(0);
     }
   };
 
@@ -204,8 +203,8 @@ class Text final : public kit::Corpus {
     paths_ = folder_ ? files_below(params.path.path, params.files)
                      : std::vector<std::string>{params.path.path};
     kit::expects(!folder_ || (params.from == 0 && !params.to),
-                 "from, to: a range goes with a file, and `path` is a folder");
-    open(0);  // so that what is wrong with it is told now
+                 "from, to: a range needs a file, but `path` is a folder");
+    open(0);  // reports faults of the first file now
   }
 
   bool next(quench_document& document) override {
@@ -260,7 +259,7 @@ class Text final : public kit::Corpus {
   Params params_;
   bool folder_;
   std::vector<std::string> paths_;
-  size_t at_ = 0;  // of paths_
+  size_t at_ = 0;  // index into paths_
   std::unique_ptr<TextFile> file_;
   std::string text_;
   uint64_t index_ = 0;

@@ -8,7 +8,7 @@ namespace quench::corpora {
 
 namespace {
 
-constexpr uint64_t kHeaderLimit = 100'000'000;  // bytes, as the format sets it
+constexpr uint64_t kHeaderLimit = 100'000'000;  // bytes; the limit of the format
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kDimensionLimit = 8;
 
@@ -86,7 +86,7 @@ StoredTensor read_entry(const File& file, const kit::Json& json, const std::stri
   }
   if (end - begin != bytes) {
     broken(file, "tensor `" + name + "`: got " + std::to_string(end - begin) +
-                     " bytes, its shape and dtype want " + std::to_string(bytes));
+                     " bytes, its shape and dtype need " + std::to_string(bytes));
   }
   tensor.begin = data_begin + begin;
   tensor.end = data_begin + end;

@@ -1,9 +1,9 @@
-// tokens: ready-made token ids out of a safetensors file, one document a row.
+// tokens: ready-made token ids from a safetensors file, one document per row.
 //
-// | parameter | type   | default  | meaning |
-// |-----------|--------|----------|------------------------------------------------------------------|
-// | path      | path   | required | a safetensors file | | tensor    | string | null     | the
-// tensor [N,T]; null: the only integer tensor of the file      |
+// | parameter | type   | default  | meaning                                                     |
+// |-----------|--------|----------|-------------------------------------------------------------|
+// | path      | path   | required | a safetensors file                                          |
+// | tensor    | string | null     | the tensor [N,T]; null: the only integer tensor of the file |
 //
 //   calibration: {tokens: {path: c4_128x2048.safetensors}}
 //
@@ -22,8 +22,8 @@ namespace quench::corpora {
 
 namespace {
 
-// Widens `count` little-endian elements of type T. Ids of U64 past int64 come out negative, hence
-// out of range like all others.
+// Widens `count` little-endian elements of type T. U64 ids beyond int64 become negative, so the
+// range check refuses them like any other.
 template <typename T>
 void widen(const char* from, size_t count, int64_t* to) {
   for (size_t i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ class Tokens final : public kit::Corpus {
       kit::fail(QUENCH_INVALID_ARGUMENT, "%s: tensor `%s`: got shape [%s], wanted [N, T], N, T > 0",
                 file_.path().c_str(), tensor_.name.c_str(), shape.c_str());
     }
-    // The header's checks bound T by the size of the file, so these allocations are backed by it.
+    // The header check bounds T by the file size, so these allocations are bounded too.
     bytes_.resize(tensor_.shape[1] * element_bytes(tensor_.dtype));
     wide_.resize(tensor_.shape[1]);
     ids_.resize(tensor_.shape[1]);
@@ -114,12 +114,12 @@ class Tokens final : public kit::Corpus {
       }
     }
     if (params.tensor && integers.empty()) {
-      kit::fail(QUENCH_NOT_FOUND, "%s: there is no tensor `%s`", file_.path().c_str(),
+      kit::fail(QUENCH_NOT_FOUND, "%s: no tensor `%s`", file_.path().c_str(),
                 params.tensor->c_str());
     }
     if (integers.size() != 1) {
       kit::fail(QUENCH_INVALID_ARGUMENT,
-                "%s: got %zu integer tensors, wanted one (or its name in `tensor`)",
+                "%s: got %zu integer tensors, wanted one, or its name in `tensor`",
                 file_.path().c_str(), integers.size());
     }
     return integers.front();

@@ -1,4 +1,4 @@
-// Long vectors: sums over fixed ranges in float64, so that the number of threads changes no bit.
+// Operations on long vectors. Sums run in float64 over fixed ranges, for any number of threads.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace quench::curvature {
 
 constexpr uint64_t kRange = uint64_t{1} << 14;  // elements that are summed one after the other
 
-// Σ over ranges of f(begin, end), added in their order.
+// The sum of f(begin, end) over the ranges, added in their order.
 template <typename Function>
 double sum_over(uint64_t count, Function&& f) {
   std::vector<double> partial((count + kRange - 1) / kRange);

@@ -10,7 +10,7 @@ namespace quench::curvature {
 
 namespace {
 
-constexpr uint64_t kSlice = 512;  // elements of all vectors that are turned at once: in cache
+constexpr uint64_t kSlice = 512;  // elements of all vectors combined at once: fits the cache
 
 // to = Σ_j coefficients[j] v_j in [begin, begin + to.size()).
 template <typename T>
@@ -37,7 +37,7 @@ void Basis<T>::drop_oldest() {
   vectors_.erase(vectors_.begin());
 }
 
-// One pass over the basis for the parts, one for the rest.
+// One pass over the basis computes the coefficients, another subtracts.
 template <typename T>
 void Basis<T>::project_out(std::span<T> w) const {
   std::vector<double> parts;

@@ -1,4 +1,4 @@
-// Orthonormal vectors that others are made orthogonal to.
+// An orthonormal basis that new vectors are made orthogonal to.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace quench::curvature {
 
-// All of one length. Sums in float64 over fixed ranges, so that the number of threads changes no
-// bit.
+// All vectors have one length. Sums run in float64 over fixed ranges, so that the number of threads
+// changes no bit.
 template <typename T>
 class Basis {
  public:
@@ -19,12 +19,12 @@ class Basis {
   void push(std::vector<T> vector);
   void drop_oldest();
 
-  // w minus its parts along all vectors.
+  // w minus its projections on all vectors.
   void project_out(std::span<T> w) const;
-  // Σ coefficient_j v_j, of as many vectors as there are coefficients.
+  // Σ coefficient_j v_j over the first vectors, as many as there are coefficients.
   std::vector<T> combination(std::span<const double> coefficients) const;
-  // Replaces the vectors by combinations of them, in place: the new k-th is Σ_j rows[k][j] v_j. At
-  // most as many rows as vectors.
+  // Replaces the vectors in place by combinations of them: the new k-th is Σ_j rows[k][j] v_j.
+  // There may be no more rows than vectors.
   void turn(std::span<const std::vector<double>> rows);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr quench_device kHost = {QUENCH_DEVICE_CPU, 0};
 
-// Calls `function(..., &error)` and throws what it reports.
+// Calls `function(..., &error)` and throws the error that it reports.
 template <typename Function>
 void checked(Function&& function) {
   quench_error error{sizeof error, 0, {}};
@@ -73,7 +73,7 @@ Kind kind_of(const std::string& name) {
   return name == "differences" ? Kind::kDifferences : Kind::kHessian;
 }
 
-// Rows of one length.
+// Groups rows of equal length.
 template <typename T>
 struct BatchLoss<T>::Batch {
   Batch(const std::vector<Row>& rows, double weight)
@@ -110,7 +110,7 @@ BatchLoss<T>::BatchLoss(const quench_subject& subject, std::vector<Row> rows, Ki
   curvature_ = static_cast<const quench_model_curvature*>(
       subject.table->extension(subject.model, QUENCH_MODEL_CURVATURE));
   if (gradient_ == nullptr || (curvature_ == nullptr && kind != Kind::kDifferences)) {
-    kit::fail(QUENCH_UNSUPPORTED, "the model's family has no %s",
+    kit::fail(QUENCH_UNSUPPORTED, "the model's family does not implement %s",
               gradient_ == nullptr ? QUENCH_MODEL_GRADIENT : QUENCH_MODEL_CURVATURE);
   }
   size_ = elements_of_all(subject);
@@ -208,8 +208,8 @@ void BatchLoss<T>::product(std::span<const T> v, std::span<T> to) {
   }
 }
 
-// (g(θ + ε v) - g(θ - ε v)) / 2ε with ε |v| = (1 + |θ|) times the cube root of the type's unit,
-// where rounding and the third derivative weigh about the same.
+// (g(θ + ε v) - g(θ - ε v)) / 2ε, where ε |v| = (1 + |θ|) times the cube root of the type's unit
+// roundoff, which balances rounding against the third derivative.
 template <typename T>
 void BatchLoss<T>::difference(std::span<const T> v, std::span<T> to) {
   std::vector<T> here(size_);

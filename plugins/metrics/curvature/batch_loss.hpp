@@ -1,4 +1,4 @@
-// The mean loss of some sequences as a function of a model's parameters.
+// The mean loss of sequences as a function of a model's parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace quench::curvature {
 
-// Of the parameters: what the flat vector is made of. Valid as long as the model.
+// The parameters that the flat vector consists of; valid as long as the model.
 std::span<const quench_parameter_info> parameters_of(const quench_subject& subject);
 uint64_t elements_of(const quench_parameter_info& parameter);
-uint64_t elements_of_all(const quench_subject& subject);  // of the flat vector
+uint64_t elements_of_all(const quench_subject& subject);  // elements of the flat vector
 
-// float64 for a model in float64, else float32: the type of vectors over its parameters.
+// The type of vectors over the parameters: float64 for a float64 model, otherwise float32.
 bool has_wide_vectors(const quench_subject& subject);
 
-// Where the curvature's products come from; those of QUENCH_CURVATURE_*, and central differences of
-// the gradient.
+// How products with the curvature are computed: the QUENCH_CURVATURE_* kinds, or central
+// differences of the gradient.
 enum class Kind { kHessian, kGaussNewton, kForward, kDifferences };
 // "hessian", "gauss_newton", "forward", "differences".
 Kind kind_of(const std::string& name);
 
 // Σ nll / scored positions over all rows, in eval mode. Rows of equal length go through the model
-// together, as many as rows_together says. T: double or float, as has_wide_vectors says. A product
-// keeps the graphs of all batches where they are `kept_tokens` tokens or fewer and no more than
-// kGraphBytes, and makes them anew for each product otherwise. UNSUPPORTED when the family has no
+// together, rows_together at a time. T is double or float, as has_wide_vectors says. A product
+// keeps the graphs of all batches if they have at most `kept_tokens` tokens and fit in kGraphBytes,
+// and otherwise recomputes them for each product. Throws UNSUPPORTED if the family has no
 // derivatives.
 template <typename T>
 class BatchLoss {
@@ -43,15 +43,15 @@ class BatchLoss {
   BatchLoss& operator=(const BatchLoss&) = delete;
 
   uint64_t size() const { return size_; }      // parameters
-  uint64_t tokens() const { return tokens_; }  // ids of all rows
+  uint64_t tokens() const { return tokens_; }  // ids in all rows
   uint64_t scored() const { return scored_; }
   uint64_t rows() const { return rows_; }
 
-  // At the weights of the moment, in nats per token.
+  // At the current weights, in nats per token.
   double value();
-  // The same, and its gradient.
+  // The same value, and its gradient.
   double gradient(std::span<T> to);
-  // H v. The weights must not have changed since the first product; `release` allows it.
+  // H v. The weights must not change after the first product unless `release` is called.
   void product(std::span<const T> v, std::span<T> to);
   void release();
 
@@ -74,12 +74,13 @@ class BatchLoss {
   std::vector<std::unique_ptr<Batch>> batches_;
 };
 
-// All parameters as one flat vector, and back. Setting converts to the model's dtype.
+// Reads all parameters into one flat vector, or sets them from it. Setting rounds to the model's
+// dtype.
 template <typename T>
 void read_parameters(const quench_subject& subject, std::span<T> to);
 template <typename T>
 void write_parameters(const quench_subject& subject, std::span<const T> from);
-// One parameter, of its own elements.
+// Sets one parameter from its own elements.
 template <typename T>
 void read_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
                     std::span<T> to);

@@ -11,7 +11,7 @@ namespace quench::curvature {
 
 namespace {
 
-// Whether the first `count` pairs of the tridiagonal matrix are near enough.
+// Whether the first `count` pairs of the tridiagonal matrix have converged.
 bool near_enough(const Ritz& eigen, double beta, size_t count, double tolerance) {
   const double size = std::max(std::abs(eigen.values.front()), std::abs(eigen.values.back()));
   for (size_t i = 0; i < count; ++i) {
@@ -29,8 +29,8 @@ Eigenvalues lanczos(const Operator<T>& a, uint64_t size, Range range, size_t cou
                     const LanczosLimits& limits, const std::string& stream) {
   Eigenvalues out;
   count = std::min<size_t>(count, range.end - range.first);
-  kit::expects(limits.vectors >= count + 3, "lanczos: too few vectors for so many eigenvalues");
-  const size_t kept = count + (limits.vectors - count) / 2;  // half of the rest is for new ones
+  kit::expects(limits.vectors >= count + 3, "lanczos: wanted 3 more vectors than eigenvalues");
+  const size_t kept = count + (limits.vectors - count) / 2;  // half of the rest is for new vectors
   Krylov<T> space(a, size, range, stream, limits.vectors);
   Ritz eigen;
   while (!out.converged) {
@@ -42,7 +42,7 @@ Eigenvalues lanczos(const Operator<T>& a, uint64_t size, Range range, size_t cou
     const bool grown = goes_on && space.step();
     const size_t steps = space.steps();
     if (grown && !space.is_full() && (steps < count || (steps > 40 && steps % 4 != 0))) {
-      continue;  // the small problem is not free either
+      continue;  // even the small problem takes time
     }
     eigen = space.ritz();
     const bool exhausted = goes_on && !grown;

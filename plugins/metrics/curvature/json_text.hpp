@@ -1,4 +1,4 @@
-// JSON out of numbers, for the details of a record.
+// JSON text from numbers, for the details of a record.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace quench::curvature {
 
-// Reads back equal; null for what is no number.
+// Text that parses to the same value; null for NaN and infinities.
 inline std::string json_number(double value) {
   if (!std::isfinite(value)) {
     return "null";
@@ -28,7 +28,7 @@ inline std::string json_list(std::span<const double> values) {
   return text + "]";
 }
 
-// Members whose values are JSON already; keys are names of tensors or words of ours.
+// Collects members whose values are JSON text. Keys are tensor names or words of this program.
 class JsonObject {
  public:
   JsonObject& add(const std::string& key, const std::string& json) {

@@ -1,4 +1,4 @@
-// A Krylov space of a symmetric operator, and the small matrix that the operator is in it.
+// A Krylov space of a symmetric operator, and the operator's small matrix in that space.
 #pragma once
 
 #include <cstdint>
@@ -11,49 +11,50 @@
 
 namespace quench::curvature {
 
-// out = A v, both as long as the operator is wide.
+// out = A v. Both have the dimension of A.
 template <typename T>
 using Operator = std::function<void(std::span<const T> v, std::span<T> out)>;
 
-// Where vectors live: nonzero in [first, end) alone. The operator is then the block of A there.
+// Vectors are nonzero only in [first, end). The operator is then that diagonal block of A.
 struct Range {
   uint64_t first;
   uint64_t end;
 };
 
-// Eigenvalues of the small matrix, descending, and its eigenvectors: coefficients of the basis.
+// Eigenvalues of the small matrix, descending, and its eigenvectors as coefficients of the basis.
 struct Ritz {
   std::vector<double> values;
   std::vector<std::vector<double>> vectors;
 };
 
-// Lanczos (1950) from a normal vector drawn out of `stream`. Every new vector is made orthogonal to
-// all that are kept, twice (Parlett 1998, section 6.9). At most `vectors` of the range's length are
-// kept, beside two of the operator's width and one of the range's length for work. A full space
-// goes on in one of two ways: restarted, with the Ritz vectors that are wanted and the last
-// direction (Wu and Simon 2000, SIAM J. Matrix Anal. Appl. 22), or by forgetting the oldest vector.
+// Lanczos (1950) from a normal vector that is drawn from `stream`. Each new vector is made
+// orthogonal to all kept ones, twice (Parlett 1998, section 6.9). Keeps at most `vectors` vectors
+// of the range's length; the work space is two of the operator's dimension and one of the range's
+// length. A full space continues in one of two ways: it restarts with the wanted Ritz vectors and
+// the last direction (Wu and Simon 2000, SIAM J. Matrix Anal. Appl. 22), or it drops the oldest
+// vector.
 template <typename T>
 class Krylov {
  public:
   Krylov(const Operator<T>& a, uint64_t size, Range range, const std::string& stream,
          size_t vectors);
 
-  // One more vector and one product; false when the space is exhausted. Not of a full space.
+  // Adds one vector by one product. False if the space is exhausted. Must not be called when full.
   bool step();
   bool is_full() const { return basis_.size() == vectors_; }
-  // A restart keeps the first `kept` of the Ritz vectors, fewer than all.
+  // Restarts and keeps the first `kept` Ritz vectors, fewer than all.
   void restart(const Ritz& ritz, size_t kept);
   void forget_oldest();
 
-  // Of the small matrix: as wide as the basis, or, where vectors were forgotten, as many steps as
-  // were made.
+  // The Ritz pairs. The small matrix has the size of the basis or, if vectors were dropped, the
+  // number of steps.
   Ritz ritz() const;
   size_t steps() const { return diagonal_.size(); }
-  // The length of what the next vector is made of: |A y - value y| of a Ritz pair is this times the
-  // last coefficient of y.
+  // The norm of the next vector before it is normalized. |A y - value y| of a Ritz pair is this
+  // norm times the last coefficient of y.
   double rest() const { return beta_; }
 
-  // out = the block of A in the range times v.
+  // out = (the block of A in the range) · v.
   void multiply(std::span<const T> v, std::span<T> out);
   std::vector<T> combination(std::span<const double> coefficients) const {
     return basis_.combination(coefficients);
@@ -71,8 +72,8 @@ class Krylov {
   double beta_ = 0;
   double scale_ = 0;
   uint64_t products_ = 0;
-  // The small matrix: its diagonal, what is below, and after a restart what couples the kept
-  // vectors with the one that follows them.
+  // The small matrix: its diagonal, its subdiagonal, and after a restart the couplings of the kept
+  // vectors to the vector that follows them.
   std::vector<double> diagonal_;
   std::vector<double> below_;
   std::vector<double> arrow_;

@@ -6,7 +6,7 @@ namespace quench::curvature {
 
 namespace {
 
-// Up to the first component that is a number, with it; the whole name where there is none.
+// The name up to and including its first numeric component; the whole name if there is none.
 std::string block_name(const std::string& name) {
   for (size_t begin = 0; begin < name.size();) {
     const size_t end = std::min(name.find('.', begin), name.size());

@@ -1,4 +1,4 @@
-// Parts of the parameter vector that a curvature or an error is told of on its own.
+// Parts of the parameter vector for which curvatures and errors are reported separately.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace quench::curvature {
 
-// Consecutive parameters: [first, end) of the flat vector.
+// Consecutive parameters: elements [first, end) of the flat vector.
 struct Part {
   std::string name;
   uint64_t first;
   uint64_t end;
 };
 
-// Each parameter a part.
+// One part per parameter.
 std::vector<Part> layers_of(std::span<const quench_parameter_info> parameters);
-// Each block a part, named by its parameters' names up to the block's number
-// ("gpt_neox.layers.0"); what lies outside of blocks is a part a parameter.
+// One part per block, named by the common start of its parameters up to the block's number
+// ("gpt_neox.layers.0"). Each parameter outside of the blocks is a part of its own.
 std::vector<Part> blocks_of(std::span<const quench_parameter_info> parameters);
 
 }  // namespace quench::curvature

@@ -1,4 +1,4 @@
-// Random vectors out of the host's random service.
+// Random vectors from the host's random service.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace quench::curvature {
 
-// Standard normal (Box and Muller 1958): elements 2i and 2i+1 come from numbers 2i and 2i+1.
+// Standard normal (Box and Muller 1958): elements 2i and 2i+1 use numbers 2i and 2i+1.
 template <typename T>
 void draw_normal(const std::string& stream, std::span<T> to);
 
-// -1 or 1 (Rademacher): element i from the top bit of number i.
+// -1 or 1 (Rademacher): element i is the top bit of number i.
 template <typename T>
 void draw_signs(const std::string& stream, std::span<T> to);
 

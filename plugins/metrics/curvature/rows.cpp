@@ -27,7 +27,7 @@ std::vector<Row> rows_of(const quench_tokens& tokens, uint64_t length, uint64_t 
 
 std::vector<std::vector<Row>> disjoint_sets(const std::vector<Row>& rows, uint64_t sets) {
   if (rows.size() < sets) {
-    kit::fail(QUENCH_FAILED_PRECONDITION, "%zu sequences for %llu disjoint sets", rows.size(),
+    kit::fail(QUENCH_FAILED_PRECONDITION, "got %zu sequences for %llu disjoint sets", rows.size(),
               static_cast<unsigned long long>(sets));
   }
   const uint64_t each = rows.size() / sets;

@@ -1,4 +1,4 @@
-// The token sequences that a loss is taken of.
+// The token sequences whose loss is measured.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace quench::curvature {
 
-// A sequence is its own context; all of its ids but the first are scored.
+// Each sequence is its own context; all of its ids except the first are scored.
 using Row = std::span<const int32_t>;
 
-// The documents of a corpus as they are (length 0), those of one id left out; or all ids joined and
-// cut into sequences of `length`, the rest dropped. At most `limit` of them (0: all).
-// FAILED_PRECONDITION when there are none.
+// With length 0, the documents of a corpus as they are, without those of a single id. Otherwise all
+// ids are joined and cut into sequences of `length`, and the remainder is dropped. At most `limit`
+// sequences (0: all). Throws FAILED_PRECONDITION if there are none.
 std::vector<Row> rows_of(const quench_tokens& tokens, uint64_t length, uint64_t limit);
 
-// `sets` disjoint runs of `rows` / sets consecutive rows each; what does not divide is dropped.
-// FAILED_PRECONDITION when there are fewer rows than sets.
+// Splits the rows into `sets` disjoint sets of `rows` / sets consecutive rows each and drops the
+// remainder. Throws FAILED_PRECONDITION if there are fewer rows than sets.
 std::vector<std::vector<Row>> disjoint_sets(const std::vector<Row>& rows, uint64_t sets);
 
 }  // namespace quench::curvature

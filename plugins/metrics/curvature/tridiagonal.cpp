@@ -11,15 +11,15 @@ namespace quench::curvature {
 
 namespace {
 
-constexpr int kSweeps = 60;  // of one eigenvalue; two or three are usual
+constexpr int kSweeps = 60;  // per eigenvalue; two or three are usual
 
 struct Matrix {
   std::vector<double> d;  // diagonal
-  std::vector<double> e;  // below it, and a zero
-  std::vector<double> z;  // eigenvectors in the making, one after the other
+  std::vector<double> e;  // subdiagonal, then a zero
+  std::vector<double> z;  // eigenvectors so far, one after the other
 };
 
-// The first place from `from` on below which nothing is left.
+// The first index >= `from` whose subdiagonal element is negligible.
 size_t end_of_block(const Matrix& a, size_t from) {
   size_t m = from;
   for (; m + 1 < a.d.size(); ++m) {
@@ -31,7 +31,7 @@ size_t end_of_block(const Matrix& a, size_t from) {
   return m;
 }
 
-// One implicit QL step on rows from..m, by rotations of neighbours from the bottom up.
+// One implicit QL step on rows from..m, as rotations of neighbouring rows from the bottom up.
 void step(Matrix& a, size_t from, size_t m) {
   double g = (a.d[from + 1] - a.d[from]) / (2.0 * a.e[from]);
   g = a.d[m] - a.d[from] + a.e[from] / (g + std::copysign(std::hypot(g, 1.0), g));
@@ -78,7 +78,7 @@ TridiagonalEigen tridiagonal_eigen(std::vector<double> diagonal, std::vector<dou
   for (size_t i = 0; i < size; ++i) {
     a.z[i * size + i] = 1.0;
     if (!std::isfinite(a.d[i]) || !std::isfinite(a.e[i])) {
-      kit::fail(QUENCH_NUMERICAL, "a product with the curvature is not finite");
+      kit::fail(QUENCH_NUMERICAL, "a product with the curvature matrix is not finite");
     }
   }
   for (size_t from = 0; from < size; ++from) {
@@ -88,7 +88,7 @@ TridiagonalEigen tridiagonal_eigen(std::vector<double> diagonal, std::vector<dou
         break;
       }
       if (sweep == kSweeps) {
-        kit::fail(QUENCH_NUMERICAL, "an eigenvalue of a tridiagonal matrix was not found");
+        kit::fail(QUENCH_NUMERICAL, "QL iteration on a tridiagonal matrix did not converge");
       }
       step(a, from, m);
     }

@@ -2,25 +2,25 @@
 //
 // | parameter | type   | default  | range | meaning                                   |
 // |-----------|--------|----------|-------|-------------------------------------------|
-// | corpus    | corpus | required |       | the text over which predictions are made  |
+// | corpus    | corpus | required |       | the text on which the models are compared |
 // | block     | int    | 2048     | >= 2  | ids per block, each block its own context |
 //
 //   - divergence: {corpus: refinedweb, block: 2048}
 //
-// Blocks as in validation_loss: the ids of all documents are joined and cut into blocks of B ids.
-// At each of the first B−1 positions of a block stand two distributions of the next id, p of the
-// float and q of the quantized model, given the same text:
+// Like validation_loss, it joins the ids of all documents and cuts them into blocks of B ids. At
+// each of the first B−1 positions of a block it compares two distributions of the next id given the
+// same text, p of the float model and q of the quantized model:
 //
 //   KL(p‖q) = Σ p (log p − log q)      in nats per token, mean over all positions
 //
-// with float64 sums. `divergence/top1_agreement` is the part of positions at which both find the
-// same id most likely. Standard errors are those of the mean over blocks. Details: blocks, scored,
-// `largest` (the largest KL of a position), `residual_errors`: after each block of the model the
-// error of the residual stream, ‖ĥ − h‖/‖h‖ over all positions, and `weight_errors`: ‖ŵ − w‖/‖w‖ of
-// each parameter that quantization changed. The items `kl` are the blocks' means.
+// with float64 sums. `divergence/top1_agreement` is the share of positions where both models rank
+// the same id first. Standard errors are those of the mean over blocks. Details: blocks, scored,
+// `largest` (the largest KL at one position), `residual_errors` (the error of the residual stream
+// after each block of the model, ‖ĥ − h‖/‖h‖ over all positions) and `weight_errors` (‖ŵ − w‖/‖w‖
+// of each parameter that quantization changed). The items `kl` are the blocks' means.
 //
-// Both models run side by side, layer by layer, as one model whose weights are exchanged; rows go
-// through in batches of 2048 ids, as many at a time as fit 256 MB of residual stream.
+// Both models run side by side, layer by layer, as one model whose weights are swapped. Rows go
+// through in batches of 2048 ids, as many at a time as fit in 256 MB of residual stream.
 #include <algorithm>
 #include <cmath>
 
@@ -35,19 +35,19 @@ namespace quench::metrics {
 namespace {
 
 constexpr int64_t kBatchTokens = 2048;
-constexpr int64_t kStreamBytes = int64_t{256} << 20;  // of both residual streams together
-constexpr int64_t kLogitBytes = int64_t{64} << 20;    // of one model's logits at a time
+constexpr int64_t kStreamBytes = int64_t{256} << 20;  // both residual streams together
+constexpr int64_t kLogitBytes = int64_t{64} << 20;    // one model's logits at a time
 
-// Sums over positions, per block of text and per layer.
+// Sums over positions, per text block and per layer.
 struct Totals {
-  std::vector<double> kl;          // [blocks of text]
-  std::vector<double> agreement;   // likewise: positions with the same most likely id
+  std::vector<double> kl;          // [text blocks]
+  std::vector<double> agreement;   // [text blocks]: positions where both rank the same id first
   std::vector<double> difference;  // [layers]: Σ (ĥ − h)²
   std::vector<double> size;        // [layers]: Σ h²
   double largest = 0;
 };
 
-// Rows first .. first+count-1 of the text under both models.
+// Rows first .. first+count-1 of the text, run through both models.
 struct Pair {
   int64_t first;
   int64_t count;
@@ -99,7 +99,7 @@ class Comparison {
     }
   }
 
-  // `step` on every stream, each under its own weights.
+  // Runs `step` on every stream, each with its own weights.
   template <typename Step>
   void both(int64_t block, std::vector<Pair>& pairs, Step step) {
     for (const bool floating : {true, false}) {
@@ -111,7 +111,7 @@ class Comparison {
     }
   }
 
-  // Elements of the residual stream, or of logits, as float64 values of the host.
+  // Elements of the residual stream or of logits, copied to the host as float64.
   static std::vector<double> values_of(const Buffer& buffer) {
     std::vector<char> bytes = buffer.bytes();
     quench_tensor view = buffer.view();
@@ -133,7 +133,7 @@ class Comparison {
     totals_.size[layer] += size;
   }
 
-  // Logits of `count` rows of the residual stream from row `first` on, float32 or float64.
+  // Logits of `count` rows of the residual stream from row `first` on, in float32 or float64.
   std::vector<char> logits(const Buffer& residual, int64_t first, int64_t count, bool floating) {
     swap_.set(-1, floating);
     const Buffer out(subject_, info_, info_.dtype, {count, info_.vocabulary});
@@ -184,7 +184,7 @@ class Comparison {
 
   void add(int64_t block, int64_t position, const RowDivergence& found) {
     if (position == block_ - 1) {
-      return;  // nothing of the block follows it
+      return;  // the rest of the block does not follow from it
     }
     if (!std::isfinite(found.kl)) {
       kit::fail(QUENCH_NUMERICAL, "block %lld, position %lld: the divergence is %g",
@@ -209,7 +209,7 @@ struct Mean {
   double error = std::nan("");
 };
 
-// Of the blocks' means, with the standard error.
+// The mean over blocks, with its standard error.
 Mean mean_of(std::vector<double>& sums, double positions) {
   Mean out;
   for (double& sum : sums) {
@@ -234,7 +234,7 @@ class Divergence final : public kit::Metric {
     kit::CorpusName corpus;
     int64_t block = 2048;
     static void describe(kit::Fields<Params>& f) {
-      f.add("corpus", &Params::corpus, "the text over which predictions are made").required();
+      f.add("corpus", &Params::corpus, "the text on which the two models are compared").required();
       f.add("block", &Params::block, "ids per block (B), each block its own context").at_least(2);
     }
   };
@@ -254,7 +254,7 @@ class Divergence final : public kit::Metric {
                 static_cast<long long>(block_));
     }
     if (evaluation.weights().empty()) {
-      kit::fail(QUENCH_FAILED_PRECONDITION, "wanted a quantized model with its float weights");
+      kit::fail(QUENCH_FAILED_PRECONDITION, "wanted a quantized model and its float weights");
     }
     WeightSwap swap(evaluation.subject(), evaluation.weights()[0]);
     Totals totals = Comparison(evaluation.subject(), swap, tokens.ids, blocks, block_).run();

@@ -120,7 +120,8 @@ void ResidualStream::stage(uint32_t block, uint32_t stage) {
   std::vector<Named> next;
   for (uint32_t i = 0; i < count; ++i) {
     std::vector<int64_t> shape{shape_[0] * shape_[1] * wanted[i].rows_per_token, wanted[i].width};
-    // Tensor 0 is the residual stream, whatever it is called; in place, so that it exists once.
+    // Tensor 0 is the residual stream, whatever its name. It is updated in place, so it exists
+    // once.
     const std::string name = i == 0 ? "h" : wanted[i].name;
     const auto same = std::find_if(carried_.begin(), carried_.end(), [&](const Named& in) {
       return in.name == name && kit::same(in.buffer->dtype(), wanted[i].dtype) &&

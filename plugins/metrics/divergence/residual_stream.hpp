@@ -1,4 +1,4 @@
-// The forward of a few rows through the stages of a model, driven by a metric.
+// A forward of some rows, stage by stage, that a metric drives.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Buffer {
   quench_tensor view() const;
   quench_dtype dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
-  // All elements as the host sees them.
+  // Copies all elements to the host.
   std::vector<char> bytes() const;
 
  private:
@@ -34,13 +34,13 @@ class Buffer {
   void* data_;
 };
 
-// `rows` rows of `length` ids, from their embedding on. Errors are those of the model.
+// Starts with the embedding of `rows` rows of `length` ids. Throws the errors of the model.
 class ResidualStream {
  public:
   ResidualStream(const quench_subject& subject, std::span<const int32_t> ids, int64_t rows,
                  int64_t length);
   void embed();
-  void block(uint32_t block);  // all its stages
+  void block(uint32_t block);  // runs all its stages
   // The residual stream [rows * length, width].
   const Buffer& residual() const { return *carried_.front().buffer; }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kLanes = 8;
 
-// exp(x) for x <= 0 to 2 units in the last place, written so that the compiler vectorizes it:
-// x = n ln 2 + r, a polynomial of degree 6 for e^r, and n added to the exponent.
+// exp(x) for x <= 0, to 2 units in the last place, in a form that the compiler vectorizes: x = n ln
+// 2 + r, a polynomial of degree 6 for e^r, and n added to the exponent.
 inline float exponential(float x) {
   const float clamped = std::max(x, -87.0F);
   const float n = std::nearbyint(clamped * 1.44269504F);

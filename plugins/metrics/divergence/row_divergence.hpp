@@ -1,4 +1,4 @@
-// Two distributions over the vocabulary, compared.
+// Compares two distributions over the vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct RowDivergence {
   bool same_top = false;
 };
 
-// p = softmax(first), q = softmax(second), logits of equal length. The most likely id is the lowest
-// one on ties. Sums in float64 over fixed lanes; float32 logits get float32 exponentials.
+// p = softmax(first), q = softmax(second), logits of equal length. On ties the lowest id counts as
+// the most likely one. Sums in float64 over fixed lanes; exponentials of float32 logits in float32.
 RowDivergence row_divergence(std::span<const float> first, std::span<const float> second);
 RowDivergence row_divergence(std::span<const double> first, std::span<const double> second);
 

@@ -32,7 +32,7 @@ uint64_t elements_of(const quench_parameter_info& parameter) {
   return out;
 }
 
-// What the names of a block's linears begin with, up to a dot: what all its parameters begin with.
+// The common prefix of the names in a block, up to a dot: the names of its linears have it.
 std::string prefix_of(const quench_block_info& block) {
   std::string prefix;
   bool first = true;
@@ -57,7 +57,7 @@ std::vector<char> read(const kit::Source& source, const quench_parameter_info& p
     kit::fail(QUENCH_NOT_FOUND, "the float weights have no %s", parameter.name);
   }
   if (!kit::same(source.info(*index).dtype, dtype)) {
-    kit::fail(QUENCH_INTERNAL, "float weight %s: got %s, wanted %s", parameter.name,
+    kit::fail(QUENCH_INTERNAL, "float weights: %s: got %s, wanted %s", parameter.name,
               kit::name_of(source.info(*index).dtype).c_str(), kit::name_of(dtype).c_str());
   }
   const uint64_t count = elements_of(parameter);

@@ -1,4 +1,4 @@
-// The parameters of a quantized model that differ from the float ones, to be exchanged piece by
+// Swaps the parameters of a quantized model that differ from the float ones, piece by
 // piece.
 #pragma once
 
@@ -10,18 +10,19 @@
 
 namespace quench::metrics {
 
-// Both values of a parameter, as the model takes them: float32, or float64 where it runs in that.
+// Keeps both values of a parameter in the type the model takes: float64 for a float64 model, else
+// float32.
 class WeightSwap {
  public:
-  // Looks at every parameter once. NOT_FOUND names one that `floating` does not have.
+  // Reads every parameter once. Throws NOT_FOUND for one that `floating` does not have.
   WeightSwap(const quench_subject& subject, const quench_weights& floating);
   // Puts the quantized values back.
   ~WeightSwap();
   WeightSwap(const WeightSwap&) = delete;
   WeightSwap& operator=(const WeightSwap&) = delete;
 
-  // Sets the parameters of a block, or with -1 those of no block, to their float or quantized
-  // values.
+  // Sets the parameters of a block to their float or quantized values; -1 means the parameters
+  // outside of all blocks.
   void set(int64_t block, bool floating);
   size_t changed() const { return changed_.size(); }
 

@@ -1,37 +1,37 @@
 // hessian: the largest eigenvalues, the trace and the spectrum of the loss's second derivative.
 //
-// | parameter      | type   | default  | meaning |
-// |---|---|---|---|
-// | corpus         | corpus | required | the sequences whose mean loss is differentiated |
-// | length         | int    | 0        | ids of a sequence; 0: each document is one |
-// | rows           | int    | 0        | sequences that are used; 0: all |
-// | sets           | int    | 1        | disjoint sets that the sequences are parted into |
-// | top            | int    | 5        | eigenvalues |
-// | method         | choice | lanczos  | lanczos or power |
-// | curvature      | choice | hessian  | hessian, gauss_newton, forward or differences |
-// | tolerance      | float  | 1e-6     | lanczos: residual, power: change of an eigenvalue |
-// | steps          | int    | 300      | most products: of lanczos, or of one eigenvalue by power |
-// | basis          | int    | 0        | Lanczos vectors kept at once; 0: what 4 GiB hold |
-// | trace_samples  | int    | 100      | random vectors of the trace; 0: no trace |
-// | density_probes | int    | 0        | starting vectors of the spectral density; 0: none |
-// | density_steps  | int    | 80       | Lanczos steps of each |
-// | parts          | choice | none     | also the largest eigenvalue of each block, or each layer |
-// | seed           | int    | 0        | of all random vectors |
-// | dtype          | choice | model    | model, float32, float64: what the model is opened in |
+// | parameter      | type   | default  | meaning                                                  |
+// |----------------|--------|----------|----------------------------------------------------------|
+// | corpus         | corpus | required | the sequences whose mean loss is differentiated          |
+// | length         | int    | 0        | ids of a sequence; 0: each document is one               |
+// | rows           | int    | 0        | sequences to use; 0: all                                 |
+// | sets           | int    | 1        | disjoint sets to split the sequences into                |
+// | top            | int    | 5        | number of largest eigenvalues to compute                 |
+// | method         | choice | lanczos  | lanczos or power                                         |
+// | curvature      | choice | hessian  | hessian, gauss_newton, forward or differences            |
+// | tolerance      | float  | 1e-6     | lanczos: residual; power: change of an eigenvalue        |
+// | steps          | int    | 300      | most products: lanczos in all, power per eigenvalue      |
+// | basis          | int    | 0        | Lanczos vectors kept at once; 0: as many as fit in 4 GiB |
+// | trace_samples  | int    | 100      | random vectors for the trace; 0: no trace                |
+// | density_probes | int    | 0        | starting vectors for the spectral density; 0: none       |
+// | density_steps  | int    | 80       | Lanczos steps per starting vector                        |
+// | parts          | choice | none     | also report each block or each layer                     |
+// | seed           | int    | 0        | seed of all random vectors                               |
+// | dtype          | choice | model    | model, float32 or float64: dtype to open the model in    |
 //
 //   - hessian: {corpus: refinedweb, length: 512, rows: 48, sets: 3, dtype: float64}
 //
-// The loss is the mean over the scored positions (all ids of a sequence but its first), in eval
-// mode, as a function of all parameters, tied ones once. Its value is λ₁, the algebraically largest
-// eigenvalue; of several sets the mean over sets with its standard error. Batches of few tokens
-// overestimate λ₁, so `sets` and an axis of `rows` show bias and spread; the details count the
-// tokens. Residuals |Hy − λy| come from a product of their own, not from the recurrence. `products`
-// counts all of them.
+// The loss is the mean over the scored positions (all ids of a sequence except its first), in eval
+// mode, as a function of all parameters; tied ones count once. The value is λ₁, the algebraically
+// largest eigenvalue; with several sets, the mean over the sets with its standard error. Batches of
+// few tokens overestimate λ₁: `sets` and an axis of `rows` show spread and bias, and the details
+// count the tokens. Residuals |Hy − λy| come from a separate product, not from the recurrence.
+// `products` counts all products.
 //
-// A Lanczos vector is as long as the model has parameters. A basis that is full goes on in a
-// restart (eigenvalues) or without its oldest vector (density), so memory is bounded and the
-// eigenvalues are the same within the tolerance; the details say how many vectors there were and
-// how often it happened.
+// A Lanczos vector is as long as the model has parameters. A full basis continues after a restart
+// (eigenvalues) or without its oldest vector (density), so memory is bounded and the eigenvalues
+// are the same within the tolerance. The details say how many vectors there were and how often this
+// happened.
 #include <algorithm>
 #include <cmath>
 
@@ -75,10 +75,9 @@ struct Settings {
     f.add("corpus", &Settings::corpus, "the sequences whose mean loss is differentiated")
         .required();
     f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
-    f.add("rows", &Settings::rows, "sequences that are used; 0: all").at_least(0);
-    f.add("sets", &Settings::sets, "disjoint sets that the sequences are parted into")
-        .range(1, 1000);
-    f.add("top", &Settings::top, "largest eigenvalues").range(1, 1000);
+    f.add("rows", &Settings::rows, "sequences to use; 0: all").at_least(0);
+    f.add("sets", &Settings::sets, "disjoint sets to split the sequences into").range(1, 1000);
+    f.add("top", &Settings::top, "number of largest eigenvalues to compute").range(1, 1000);
     f.add("method", &Settings::method, "Lanczos with full reorthogonalization, or power iteration")
         .choices("lanczos|power");
     f.add("curvature", &Settings::curvature,
@@ -86,36 +85,37 @@ struct Settings {
           "central differences of the gradient")
         .choices("hessian|gauss_newton|forward|differences");
     f.add("tolerance", &Settings::tolerance,
-          "lanczos: residual over the largest eigenvalue; power: change of an eigenvalue over it")
+          "lanczos: residual / largest eigenvalue; power: change / eigenvalue, per iteration")
         .range(1e-14, 1);
-    f.add("steps", &Settings::steps, "most products: of lanczos, or of one eigenvalue by power")
+    f.add("steps", &Settings::steps, "most products: in all for lanczos, per eigenvalue for power")
         .range(1, 100000);
     f.add("basis", &Settings::basis,
-          "Lanczos vectors, each as long as the model has parameters, that are kept at once, at "
-          "least top + 3; 0: as many as 4 GiB hold, at least 2 top + 6")
+          "Lanczos vectors kept at once, each as long as the model has parameters; at "
+          "least top + 3; 0: as many as fit in 4 GiB, at least 2 top + 6")
         .at_least(0);
-    f.add("trace_samples", &Settings::trace_samples, "random vectors of the trace; 0: no trace")
+    f.add("trace_samples", &Settings::trace_samples, "random vectors for the trace; 0: no trace")
         .range(0, 1e6);
     f.add("density_probes", &Settings::density_probes,
-          "starting vectors of the spectral density; 0: none")
+          "starting vectors for the spectral density; 0: none")
         .range(0, 10000);
-    f.add("density_steps", &Settings::density_steps, "Lanczos steps of each").range(1, 10000);
+    f.add("density_steps", &Settings::density_steps, "Lanczos steps per starting vector")
+        .range(1, 10000);
     f.add("parts", &Settings::parts,
-          "also traces and the largest eigenvalue of each block's, or each layer's, own part")
+          "also the trace and largest eigenvalue of each block's or layer's diagonal block")
         .choices("none|blocks|layers");
-    f.add("seed", &Settings::seed, "of all random vectors").at_least(0);
-    f.add("dtype", &Settings::dtype, "what the model is opened in")
+    f.add("seed", &Settings::seed, "seed of all random vectors").at_least(0);
+    f.add("dtype", &Settings::dtype, "dtype in which to open the model")
         .choices("model|float32|float64");
   }
 };
 
 constexpr uint64_t kBasisBytes = uint64_t{4} << 30;
 
-// What was found on one set of sequences.
+// The results for one set of sequences.
 struct Found {
   Eigenvalues eigen;
   std::vector<Part> parts;
-  std::vector<Trace> traces;  // [0] the whole, then the parts; or empty
+  std::vector<Trace> traces;  // [0] the whole, then the parts; empty without a trace
   std::vector<Eigenvalues> part_eigen;
   std::vector<curvature::Quadrature> density;
   size_t basis = 0;
@@ -127,7 +127,7 @@ struct Found {
   uint64_t scored = 0;
 };
 
-// Depends on shapes and parameters alone, never on the memory that is free: it decides over bits.
+// Depends on shapes and parameters, never on free memory, because it affects bits.
 size_t vectors_kept(const Settings& settings, uint64_t top, uint64_t elements,
                     uint64_t element_bytes) {
   const auto wanted = static_cast<uint64_t>(settings.basis);
@@ -210,7 +210,7 @@ std::string parts_text(const Found& found) {
   return all.text();
 }
 
-// Weights of the density's nodes are means over the starting vectors, so they sum to 1.
+// The weights of the density's nodes are means over the starting vectors, so they sum to 1.
 std::string density_text(const Found& found) {
   std::vector<std::pair<double, double>> nodes;
   for (const curvature::Quadrature& one : found.density) {
@@ -246,7 +246,7 @@ std::string set_text(const Found& found) {
   return one.text();
 }
 
-// Mean and standard error (NaN of a single value).
+// The mean and its standard error (NaN for a single value).
 Trace mean_over(const std::vector<Found>& sets, const std::function<double(const Found&)>& of) {
   double sum = 0;
   for (const Found& found : sets) {
@@ -285,7 +285,8 @@ class Hessian final : public kit::Metric {
   }
 
  private:
-  // At the end of a search: the basis, three that Krylov works in, an eigenvector and its product.
+  // The vectors at the end of a search: the basis, three work vectors of Krylov, an eigenvector and
+  // its product.
   uint64_t vectors(uint64_t elements, uint64_t element) const {
     constexpr uint64_t kBeside = 5;
     const auto top = static_cast<uint64_t>(settings_.top);
@@ -298,7 +299,8 @@ class Hessian final : public kit::Metric {
     return std::max(search, density) + kBeside;
   }
 
-  // Of the sequences of one set; of one batch, where the parameters do not tell how many there are.
+  // For the sequences of one set, or for one batch if the parameters do not tell how many there
+  // are.
   uint64_t graphs(const curvature::GraphShapes& shapes) const {
     const auto length = static_cast<uint64_t>(settings_.length > 0 ? settings_.length : 2048);
     const uint64_t together = curvature::rows_together(shapes, length);

@@ -1,4 +1,4 @@
-// Traces by random vectors.
+// Stochastic estimates of traces.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace quench::hessian {
 
 struct Trace {
   double mean;
-  double standard_error;  // NaN of a single sample
+  double standard_error;  // NaN for a single sample
 };
 
-// tr(A) = E[vᵀ A v] over random signs v (Hutchinson 1990), and the trace of A's block of each part
-// from the same products: [0] is the whole, then the parts.
+// tr(A) = E[vᵀ A v] over vectors v of random signs (Hutchinson 1990). The same products give the
+// trace of A's block for each part: [0] is the whole, then the parts.
 template <typename T>
 std::vector<Trace> traces(const curvature::Operator<T>& a, uint64_t size,
                           const std::vector<curvature::Part>& parts, uint64_t samples,

@@ -30,7 +30,7 @@ uint64_t elements_of(const quench_parameter_info& parameter) {
   return out;
 }
 
-// A tensor of the host's memory with a parameter's shape.
+// A host tensor with a parameter's shape.
 quench_tensor view_as(const quench_parameter_info& parameter, void* data, quench_dtype dtype) {
   return {data, {QUENCH_DEVICE_CPU, 0}, parameter.dimensions, dtype, parameter.shape, nullptr, 0};
 }
@@ -41,7 +41,7 @@ void widen(const std::vector<char>& raw, uint64_t count, double* out, Convert co
   std::transform(stored, stored + count, out, convert);
 }
 
-// Float tensors of any width as float64.
+// Converts float values of any width to float64.
 void to_double(quench_dtype dtype, const std::vector<char>& raw, uint64_t count, double* out) {
   const auto same = [](auto value) { return static_cast<double>(value); };
   if (kit::same(dtype, kit::kFloat32)) {
@@ -103,7 +103,7 @@ class Stored final : public FlatWeights {
         return *index;
       }
     }
-    kit::fail(QUENCH_NOT_FOUND, "%s: has no tensor %s", where, parameter.name);
+    kit::fail(QUENCH_NOT_FOUND, "%s has no tensor %s", where, parameter.name);
   }
 
   kit::Source source_;

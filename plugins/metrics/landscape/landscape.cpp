@@ -1,32 +1,32 @@
 // landscape: the loss on a plane or a line through weight space (Li et al. 2018, arXiv 1712.09913).
 //
-// | parameter  | type   | default  | meaning |
-// |------------|--------|----------|----------------------------------------------------------------|
-// | corpus     | corpus | required | the text that is predicted | | block      | int    | 2048 |
-// ids per block, each block its own context                      | | blocks     | int    | 0 |
-// blocks that a point is measured on; 0: all                     | | plane      | choice | pca |
-// pca, corners or line                                           | | center     | choice | mean |
-// of pca: where the plane is fixed, `mean` or `last`             | | corners    | list   | [] | of
-// corners and line: revisions, or `quantized`; the first is   | |            |        |          |
-// the origin. Empty: the last checkpoint, the one before it, and | |            |        | |
-// `quantized` (corners); the last and `quantized` (line)         | | resolution | list   | [20, 15]
-// | points along x and y                                           | | margin     | number | 0.25
-// | how far the grid goes beyond the checkpoints, as a share of    | |            |        | |
-// their extent                                                   |
+// | parameter  | type   | default  | meaning                                                     |
+// |------------|--------|----------|-------------------------------------------------------------|
+// | corpus     | corpus | required | the text that is predicted                                  |
+// | block      | int    | 2048     | ids per block, each block its own context                   |
+// | blocks     | int    | 0        | blocks to measure each point on; 0: all                     |
+// | plane      | choice | pca      | pca, corners or line                                        |
+// | center     | choice | mean     | pca: the point through which the plane goes, mean or last   |
+// | corners    | list   | []       | corners, line: revisions or `quantized`, the origin first   |
+// | resolution | list   | [20, 15] | grid points along x and y                                   |
+// | margin     | number | 0.25     | how far the grid extends, as a share of the weights' extent |
+//
+// `corners` empty: the last checkpoint, the one before it and `quantized` for plane corners; the
+// last checkpoint and `quantized` for plane line.
 //
 //   - landscape: {corpus: refinedweb, plane: pca, center: last, blocks: 16}
 //   - landscape: {corpus: refinedweb, plane: corners, resolution: [40, 25]}
 //
-// The checkpoints are those of the branch, up to its last. pca: the plane of their first two
-// principal components. corners: the plane through three sets of weights; line: the line through
-// two. Where the quantized weights are a corner, the metric measures quantized models, else the
-// float model. The loss is that of `validation_loss` on the same blocks.
+// The checkpoints are those of the branch. `pca` spans the plane by their first two principal
+// components, `corners` by three sets of weights, and `line` is the line through two. If the
+// quantized weights are a corner, the metric measures quantized models, otherwise the float model.
+// The loss is that of `validation_loss` on the same blocks.
 //
-// Value: of a plane the lowest loss of the grid; of a line its barrier, the most by which the loss
-// rises above the straight line between its ends' losses (Frankle et al. 2020). Details: `x`, `y`
-// (orthonormal coordinates, in the units of the weights), `loss` [y][x], `points` (each set of
-// weights with its coordinates, raw and orthonormal, its distance from the plane and the loss of
-// its projection), and of pca `singular_values` and `explained_variance`.
+// Value: for a plane, the lowest loss on the grid; for a line, its barrier, the largest rise of the
+// loss above the straight line between the losses at its ends (Frankle et al. 2020). Details: `x`,
+// `y` (orthonormal coordinates, in the units of the weights), `loss` [y][x], `points` (each set of
+// weights with its raw and orthonormal coordinates, its distance from the plane and the loss of its
+// projection), and for pca `singular_values` and `explained_variance`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ namespace {
 constexpr uint64_t kPiece = uint64_t{1} << 16;  // elements of a checkpoint read at once
 const std::string kQuantized = "quantized";
 
-// Not finite is null: far from the checkpoints a model may overflow.
+// null if it is not finite: far from the checkpoints a model may overflow.
 std::string number(double value) {
   if (!std::isfinite(value)) {
     return "null";
@@ -70,7 +70,7 @@ std::string quoted(const std::string& text) {
   return kit::detail::json_text(text);
 }
 
-// Places from `low` to `high`, which are among them.
+// Evenly spaced places from `low` to `high`, both included.
 std::vector<double> places(double low, double high, int64_t count) {
   std::vector<double> out;
   for (int64_t i = 0; i < count; ++i) {
@@ -94,19 +94,19 @@ class Landscape final : public kit::Metric {
     static void describe(kit::Fields<Params>& f) {
       f.add("corpus", &Params::corpus, "the text that is predicted").required();
       f.add("block", &Params::block, "ids per block, each block its own context").at_least(2);
-      f.add("blocks", &Params::blocks, "blocks that a point is measured on; 0: all").at_least(0);
+      f.add("blocks", &Params::blocks, "blocks to measure each point on; 0: all").at_least(0);
       f.add("plane", &Params::plane,
             "the first two principal components of the branch's checkpoints, the plane through "
             "three sets of weights, or the line through two")
           .choices("pca|corners|line");
-      f.add("center", &Params::center, "of pca: the point in which the plane is fixed")
+      f.add("center", &Params::center, "pca: the point through which the plane goes")
           .choices("mean|last");
       f.add("corners", &Params::corners,
-            "of corners and line: revisions or `quantized`, the origin first; empty: the last "
-            "checkpoint, of corners the one before it, and `quantized`");
-      f.add("resolution", &Params::resolution, "points along x and y").range(1, 100000);
+            "corners, line: revisions or `quantized`, the origin first; empty: the last "
+            "checkpoint, the one before it (corners only), and `quantized`");
+      f.add("resolution", &Params::resolution, "grid points along x and y").range(1, 100000);
       f.add("margin", &Params::margin,
-            "how far the grid goes beyond the sets of weights, as a share of their extent")
+            "how far the grid extends beyond the sets of weights, as a share of their extent")
           .range(0, 100);
     }
   };
@@ -152,7 +152,7 @@ class Landscape final : public kit::Metric {
                                                 kQuantized) != params_.corners.end();
   }
 
-  // The sets of weights, corners first, then the other checkpoints of the branch.
+  // All sets of weights: corners first, then the other checkpoints of the branch.
   struct Members {
     std::vector<std::string> names;
     std::vector<std::unique_ptr<FlatWeights>> owned;
@@ -197,7 +197,7 @@ class Landscape final : public kit::Metric {
           std::find_if(trajectory.begin(), trajectory.end(),
                        [&](const quench_weights* each) { return corner == each->name; });
       if (found == trajectory.end()) {
-        kit::fail(QUENCH_FAILED_PRECONDITION, "corners: %s is no checkpoint of the branch",
+        kit::fail(QUENCH_FAILED_PRECONDITION, "corners: %s is not a checkpoint of the branch",
                   corner.c_str());
       }
       out.add(corner, stored_weights(table, model, **found));
@@ -210,7 +210,7 @@ class Landscape final : public kit::Metric {
     return out;
   }
 
-  // The loss of the model as it is; blocks all score equally many positions.
+  // The loss of the model as it is. All blocks score equally many positions.
   double loss_of(const kit::Evaluation& evaluation) const {
     const quench_tokens& tokens = evaluation.tokens("corpus");
     const auto block = static_cast<uint64_t>(params_.block);
@@ -263,7 +263,7 @@ class Landscape final : public kit::Metric {
                                  params_.center == "last" ? Center::kLast : Center::kMean)
             : corner_plane<T>(members.all, is_line ? 2 : 3, pieces, parameters);
 
-    std::vector<T> before(parameters);  // what the model holds, to be put back
+    std::vector<T> before(parameters);  // the model's current weights, to be restored
     {
       const auto current = current_weights(table, model);
       std::vector<double> row(kPiece);
@@ -296,7 +296,7 @@ class Landscape final : public kit::Metric {
     report(sink, members, plane, xs, ys, loss, projected);
   }
 
-  // Losses of points, one after the other; the journal has those of an earlier attempt.
+  // Losses of points, one after the other. The journal holds the losses of an interrupted attempt.
   template <typename T>
   struct Points {
     const Landscape& metric;
@@ -333,7 +333,7 @@ class Landscape final : public kit::Metric {
   template <typename T>
   void grid_of(const Plane<T>& plane, std::vector<double>& xs, std::vector<double>& ys) const {
     const bool is_line = params_.plane == "line";
-    const size_t ends = is_line ? 2 : plane.places.size();  // a line goes from end to end
+    const size_t ends = is_line ? 2 : plane.places.size();  // a line ends at its two corners
     for (size_t axis = 0; axis < 2; ++axis) {
       double low = std::numeric_limits<double>::infinity();
       double high = -low;
@@ -346,8 +346,8 @@ class Landscape final : public kit::Metric {
     }
   }
 
-  // The most by which the loss between the ends of a line rises above the straight line between
-  // theirs; 0 where it rises nowhere.
+  // The largest rise of the loss on a line above the straight line between the losses at its ends;
+  // 0 if it never rises above.
   static double barrier(const std::vector<double>& xs, const std::vector<double>& loss, double end,
                         double first, double last) {
     double out = 0;

@@ -11,9 +11,9 @@ namespace quench::metrics {
 
 namespace {
 
-constexpr uint64_t kGrain = 1 << 15;  // elements a task combines
+constexpr uint64_t kGrain = 1 << 15;  // elements per task
 constexpr uint64_t kPanel = 1 << 11;  // elements of all members that stay in cache
-constexpr double kNothing = 1e-9;     // shorter than this, relative to the longest: no direction
+constexpr double kNothing = 1e-9;     // relative to the longest: a shorter vector is zero
 
 // One piece of all members, as rows.
 class Panel {
@@ -29,7 +29,7 @@ class Panel {
       }
     });
   }
-  // Takes a center off every row: the mean of the rows, or the last.
+  // Subtracts a center from every row: the mean of the rows, or the last row.
   void subtract(Center center, uint64_t count) {
     kit::parallel_for(count, kGrain, [&](uint64_t begin, uint64_t end) {
       for (uint64_t e = begin; e < end; ++e) {
@@ -108,8 +108,8 @@ std::vector<double> gram_of(const std::vector<const FlatWeights*>& members,
   return gram;
 }
 
-// Reads the members once more and hands out, piece by piece, base and directions:
-// base = the center, direction k = Σ_i mix[k][i] · (member i − center).
+// Reads the members once more and passes on, piece by piece, the base and the directions: base =
+// the center, direction k = Σ_i mix[k][i] · (member i − center).
 template <typename T>
 void combine(const std::vector<const FlatWeights*>& members, const std::vector<Piece>& pieces,
              Center center, const std::vector<std::vector<double>>& mix, Plane<T>& plane) {
@@ -151,7 +151,7 @@ Plane<T> empty_plane(uint64_t parameters, bool is_line) {
   return out;
 }
 
-// True where the entry of largest magnitude (the first of equal ones) is negative.
+// Whether the entry of largest magnitude (the first one on ties) is negative.
 template <typename T>
 bool points_down(const std::vector<T>& direction) {
   const auto largest = std::max_element(direction.begin(), direction.end(),
@@ -167,7 +167,7 @@ Plane<T> principal_plane(const std::vector<const FlatWeights*>& members,
   const size_t n = members.size();
   if (n < 3) {
     kit::fail(QUENCH_FAILED_PRECONDITION,
-              "a principal plane needs at least 3 checkpoints of the branch, got %zu", n);
+              "a principal plane needs at least 3 checkpoints on the branch, got %zu", n);
   }
   const std::vector<double> gram = gram_of(members, pieces, center, "landscape Gram matrix");
   const Eigen eigen = symmetric_eigen(gram, n);
@@ -212,7 +212,7 @@ Plane<T> principal_plane(const std::vector<const FlatWeights*>& members,
 template <typename T>
 Plane<T> corner_plane(const std::vector<const FlatWeights*>& members, size_t corners,
                       const std::vector<Piece>& pieces, uint64_t parameters) {
-  // The origin goes last, where Center::kLast looks for it.
+  // The origin goes last, because Center::kLast expects it there.
   std::vector<const FlatWeights*> order(members.begin() + 1, members.end());
   order.push_back(members[0]);
   const size_t n = order.size();

@@ -9,9 +9,9 @@ namespace quench::metrics {
 
 namespace {
 
-constexpr int kMaxSweeps = 60;  // convergence is quadratic: ten are many
+constexpr int kMaxSweeps = 60;  // convergence is quadratic: ten would be many
 
-// Makes element (p,q) zero: A <- JᵀAJ, V <- VJ with V's columns as rows of `vectors`.
+// Makes element (p,q) zero: A <- JᵀAJ, V <- VJ, where V's columns are the rows of `vectors`.
 void rotate(std::vector<double>& a, std::vector<double>& vectors, size_t n, size_t p, size_t q) {
   const double apq = a[p * n + q];
   if (apq == 0) {

@@ -11,9 +11,9 @@ struct Eigen {
   std::vector<double> vectors;  // [n,n]: row k is the unit eigenvector of values[k]
 };
 
-// Of a symmetric matrix [n,n], both triangles filled, by cyclic Jacobi rotations (Golub and Van
-// Loan 2013, algorithm 8.5.3). Small eigenvalues are as exact as large ones allow: errors are about
-// n times the unit roundoff of the largest. O(n^3) a sweep, for n up to a few hundred.
+// For a symmetric matrix [n,n] with both triangles filled, by cyclic Jacobi rotations (Golub and
+// Van Loan 2013, algorithm 8.5.3). Absolute errors are about n times the unit roundoff of the
+// largest eigenvalue. O(n^3) per sweep, for n up to a few hundred.
 Eigen symmetric_eigen(std::vector<double> matrix, size_t n);
 
 }  // namespace quench::metrics

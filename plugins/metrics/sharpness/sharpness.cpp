@@ -1,27 +1,28 @@
-// sharpness: how the loss rises near the weights, from a few forwards, for models that are too
-// large for products with the Hessian.
+// sharpness: how fast the loss rises near the weights. It takes a few forwards, so it suits models
+// that are too large for products with the Hessian.
 //
-// | parameter | type   | default  | meaning                                                       |
-// |-----------|--------|----------|---------------------------------------------------------------|
-// | corpus    | corpus | required | the sequences whose mean loss is looked at                    |
-// | length    | int    | 0        | ids of a sequence; 0: each document is one                    |
-// | rows      | int    | 0        | sequences that are used; 0: all                               |
-// | rho       | float  | 0.05     | length of the ascent step (Foret et al. 2021)                 |
-// | relative  | bool   | false    | rho in units of |θ|                                           |
-// | tolerance | float  | 0.02     | relative width at which the search for η_c ends               |
-// | dtype     | choice | model    | model, float32 or float64: what the model is opened in        |
+// | parameter | type   | default  | meaning                                               |
+// |-----------|--------|----------|-------------------------------------------------------|
+// | corpus    | corpus | required | the sequences whose mean loss is measured             |
+// | length    | int    | 0        | ids of a sequence; 0: each document is one            |
+// | rows      | int    | 0        | sequences to use; 0: all                              |
+// | rho       | float  | 0.05     | length of the ascent step (Foret et al. 2021)         |
+// | relative  | bool   | false    | measure rho in units of |θ|                           |
+// | tolerance | float  | 0.02     | relative width of the final bracket around η_c        |
+// | dtype     | choice | model    | model, float32 or float64: dtype to open the model in |
 //
 //   - sharpness: {corpus: refinedweb, length: 512, rows: 16, rho: 0.05}
 //
-// With g the gradient of the mean loss L, one forward and backward:
+// With g the gradient of the mean loss L, from one forward and backward:
 //
 //   the value      L(θ + ρ g/|g|) − L(θ)                     in nats per token, one forward
 //   critical       2/η_c, where η_c is the smallest step with L(θ − η g) > L(θ): the critical
 //                  sharpness along the update of gradient descent (arXiv 2601.16979); on a
 //                  quadratic with one direction it is that direction's eigenvalue
 //
-// η begins where the quadratic through the ascent step turns, is doubled or halved until η_c is
-// bracketed, then bisected: some ten forwards. Where forty do not bracket it, `critical` is absent.
+// η starts at the minimum of the quadratic through the ascent step. It is doubled or halved until
+// η_c is bracketed, then bisected: about ten forwards. If forty forwards do not bracket η_c,
+// `critical` is left out.
 #include <cmath>
 
 #include "metrics/curvature/algebra.hpp"
@@ -42,19 +43,19 @@ struct Settings {
   std::string dtype = "model";
 
   static void describe(kit::Fields<Settings>& f) {
-    f.add("corpus", &Settings::corpus, "the sequences whose mean loss is looked at").required();
+    f.add("corpus", &Settings::corpus, "the sequences whose mean loss is measured").required();
     f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
-    f.add("rows", &Settings::rows, "sequences that are used; 0: all").at_least(0);
+    f.add("rows", &Settings::rows, "sequences to use; 0: all").at_least(0);
     f.add("rho", &Settings::rho, "length of the ascent step").range(1e-12, 1e6);
-    f.add("relative", &Settings::relative, "rho in units of the parameters' norm");
-    f.add("tolerance", &Settings::tolerance, "relative width at which the search for the step ends")
+    f.add("relative", &Settings::relative, "whether rho is in units of the parameters' norm");
+    f.add("tolerance", &Settings::tolerance, "relative width of the final bracket around the step")
         .range(1e-9, 1);
-    f.add("dtype", &Settings::dtype, "what the model is opened in")
+    f.add("dtype", &Settings::dtype, "dtype in which to open the model")
         .choices("model|float32|float64");
   }
 };
 
-// The loss along the gradient. Sets the weights back when it ends.
+// The loss along the gradient. Restores the weights when it is destroyed.
 template <typename T>
 class Line {
  public:
@@ -68,7 +69,7 @@ class Line {
     try {
       curvature::write_parameters<T>(subject_, here_);
     } catch (const kit::Error& error) {
-      kit::log(QUENCH_LOG_ERROR, std::string("the weights were not set back: ") + error.what());
+      kit::log(QUENCH_LOG_ERROR, std::string("the weights were not restored: ") + error.what());
     }
   }
   Line(const Line&) = delete;
@@ -106,7 +107,7 @@ class Line {
   uint64_t forwards_ = 0;
 };
 
-// The smallest step against the gradient that raises the loss; 0 where none was found.
+// The smallest step against the gradient that raises the loss; 0 if none was found.
 template <typename T>
 double critical_step(Line<T>& line, double first, double tolerance) {
   constexpr int kDoublings = 40;
@@ -157,8 +158,8 @@ class Sharpness final : public kit::Metric {
     }
     const double rho = settings_.rho * (settings_.relative ? line.parameter_norm() : 1.0);
     const double rise = line.at(rho / length) - line.at_zero();
-    // Where the quadratic of the ascent step's own slope and rise turns: L rises by a = ρ|g| +
-    // ρ²c/2.
+    // The step at which the quadratic turns that has the ascent step's slope and rise: L rises by a
+    // = ρ|g| + ρ²c/2.
     const double bend = 2.0 * (rise - rho * length) / (rho * rho);
     const double first = bend > 0.0 ? 2.0 / bend : rho / length;
     const double step = critical_step(line, first, settings_.tolerance);
@@ -190,4 +191,4 @@ QUENCH_MODULE(
          .summary = "Rise of the loss after an ascent step, and the critical step against "
                     "the gradient.",
          .reference = "Foret et al. 2021, arXiv 2010.01412; Kalra and Barkeshli 2023, "
-                      "arXiv 2301.xxxxx"}))
+                      "arXiv 2302.12250"}))

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The twelve of the study (arXiv 2510.06213); mmlu is a group.
+// The twelve tasks of the study (arXiv 2510.06213); mmlu is a group.
 const std::vector<std::string>& study() {
   static const std::vector<std::string> kNames = {
       "arc_challenge", "arc_easy", "openbookqa", "piqa",       "hellaswag",      "winogrande",
@@ -44,7 +44,7 @@ Available all_tasks(const std::string& files, const kit::RecordHost& host) {
       if (names.insert(task.name).second) {
         out.push_back(std::move(task));
       } else if (own) {
-        kit::fail(QUENCH_INVALID_ARGUMENT, "%s: task %s is there twice", where.c_str(),
+        kit::fail(QUENCH_INVALID_ARGUMENT, "%s: task %s is defined twice", where.c_str(),
                   task.name.c_str());
       }
     }
@@ -58,7 +58,7 @@ Available all_tasks(const std::string& files, const kit::RecordHost& host) {
   return out;
 }
 
-// What can be asked for, a group by its own name only.
+// The names that can be requested; a group appears only under its own name.
 std::string names_of(const Available& available) {
   std::set<std::string> known = {"study"};
   for (const Definition& task : available) {
@@ -94,10 +94,10 @@ std::vector<Definition> chosen_tasks(const std::vector<std::string>& names,
       }
       known = true;
       if (!taken.insert(task.name).second) {
-        kit::fail(QUENCH_INVALID_ARGUMENT, "task %s is asked for twice", task.name.c_str());
+        kit::fail(QUENCH_INVALID_ARGUMENT, "task %s is requested twice", task.name.c_str());
       }
       if (task.name == name) {
-        task.group.clear();  // asked for by its own name, it stands for itself
+        task.group.clear();  // requested by its own name, it counts on its own
       }
       out.push_back(std::move(task));
     }

@@ -1,4 +1,4 @@
-// Which tasks there are, and which of them are asked for.
+// Finds the requested tasks among those that exist.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace quench::tasks {
 
-// The text of a task file that is built in.
+// The text of a built-in task file.
 struct BuiltinFile {
   const char* name;
   const char* text;
 };
 const std::vector<BuiltinFile>& builtin_files();
 
-// The tasks that `names` name, in their order, a group's members in its own; `files` is a YAML file
-// or a folder of such, or empty, and what it defines goes before what is built in. NOT_FOUND names
-// what there is.
+// The tasks called `names`, in that order; the members of a group in the group's order. `files` is
+// a YAML file, a folder of such files, or empty; its definitions override the built-in ones. Throws
+// NOT_FOUND that lists the existing names.
 std::vector<Definition> chosen_tasks(const std::vector<std::string>& names,
                                      const std::string& files, const kit::RecordHost& host);
 

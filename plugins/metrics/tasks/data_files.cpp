@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kMaxJsonBytes = uint64_t{256} << 20;
 
-// Endings of files and the corpus plugin that reads them. Of a split that is there with several
-// endings, the files with the first of these are taken: they hold the same records.
+// File endings and the corpus plugin that reads each. If a split exists with several endings, the
+// first ending here wins: all of them hold the same records.
 struct Format {
   std::string_view ending;
   const char* reader;
@@ -38,8 +38,8 @@ std::string reader_of(const std::string& name) {
   return "";
 }
 
-// Names in `folder` that begin with `start`, without those of save_to_disk's own files. A link to
-// nothing is among them, so that opening it says what is wrong.
+// Names in `folder` that begin with `start`, without save_to_disk's own files. Includes dangling
+// links, so that opening one reports the fault.
 std::vector<std::string> names_in(const fs::path& folder, const std::string& start) {
   std::vector<std::string> out;
   std::error_code error;
@@ -54,7 +54,7 @@ std::vector<std::string> names_in(const fs::path& folder, const std::string& sta
   return out;
 }
 
-// Files of `folder` that begin with `start` and that something reads, in the order of their names.
+// The files of `folder` that begin with `start` and that some plugin reads, ordered by name.
 std::vector<SplitFile> files_in(const fs::path& folder, const std::string& start) {
   const std::vector<std::string> names = names_in(folder, start);
   for (const Format& format : kFormats) {
@@ -74,7 +74,7 @@ std::vector<SplitFile> files_in(const fs::path& folder, const std::string& start
   return {};
 }
 
-// A split below a data set's folder, in any of the layouts in which data sets are kept.
+// Finds a split below a data set's folder, in any of the usual layouts of data sets.
 std::vector<SplitFile> split_in(const fs::path& folder, const std::string& split) {
   std::error_code error;
   if (fs::exists(folder / split / "state.json", error)) {  // save_to_disk
@@ -96,7 +96,7 @@ std::vector<fs::path> folders_of(const Definition& task, const std::string& data
   if (!data.empty()) {
     for (const std::string& path : task.data.paths) {
       out.push_back(fs::path(data) / path);
-      out.push_back(fs::path(data) / path / "data");  // a repository of the hub as it is
+      out.push_back(fs::path(data) / path / "data");  // a repository of the hub, unchanged
     }
     return out;
   }
@@ -127,8 +127,8 @@ std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Whether a file with the ending of JSON holds a record a line: its first line is an object, and
-// more than white space follows.
+// Whether a .json file holds one record per line: its first line is an object, and more than white
+// space follows it.
 bool is_json_lines(std::string_view text) {
   const std::string_view first = first_line(text);
   if (text.find_first_not_of(" \t\r\n", first.size()) == std::string_view::npos) {
@@ -206,7 +206,7 @@ Split find_split(const Definition& task, const std::vector<std::string>& names,
 
 std::vector<std::string> json_records(const std::string& path) {
   std::error_code error;
-  const uint64_t size = fs::file_size(path, error);  // fails for a pipe, which would not open
+  const uint64_t size = fs::file_size(path, error);  // fails for a pipe, whose opening would block
   std::ifstream file;
   if (!error && size <= kMaxJsonBytes) {
     file.open(path, std::ios::binary);
@@ -219,8 +219,8 @@ std::vector<std::string> json_records(const std::string& path) {
   if (is_json_lines(text)) {
     return lines_of(text, path);
   }
-  // Where a record, an object of the second level, begins and ends. The whole is parsed by the
-  // host's strict reader first, so what follows is well-formed.
+  // The start and end of a record, an object at the second level. The host's strict reader parses
+  // the whole file first, so the text that follows is well-formed.
   const std::unique_ptr<kit::Json> whole = parsed(text, path);
   const int32_t type = whole->type("");
   if (type != QUENCH_JSON_OBJECT && type != QUENCH_JSON_ARRAY) {
@@ -251,7 +251,7 @@ std::vector<std::string> json_records(const std::string& path) {
   if (out.size() != members) {
     throw kit::Error(QUENCH_DATA_LOSS, path + ": wanted records, got " +
                                            std::to_string(members - out.size()) +
-                                           " members that are no objects");
+                                           " members that are not objects");
   }
   return out;
 }

@@ -8,7 +8,7 @@ namespace quench::tasks {
 
 namespace {
 
-// One file, with the value of `each` that it is read for.
+// Reads one task file for one value of `each`.
 class Reader {
  public:
   Reader(const kit::Json& json, const std::string& name, Value each)
@@ -59,7 +59,7 @@ class Reader {
   void read_prompt(Definition& out) const {
     if (json_.has("/contexts")) {
       expect(!json_.has("/prompt") && !json_.has("/choices"),
-             "contexts stand in place of prompt and choices");
+             "contexts replace prompt and choices");
       out.contexts = made("/contexts");
       out.continuation = made("/continuation");
       return;
@@ -74,13 +74,13 @@ class Reader {
     }
   }
 
-  // A text of the file as it stands.
+  // A text of the file, unchanged.
   std::string raw(const std::string& at) const {
     expect(json_.has(at), at.substr(1) + " is missing");
     expect(json_.type(at) == QUENCH_JSON_STRING, at.substr(1) + ": wanted text");
     return json_.string(at);
   }
-  // A text with the value of `each` put in.
+  // A text of the file, with the value of `each` inserted.
   std::string text(const std::string& at) const {
     const std::string given = raw(at);
     try {
@@ -92,7 +92,7 @@ class Reader {
   std::string text_or(const std::string& at, const std::string& otherwise) const {
     return json_.has(at) ? text(at) : otherwise;
   }
-  // A list of texts; none where it is missing.
+  // A list of texts; empty if the key is missing.
   std::vector<std::string> texts(const std::string& at) const {
     std::vector<std::string> out;
     expect(!json_.has(at) || json_.type(at) == QUENCH_JSON_ARRAY, at.substr(1) + ": wanted a list");

@@ -18,7 +18,7 @@ Question question_at(const Definition& task, const Records& records, size_t at) 
   }
 }
 
-// The shots that stand before a question.
+// The shots that precede a question.
 class Shots {
  public:
   Shots(const Exam& exam, const ExamSettings& settings)
@@ -32,7 +32,7 @@ class Shots {
     }
   }
 
-  // In the order of the questions: one source of random numbers serves all of them.
+  // Call it in the order of the questions: they all share one random generator.
   std::string before(const Value& record) {
     if (shots_ == 0) {
       return "";
@@ -40,10 +40,10 @@ class Shots {
     std::vector<size_t> chosen = exam_.task.first_shots
                                      ? others(record)
                                      : random_.sample(pool_.size(), shots_ + (spare_ ? 1 : 0));
-    if (spare_) {  // a question is no shot of its own
+    if (spare_) {  // a question is not a shot of its own
       std::erase_if(chosen, [&](size_t at) { return pool_[at] == record; });
     }
-    if (chosen.size() < shots_) {  // it was drawn more than once: from all others, then
+    if (chosen.size() < shots_) {  // the record occurs more than once: draw from all others
       const std::vector<size_t> pool = others(record);
       if (pool.size() < shots_) {
         too_few(pool.size(), shots_, " other than the question");
@@ -62,7 +62,7 @@ class Shots {
   }
 
  private:
-  // The records that are not the question, or all where it cannot be among them.
+  // The records other than the question, or all of them if the question cannot be among them.
   std::vector<size_t> others(const Value& record) const {
     std::vector<size_t> out;
     const size_t enough = exam_.task.first_shots ? shots_ : pool_.size();
@@ -84,7 +84,7 @@ class Shots {
   const Exam& exam_;
   const Records& pool_;
   uint64_t shots_;
-  bool spare_ = false;  // whether one more is drawn, since the question may be among them
+  bool spare_ = false;  // draw one more, because the question may be among them
   PythonRandom random_;
 };
 
@@ -102,7 +102,7 @@ std::vector<Request> requests_of(const Question& question, const std::string& be
   return out;
 }
 
-// lm-eval moves white space from the end of the context to the continuation.
+// lm-eval moves white space from the end of the context to the start of the continuation.
 std::pair<std::string, std::string> moved(const Request& request) {
   const std::string context = strip_right(request.context);
   return {context, request.context.substr(context.size()) + request.continuation};
@@ -161,7 +161,7 @@ std::vector<ScoredText> encode(Exam& exam, const ExamSettings& settings,
       const size_t scored = whole.size() - std::min(whole.size(), start.size());
       if (start.empty() || scored == 0 || scored > settings.max_length) {
         kit::fail(QUENCH_INVALID_ARGUMENT,
-                  "task %s, question %zu: %zu ids of context and %zu to be scored, the model sees "
+                  "task %s, question %zu: %zu ids of context and %zu to score, but the model sees "
                   "%llu",
                   exam.task.name.c_str(), i, start.size(), scored,
                   static_cast<unsigned long long>(settings.max_length));
@@ -169,7 +169,7 @@ std::vector<ScoredText> encode(Exam& exam, const ExamSettings& settings,
       ScoredText text{start, start.size()};
       text.ids.insert(text.ids.end(), whole.begin() + static_cast<ptrdiff_t>(start.size()),
                       whole.end());
-      // The last id is predicted, not seen.
+      // The last id is only predicted, never read.
       if (text.ids.size() > settings.max_length + 1) {
         const size_t cut = text.ids.size() - settings.max_length - 1;
         text.ids.erase(text.ids.begin(), text.ids.begin() + static_cast<ptrdiff_t>(cut));

@@ -17,7 +17,7 @@ struct Request {
   double log_likelihood = 0;
 };
 
-// A question as it was put, with what came of it.
+// A question as the model got it, and its result.
 struct Item {
   std::vector<Request> requests;
   std::vector<std::string> choices;
@@ -28,12 +28,12 @@ struct Item {
 
 struct ExamSettings {
   uint64_t shots = 0;
-  uint64_t limit = 0;       // questions, 0: all
+  uint64_t limit = 0;       // number of questions; 0: all
   uint64_t max_length = 0;  // ids that the model sees at once
   uint32_t seed = 1234;
 };
 
-// The records of a split, which may lie in several files.
+// The records of a split, from one or more files.
 class Records {
  public:
   void add(const std::string& file, Value record);
@@ -54,25 +54,25 @@ class Records {
 struct Exam {
   Definition task;
   Split split;
-  Split shot_split;  // without files where no shots are asked for, or `split` has them
+  Split shot_split;  // has no files if no shots are needed or `split` has them
   Records records;
   Records shot_records;
 
-  // What came of it.
+  // The results.
   std::vector<Item> items;
-  uint64_t truncated = 0;  // requests that were longer than the model sees
+  uint64_t truncated = 0;  // requests longer than the model's context
 };
 
-// Makes the prompts of the first questions, with shots drawn as lm-eval draws them.
-// INVALID_ARGUMENT names the file and the record that does not fit the task.
+// Makes the prompts of the first questions, with shots drawn the way lm-eval draws them. Throws
+// INVALID_ARGUMENT that names the file and the record if a record does not fit the task.
 void make_items(Exam& exam, const ExamSettings& settings);
 
-// The ids of all requests, item by item. Of a text that is longer than the model sees, the end
-// stays; those are counted.
+// The ids of all requests, item by item. Keeps the end of a text that is longer than the model's
+// context, and counts such texts.
 std::vector<ScoredText> encode(Exam& exam, const ExamSettings& settings,
                                const kit::Evaluation& evaluation);
 
-// Puts the log-likelihoods of encode()'s texts in their places, and says which answers are right.
+// Stores the log-likelihoods of encode()'s texts and marks the answers that are right.
 void mark(Exam& exam, const std::vector<double>& log_likelihoods);
 
 }  // namespace quench::tasks

@@ -13,13 +13,13 @@ namespace quench::tasks {
 namespace {
 
 constexpr int kMaxDepth = 32;   // of parentheses, lists and arguments
-constexpr int kMaxSteps = 256;  // fields, methods and sums of one expression; known tasks have ten
+constexpr int kMaxSteps = 256;  // fields, methods and sums per expression; known tasks use ten
 
 [[noreturn]] void refuse(const std::string& what) {
   throw kit::Error(QUENCH_INVALID_ARGUMENT, what);
 }
 
-// "; it has a, b", for messages.
+// "; it has a, b", as the end of a message.
 std::string fields_of(const Value& record) {
   std::string out;
   if (const auto* object = record.as<Object>()) {
@@ -30,7 +30,7 @@ std::string fields_of(const Value& record) {
   return out;
 }
 
-// A template as messages show it.
+// A template, shortened for messages.
 std::string shown(const std::string& text) {
   constexpr size_t kShown = 60;  // bytes; a message has little room
   return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
@@ -54,7 +54,7 @@ int64_t integer_of(const Value& value, const std::string& what) {
   refuse(what + ": got " + value.kind() + ", wanted a whole number");
 }
 
-// A method of text; of a list it makes the list of what it makes of each element.
+// Applies a text method; on a list, applies it to each element.
 Value on_each(const Value& value, const std::string& name, const TextMethod& method) {
   if (const auto* list = value.as<List>()) {
     List out;
@@ -72,12 +72,12 @@ Value integer_in(const std::string& text) {
   const char* end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, value);
   if (read.ec != std::errc() || read.ptr != end) {
-    refuse("int: \"" + shown(text) + "\" is no whole number");
+    refuse("int: \"" + shown(text) + "\" is not a whole number");
   }
   return value;
 }
 
-// The part of the text before (or after) the first `separator`.
+// The part of the text before or after the first `separator`.
 Value part_of(const std::string& text, const std::string& separator, bool before) {
   const size_t at = text.find(separator);
   if (separator.empty() || at == std::string::npos) {
@@ -100,7 +100,7 @@ Value index_of(const Value& value, const Value& wanted) {
   } else {
     refuse(std::string("index: got ") + value.kind() + ", wanted a list or text");
   }
-  refuse("index: the value is not there");
+  refuse("index: the value is not in the list or text");
 }
 
 Value joined(const Value& value, const std::string& separator) {
@@ -182,7 +182,7 @@ class Parser {
     return left;
   }
 
-  // Each one is a call inside the one after it.
+  // Each step nests one call deeper than the one before.
   void step() {
     if (++steps_ > kMaxSteps) {
       refuse("more than " + std::to_string(kMaxSteps) + " fields, methods and sums");
@@ -267,7 +267,7 @@ class Parser {
     return [of = std::move(of), name](const Value& r) { return element(of(r), name); };
   }
 
-  // The method `name`, whose arguments must be as many as it takes.
+  // Calls the method `name`; it must have exactly the arguments that it takes.
   static Node method(Node of, const std::string& name, Arguments given) {
     struct Known {
       size_t least;
@@ -342,7 +342,7 @@ class Parser {
     });
   }
 
-  // Expressions up to `close`, which is eaten.
+  // Expressions up to `close`, which is consumed.
   Arguments arguments(char close) {
     Arguments out;
     if (eat(close)) {
@@ -370,7 +370,7 @@ class Parser {
     return out;
   }
 
-  // A quoted text; \n, \t, \\ and the quote may stand behind a backslash, any other pair stays.
+  // A quoted text. A backslash escapes n, t, \ and the quote; other pairs stay unchanged.
   std::string literal() {
     const char quote = text_[at_++];
     std::string out;
@@ -386,7 +386,7 @@ class Parser {
       out += c;
     }
     if (at_ == text_.size()) {
-      refuse("a text is not closed");
+      refuse("a quoted text does not end");
     }
     ++at_;
     return out;
@@ -418,7 +418,7 @@ class Parser {
 }  // namespace
 
 struct Template::Part {
-  std::string text;  // where there is no node
+  std::string text;  // if there is no node
   Node node;
 };
 

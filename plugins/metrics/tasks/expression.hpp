@@ -1,5 +1,5 @@
-// Expressions and templates of task files: a part of Jinja's language that is enough for
-// multiple-choice questions.
+// Expressions and templates of task files: a subset of Jinja that suffices for multiple-choice
+// questions.
 //
 //   field   field.member   list[0]   list.0   "text"   'text'   3   [a, b]   (a)   a + b   a - b
 //   text methods, which work on every element of a list:
@@ -7,8 +7,8 @@
 //     sub(regex, by)   findall(regex)   from(first)   before(separator) after(separator)   int()
 //   list methods: index(value) (also of text)   join(separator)   length()
 //
-// A template is text with {{expression}} in it. One that is nothing but {{expression}} has the
-// expression's own value, a list say.
+// A template is text with {{expression}} in it. A template that consists of one {{expression}} has
+// the value of the expression, which may be a list.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ namespace quench::tasks {
 
 class Template {
  public:
-  // Parses; INVALID_ARGUMENT says where and what. No text is executed or evaluated beyond the
-  // above.
+  // Parses the text; INVALID_ARGUMENT says where and what is wrong. Nothing beyond the language
+  // above is evaluated.
   explicit Template(const std::string& text);
 
-  // The value over the fields of a record. INVALID_ARGUMENT names the template and what is wrong: a
-  // field that is not there, a method that the value does not have.
+  // The value for the fields of a record. INVALID_ARGUMENT names the template and the fault: a
+  // field that does not exist, or a method that the value does not have.
   Value value(const Value& record) const;
   std::string text(const Value& record) const { return value(record).text(); }
 

@@ -12,12 +12,12 @@ namespace quench::tasks {
 
 namespace {
 
-// Steps of all searches in one text together: a limit on each would be one on the text times its
-// length, as a search begins behind every match. PCRE2 does not say how many a search took, only
-// that it took more than it was given: it gets few, and on from there ten times as many until
-// they are enough; what it was given counts, but for the first.
+// Steps of all searches in one text together: a search starts after every match, so a limit per
+// search would allow this limit times the text's length. PCRE2 reports only that a search exceeded
+// its limit, not how many steps it took. So a search first gets few steps, then ten times as many
+// until they suffice. All limits except the first count.
 constexpr uint32_t kUncountedSteps = 256;
-constexpr uint64_t kStepsOfAnyText = 1u << 22;  // a fraction of a second
+constexpr uint64_t kStepsOfAnyText = 1u << 22;  // takes a fraction of a second
 constexpr uint64_t kStepsPerByte = 256;
 constexpr uint32_t kDepthLimit = 1u << 16;
 
@@ -58,7 +58,7 @@ Pattern::~Pattern() {
 }
 
 int Pattern::search(std::string_view text, size_t at, uint64_t& steps_left) const {
-  // That the text is UTF-8 is checked once, and not again behind every match.
+  // Checks once that the text is UTF-8, not again after every match.
   const uint32_t options = at == 0 ? 0 : PCRE2_NO_UTF_CHECK;
   for (uint64_t given = kUncountedSteps;; given *= 10) {
     if (given > kUncountedSteps) {
@@ -91,7 +91,7 @@ void Pattern::for_each_match(std::string_view text, Visit&& visit) const {
     const Span match{span[0], span[1]};
     visit(match);
     at = match.end;
-    if (match.first == match.end) {  // an empty match: go on after the next character
+    if (match.first == match.end) {  // an empty match: continue after the next character
       ++at;
       while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
         ++at;

@@ -8,7 +8,7 @@ namespace quench::tasks {
 
 namespace {
 
-// The radix tree of the texts; node n is row n of a score request.
+// A radix tree over the texts; node n is row n of a score request.
 class PrefixTree {
  public:
   explicit PrefixTree(const std::vector<ScoredText>& texts) : texts_(texts), end_(texts.size()) {
@@ -24,7 +24,7 @@ class PrefixTree {
     }
   }
 
-  // Scores all rows and sums along the path of each text.
+  // Scores all rows, then sums along the path of each text.
   std::vector<double> score(const kit::Evaluation& evaluation) {
     std::vector<double> nll(ids_.size());
     evaluation.score({sizeof(quench_score_args), 0, parents_.size(), ids_.data(), starts_.data(),
@@ -51,7 +51,7 @@ class PrefixTree {
   uint64_t ids() const { return ids_.size(); }
 
  private:
-  // Texts order_[first..end) agree in their first `depth` ids, which end with row `parent`.
+  // Texts order_[first..end) agree in their first `depth` ids, which end at row `parent`.
   struct Range {
     size_t first, end, depth;
     int64_t parent;
@@ -63,7 +63,7 @@ class PrefixTree {
     if (range.first == range.end) {
       return;
     }
-    // Sorted: what the first and the last share, all share.
+    // The texts are sorted: all of them share what the first and the last share.
     const std::vector<int32_t>& a = text(range.first);
     const std::vector<int32_t>& b = text(range.end - 1);
     size_t shared = range.depth;
@@ -102,7 +102,7 @@ class PrefixTree {
 
   const std::vector<ScoredText>& texts_;
   std::vector<size_t> order_;
-  std::vector<int64_t> end_;  // [texts]: the row with which each ends
+  std::vector<int64_t> end_;  // [texts]: the last row of each
   std::vector<int32_t> ids_;
   std::vector<uint64_t> starts_ = {0};
   std::vector<uint64_t> depths_;  // [rows]: ids before the row

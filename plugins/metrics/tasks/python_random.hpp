@@ -1,4 +1,4 @@
-// Python's random.Random(seed).sample: published results were made with the shots that it draws.
+// Python's random.Random(seed).sample, because published results used the shots that it draws.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@ namespace quench::tasks {
 
 class PythonRandom {
  public:
-  // As random.Random(seed) for a seed of 32 bits.
+  // Like random.Random(seed), for a 32-bit seed.
   explicit PythonRandom(uint32_t seed);
-  // Indices of random.sample(population of `count`, `chosen`); chosen <= count.
+  // The indices that random.sample(population of `count`, `chosen`) returns; chosen <= count.
   std::vector<size_t> sample(size_t count, size_t chosen);
 
  private:

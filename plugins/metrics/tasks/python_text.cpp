@@ -15,7 +15,7 @@ namespace {
 
 struct Character {
   std::string_view bytes;
-  int32_t code;  // -1 for a byte that is part of no code point
+  int32_t code;  // -1 for a byte that belongs to no code point
 };
 
 std::vector<Character> characters_of(std::string_view text) {
@@ -71,7 +71,7 @@ bool is_cased(int32_t code) {
          (code >= 0x2160 && code <= 0x217f) || (code >= 0x24b6 && code <= 0x24e9);
 }
 
-// Marks, modifiers, and punctuation that stands within words: neither ends a word.
+// Marks, modifiers, and punctuation within words: none of them ends a word.
 bool is_case_ignorable(int32_t code) {
   constexpr std::array<int32_t, 17> kWithinWords = {0x27,   0x2e,   0x3a,   0xb7,   0x387,  0x55f,
                                                     0x5f4,  0x2018, 0x2019, 0x2024, 0x2027, 0xfe13,
@@ -88,7 +88,7 @@ bool is_case_ignorable(int32_t code) {
   }
 }
 
-// Whether the capital sigma at `at` ends a word, where its lower case is another.
+// Whether the capital sigma at `at` ends a word; its lower case then differs.
 bool is_final(const std::vector<Character>& all, size_t at) {
   size_t before = at;
   while (before > 0 && is_case_ignorable(all[before - 1].code)) {

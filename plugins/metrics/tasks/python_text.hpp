@@ -1,4 +1,4 @@
-// Text as Python's str has it: the prompts of published results were made with its methods.
+// Text methods with the behaviour of Python's str, because published prompts were made with them.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,30 @@
 
 namespace quench::tasks {
 
-// Code points of a text in UTF-8; a byte that is not part of one counts as one.
+// The number of code points in UTF-8 text; a byte that belongs to none counts as one.
 size_t length_of(std::string_view text);
 
-// Without the characters of `characters` at the ends; without white space where it is empty (what
-// str.isspace() says: the no-break space and the separators 0x1c to 0x1f included).
+// Removes the characters in `characters` from both ends. If it is empty, removes white space as
+// defined by str.isspace(), which includes the no-break space and the separators 0x1c to 0x1f.
 std::string strip(std::string_view text, std::string_view characters = {});
 std::string strip_left(std::string_view text, std::string_view characters = {});
 std::string strip_right(std::string_view text, std::string_view characters = {});
 
-// With the characters whose other case is several (SpecialCasing.txt), and the sigma that ends a
-// word.
+// Handles characters whose other case is several characters (SpecialCasing.txt), and the sigma at
+// the end of a word.
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
-// The first character in title case, all others lower.
+// The first character in title case, all others in lower case.
 std::string capitalize(std::string_view text);
 
 std::string replace(std::string_view text, std::string_view what, std::string_view by);
 
-// Bytes that a text may have once a template has rewritten it. The longest prompts of known tasks
-// have some 100,000.
+// Bytes that a text may have after a template has rewritten it. The longest prompts of known tasks
+// have about 100,000.
 inline constexpr size_t kMostText = size_t{16} << 20;
-// Throws INVALID_ARGUMENT where a text would become longer.
+// Throws INVALID_ARGUMENT if a text would become longer than that.
 void check_length(size_t bytes);
-// From code point `first` on.
+// The text from code point `first` on.
 std::string from(std::string_view text, size_t first);
 
 }  // namespace quench::tasks

@@ -32,26 +32,26 @@ std::string json_number(double value) {
   return std::isfinite(value) ? kit::detail::json_text(value) : "null";
 }
 
-// A mean with its standard error, of one task or of several.
+// A mean and its standard error, for one task or several.
 struct Score {
   double mean = 0;
   double error = std::numeric_limits<double>::quiet_NaN();
 };
 
-// What is known of one task, or of a group.
+// The results of one task or group.
 struct Summary {
   std::string name;
   uint64_t count = 0;
   Score acc, acc_norm;
   bool has_norm = false;
-  double chance = 0;  // expected of who guesses
+  double chance = 0;  // expected accuracy of a guess
 
   const Score& by(const std::string& rule) const {
     return rule == "acc_norm" && has_norm ? acc_norm : acc;
   }
 };
 
-// Sample standard deviation over √n, as lm-eval has it.
+// The sample standard deviation over √n, like lm-eval.
 Score score_of(const Exam& exam, double Item::*value) {
   Score out;
   const auto count = static_cast<double>(exam.items.size());
@@ -83,7 +83,7 @@ Summary summary_of(const Exam& exam) {
   return out;
 }
 
-// Over the members of a group, each by its size; the error pooled as in lm-eval.
+// The mean over the members of a group, weighted by their size; pools the errors like lm-eval.
 Score pooled(const std::vector<const Summary*>& members, const Score& (*of)(const Summary&)) {
   double count = 0;
   double sum = 0;
@@ -141,7 +141,7 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
   for (const Exam& exam : exams) {
     tasks.push_back(summary_of(exam));
   }
-  // A group counts once in the mean; it stands where its first member does.
+  // A group counts once in the mean and is listed in the place of its first member.
   std::vector<Summary> rows;
   std::vector<size_t> row_of(exams.size());
   std::map<std::string, size_t> groups;

@@ -7,7 +7,7 @@ namespace quench::tasks {
 
 namespace {
 
-// Unicode's SpecialCasing.txt without its conditional entries (14.0), by code point.
+// The unconditional entries of Unicode's SpecialCasing.txt (14.0), ordered by code point.
 constexpr std::array<SpecialCase, 102> kCases = {{
     {0x00df, "SS", "Ss"},
     {0x0149, "\u02bcN", "\u02bcN"},

@@ -1,4 +1,4 @@
-// Characters whose upper or title case is several.
+// Characters whose upper or title case consists of several characters.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct SpecialCase {
   std::string_view title;
 };
 
-// Nothing for a character whose cases are single ones.
+// nullptr for a character whose cases are single characters.
 const SpecialCase* special_case(int32_t code);
 
 }  // namespace quench::tasks

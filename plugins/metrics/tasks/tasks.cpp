@@ -1,27 +1,27 @@
 // tasks: accuracy on multiple-choice questions, with the prompts, shots and scores of lm-eval.
 //
-// | parameter  | type   | default  | meaning |
-// |---|---|---|---|
-// | tasks      | list   | required | names of tasks or groups; study: its twelve |
-// | data       | path   | ""       | folder of the data sets; "": the hub's cache |
-// | files      | path   | ""       | a task file of one's own, or a folder of them |
-// | shots      | int    | 0        | solved questions before each |
-// | limit      | int    | 0        | first questions of each task; 0: all |
-// | max_length | int    | 0        | ids that the model sees; 0: its positions |
-// | split      | string | ""       | split of the questions, in place of the task's |
-// | shots_from | string | ""       | split of the shots, where they are drawn |
-// | rule       | choice | acc      | acc or acc_norm: what the main value is the mean of |
-// | seed       | int    | 1234     | of the draw of shots (fewshot_random_seed) |
-// | log        | path   | ""       | file with a line for each question |
+// | parameter  | type   | default  | meaning                                                |
+// |------------|--------|----------|--------------------------------------------------------|
+// | tasks      | list   | required | names of tasks or groups; study: its twelve            |
+// | data       | path   | ""       | folder with the data sets; "": the hub's cache         |
+// | files      | path   | ""       | your own task file, or a folder of them                |
+// | shots      | int    | 0        | solved questions before each question                  |
+// | limit      | int    | 0        | number of questions of each task; 0: all               |
+// | max_length | int    | 0        | longest input in ids; 0: the model's positions         |
+// | split      | string | ""       | split of the questions, in place of the task's         |
+// | shots_from | string | ""       | split of the shots, for tasks that draw them           |
+// | rule       | choice | acc      | acc or acc_norm: the main value is its mean over tasks |
+// | seed       | int    | 1234     | seed of the draw of shots (fewshot_random_seed)        |
+// | log        | path   | ""       | file to write, one line of JSON per question           |
 //
 //   - tasks: {tasks: [sciq, piqa], data: data/tasks, shots: 5}
 //
-// A task is a YAML file (docs/tasks.md); those of the study are built in. Of each question every
-// choice is a request: a context and its continuation, whose log-likelihood Σ log p is taken. The
-// answer is the choice with the largest one (acc), or with the largest one per character
-// (acc_norm). Requests that begin alike go through the model once.
+// A task is a YAML file (docs/tasks.md); the study's tasks are built in. Every choice of a question
+// is a request: a context and its continuation, scored by the continuation's log-likelihood Σ log
+// p. The answer is the choice with the largest log-likelihood (acc) or the largest per character
+// (acc_norm). Requests with a common prefix share its forward.
 //
-// The value is the mean over tasks, a group (mmlu) counting once, of `rule`. Further values are the
+// The value is the mean of `rule` over tasks; a group (mmlu) counts once. Further values are the
 // accuracies of each task. Details: `tasks` {n, acc, acc_stderr, acc_norm, chance, above_chance,
 // split, shot_split, truncated, version}, `groups`, requests, truncated. The items `accuracy` are
 // those of single questions, scaled so that their mean is the value.
@@ -67,24 +67,25 @@ class Tasks final : public kit::RecordMetric {
       f.add("tasks", &Params::tasks, "names of tasks or of groups (mmlu); study: its twelve tasks")
           .required();
       f.add("data", &Params::data,
-            "folder of the data sets, under the paths that the task files name; empty: the hub's "
+            "folder with the data sets, at the paths that the task files name; empty: the hub's "
             "cache");
-      f.add("files", &Params::files, "a task file of one's own, or a folder of them");
+      f.add("files", &Params::files, "your own task file, or a folder of them");
       f.add("shots", &Params::shots, "solved questions before each question (num_fewshot)")
           .at_least(0);
-      f.add("limit", &Params::limit, "questions of each task, from its first on; 0: all")
+      f.add("limit", &Params::limit, "number of questions of each task, from the first on; 0: all")
           .at_least(0);
       f.add("max_length", &Params::max_length,
-            "ids that the model sees at once, the last ones of a longer text; 0: its positions")
+            "longest input in ids; of a longer text the end is kept; 0: the model's positions")
           .at_least(0);
       f.add("split", &Params::split, "split of the questions; empty: the task's");
       f.add("shots_from", &Params::shots_from,
-            "split of the shots, for tasks that draw theirs; empty: the task's");
+            "split of the shots, for tasks that draw them; empty: the task's");
       f.add("rule", &Params::rule,
-            "whose mean over tasks is the value: acc, or acc_norm where a task has it")
+            "the score whose mean over tasks is the value: acc, or acc_norm for tasks that have it")
           .choices("acc|acc_norm");
-      f.add("seed", &Params::seed, "of the draw of shots (fewshot_random_seed)").range(0, kSeeds);
-      f.add("log", &Params::log, "file with a line of JSON for each question; empty: none");
+      f.add("seed", &Params::seed, "seed of the draw of shots (fewshot_random_seed)")
+          .range(0, kSeeds);
+      f.add("log", &Params::log, "file to write, one line of JSON per question; empty: none");
     }
   };
 
@@ -113,7 +114,7 @@ class Tasks final : public kit::RecordMetric {
       exam.shot_split =
           find_split(exam.task, names_or(forced, exam.task.shot_splits), params_.data.path, host);
       if (exam.shot_split.name == exam.split.name) {
-        exam.shot_split.files.clear();  // the questions' own records
+        exam.shot_split.files.clear();  // shots come from the questions' own records
       } else {
         ask_for(exams_.size() - 1, exam.shot_split, true, host);
       }
@@ -124,7 +125,7 @@ class Tasks final : public kit::RecordMetric {
     const DataSet& set = data_sets_.at(data_set);
     Exam& exam = exams_[set.exam];
     add_record(exam, set.shots, set.path, record);
-    // Questions that nobody asks need not be read, unless shots are drawn from among them.
+    // Records beyond the limit need not be read, unless shots are drawn from among them.
     const bool pool = settings_.shots > 0 && exam.shot_split.files.empty();
     return set.shots || pool || settings_.limit == 0 || exam.records.size() < settings_.limit;
   }
@@ -142,7 +143,7 @@ class Tasks final : public kit::RecordMetric {
     for (Exam& exam : exams_) {
       if (exam.split.name != exam.task.splits.front() && params_.split.empty()) {
         kit::log(QUENCH_LOG_WARNING, "task " + exam.task.name + ": split " +
-                                         exam.task.splits.front() + " is not there, " +
+                                         exam.task.splits.front() + " is missing, " +
                                          exam.split.name + " is measured");
       }
       exam.items.clear();
@@ -157,9 +158,9 @@ class Tasks final : public kit::RecordMetric {
     }
     if (truncated > 0) {
       kit::log(QUENCH_LOG_WARNING, std::to_string(truncated) +
-                                       " requests are longer than the model sees (" +
+                                       " requests are longer than the model's context (" +
                                        std::to_string(settings_.max_length) + " ids); " +
-                                       "the beginning of their context was left out");
+                                       "the start of their text was cut off");
     }
     report(exams_, params_.rule, settings_.shots, fed, sink);
     if (!params_.log.path.empty()) {
@@ -204,7 +205,7 @@ class Tasks final : public kit::RecordMetric {
     quench_error error{sizeof error, 0, {}};
     kit::check(subject.table->info(subject.model, &info, &error), error);
     if (params_.max_length > info.max_positions) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "max_length = %lld, the model has %lld positions",
+      kit::fail(QUENCH_INVALID_ARGUMENT, "max_length = %lld, but the model has %lld positions",
                 static_cast<long long>(params_.max_length),
                 static_cast<long long>(info.max_positions));
     }
@@ -215,7 +216,7 @@ class Tasks final : public kit::RecordMetric {
   ExamSettings settings_;
   std::vector<Exam> exams_;
   std::vector<DataSet> data_sets_;
-  std::vector<DataSet> own_files_;  // that no corpus plugin reads
+  std::vector<DataSet> own_files_;  // data sets that no corpus plugin reads
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a field of a record, or an expression over fields, can be.
+// A value: the field of a record, or the result of an expression over fields.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace quench::tasks {
 
 class Value;
 using List = std::vector<Value>;
-using Object = std::vector<std::pair<std::string, Value>>;  // by key, whatever the file's order
+using Object = std::vector<std::pair<std::string, Value>>;  // ordered by key, not as in the file
 
 class Value {
  public:
@@ -24,7 +24,7 @@ class Value {
   Value(std::string value) : data_(std::move(value)) {}
   Value(List value) : data_(std::move(value)) {}
   Value(Object value) : data_(std::move(value)) {}
-  // All of a JSON document below `at`.
+  // Everything below `at` in a JSON document.
   static Value of(const kit::Json& json, const std::string& at = "");
 
   template <typename T>
@@ -34,7 +34,7 @@ class Value {
   bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
   // "a string", "a list", ...
   const char* kind() const;
-  // As a template prints it: text as it is, True and False, numbers.
+  // The value as a template prints it: text unchanged, True and False, numbers.
   std::string text() const;
   // The member of an object, or nullptr.
   const Value* find(const std::string& key) const;

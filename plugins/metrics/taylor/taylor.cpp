@@ -1,24 +1,24 @@
-// taylor: how much of a quantizer's loss is explained by slope and curvature at the float weights.
+// taylor: how much of a quantizer's loss the slope and curvature at the float weights explain.
 //
-// | parameter | type   | default  | meaning                                                       |
-// |-----------|--------|----------|---------------------------------------------------------------|
-// | corpus    | corpus | required | the sequences whose mean loss is expanded                     |
-// | length    | int    | 0        | ids of a sequence; 0: each document is one                    |
-// | rows      | int    | 0        | sequences that are used; 0: all                               |
-// | parts     | choice | layers   | terms of each layer, each block, or of the whole alone        |
-// | curvature | choice | hessian  | hessian, gauss_newton, forward or differences                 |
-// | dtype     | choice | model    | model, float32 or float64: what the model is opened in        |
+// | parameter | type   | default  | meaning                                                  |
+// |-----------|--------|----------|----------------------------------------------------------|
+// | corpus    | corpus | required | the sequences whose mean loss is expanded                |
+// | length    | int    | 0        | ids of a sequence; 0: each document is one               |
+// | rows      | int    | 0        | sequences to use; 0: all                                 |
+// | parts     | choice | layers   | report terms per layer, per block, or only for the whole |
+// | curvature | choice | hessian  | hessian, gauss_newton, forward or differences            |
+// | dtype     | choice | model    | model, float32 or float64: dtype to open the model in    |
 //
 //   - taylor: {corpus: refinedweb, length: 512, rows: 16, dtype: float64}
 //
-// With θ the float weights, θ̂ those of the quantized model, δ = θ̂ − θ and L the mean loss:
+// With θ the float weights, θ̂ the quantized weights, δ = θ̂ − θ and L the mean loss:
 //
 //   L(θ̂) − L(θ) = gᵀδ + ½ δᵀHδ + remainder          g, H at θ; one product Hδ
 //
-// The value is ½ δᵀHδ in nats per token. Of each part p with δ_p, which is δ there and 0 elsewhere:
-// gᵀδ_p, ½ δ_pᵀHδ_p (a product each), the change of the loss by δ_p alone (a forward each), its
-// remainder, |δ_p|/|θ_p|. The terms gᵀδ_p add up to gᵀδ; the quadratic ones do so but for what lies
-// between parts, `between`.
+// The value is ½ δᵀHδ in nats per token. Let δ_p equal δ on part p and 0 elsewhere. For each part
+// the details hold gᵀδ_p, ½ δ_pᵀHδ_p (one product each), the change of the loss by δ_p alone (one
+// forward each), its remainder, and |δ_p|/|θ_p|. The terms gᵀδ_p add up to gᵀδ. The quadratic terms
+// add up to ½ δᵀHδ except for the terms between parts, `between`.
 #include <cmath>
 
 #include "metrics/curvature/algebra.hpp"
@@ -43,14 +43,14 @@ struct Settings {
   static void describe(kit::Fields<Settings>& f) {
     f.add("corpus", &Settings::corpus, "the sequences whose mean loss is expanded").required();
     f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
-    f.add("rows", &Settings::rows, "sequences that are used; 0: all").at_least(0);
-    f.add("parts", &Settings::parts, "terms of each layer, each block, or of the whole alone")
+    f.add("rows", &Settings::rows, "sequences to use; 0: all").at_least(0);
+    f.add("parts", &Settings::parts, "report terms per layer, per block, or only for the whole")
         .choices("none|blocks|layers");
     f.add("curvature", &Settings::curvature,
           "the Hessian by double backward, Gauss-Newton, the Hessian by forward over reverse, or "
           "central differences of the gradient")
         .choices("hessian|gauss_newton|forward|differences");
-    f.add("dtype", &Settings::dtype, "what the model is opened in")
+    f.add("dtype", &Settings::dtype, "dtype in which to open the model")
         .choices("model|float32|float64");
   }
 };
@@ -73,7 +73,7 @@ struct Terms {
   }
 };
 
-// Sets weights back when it ends.
+// Restores the weights when it is destroyed.
 template <typename T>
 class Restored {
  public:
@@ -83,7 +83,7 @@ class Restored {
     try {
       curvature::write_parameters<T>(subject_, weights_);
     } catch (const kit::Error& error) {
-      kit::log(QUENCH_LOG_ERROR, std::string("the weights were not set back: ") + error.what());
+      kit::log(QUENCH_LOG_ERROR, std::string("the weights were not restored: ") + error.what());
     }
   }
   Restored(const Restored&) = delete;
@@ -95,7 +95,7 @@ class Restored {
   std::vector<T> weights_;
 };
 
-// A tensor of a source under a parameter's name or one of its aliases.
+// Reads a source's tensor under a parameter's name or one of its aliases.
 template <typename T>
 void read_tensor(const kit::Source& source, const quench_parameter_info& parameter,
                  std::span<T> to) {
@@ -130,7 +130,7 @@ class Taylor final : public kit::Metric {
 
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     if (evaluation.weights().empty()) {
-      kit::fail(QUENCH_FAILED_PRECONDITION, "the float weights of the model are not given");
+      kit::fail(QUENCH_FAILED_PRECONDITION, "wanted a quantized model and its float weights");
     }
     if (curvature::has_wide_vectors(evaluation.subject())) {
       measure<double>(evaluation, sink);
@@ -143,7 +143,7 @@ class Taylor final : public kit::Metric {
   template <typename T>
   void measure(const kit::Evaluation& evaluation, kit::MetricSink& sink) const {
     const quench_subject& subject = evaluation.subject();
-    // Declared before the loss, whose graphs must be gone when weights are set back.
+    // Declared before the loss, whose graphs must be gone when the weights are restored.
     std::vector<T> there(curvature::elements_of_all(subject));
     curvature::read_parameters<T>(subject, there);
     const Restored<T> quantized(subject, there);
@@ -161,7 +161,7 @@ class Taylor final : public kit::Metric {
           std::span<T>(here).subspan(parameter.offset, curvature::elements_of(parameter)));
     }
     curvature::write_parameters<T>(subject, here);
-    // What the model made of them, in its own dtype.
+    // The weights as the model stores them, in its own dtype.
     curvature::read_parameters<T>(subject, here);
     std::vector<T> delta(there);
     curvature::combine<T>(delta, 1.0, -1.0, here);
@@ -188,7 +188,7 @@ class Taylor final : public kit::Metric {
       Terms terms;
       terms.distance = curvature::norm<T>(within(delta));
       if (terms.distance == 0.0) {
-        continue;  // nothing was quantized there
+        continue;  // quantization changed nothing in this part
       }
       kit::report_progress("products", products, 0);
       std::vector<T> alone(loss.size(), T{0});
@@ -201,7 +201,7 @@ class Taylor final : public kit::Metric {
       found.emplace_back(part, terms);
       inside += terms.quadratic;
     }
-    // The graphs behind the products end before a weight is set.
+    // The graphs behind the products must be gone before a weight is set.
     loss.release();
     curvature::JsonObject text;
     for (auto& [part, terms] : found) {

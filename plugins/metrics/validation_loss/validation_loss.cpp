@@ -7,15 +7,15 @@
 //
 //   - validation_loss: {corpus: refinedweb, block: 2048}
 //
-// The ids of all documents are joined in order and cut into blocks of B ids; a last block that is
-// not full is dropped. Positions 2..B of a block are scored, each given those before it:
+// Joins the ids of all documents in order and cuts them into blocks of B ids; drops a last block
+// that is not full. Scores positions 2..B of each block, each given the ids before it:
 //
 //   CE = (Σ over blocks Σ over positions −log p) / (blocks · (B−1))     in nats per token
 //
-// in float64, summed per block first. Its standard error is that of the mean over blocks. The
-// details hold tokens (ids in all), scored, blocks, perplexity e^CE, and, where the size of the
-// text is known, bits_per_byte = CE/ln 2 · ids/bytes of the whole corpus. The items `block_nll` are
-// the blocks' means, for paired comparisons.
+// in float64, summed per block first. The standard error is that of the mean over blocks. Details:
+// tokens (all ids), scored, blocks, perplexity e^CE and, if the size of the text is known,
+// bits_per_byte = CE/ln 2 · ids/bytes of the whole corpus. The items `block_nll` are the blocks'
+// means, for paired comparisons.
 #include <cmath>
 #include <vector>
 
@@ -70,7 +70,7 @@ double standard_error_of(const std::vector<double>& values, double mean) {
   return std::sqrt(squares / (count - 1) / count);
 }
 
-// UTF-8 bytes of the whole corpus; 0 where they are not known.
+// UTF-8 bytes of the whole corpus; 0 if they are not known.
 uint64_t bytes_of(const quench_tokens& tokens) {
   uint64_t bytes = 0;
   for (uint64_t d = 0; tokens.bytes != nullptr && d < tokens.documents; ++d) {
@@ -103,7 +103,8 @@ class ValidationLoss final : public kit::Metric {
                 static_cast<unsigned long long>(block_));
     }
     const std::vector<double> means = block_means(evaluation, tokens.ids, blocks, block_);
-    // All blocks score equally many positions, so the mean of their means is the mean of all.
+    // All blocks score equally many positions, so the mean of their means is the mean over
+    // positions.
     const double loss = mean_of(means);
     sink.value("validation_loss", loss, "nats/token", QUENCH_LOWER_IS_BETTER,
                standard_error_of(means, loss));

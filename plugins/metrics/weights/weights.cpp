@@ -1,20 +1,20 @@
-// weights: norms, outliers and tails of each weight tensor, and the gradient's norm.
+// weights: norms, outliers and tails of each weight tensor, and the norm of the gradient.
 //
-// | parameter | type   | default | meaning                                                        |
-// |-----------|--------|---------|----------------------------------------------------------------|
-// | outlier   | float  | 6       | a value is an outlier from this many root mean squares on      |
-// | corpus    | corpus | ""      | sequences for the gradient's norm; none: it is left out        |
-// | length    | int    | 0       | ids of a sequence; 0: each document is one                     |
-// | rows      | int    | 0       | sequences that are used; 0: all                                |
+// | parameter | type   | default | meaning                                                     |
+// |-----------|--------|---------|-------------------------------------------------------------|
+// | outlier   | float  | 6       | an outlier is at least this many times the root mean square |
+// | corpus    | corpus | ""      | sequences for the gradient's norm; empty: leave it out      |
+// | length    | int    | 0       | ids of a sequence; 0: each document is one                  |
+// | rows      | int    | 0       | sequences to use; 0: all                                    |
 //
 //   - weights: {outlier: 6}
 //
-// The value is the L2 norm of all parameters, tied ones once. `tensors` has of each: elements, l1,
-// l2, linf, kurtosis m₄/m₂² (3 of a normal distribution; about the mean), outliers (elements with
-// |w| >= outlier · rms), peak |w|_∞/rms, and gradient_norm where there is a corpus; `matrices` the
-// same over all matrices of the blocks together (kurtosis and outliers as means over tensors,
-// weighted by elements). Sums are float64 over fixed ranges. For a quantized model they are those
-// of the quantized weights.
+// The value is the L2 norm of all parameters; tied ones count once. `tensors` holds, for each:
+// elements, l1, l2, linf, kurtosis m₄/m₂² about the mean (3 for a normal distribution), outliers
+// (elements with |w| >= outlier · rms), peak |w|_∞/rms, and gradient_norm if there is a corpus.
+// `matrices` holds the same over all matrices of the blocks together; its kurtosis and outliers are
+// means over tensors, weighted by elements. Sums run in float64 over fixed ranges. For a quantized
+// model, all values are those of the quantized weights.
 #include <cmath>
 
 #include "metrics/curvature/algebra.hpp"
@@ -34,11 +34,11 @@ struct Settings {
 
   static void describe(kit::Fields<Settings>& f) {
     f.add("outlier", &Settings::outlier,
-          "a value is an outlier from this many root mean squares on")
+          "an outlier is at least this many times the root mean square")
         .range(0, 1e6);
-    f.add("corpus", &Settings::corpus, "sequences for the gradient's norm; none: it is left out");
+    f.add("corpus", &Settings::corpus, "sequences for the gradient's norm; empty: leave it out");
     f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
-    f.add("rows", &Settings::rows, "sequences that are used; 0: all").at_least(0);
+    f.add("rows", &Settings::rows, "sequences to use; 0: all").at_least(0);
   }
 };
 
@@ -47,7 +47,7 @@ struct Statistics {
   double l1 = 0;
   double squares = 0;
   double peak = 0;
-  double kurtosis = 0;  // NaN of a constant tensor
+  double kurtosis = 0;  // NaN for a constant tensor
   double outliers = 0;
 };
 
@@ -143,7 +143,7 @@ class Weights final : public kit::Metric {
       curvature::read_parameter<double>(subject, parameter, values);
       const Statistics found = statistics_of(values, settings_.outlier);
       if (!std::isfinite(found.peak)) {
-        kit::fail(QUENCH_NUMERICAL, "%s has a value that is no number", parameter.name);
+        kit::fail(QUENCH_NUMERICAL, "%s has a value that is not finite", parameter.name);
       }
       curvature::JsonObject text = text_of(found);
       if (!gradients.empty()) {

@@ -25,7 +25,7 @@ using decoder::LlamaModel;
 
 constexpr std::array<std::string_view, 3> kOwnKeys = {"mlp_bias", "post_norm", "qk_norm"};
 
-constexpr double kBeta = 0.5;  // where a file does not say
+constexpr double kBeta = 0.5;  // the default when a file has none
 
 std::string activation_of(int64_t block) {
   return decoder::llama_block(block) + "mlp.act_fn.";
@@ -33,11 +33,11 @@ std::string activation_of(int64_t block) {
 
 decoder::Architecture architecture(const LlamaModel& model, quench_dtype dtype) {
   decoder::Architecture made = decoder::llama_architecture(model, dtype);
-  // The reference begins with softplus(alpha_p) = 0.8 and beta + softplus(alpha_n) = 0.8.
+  // The reference initializes softplus(alpha_p) = 0.8 and beta + softplus(alpha_n) = 0.8.
   const std::array<std::pair<const char*, double>, 2> alphas = {
       {{"alpha_p", std::log(std::expm1(0.8))}, {"alpha_n", std::log(std::expm1(0.8 - kBeta))}}};
   for (int64_t i = 0; i < model.blocks; ++i) {
-    // Beside the block's other weights: parts of a parameter vector are consecutive.
+    // Placed beside the block's other weights, because parts of a parameter vector are consecutive.
     const auto last = std::find_if(
         made.weights.rbegin(), made.weights.rend(),
         [&](const auto& weight) { return weight.name.starts_with(decoder::llama_block(i)); });
@@ -52,7 +52,8 @@ decoder::Architecture architecture(const LlamaModel& model, quench_dtype dtype) 
   return made;
 }
 
-// A constant that is stored among the weights; `otherwise` where a file has none, or there is none.
+// A constant that is stored among the weights; `otherwise` if the file has none or there is no
+// file.
 double constant(const quench_source* from, const std::string& name, double otherwise) {
   if (from == nullptr) {
     return otherwise;
@@ -89,7 +90,7 @@ class Apertus final : public decoder::LlamaFamily<Apertus> {
   static LlamaModel read(const kit::Json& config) {
     LlamaModel model = decoder::read_llama_config(config, dialect());
     if (config.type("/rope_scaling") == QUENCH_JSON_ABSENT && !config.has("/rope_parameters")) {
-      // The library would put another checkpoint's scaling in its place.
+      // Without the key, the library would use another checkpoint's scaling.
       kit::fail(QUENCH_INVALID_ARGUMENT, "config: rope_scaling is missing");
     }
     decoder::require_boolean(config, "mlp_bias", false);
@@ -128,5 +129,5 @@ QUENCH_MODULE("quench.apertus", "0.1.0",
               quench::kit::model<quench::apertus::Apertus>(
                   {.id = "apertus",
                    .version = "0.1.0",
-                   .summary = "Apertus models, whose MLP has an xIELU and no gate.",
+                   .summary = "Apertus models, whose MLP has an xIELU activation and no gate.",
                    .reference = "Swiss AI Initiative 2025, arXiv 2509.14233"}))

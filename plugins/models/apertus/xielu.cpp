@@ -4,15 +4,15 @@
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/where.h>
 
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::apertus {
 
 namespace {
 
-// The coefficients become a row first: its derivative is then summed down the columns and along the
-// row, where one sum over all of x would be split by the number of threads.
+// Expands the coefficients to a row first, so that their derivative is summed down the columns and
+// then over the row. One sum over all of x would be split by the number of threads.
 at::Tensor recorded(const Xielu& xielu, const at::Tensor& x) {
   const auto row = [&](const at::Tensor& alpha) {
     return at::softplus(decoder::tracked(alpha)).expand({1, x.size(1)});

@@ -9,9 +9,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "models/decoder/activation_kernels.hpp"
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
@@ -21,7 +21,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kElements = uint64_t{1} << 15;  // of a task
+constexpr uint64_t kElements = uint64_t{1} << 15;  // elements per task
 
 bool has_kernels(const at::Tensor& x) {
   return x.is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
@@ -37,7 +37,7 @@ void for_elements(const at::Tensor& like, Body&& body) {
                     });
 }
 
-// Calls a kernel on the elements of contiguous tensors of one type and size.
+// Calls a kernel on the elements of contiguous tensors that share one type and one size.
 template <typename Kernel, typename... Tensors>
 void run(Kernel&& kernel, const at::Tensor& first, const Tensors&... rest) {
   const auto body = [&](const auto& at, size_t count) { kernel(count, at(first), at(rest)...); };
@@ -89,7 +89,7 @@ struct TrainedGate : torch::autograd::Function<TrainedGate> {
 
 // `derive` sets y, y' and y'' of x.
 template <typename Derive>
-at::Tensor curved(const at::Tensor& x, Derive&& derive) {
+at::Tensor double_backward(const at::Tensor& x, Derive&& derive) {
   Pointwise made;
   {
     const at::NoGradGuard constant;
@@ -97,10 +97,10 @@ at::Tensor curved(const at::Tensor& x, Derive&& derive) {
     made = {at::empty_like(held), at::empty_like(held), at::empty_like(held)};
     run(derive, held, made.y, made.first, made.second);
   }
-  return curved_pointwise(x, made);
+  return double_backward_pointwise(x, made);
 }
 
-// In place, in float32 between the roundings to x's narrower type.
+// Works in place and computes in float32; each step rounds to x's narrower type.
 at::Tensor gelu_of_narrow(at::Tensor x) {
   kit::for_row_blocks(x, [&](int64_t first, int64_t count) {
     at::Tensor rows = x.narrow(0, first, count);
@@ -118,28 +118,28 @@ at::Tensor gelu(at::Tensor x) {
   if (!x.is_cpu()) {
     return recording() ? at::gelu(x) : at::gelu_(x);
   }
-  switch (current_form()) {
-    case Form::kPlain:
+  switch (current_mode()) {
+    case AutogradMode::kInference:
       if (!has_kernels(x)) {
         return gelu_of_narrow(x);
       }
       run([](auto... arguments) { kernel::gelu(arguments...); }, x, x);
       return x;
-    case Form::kTraining:
+    case AutogradMode::kTraining:
       return TrainedGelu::apply(x);
-    case Form::kCurved:
-      return curved(x, [](auto... arguments) { kernel::gelu_derivatives(arguments...); });
+    case AutogradMode::kDoubleBackward:
+      return double_backward(x, [](auto... arguments) { kernel::gelu_derivatives(arguments...); });
     default:
       return smooth_gelu(x);
   }
 }
 
 at::Tensor gated(at::Tensor gate, at::Tensor up) {
-  if (current_form() == Form::kElementary || !gate.is_cpu()) {
+  if (current_mode() == AutogradMode::kElementary || !gate.is_cpu()) {
     return recording() ? gate.mul(at::sigmoid(gate)).mul(up) : up.mul_(at::silu_(gate));
   }
-  switch (current_form()) {
-    case Form::kPlain:
+  switch (current_mode()) {
+    case AutogradMode::kInference:
       if (has_kernels(gate)) {
         run([](auto... arguments) { kernel::gate(arguments...); }, gate, up, up);
         return up;
@@ -150,10 +150,11 @@ at::Tensor gated(at::Tensor gate, at::Tensor up) {
         rows.mul_(at::silu_(opened));
       });
       return up;
-    case Form::kTraining:
+    case AutogradMode::kTraining:
       return TrainedGate::apply(gate, up);
-    case Form::kCurved:
-      return curved(gate, [](auto... arguments) { kernel::silu_derivatives(arguments...); })
+    case AutogradMode::kDoubleBackward:
+      return double_backward(gate,
+                             [](auto... arguments) { kernel::silu_derivatives(arguments...); })
           .mul(up);
     default:
       return at::silu(gate).mul(up);

@@ -1,16 +1,16 @@
-// What an MLP does between its linears, row by row. In place without a Recorder, which spares
-// memory; the result is what is returned.
+// The activations of an MLP, row by row. Without an AutogradScope they overwrite their arguments to
+// save memory. The return value holds the result.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace quench::decoder {
 
-// Exact: x Φ(x).
+// The exact GELU, x Φ(x).
 at::Tensor gelu(at::Tensor x);
-// silu(gate) * up; without a Recorder both are overwritten and `up` is returned.
+// silu(gate) * up. Without an AutogradScope it overwrites both and returns `up`.
 at::Tensor gated(at::Tensor gate, at::Tensor up);
-// Into [-limit, limit].
+// Clamps x to [-limit, limit].
 at::Tensor clip(at::Tensor x, double limit);
 
 }  // namespace quench::decoder

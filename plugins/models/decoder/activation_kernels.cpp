@@ -9,7 +9,7 @@ namespace quench::decoder::kernel {
 
 namespace {
 
-// φ and Φ, the normal density and its integral.
+// φ and Φ, the density and the distribution function of the normal distribution.
 template <typename T>
 [[gnu::always_inline]] inline T density(T x) {
   return exponential(x * x * T(-0.5)) * T(0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);

@@ -1,12 +1,12 @@
 // Activations and their derivatives on plain memory, element by element: the bits of an element
-// depend on nothing else. Results may lie where an argument does.
+// depend on nothing else. A result may overwrite an argument.
 #pragma once
 
 #include <cstddef>
 
 namespace quench::decoder::kernel {
 
-// y = x Φ(x), Φ the integral of the normal density.
+// y = x Φ(x), where Φ is the normal distribution function.
 void gelu(size_t count, const float* x, float* y);
 void gelu(size_t count, const double* x, double* y);
 // dx = dy gelu'(x)

@@ -14,18 +14,18 @@
 #include <utility>
 #include <vector>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/blocked_attention.hpp"
 #include "models/decoder/causal_attention.hpp"
-#include "models/decoder/curved/operations.hpp"
 #include "models/decoder/differentiable.hpp"
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "quench/abi/extension/pads.h"
 
 namespace quench::decoder {
 
 namespace {
 
-// Of each key head as many copies as query heads read it: [B,T,K,D] -> [B,T,H,D].
+// Repeats each key head for the query heads that read it: [B,T,K,D] -> [B,T,H,D].
 at::Tensor repeated(const at::Tensor& k, int64_t heads) {
   if (k.size(2) == heads) {
     return k;
@@ -36,7 +36,7 @@ at::Tensor repeated(const at::Tensor& k, int64_t heads) {
       .reshape({k.size(0), k.size(1), heads, k.size(3)});
 }
 
-// softmax(q kᵀ / sqrt(D)) v in steps; q, k, v [B,H,T,D].
+// softmax(q kᵀ / sqrt(D)) v as separate ATen operations; q, k, v [B,H,T,D].
 at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                     const at::Tensor& mask) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(3)));
@@ -48,10 +48,10 @@ at::Tensor composed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
   return multiply(softmax(scores, scores.scalar_type()), v);
 }
 
-// Autocast rounds what attention reads and makes to bfloat16.
+// Under autocast, attention reads and writes bfloat16.
 at::Tensor operand(const at::Tensor& x) {
-  const Recorder* recorder = Recorder::current();
-  return recorder != nullptr && recorder->autocast() ? x.to(at::kBFloat16) : x;
+  const AutogradScope* scope = AutogradScope::current();
+  return scope != nullptr && scope->autocast() ? x.to(at::kBFloat16) : x;
 }
 
 at::Tensor on_device(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -67,20 +67,20 @@ at::Tensor on_device(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
       .transpose(1, 2);
 }
 
-// [B,T,H,D] -> [B,T,H,D]; `mask` is boolean [B,1,T,T], true where a query (row) sees a key
-// (column), or undefined: causal.
+// [B,T,H,D] -> [B,T,H,D]. `mask` is boolean [B,1,T,T], true where a query (row) sees a key
+// (column); undefined means causal.
 at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const at::Tensor& mask) {
   if (!recording() && !mask.defined() && q.is_cpu()) {
     return causal_attention(q, k, v);
   }
   const bool own = has_blocked_attention(q);
-  if (composing() && !(current_form() == Form::kCurved && own)) {
+  if (composing() && !(current_mode() == AutogradMode::kDoubleBackward && own)) {
     const auto heads = [&](const at::Tensor& x) { return repeated(x, q.size(2)).transpose(1, 2); };
     return composed(heads(q), heads(k), heads(v), mask).transpose(1, 2);
   }
-  if (current_form() == Form::kCurved) {
-    return curved_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)), mask);
+  if (current_mode() == AutogradMode::kDoubleBackward) {
+    return double_backward_attention(q, repeated(k, q.size(2)), repeated(v, q.size(2)), mask);
   }
   const at::Tensor y =
       own ? blocked_attention(operand(q), operand(k), operand(v), mask) : on_device(q, k, v, mask);
@@ -89,8 +89,8 @@ at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
 
 using Run = std::pair<int64_t, int64_t>;  // [first, end)
 
-// The documents of a row whose segments are consecutive, each one run, without a shared prefix and
-// without padding; nothing for any other row.
+// The documents of a row as runs of tokens, if its segments are consecutive documents without a
+// shared prefix and without padding; nothing for any other row.
 std::optional<std::vector<Run>> documents(std::span<const int32_t> segments) {
   std::vector<Run> runs;
   std::set<int32_t> seen;
@@ -110,7 +110,7 @@ std::optional<std::vector<Run>> documents(std::span<const int32_t> segments) {
   return runs;
 }
 
-// Boolean [B,1,T,T]: which key (last) a query sees.
+// Boolean [B,1,T,T]: true where a query sees a key (last dimension).
 at::Tensor visible(const Batch& batch, at::Device device) {
   const int64_t length = batch.length();
   at::Tensor out = at::empty({batch.rows(), 1, length, length}, at::TensorOptions(at::kBool));
@@ -119,11 +119,11 @@ at::Tensor visible(const Batch& batch, at::Device device) {
     const int32_t* segments = batch.segments().data() + row * length;
     for (int64_t query = 0; query < length; ++query, sees += length) {
       const int32_t own = segments[query];
-      const bool reads = own >= 0 || own == QUENCH_SEGMENT_READING_PAD;
+      const bool reads = own >= 0 || own == QUENCH_SEGMENT_ATTENDING_PADDING;
       for (int64_t key = 0; key < query; ++key) {
         sees[key] = reads && (segments[key] == 0 || (own >= 0 && segments[key] == own));
       }
-      sees[query] = own != QUENCH_SEGMENT_READING_PAD;
+      sees[query] = own != QUENCH_SEGMENT_ATTENDING_PADDING;
       std::fill(sees + query + 1, sees + length, false);
     }
   }
@@ -143,7 +143,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   std::vector<std::vector<Run>> runs;  // of each row
   for (size_t row = 0; row < static_cast<size_t>(batch.rows()); ++row) {
     auto found = documents(batch.segments().subspan(row * length, length));
-    if (!found) {  // one call for the batch: prefixes, alternatives, padding
+    if (!found) {  // one call for the whole batch: prefixes, alternatives, padding
       return fused(q, k, v, visible(batch, q.device())).reshape({batch.tokens(), width});
     }
     runs.push_back(std::move(*found));

@@ -12,12 +12,12 @@ namespace quench::decoder {
 // the innermost stride must be 1. Returns [B*T, H*D], contiguous.
 //
 // A token sees itself and the earlier tokens of its row that are in segment 0 or in its own
-// segment; nobody sees segment -1 (padding), which sees itself alone, so that its values, which
-// mean nothing, stay finite. Scores never exist as a [B,H,T,T] tensor; rows whose segments are not
-// plain consecutive documents cost one [T,T] mask at a time.
+// segment. No other token sees segment -1 (padding). Padding sees itself, so that its values, which
+// mean nothing, stay finite. Scores never exist as one [B,H,T,T] tensor. A row whose segments are
+// not plain consecutive documents costs one [T,T] mask at a time.
 //
-// In the composed forms of a Recorder all scores exist, and all their derivatives; in kCurved,
-// without a mask, the softmax and one derivative of it.
+// In the composed modes of an AutogradScope all scores and all their derivatives exist. In
+// kDoubleBackward without a mask, the softmax and one derivative of it exist.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                   const Batch& batch);
 

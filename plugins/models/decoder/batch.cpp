@@ -31,15 +31,15 @@ void check_range(std::span<const int32_t> values, int64_t length, int64_t limit,
   }
 }
 
-// A pad that reads needs something to read: its softmax would be over nothing.
+// A pad that attends needs text before it: its softmax would be empty otherwise.
 void check_pads(std::span<const int32_t> segments, int64_t length) {
   bool text = false;
   for (size_t i = 0; i < segments.size(); ++i) {
     const auto column = static_cast<int64_t>(i) % length;
     text = (text && column > 0) || segments[i] == 0;
-    if (segments[i] == QUENCH_SEGMENT_READING_PAD && !text) {
+    if (segments[i] == QUENCH_SEGMENT_ATTENDING_PADDING && !text) {
       kit::fail(QUENCH_INVALID_ARGUMENT,
-                "batch: segments: row %lld, column %lld: a reading pad with no text before it",
+                "batch: segments: row %lld, column %lld: a pad that attends has no text before it",
                 static_cast<long long>(i) / static_cast<long long>(length),
                 static_cast<long long>(column));
     }

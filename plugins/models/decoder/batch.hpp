@@ -8,7 +8,7 @@
 
 namespace quench::decoder {
 
-// B rows of T tokens. Borrows the arrays of the quench_batch for the length of one call.
+// B rows of T tokens. Borrows the arrays of the quench_batch, for one call.
 class Batch {
  public:
   // Throws INVALID_ARGUMENT for a wrong shape or dtype and for positions outside
@@ -20,9 +20,9 @@ class Batch {
   int64_t tokens() const { return rows_ * length_; }  // N
 
   std::span<const int32_t> ids() const { return ids_; }  // [B*T]
-  // [B*T], or empty: 0..T-1 in each row.
+  // [B*T], or empty for 0..T-1 in each row.
   std::span<const int32_t> positions() const { return positions_; }
-  // [B*T], or empty: one segment a row.
+  // [B*T], or empty for one segment per row.
   std::span<const int32_t> segments() const { return segments_; }
 
   // Throws INVALID_ARGUMENT, naming row and column, when an id is outside [0, vocabulary).

@@ -19,7 +19,7 @@ struct LinearSpec {
   std::string role;  // see quench_linear_info
 };
 
-// See quench_scale_site. No rows: row c absorbs channel c. Blocks share one map of rows.
+// See quench_scale_site. Empty rows: row c absorbs channel c. All blocks share one map of rows.
 struct SiteSpec {
   std::string parameter;
   std::shared_ptr<const std::vector<int64_t>> rows = nullptr;
@@ -44,13 +44,13 @@ struct CarrySpec {
 struct BlockSpec {
   std::vector<GroupSpec> groups;
   std::vector<std::vector<CarrySpec>> carries;  // [stages + 1]: into stage 0, ..., out of the last
-  // The first stage from which on each token is looked at alone (extension/token_wise.h); none
-  // where the family does not say.
+  // The first stage from which each token is computed on its own (extension/token_wise.h); nothing
+  // if the family does not say.
   std::optional<uint32_t> token_wise_from = {};
 };
 
-// A BlockSpec as the ABI has it. Everything it hands out lives as long as the object, which does
-// not move.
+// A BlockSpec in the structs of the ABI. The structs it hands out live as long as the object, which
+// cannot be moved.
 class BlockPlan {
  public:
   // Shapes and biases come from the weights.

@@ -1,7 +1,7 @@
 // With S = s q kᵀ, P = softmax(S) and y = P v, s = 1 / sqrt(D), the derivatives are
 //   dP = dy vᵀ,  E = dP - Σ P dP,  dq = s (P∘E) k,  dk = s (P∘E)ᵀ q,  dv = Pᵀ dy,
-// sums along the keys of a query. The backward makes P again, block by block, of the scores and of
-// each query's largest score and sum, which the forward keeps.
+// where Σ runs over the keys of a query. The backward recomputes P block by block from the scores
+// and from each query's largest score and sum, which the forward keeps.
 #include "models/decoder/blocked_attention.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -29,7 +29,7 @@ struct Operands {
   at::Tensor mask;
 };
 
-// x in `type`, with unit stride inside each head.
+// x converted to `type`, with unit stride within each head.
 at::Tensor plain(const at::Tensor& x, at::ScalarType type) {
   if (x.scalar_type() == type && x.stride(3) == 1) {
     return x;
@@ -43,7 +43,7 @@ at::ScalarType wide_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-// Of each query [B,H,T,2]: the largest score, and one over the sum of e^(score - largest).
+// For each query [B,H,T,2]: the largest score, and one over the sum of e^(score - largest).
 at::Tensor empty_sums(const at::Tensor& q) {
   return at::empty({q.size(0), q.size(2), q.size(1), 2}, q.options());
 }
@@ -54,7 +54,7 @@ T* sums_of(const at::Tensor& sums, int64_t row, int64_t head, int64_t query) {
          ((row * sums.size(1) + head) * sums.size(2) + query) * sums.size(3);
 }
 
-// Scores of a block of queries with the first `seen` keys.
+// Scores of a block of queries against the first `seen` keys.
 template <typename T>
 void score(const Queries& queries, Rows<const T> q, Rows<const T> k, int64_t count, int64_t seen,
            Rows<T> scores) {
@@ -95,8 +95,8 @@ at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
   return y;
 }
 
-// A task has a key head and the query heads that read it, one after the other: the sums for keys
-// and values are in one order.
+// A task takes a key head and, one after the other, the query heads that read it, so that sums for
+// keys and values have one order.
 template <typename T>
 variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Tensor& sums) {
   const Queries queries(of.q, of.mask);
@@ -156,7 +156,7 @@ Operands widened(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   return {plain(q, wide), plain(k, wide), plain(v, wide), mask};
 }
 
-// No variable of the graph, and undefined where every token sees all before it.
+// Not a variable of the graph. Undefined if every token sees all earlier ones.
 struct Mask {
   at::Tensor visible;
 };

@@ -15,14 +15,14 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr int64_t kKeys = 256;  // whose scores exist at once, 112 KiB with the queries
-constexpr int64_t kLanes = 16;  // rows of scores are filled up to a multiple of it
+constexpr int64_t kKeys = 256;  // keys whose scores exist at once: 112 KiB with the queries
+constexpr int64_t kLanes = 16;  // rows of scores are padded to a multiple of this
 
 int64_t rounded_up(int64_t count, int64_t size) {
   return (count + size - 1) / size * size;
 }
 
-// Keys and values of all heads, copied into panels; queries in blocks.
+// Keys and values of all heads, packed into panels; queries in blocks.
 template <typename T>
 class Attention {
  public:
@@ -71,7 +71,7 @@ class Attention {
     return packed_.as<T>() + (row * key_heads_ + head) * (key_elements_ + value_elements_);
   }
 
-  // Keys in panels [D, keys of a tile]; values, kKeys rows at a time, in panels [keys, part of D].
+  // Keys in panels [D, keys per tile]; values, kKeys rows at a time, in panels [keys, slice of D].
   void pack_head(int64_t task) const {
     const int64_t row = task / key_heads_;
     const int64_t head = task % key_heads_;
@@ -109,7 +109,7 @@ class Attention {
         if (visible > 0) {
           exponentiate(isa_, scores + i * kKeys, visible, rounded_up(seen, kLanes), rows[i],
                        output + i * rounded_up(width_, panel_), width_);
-        } else {  // its tile has rows that see some
+        } else {  // the tile has rows that see some of the keys
           std::fill_n(scores + i * kKeys, seen, T{0});
         }
       }
@@ -123,8 +123,8 @@ class Attention {
     }
   }
 
-  // Scores of `count` queries with the first `seen` keys of a block; query i sees the first
-  // offset + i + 1. Tiles that no query sees are left as they are.
+  // Scores of `count` queries against the first `seen` keys of a block. Query i sees the first
+  // offset + i + 1 of them. Tiles that no query sees are not written.
   void score(const T* queries, int64_t count, int64_t offset, const T* keys, int64_t seen,
              T* scores) const {
     const double scale = 1.0 / std::sqrt(static_cast<double>(width_));
@@ -139,7 +139,7 @@ class Attention {
     }
   }
 
-  // Adds the weighted sums of a block's values, `held` rows a panel.
+  // Adds the weighted sums of a block's values, `held` rows per panel.
   void add_values(const T* scores, int64_t count, int64_t offset, const T* values, int64_t held,
                   int64_t seen, T* output, bool adds) const {
     const int64_t stride = rounded_up(width_, panel_);
@@ -156,9 +156,9 @@ class Attention {
   }
 
   matrix::Isa isa_;
-  int64_t rows_;     // of a tile
-  int64_t panel_;    // columns of a tile
-  int64_t queries_;  // of a task
+  int64_t rows_;     // per tile
+  int64_t panel_;    // per tile
+  int64_t queries_;  // per task
   const at::Tensor& q_;
   const at::Tensor& k_;
   const at::Tensor& v_;

@@ -8,8 +8,8 @@ namespace quench::decoder {
 
 namespace {
 
-// Keys that no decoder's forward depends on: text generation, training, classification heads, files
-// and bookkeeping of the Transformers library. Dropout and initialization act in training only.
+// Keys that no decoder's forward depends on: text generation, training, classification heads, and
+// the Transformers library's own bookkeeping. Dropout and initialization matter only in training.
 constexpr std::array<std::string_view, 69> kHarmless = {
     "add_cross_attention",
     "architectures",
@@ -83,7 +83,7 @@ constexpr std::array<std::string_view, 69> kHarmless = {
 };
 
 bool harmless(const kit::Json& config, std::string_view key) {
-  if (key == "pruned_heads") {  // full configs always have the key
+  if (key == "pruned_heads") {  // complete configs always have this key
     return config.size("/pruned_heads") == 0;
   }
   // A leading underscore marks the library's own notes: _name_or_path, _commit_hash.
@@ -91,7 +91,7 @@ bool harmless(const kit::Json& config, std::string_view key) {
          std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end();
 }
 
-// A key out of a file as it may stand in a message and in a JSON pointer.
+// A key from a file, shortened and cleaned for a message and a JSON pointer.
 std::string printable(const std::string& key) {
   std::string text = key.substr(0, 60);
   std::replace_if(

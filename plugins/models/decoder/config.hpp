@@ -1,5 +1,5 @@
-// Reading a Hugging Face config.json: every key is either understood, known to be harmless, or
-// refused by name, so that no setting that changes the mathematics is overlooked.
+// Reads a Hugging Face config.json. Every key is either understood, known to be harmless, or
+// refused by name, so that no setting that changes the mathematics goes unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace quench::decoder {
 
-// The key at the top level of `config`, or INVALID_ARGUMENT when absent or outside
+// The integer at the top-level key `key`. Throws INVALID_ARGUMENT if it is absent or outside
 // [minimum, maximum].
 int64_t required_size(const kit::Json& config, const std::string& key, int64_t minimum,
                       int64_t maximum);
 
-// initializer_range, 0.02 when absent, or INVALID_ARGUMENT outside [0, 1].
+// initializer_range; 0.02 if absent; INVALID_ARGUMENT outside [0, 1].
 double initializer_range(const kit::Json& config);
 
-// The one value that the places (JSON pointers) which are present agree on, or nothing when none
-// is. INVALID_ARGUMENT names two that differ.
+// The value that all present places (JSON pointers) agree on, or nothing if none is present.
+// INVALID_ARGUMENT names two that differ.
 std::optional<double> agreed_number(const kit::Json& config, std::span<const char* const> places);
 
-// Keys of the object at `at` that are neither in `understood` nor, at the top level, known to be
-// harmless nor null, as they may stand in a message.
+// Keys of the object at `at` that are not in `understood`, cleaned for a message. At the top level,
+// keys that are known to be harmless or null are left out.
 std::vector<std::string> unknown_keys(const kit::Json& config, const std::string& at,
                                       std::span<const std::string_view> understood);
 
-// Throws UNSUPPORTED naming the keys of the object at `at` that are neither in `understood` nor, at
-// the top level, known to be harmless. A null value says nothing and is let through.
+// Throws UNSUPPORTED and names the keys of the object at `at` that are not in `understood`. At the
+// top level, keys that are known to be harmless pass. A null value always passes.
 void refuse_unknown_keys(const kit::Json& config, const std::string& at,
                          std::span<const std::string_view> understood);
 
-// Limits that no real model reaches; beyond them a config is damaged.
+// Limits that no real model reaches: beyond them a config is damaged.
 inline constexpr int64_t kMaxBlocks = 1024;
-inline constexpr int64_t kMaxExperts = int64_t{1} << 16;  // of all blocks; Kimi K2 has 23,040
+inline constexpr int64_t kMaxExperts = int64_t{1} << 16;  // over all blocks; Kimi K2 has 23,040
 inline constexpr int64_t kMaxWidth = int64_t{1} << 18;
 inline constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
 inline constexpr int64_t kMaxPositions = int64_t{1} << 24;

@@ -15,7 +15,7 @@
 
 #include <tuple>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/embedding.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/torch.hpp"
@@ -26,7 +26,7 @@ namespace {
 
 using torch::autograd::ForwardADLevel;
 
-// A level of forward mode: tangents made on it end with it.
+// A level of forward-mode differentiation: its tangents are gone when it ends.
 class Tangents {
  public:
   Tangents() : level_(ForwardADLevel::get_next_idx()) {}
@@ -37,7 +37,7 @@ class Tangents {
   at::Tensor with(const at::Tensor& value, const at::Tensor& tangent) const {
     return at::_make_dual(value, tangent, static_cast<int64_t>(level_));
   }
-  // Undefined where the value does not depend on what has a tangent.
+  // Undefined if the value does not depend on anything that has a tangent.
   at::Tensor of(const at::Tensor& value) const {
     return value.defined() ? std::get<1>(at::_unpack_dual(value, static_cast<int64_t>(level_)))
                            : at::Tensor();
@@ -54,7 +54,7 @@ std::vector<at::Tensor> grad(const std::vector<at::Tensor>& outputs,
                                /*allow_unused=*/true);
 }
 
-// `body` adds to a vector on the model's device what belongs to `host`.
+// `body` adds to a vector on the model's device; the sum then goes to `host`.
 template <typename Body>
 void add_on_device(const at::Tensor& host, at::Device device, Body&& body) {
   if (device.is_cpu()) {
@@ -96,7 +96,7 @@ Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
   for (size_t i = 0; i < model.weights_.parameters().size(); ++i) {
     weights_.push_back(model.weights_.tensor(i).detach().requires_grad_(true));
   }
-  Forward made = forward(weights_, Form::kComposed);
+  Forward made = forward(weights_, AutogradMode::kComposed);
   loss_ = sum_of(made.losses);
   losses_ = made.losses;
   logits_ = made.logits;
@@ -107,19 +107,19 @@ Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
 }
 
 void Curvature::record(const at::Tensor& to) {
-  vectors_ = c10::make_intrusive<CurvedVectors>();
+  vectors_ = c10::make_intrusive<HvpVectors>();
   const auto& parameters = model_.weights_.parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
     vectors_->add_weight(model_.weights_.tensor(i), static_cast<int64_t>(parameters[i].offset));
   }
-  Recorder recorder(Form::kCurved);
-  recorder.set_vectors(vectors_);
+  AutogradScope scope(AutogradMode::kDoubleBackward);
+  scope.set_vectors(vectors_);
   rows_ = at::index_select(model_.embedding_, 0, given_.ids).requires_grad_(true);
   const at::Tensor logits = model_.head_(model_.recorded_forward(given_.batch, rows_));
-  const at::Tensor back = curved_loss_gradient(logits, given_.targets, weight_, loss_);
+  const at::Tensor back = double_backward_loss_gradient(logits, given_.targets, weight_, loss_);
   std::vector<at::Tensor> inputs = {rows_};
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (const at::Tensor leaf = recorder.found_leaf(model_.weights_.tensor(i)); leaf.defined()) {
+    if (const at::Tensor leaf = scope.found_leaf(model_.weights_.tensor(i)); leaf.defined()) {
       leaves_.push_back({i, leaf});
       inputs.push_back(leaf);
     }
@@ -167,12 +167,12 @@ void Curvature::add_received(const std::vector<at::Tensor>& received, const at::
   }
 }
 
-Curvature::Forward Curvature::forward(const std::vector<at::Tensor>& leaves, Form form) {
-  Recorder recorder(form);
+Curvature::Forward Curvature::forward(const std::vector<at::Tensor>& leaves, AutogradMode mode) {
+  AutogradScope scope(mode);
   for (size_t i = 0; i < leaves.size(); ++i) {
-    recorder.add_leaf(model_.weights_.tensor(i), leaves[i]);
+    scope.add_leaf(model_.weights_.tensor(i), leaves[i]);
   }
-  const at::Tensor h = at::index_select(recorder.leaf(model_.embedding_), 0, given_.ids);
+  const at::Tensor h = at::index_select(scope.leaf(model_.embedding_), 0, given_.ids);
   const at::Tensor logits = model_.head_(model_.recorded_forward(given_.batch, h));
   return {logits, composed_losses(logits, given_.targets)};
 }
@@ -215,9 +215,9 @@ std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v
     for (size_t i = 0; i < weights_.size(); ++i) {
       moving.push_back(tangents.with(weights_[i].detach(), v[i]));
     }
-    change = tangents.of(forward(moving, Form::kComposed).logits);
+    change = tangents.of(forward(moving, AutogradMode::kComposed).logits);
   }
-  // The loss's second derivative in the logits of a scored row: diag(p) - p pᵀ.
+  // The second derivative of the loss by the logits of a scored row: diag(p) - p pᵀ.
   const at::NoGradGuard constant;
   const at::Tensor rows = scored_rows(given_.targets, model_.info_.vocabulary, logits_.device());
   const at::Tensor likely = at::softmax(logits_.detach().index_select(0, rows), 1);
@@ -235,7 +235,8 @@ std::vector<at::Tensor> Curvature::forward_over_reverse(const std::vector<at::Te
     moving.push_back(tangents.with(weights_[i].detach().requires_grad_(true), v[i]));
   }
   std::vector<at::Tensor> products;
-  for (const at::Tensor& gradient : gradients(forward(moving, Form::kElementary).losses, moving)) {
+  for (const at::Tensor& gradient :
+       gradients(forward(moving, AutogradMode::kElementary).losses, moving)) {
     products.push_back(tangents.of(gradient));
   }
   return products;

@@ -1,4 +1,4 @@
-// quench.model.hvp/1: products of a batch's second derivative with vectors.
+// quench.model.hvp/1: products of a batch's Hessian with vectors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,29 +6,29 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/decoder.hpp"
 #include "models/decoder/loss_batch.hpp"
-#include "models/decoder/recorder.hpp"
 
 namespace quench::decoder {
 
-// The loss of a batch around the weights of the moment. Keeps the graph of what all products
-// share: forward and backward for the Hessian by double backward (curved/vectors.hpp), the forward
-// for Gauss-Newton; forward-over-reverse shares nothing. Outlives neither the model nor a
-// weight_set.
+// The loss of a batch, expanded around the current weights. Keeps the graph that all products
+// share: forward and backward for the Hessian by double backward (double_backward/hvp_vectors.hpp),
+// the forward for Gauss-Newton. Forward-over-reverse shares nothing. Must be destroyed before the
+// model and before any weight_set.
 class Curvature {
  public:
-  // Adds weight * dloss/dθ to the flat vector `gradient` where that is not null. Throws UNSUPPORTED
-  // for a model in 16 bits, a linear with a replacement, an unknown kind.
+  // Adds weight * dloss/dθ to the flat vector `gradient` if that is not null. Throws UNSUPPORTED
+  // for a 16-bit model, a linear with a replacement, or an unknown kind.
   Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
             const quench_tensor* gradient);
 
   double loss() const { return loss_; }
-  // Adds weight * H v to the flat vector.
+  // Adds weight * H v to the flat vector `to`.
   void add_product(const quench_tensor& v, const quench_tensor& to);
 
  private:
-  // What of a parameter is in the graph: the leaf in its place.
+  // The leaf that stands for a parameter in the graph.
   struct Leaf {
     size_t parameter;
     at::Tensor value;
@@ -38,22 +38,22 @@ class Curvature {
     at::Tensor losses;  // [scored]
   };
 
-  // Double backward: the graph of forward and backward, and `to` += weight * dloss/dθ where that is
-  // defined.
+  // Double backward: records the graph of forward and backward, and adds weight * dloss/dθ to `to`
+  // if that is defined.
   void record(const at::Tensor& to);
   // to += weight * H v.
   void walk(const at::Tensor& v, const at::Tensor& to);
-  // Adds what the leaves and the rows of the embedding received.
+  // Adds what the leaves and the embedding's rows received to `to`.
   void add_received(const std::vector<at::Tensor>& received, const at::Tensor& to) const;
 
-  // With `leaves` in place of the weights.
-  Forward forward(const std::vector<at::Tensor>& leaves, Form form);
+  // Runs the forward with `leaves` in place of the weights.
+  Forward forward(const std::vector<at::Tensor>& leaves, AutogradMode mode);
   // weight * dlosses/dleaves.
   std::vector<at::Tensor> gradients(const at::Tensor& losses,
                                     const std::vector<at::Tensor>& leaves) const;
   std::vector<at::Tensor> gauss_newton(const std::vector<at::Tensor>& v);
   std::vector<at::Tensor> forward_over_reverse(const std::vector<at::Tensor>& v);
-  // Parts that depend on nothing are undefined.
+  // Undefined parts depend on nothing and are skipped.
   void add(const std::vector<at::Tensor>& parts, const at::Tensor& to) const;
 
   Decoder& model_;
@@ -61,16 +61,16 @@ class Curvature {
   double weight_;
   int32_t kind_;
   double loss_ = 0;
-  // Double backward.
-  SharedVectors vectors_;
-  std::vector<Leaf> leaves_;           // of operations that are composed
+  // Used by double backward.
+  SharedHvpVectors vectors_;
+  std::vector<Leaf> leaves_;           // of the operations that are composed
   at::Tensor rows_;                    // of the embedding, [N, width]
   std::vector<at::Tensor> gradients_;  // of rows_ and of each leaf
   std::vector<at::Tensor> roots_;
-  // The others.
-  std::vector<at::Tensor> weights_;  // leaves by parameter
-  at::Tensor losses_;                // Gauss-Newton keeps the graph behind
-  at::Tensor logits_;                // these two
+  // Used by the other kinds.
+  std::vector<at::Tensor> weights_;  // one leaf per parameter
+  at::Tensor losses_;                // Gauss-Newton keeps the graph of losses_ and
+  at::Tensor logits_;                // logits_
 };
 
 }  // namespace quench::decoder

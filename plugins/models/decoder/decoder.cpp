@@ -41,7 +41,7 @@ Weights weights_of(Architecture& architecture, const quench_model_open_args& arg
   }
   if ((args.flags & QUENCH_OPEN_INITIALIZE) != 0) {
     kit::expects(args.source == nullptr,
-                 "open: a tensor source, and initial weights are asked for");
+                 "open: got a tensor source and the flag for initial weights, wanted one");
     return {std::move(architecture.weights), architecture.initializer_range, dtype, device};
   }
   kit::expects(args.source != nullptr, "open: no tensor source");

@@ -1,5 +1,5 @@
-// A decoder language model but for what makes its family: a family says which weights there are,
-// which stages a block has, and what each stage computes.
+// What decoder language models have in common. A family adds which weights there are, which stages
+// a block has, and what each stage computes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +21,7 @@
 
 namespace quench::decoder {
 
-// What a family says of one model, from its config alone.
+// What a family derives from the config of one model.
 struct Architecture {
   int64_t width;
   int64_t vocabulary;
@@ -30,18 +30,18 @@ struct Architecture {
   std::vector<BlockSpec> blocks;
   std::string embedding;               // name of the token embedding [vocabulary, width]
   std::string head;                    // name of the output head [vocabulary, width]
-  std::vector<std::string> ignorable;  // endings of names of buffers that old files have
-  // Standard deviation of matrices and embeddings that are drawn; 0: this config does not say.
+  std::vector<std::string> ignorable;  // endings of buffer names in old files, skipped
+  // Standard deviation of initial matrices and embeddings; 0: this config has none.
   double initializer_range = 0.0;
-  ResidualSpec residual = {{}, {}, "does not say where its residual stream is written and read"};
+  ResidualSpec residual = {{}, {}, "does not say which weights write and read its residual stream"};
 };
 
 class Curvature;
 
 class Decoder : public kit::Model {
  public:
-  // Loads or, with QUENCH_OPEN_INITIALIZE, draws the weights. Throws what Weights and usable_device
-  // throw.
+  // Loads the weights or, with QUENCH_OPEN_INITIALIZE, draws them. Throws whatever Weights and
+  // usable_device throw.
   Decoder(Architecture architecture, const quench_model_open_args& args);
 
   quench_model_info info() const final;
@@ -59,9 +59,9 @@ class Decoder : public kit::Model {
   void stage(const quench_stage_args& args) final;
   void token_nll(const quench_head_args& args) final;
   void logits(const quench_tensor& h, const quench_tensor& logits, void* stream) final;
-  // UNSUPPORTED with the reason where no list can be given (quench.model.residual/1).
+  // Throws UNSUPPORTED with the reason if there is no such list (quench.model.residual/1).
   const quench_residual_info& residual() const { return residual_.info(); }
-  // The final norm of h, which is what the output head reads; both [R, width].
+  // The final norm of h, which is the input of the output head; both [R, width].
   void head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) const;
 
   void weight_get(const std::string& name, const quench_tensor& destination) final;
@@ -71,10 +71,10 @@ class Decoder : public kit::Model {
   }
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                      const quench_linear_op* op) final;
-  // Σ nll of a batch; adds to the flat `gradient` where it is not null, as quench.model.grad/1 has
-  // it.
+  // Σ nll of a batch. Adds to the flat `gradient` if that is not null, as quench.model.grad/1
+  // requires.
   double gradient(const quench_loss_args& args, const quench_tensor* gradient);
-  // The loss of a batch around the weights of the moment (quench.model.hvp/1); `kind` is a
+  // The loss of a batch, expanded around the current weights (quench.model.hvp/1); `kind` is a
   // QUENCH_CURVATURE_*.
   std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind,
                                        const quench_tensor* gradient);
@@ -86,8 +86,8 @@ class Decoder : public kit::Model {
   const void* extension(const char* id) const override;
 
  protected:
-  // Fills every io.out from io.in, as the block's carries say. Written in the operations of this
-  // folder, so that it serves as a recorded forward too.
+  // Fills every io.out from io.in, as the block's carries describe. Implemented with the operations
+  // of this folder, so that it can be differentiated.
   virtual void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) = 0;
   // Norm before the output head, [R, width] -> [R, width].
   virtual at::Tensor final_norm(const at::Tensor& h) const = 0;
@@ -103,13 +103,13 @@ class Decoder : public kit::Model {
  private:
   friend class Curvature;
 
-  // All blocks and the final norm: h [N, width] -> [N, width], where a Recorder is.
+  // All blocks and the final norm, inside an AutogradScope: h [N, width] -> [N, width].
   at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
-  // INVALID_ARGUMENT, naming `what`, when it is no such vector.
+  // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector.
   at::Tensor borrow_vector(const quench_tensor& view, const char* what) const;
-  // The view of a parameter in a flat vector.
+  // The part of a flat vector that belongs to a parameter, as a view.
   at::Tensor parameter_of(const at::Tensor& vector, size_t parameter) const;
 
   quench_model_info info_{};

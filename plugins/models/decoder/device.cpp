@@ -17,7 +17,7 @@ at::Device usable_device(quench_device device) {
     kit::fail(QUENCH_UNSUPPORTED, "device type %d: wanted the CPU or CUDA", device.type);
   }
   if (!at::hasCUDA()) {
-    kit::fail(QUENCH_UNSUPPORTED, "device cuda:%d: libtorch finds no CUDA here", device.index);
+    kit::fail(QUENCH_UNSUPPORTED, "device cuda:%d: libtorch finds no CUDA device", device.index);
   }
   return kit::torch_device(device);
 }

@@ -1,4 +1,4 @@
-// Where a model computes: host memory or a CUDA device that libtorch knows.
+// The device that a model computes on: host memory or a CUDA device that libtorch can use.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +28,7 @@ class DeviceMemory {
   std::unordered_map<void*, at::Tensor> blocks_;
 };
 
-// Between views of equal shape and dtype; returns when the bytes are there.
+// Copies between views of equal shape and dtype; returns when the bytes have arrived.
 void copy(const quench_tensor& from, const quench_tensor& to);
 
 }  // namespace quench::decoder

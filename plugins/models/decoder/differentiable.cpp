@@ -24,10 +24,10 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kLevel = 0;  // libtorch has one level of forward mode
+constexpr int64_t kLevel = 0;  // libtorch has a single level of forward mode
 
-// A value and its tangent, which is undefined where nothing moves it. Functions of our own have no
-// forward mode in libtorch: they are applied to the value, and their tangent is put beside it.
+// A value and its tangent, which is undefined if the value does not move. Our own functions have no
+// forward mode in libtorch, so they are applied to the value and the tangent is carried beside it.
 struct Dual {
   explicit Dual(const at::Tensor& x) : value(x) {
     if (x._fw_grad(kLevel).defined()) {
@@ -56,7 +56,7 @@ at::Tensor product_of(const at::Tensor& a, const at::Tensor& b) {
   return made;
 }
 
-// The operands with their tangents, which a backward needs; no variables of the graph.
+// The operands with their tangents, saved for a backward; not variables of the graph.
 struct Factors {
   at::Tensor a;
   at::Tensor b;
@@ -83,7 +83,7 @@ struct Product : torch::autograd::Function<Product> {
   }
 };
 
-// gelu and its first two derivatives.
+// GELU and its first two derivatives.
 at::Tensor gelu_derivative(const at::Tensor& x, int64_t order) {
   const at::Tensor held = x.contiguous();
   const variable_list made = {at::empty_like(held), at::empty_like(held), at::empty_like(held)};
@@ -118,7 +118,7 @@ struct Gelu : torch::autograd::Function<Gelu> {
 };
 
 at::Tensor derived_gelu(const at::Tensor& x, int64_t order) {
-  kit::expects(order <= 2, "gelu has no third derivative here");
+  kit::expects(order <= 2, "gelu: the third derivative is not implemented");
   const Dual dual(x);
   const at::Tensor value = at::GradMode::is_enabled()
                                ? Gelu::apply(dual.value, Gelu::Argument{x}, order)
@@ -154,7 +154,7 @@ at::Tensor smooth_gelu(const at::Tensor& x) {
   return x.is_cpu() ? derived_gelu(x, 0) : at::gelu(x);
 }
 
-// 1 / (1 + e^-x) over 1 / (1 + e^x)
+// 1 / (1 + e^-x) divided by 1 / (1 + e^x).
 at::Tensor exponential_of(const at::Tensor& x) {
   return at::sigmoid(x).div(at::sigmoid(x.neg()));
 }

@@ -1,18 +1,18 @@
-// Operations of the composed forms that libtorch would hand to MKL: with derivatives of any order
-// backwards and, on top of that, one forwards (Recorder's kElementary).
+// Composed operations that libtorch would hand to MKL. They have derivatives of any order in
+// reverse mode and one more in forward mode (AutogradMode::kElementary).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace quench::decoder {
 
-// a [..., m, k] · b [..., k, n], both of 2 or both of 4 dimensions.
+// a [..., m, k] · b [..., k, n], both with 2 or both with 4 dimensions.
 at::Tensor multiply(const at::Tensor& a, const at::Tensor& b);
 
-// x Φ(x), whose derivative in either direction can be taken twice.
+// x Φ(x), twice differentiable in either mode.
 at::Tensor smooth_gelu(const at::Tensor& x);
 
-// e^x for x <= 0 and log(x) for x >= 1.
+// e^x for x <= 0, and log(x) for x >= 1.
 at::Tensor exponential_of(const at::Tensor& x);
 at::Tensor logarithm_of(const at::Tensor& x);
 

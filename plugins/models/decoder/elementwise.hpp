@@ -1,17 +1,17 @@
-// Passes over the elements of large tensors, on the host's threads: libtorch would make them on
-// one.
+// Elementwise passes over large tensors on all of the host's threads; libtorch would run them on
+// one thread.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace quench::decoder {
 
-// x in `type`, x itself where it is in it.
+// x converted to `type`; x itself if it has that type.
 at::Tensor in_type(const at::Tensor& x, at::ScalarType type);
 
-// Of tensors of one shape, row by row: `to` = `from`, rounded where `to` is narrower.
+// `to` = `from`, rounded if `to` is narrower. Both have one shape; all of these go row by row.
 void copy_rows(const at::Tensor& from, const at::Tensor& to);
-// `to` = a + b; `to` may be one of them.
+// `to` = a + b. `to` may be a or b.
 void add_rows(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to);
 // A new tensor a * b.
 at::Tensor multiply_rows(const at::Tensor& a, const at::Tensor& b);

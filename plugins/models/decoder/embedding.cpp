@@ -11,7 +11,7 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kGrain = 16;  // ids a task takes
+constexpr uint64_t kGrain = 16;  // ids per task
 
 template <typename T>
 void add_rows(const at::Tensor& dh, const at::Tensor& ids, const at::Tensor& to) {

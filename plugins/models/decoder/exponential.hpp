@@ -1,12 +1,12 @@
-// e^x of a vector, for files that shared/matrix/each_isa.hpp compiles.
+// e^x of a vector, for files that shared/matrix/each_isa.hpp compiles per instruction set.
 namespace quench::decoder::QUENCH_ISA_NAMESPACE {
 
-using matrix::QUENCH_ISA_NAMESPACE::Lanes;
 using matrix::QUENCH_ISA_NAMESPACE::lesser;
+using matrix::QUENCH_ISA_NAMESPACE::Simd;
 
-// What the type's e^x is made of: ln 2 in two parts, the first so short that its products with
-// whole numbers are exact; where e^x is 0; 1.5 times the power of two at which numbers are whole;
-// the coefficients of Taylor's series that are not lost in rounding where |r| <= 0.3466.
+// Constants of e^x for one type: ln 2 in two parts, the first short enough that its products with
+// whole numbers are exact; the x below which e^x is 0; 1.5 times the power of two above which all
+// numbers are whole; the Taylor coefficients that matter where |r| <= 0.3466.
 template <typename T>
 struct Exponential;
 template <>
@@ -49,8 +49,8 @@ struct Exponential<double> {
 
 // e^x for x <= 0, to about one unit in the last place; NaN stays NaN.
 template <typename T>
-QUENCH_INLINE typename Lanes<T>::Vector exponential(typename Lanes<T>::Vector x) {
-  using L = Lanes<T>;
+QUENCH_INLINE typename Simd<T>::Vector exponential(typename Simd<T>::Vector x) {
+  using L = Simd<T>;
   using E = Exponential<T>;
   using Bits = typename E::Bits;
   typedef Bits Integers __attribute__((vector_size(QUENCH_ISA_BYTES)));
@@ -63,7 +63,8 @@ QUENCH_INLINE typename Lanes<T>::Vector exponential(typename Lanes<T>::Vector x)
   for (const T factor : E::kFactors) {
     sum = L::multiply_add(sum, r, L::same(factor));
   }
-  // 2^n in two steps, the first exact, so that what is below the normal numbers is rounded once.
+  // 2^n in two steps. The first is exact, so that results below the normal numbers are rounded
+  // once.
   const Integers whole =
       reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(L::same(E::kWhole));
   const Integers half = ((whole + 2 * E::kBias) >> 1) - E::kBias;

@@ -1,4 +1,4 @@
-// quench.model.grad/1: one forward whose stages are recorded, one backward.
+// quench.model.grad/1: one recorded forward, then one backward.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
@@ -6,11 +6,11 @@
 
 #include <utility>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/decoder.hpp"
 #include "models/decoder/embedding.hpp"
 #include "models/decoder/loss.hpp"
 #include "models/decoder/loss_batch.hpp"
-#include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -60,7 +60,7 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   kit::expects(!autocast || dtype_ == at::kFloat, "loss: autocast wants a model in float32");
   const LossBatch given(args, info_.max_positions, info_.vocabulary, device_);
   const at::AutoGradMode mode(gradient != nullptr);
-  Recorder recorder(Form::kTraining, autocast);
+  AutogradScope scope(AutogradMode::kTraining, autocast);
   at::Tensor h = at::index_select(embedding_, 0, given.ids);
   if (gradient == nullptr) {
     const at::Tensor x = recorded_forward(given.batch, h);
@@ -70,7 +70,7 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   const at::Tensor vector =
       device_.is_cpu() ? host : at::zeros(host.sizes(), host.options().device(device_));
   for (size_t i = 0; i < weights_.parameters().size(); ++i) {
-    recorder.add_gradient(weights_.tensor(i), parameter_of(vector, i));
+    scope.add_gradient(weights_.tensor(i), parameter_of(vector, i));
   }
   h.requires_grad_(true);
   const at::Tensor x = recorded_forward(given.batch, h);
@@ -82,8 +82,8 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   }
   torch::autograd::backward({x}, {dx});
   const at::NoGradGuard constant;
-  recorder.collect();
-  add_embedding_gradient(h.grad(), given.ids, recorder.gradient(embedding_));
+  scope.collect();
+  add_embedding_gradient(h.grad(), given.ids, scope.gradient(embedding_));
   if (!device_.is_cpu()) {
     at::Tensor total = host;
     total.add_(vector.cpu());

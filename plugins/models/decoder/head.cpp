@@ -25,9 +25,9 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr int64_t kPanel = 16;  // rows whose exponentials exist at once: they stay in cache
+constexpr int64_t kPanel = 16;  // rows whose exponentials exist at once, so that they stay in cache
 
-// "token 70" or, where the targets are [B,T], "row 1, column 6".
+// "token 70", or "row 1, column 6" if the targets are [B,T].
 std::string place(const quench_tensor& targets, int64_t token) {
   if (targets.dimensions == 2 && targets.shape[1] > 0) {
     return "row " + std::to_string(token / targets.shape[1]) + ", column " +
@@ -42,7 +42,7 @@ std::vector<double> doubles(const at::Tensor& values) {
   return {data, data + held.numel()};
 }
 
-// Exponentials of a few rows at a time, on a device.
+// Exponentials of a few rows at a time, for logits on a device.
 std::vector<RowSum> composed_sums(const at::Tensor& logits) {
   std::vector<RowSum> out;
   const int64_t rows = logits.size(0);
@@ -63,7 +63,7 @@ std::vector<RowSum> composed_sums(const at::Tensor& logits) {
   return out;
 }
 
-// -log softmax(logits)[target] of the rows `tokens` of a batch.
+// -log softmax(logits)[target] for the rows of a batch listed in `tokens`.
 void score(const at::Tensor& logits, std::span<const int64_t> tokens,
            std::span<const int32_t> targets, std::span<double> nll) {
   const at::Tensor wide =
@@ -123,11 +123,11 @@ void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabu
   const auto count = static_cast<size_t>(h.size(0));
   if (args.argmax != nullptr) {
     argmax = kit::elements<int32_t>(*args.argmax, "token_nll: argmax");
-    kit::expects(argmax.size() == count, "token_nll: argmax: wanted one element a token");
+    kit::expects(argmax.size() == count, "token_nll: argmax: wanted one element per token");
   }
   kit::expects(targets.size() == count && nll.size() == count,
-               "token_nll: targets and nll: wanted one element a token");
-  std::vector<int64_t> tokens;  // those whose logits are needed
+               "token_nll: targets and nll: wanted one element per token");
+  std::vector<int64_t> tokens;  // rows whose logits are needed
   for (size_t i = 0; i < count; ++i) {
     const auto token = static_cast<int64_t>(i);
     if (targets[i] < -1 || targets[i] >= vocabulary) {

@@ -1,5 +1,5 @@
-// Products of matrices that are parts of one head of a tensor [B,T,H,D]. They are made by tasks
-// that each have heads of their own.
+// Matrix products on slices of one head of a tensor [B,T,H,D]. They run inside tasks, each of which
+// has heads of its own.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,9 +14,9 @@
 
 namespace quench::decoder {
 
-inline constexpr int64_t kQueries = matrix::kBlockRows;  // whose scores exist at once
+inline constexpr int64_t kQueries = matrix::kBlockRows;  // queries whose scores exist at once
 
-// Element (i, j) at i * stride + j.
+// A matrix with element (i, j) at i * stride + j.
 template <typename T>
 struct Rows {
   T* data;
@@ -25,7 +25,7 @@ struct Rows {
   operator Rows<const T>() const { return {data, stride}; }
 };
 
-// The rows of a matrix as the first or, given with its transpose, the second operand of a product.
+// The rows of a matrix as the first operand of a product or, transposed, as the second.
 template <typename T>
 matrix::Operand<T> rows(Rows<const T> x) {
   return {x.data, x.stride, 1};
@@ -35,7 +35,7 @@ matrix::Operand<T> columns(Rows<const T> x) {
   return {x.data, 1, x.stride};
 }
 
-// to [m, n] (+)= factor * a [m, k] b [k, n]; the operands as (i, k) and (j, k).
+// to [m, n] (+)= factor * a [m, k] b [k, n]; a is indexed by (i, k), b by (j, k).
 template <typename T>
 void multiply(matrix::Operand<T> a, matrix::Operand<T> b, matrix::Sizes sizes, Rows<T> to,
               double factor, bool add) {
@@ -47,7 +47,7 @@ void multiply(matrix::Operand<T> a, matrix::Operand<T> b, matrix::Sizes sizes, R
   matrix::multiply<T, T>(a, b, sizes, result);
 }
 
-// A head of a tensor whose innermost stride is 1.
+// One head of a tensor whose innermost stride is 1.
 template <typename T>
 Rows<const T> head_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.const_data_ptr<T>() + row * x.stride(0) + head * x.stride(2), x.stride(1)};
@@ -57,8 +57,8 @@ Rows<T> result_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(2), x.stride(1)};
 }
 
-// Of queries [B,T,H,D] and what they see: all earlier tokens and themselves or, of these, those
-// where `mask` (boolean [B,1,T,T], contiguous, or undefined) is true.
+// Queries [B,T,H,D] and the keys they see: all earlier tokens and themselves, or only those where
+// `mask` (boolean [B,1,T,T], contiguous; may be undefined) is true.
 struct Queries {
   Queries(const at::Tensor& q, const at::Tensor& mask)
       : batch(q.size(0)),
@@ -77,7 +77,7 @@ struct Queries {
       }
     });
   }
-  // Calls body(first, count, seen) for the blocks of queries, which see some of the first `seen`
+  // Calls body(first, count, seen) for each block of queries; they see at most the first `seen`
   // keys.
   template <typename Body>
   void each_block(Body&& body) const {
@@ -86,8 +86,8 @@ struct Queries {
       body(first, count, first + count);
     }
   }
-  // Scores of one query become those of the keys it sees, -infinity for others before it; returns
-  // how many there are up to itself.
+  // Sets the scores of keys that a query does not see to -infinity. Returns how many keys there are
+  // up to and including its own position.
   template <typename T>
   int64_t hide(T* scores, int64_t row, int64_t query) const {
     const int64_t before = query + 1;

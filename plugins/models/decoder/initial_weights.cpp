@@ -14,9 +14,9 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kChunk = uint64_t{1} << 16;  // even: a pair of numbers makes a pair of values
+constexpr uint64_t kChunk = uint64_t{1} << 16;  // even: two random numbers make two values
 
-// Uniform in (0, 1): 53 bits and a half.
+// Uniform in (0, 1): 53 bits, plus half a step so that 0 is impossible.
 double unit(uint64_t number) {
   return (static_cast<double>(number >> 11) + 0.5) * 0x1p-53;
 }

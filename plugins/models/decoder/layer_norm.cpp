@@ -8,9 +8,9 @@
 
 #include <vector>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/norm_kernels.hpp"
-#include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -21,9 +21,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kRows = 32;  // that a task normalizes
+constexpr uint64_t kRows = 32;  // rows per task
 
-// What the norm needs beside x: no variables of the graph. All but eps may be undefined.
+// The inputs of the norm other than x; not variables of the graph. All but eps may be undefined.
 struct Operands {
   at::Tensor weight;
   at::Tensor bias;
@@ -58,8 +58,8 @@ void normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& 
   }
 }
 
-// dx; the sums over rows of dy x^ are added to `weight_gradient`, those of dy to `bias_gradient`,
-// which may be undefined. x^ is made again of x.
+// Computes dx. Adds the column sums of dy x^ to `weight_gradient` and those of dy to
+// `bias_gradient`, either of which may be undefined. Recomputes x^ from x.
 template <typename T>
 at::Tensor backward_of(const at::Tensor& dy, const at::Tensor& x, const Operands& of) {
   at::Tensor dx = at::empty_like(dy);
@@ -112,7 +112,7 @@ struct TrainedLayerNorm : torch::autograd::Function<TrainedLayerNorm> {
   }
 };
 
-// Narrower than float32: in float32, rounded once.
+// For types narrower than float32: computes in float32 and rounds once.
 at::Tensor normalize_narrow(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                             double eps) {
   const auto widened = [](const at::Tensor& y) { return y.defined() ? y.to(at::kFloat) : y; };
@@ -133,7 +133,7 @@ at::Tensor normalize_narrow(const at::Tensor& x, const at::Tensor& weight, const
   return y;
 }
 
-// In steps that can be differentiated forwards as well.
+// Composed operations, which can be differentiated in forward mode too.
 at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                     double eps) {
   const at::Tensor centered = x.sub(at::mean(x, {1}, /*keepdim=*/true));
@@ -146,22 +146,22 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, const at::Ten
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
-  const Recorder* recorder = Recorder::current();
+  const AutogradScope* scope = AutogradScope::current();
   if (!x.is_cpu()) {
     return composing() ? composed(x, tracked(weight), tracked(bias), eps)
                        : at::layer_norm(x, {x.size(1)}, tracked(weight), tracked(bias), eps);
   }
-  switch (current_form()) {
-    case Form::kTraining: {
+  switch (current_mode()) {
+    case AutogradMode::kTraining: {
       const bool weighted = weight.defined();
-      const Operands operands = {weight, bias, weighted ? recorder->gradient(weight) : at::Tensor(),
-                                 weighted ? recorder->gradient(bias) : at::Tensor(), eps};
+      const Operands operands = {weight, bias, weighted ? scope->gradient(weight) : at::Tensor(),
+                                 weighted ? scope->gradient(bias) : at::Tensor(), eps};
       return TrainedLayerNorm::apply(x, operands);
     }
-    case Form::kCurved:
-      return curved_norm(x, weight, bias, eps, Centering::kMean, recorder->vectors());
-    case Form::kComposed:
-    case Form::kElementary:
+    case AutogradMode::kDoubleBackward:
+      return double_backward_norm(x, weight, bias, eps, Centering::kMean, scope->vectors());
+    case AutogradMode::kComposed:
+    case AutogradMode::kElementary:
       return composed(x, tracked(weight), tracked(bias), eps);
     default:
       break;

@@ -5,7 +5,7 @@
 
 namespace quench::decoder {
 
-// Each row of x [N, C] into a new tensor; weight and bias [C], or both undefined (1 and 0).
+// Normalizes each row of x [N, C] into a new tensor. weight and bias [C], or both undefined (1, 0).
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps);
 

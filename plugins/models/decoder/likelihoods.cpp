@@ -13,9 +13,9 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kRows = 4;  // that a task takes
+constexpr uint64_t kRows = 4;  // rows per task
 
-// Calls body(row, i): the values of row i, on the host's threads.
+// Calls body(row, i) with the values of row i, on the host's threads.
 template <typename T, typename Body>
 void for_rows(const at::Tensor& values, Body&& body) {
   auto* data = values.mutable_data_ptr<T>();

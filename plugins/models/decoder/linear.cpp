@@ -5,10 +5,10 @@
 
 #include <utility>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/elementwise.hpp"
-#include "models/decoder/recorder.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/product.hpp"
@@ -20,16 +20,16 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// What the product needs beside x: no variables of the graph.
+// The inputs of the product other than x; not variables of the graph.
 struct Operands {
-  at::Tensor weight;  // in bfloat16 for autocast
-  at::Tensor bias;    // undefined: none
+  at::Tensor weight;  // bfloat16 under autocast
+  at::Tensor bias;    // undefined if there is none
   at::Tensor weight_gradient;
   at::Tensor bias_gradient;
 };
 
-// y = x Wᵀ + b, whose backward adds to the gradients of W and b where they lie. With a weight in
-// bfloat16 and a wider x the products are in bfloat16, and y is in x's type.
+// y = x Wᵀ + b. Its backward adds to the gradients of W and b in place. If the weight is bfloat16
+// and x is wider, the products are bfloat16 and y has x's type.
 struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const Operands& operands) {
@@ -91,7 +91,7 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
   if (recording()) {
     return recorded(x);
   }
-  // What a replacement sees lies in the host's memory.
+  // A replacement reads and writes the host's memory.
   const bool for_host = op_.apply != nullptr && x.is_cpu();
   at::Tensor y = for_host ? kit::host_empty({x.size(0), out_features()}, x.scalar_type())
                           : at::empty({x.size(0), out_features()}, x.options());
@@ -103,18 +103,18 @@ at::Tensor Linear::recorded(const at::Tensor& x) const {
   if (op_.apply != nullptr) {
     kit::fail(QUENCH_UNSUPPORTED, "a linear with a replacement has no derivative");
   }
-  Recorder& recorder = *Recorder::current();
-  if (recorder.form() == Form::kCurved) {
-    return curved_linear(x, weight_, bias_, recorder.vectors());
+  AutogradScope& scope = *AutogradScope::current();
+  if (scope.mode() == AutogradMode::kDoubleBackward) {
+    return double_backward_linear(x, weight_, bias_, scope.vectors());
   }
   if (composing()) {
-    const at::Tensor weight = recorder.leaf(weight_);
+    const at::Tensor weight = scope.leaf(weight_);
     const at::Tensor y = multiply(x, weight.t());
-    return bias_.defined() ? y.add(recorder.leaf(bias_)) : y;
+    return bias_.defined() ? y.add(scope.leaf(bias_)) : y;
   }
-  const Operands operands = {recorder.autocast() ? recorder.narrowed(weight_) : weight_, bias_,
-                             recorder.gradient(weight_),
-                             bias_.defined() ? recorder.gradient(bias_) : at::Tensor()};
+  const Operands operands = {scope.autocast() ? scope.narrowed(weight_) : weight_, bias_,
+                             scope.gradient(weight_),
+                             bias_.defined() ? scope.gradient(bias_) : at::Tensor()};
   return TrainedLinear::apply(x, operands);
 }
 

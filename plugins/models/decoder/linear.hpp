@@ -1,4 +1,4 @@
-// One linear of a model: y = x Wᵀ + b, or the replacement that a caller put in its place.
+// One linear of a model: y = x Wᵀ + b, or the op that a caller put in its place.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,8 +7,8 @@
 
 namespace quench::decoder {
 
-// Shares weight and bias with the registry of weights, so it sees every weight_set. Owns the
-// replacement that was put in its place.
+// Shares weight and bias with the model's Weights, so that it sees every weight_set. Owns its
+// replacement, if it has one.
 class Linear {
  public:
   // weight [out, in]; bias [out] or undefined.
@@ -21,13 +21,13 @@ class Linear {
   int64_t in_features() const { return weight_.size(1); }
   const at::Tensor& weight() const { return weight_; }
 
-  // x [N, in], contiguous -> a new [N, out]. Recorded where a Recorder is: UNSUPPORTED then for a
-  // replacement.
+  // x [N, in], contiguous -> a new [N, out]. Differentiable inside an AutogradScope; a linear with
+  // a replacement is UNSUPPORTED there.
   at::Tensor operator()(const at::Tensor& x) const;
-  // The same into y [N, out], contiguous, which overlaps x nowhere.
+  // Writes the same into y [N, out], contiguous, which must not overlap x.
   void into(const at::Tensor& x, const at::Tensor& y) const;
 
-  // Takes `op` over, replacing and releasing an earlier one; nullptr restores the weight.
+  // Takes ownership of `op` and releases an earlier one; nullptr restores the weight.
   void set_op(const quench_linear_op* op);
 
  private:
@@ -35,10 +35,10 @@ class Linear {
 
   at::Tensor weight_;
   at::Tensor bias_;
-  quench_linear_op op_{};  // op_.apply is null without a replacement
+  quench_linear_op op_{};  // op_.apply is null if there is no replacement
 };
 
-// Adds dyᵀ x [out, in] to `to`, which may be undefined (nothing happens) or wider than both.
+// Adds dyᵀ x [out, in] to `to`, which may be wider than both; does nothing if `to` is undefined.
 void add_product(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& to);
 
 }  // namespace quench::decoder

@@ -1,13 +1,13 @@
-// Stages with the norm before a branch, and what changes where it comes after:
+// The stages when the norm comes before a branch, and how they change when it comes after:
 //
-//   stage 0:  x = norm(h)                               nothing: group 0 reads h
+//   stage 0:  x = norm(h)                               no-op: group 0 reads h
 //   stage 1:  x = attention(q x, k x, v x)
 //   stage 2:  h = h + o x;         x = norm(h)          h = h + norm(o x); group 2 reads h
 //   stage 3:  x = silu(gate x) * up x
 //   stage 4:  h = h + down x                            h = h + norm(down x)
 //
-// With a sparse mixture of experts (sparse_layout.hpp) stage 2 also routes the rows of x, and the
-// groups of the stages 2 and 3 are the experts'.
+// In a sparse mixture of experts (sparse_layout.hpp) stage 2 also routes the rows of x, and the
+// groups of stages 2 and 3 belong to the experts.
 #include "models/decoder/llama_architecture.hpp"
 
 #include <string>
@@ -24,7 +24,7 @@ constexpr const char* kPrefix = "model.";
 
 class WeightList {
  public:
-  // Files of the base model leave the prefix away.
+  // Files of the base model omit the prefix.
   WeightSpec& add(const std::string& name, std::vector<int64_t> shape, int32_t role) {
     return specs.emplace_back(
         WeightSpec{name, std::move(shape), role, {name.substr(std::string(kPrefix).size())}});
@@ -106,9 +106,9 @@ std::vector<SiteSpec> linear_sites(const std::string& name, bool bias) {
   return sites;
 }
 
-// Where the scales of each group's inputs can go. A norm absorbs them if it has a weight and feeds
-// the group alone. v absorbs those of o if no two heads share one of its rows and nothing clamps
-// it. silu(gate) * up is linear in up; another activation need not be linear in anything.
+// The tensors that can absorb the scale of each group's input. A norm can if it has a weight and
+// feeds only this group. v can for o if no two heads share one of its rows and nothing clamps it.
+// silu(gate) * up is linear in up; other activations need not be linear in anything.
 std::vector<GroupSpec> groups_of(const LlamaModel& model, const std::string& block) {
   const std::string attention = block + "self_attn.";
   const std::string mlp = block + "mlp.";
@@ -142,7 +142,7 @@ std::vector<GroupSpec> groups_of(const LlamaModel& model, const std::string& blo
   return groups;
 }
 
-// Into the stages 0, 1, ... and out of the last.
+// The tensors that enter stages 0, 1, ... and those that leave the last stage.
 std::vector<std::vector<CarrySpec>> carries_of(const LlamaModel& model, quench_dtype dtype) {
   const CarrySpec h{"h", model.width, dtype};
   const CarrySpec x{"x", model.width, dtype};
@@ -159,11 +159,11 @@ std::vector<std::vector<CarrySpec>> carries_of(const LlamaModel& model, quench_d
   return carries;
 }
 
-// In blocks of `model`; a norm behind a branch multiplies it by weights of its own on its way into
-// the stream, which no orthogonal matrix passes.
+// The names lie in the blocks of `model`. A norm after a branch multiplies the branch by its own
+// weights on the way into the stream; no orthogonal matrix commutes with that.
 ResidualSpec residual_of(const LlamaModel& model) {
   if (model.norm_place == LlamaModel::Place::kAfterBranch) {
-    return {{}, {}, "a norm with weights stands between each branch and the residual stream"};
+    return {{}, {}, "a norm with weights lies between each branch and the residual stream"};
   }
   const bool rms = model.norm == LlamaModel::Norm::kRms;
   const auto norm = [&](const std::string& name, std::vector<std::string> readers) {

@@ -44,7 +44,7 @@ std::vector<std::string_view> understood_keys(const LlamaDialect& dialect) {
   return understood;
 }
 
-// A window that is not used may have a size.
+// A window size may be present if the window is not used.
 void refuse_windows(const kit::Json& config) {
   require_boolean(config, "use_sliding_window", false);
   for (uint64_t i = 0; i < config.size("/layer_types"); ++i) {
@@ -70,7 +70,7 @@ void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
     kit::fail(QUENCH_UNSUPPORTED, "config: hidden_act %.60s, wanted %s", act.c_str(),
               activation.c_str());
   }
-  require_boolean(config, "rope_interleaved", false);  // that is: the halves of a head rotate
+  require_boolean(config, "rope_interleaved", false);  // that is, the two halves of a head rotate
   if (dialect.has_windows) {
     refuse_windows(config);
   }
@@ -116,7 +116,7 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
   model.vocabulary = required_size(config, "vocab_size", 1, kMaxVocabulary);
   model.max_positions = required_size(config, "max_position_embeddings", 1, kMaxPositions);
   model.rope = read_rope(config, dialect.usual_theta);
-  model.norm_eps = 1e-5;  // what a family without the key has built in
+  model.norm_eps = 1e-5;  // the default of families that lack the key
   if (dialect.has_rms_eps) {
     if (!config.has("/rms_norm_eps")) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "config: rms_norm_eps is missing");
@@ -146,7 +146,7 @@ std::optional<double> read_clip(const kit::Json& config) {
 
 void require_boolean(const kit::Json& config, const char* key, bool only) {
   if (config.boolean_or(std::string("/") + key, only) != only) {
-    kit::fail(QUENCH_UNSUPPORTED, "config: %s %s: this family has none such", key,
+    kit::fail(QUENCH_UNSUPPORTED, "config: %s %s: this family does not have it", key,
               only ? "false" : "true");
   }
 }

@@ -1,4 +1,4 @@
-// Reading the config.json of a model that has Llama's layout.
+// Reads the config.json of a model with Llama's layout.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,27 @@ namespace quench::decoder {
 // How the configs of one family differ from Llama's.
 struct LlamaDialect {
   std::string_view model_type;
-  std::string_view activation = "silu";              // the only hidden_act
-  std::optional<double> usual_theta = std::nullopt;  // where rope_theta may be missing
-  bool usually_tied = false;                         // where tie_word_embeddings is missing
-  bool has_rms_eps = true;                           // rms_norm_eps is there
-  bool has_mlp_bias = false;                         // mlp_bias is understood
-  bool has_windows = false;                          // so are settings of sliding windows: all off
-  std::span<const std::string_view> more = {};       // keys that the family itself reads
+  std::string_view activation = "silu";              // the only hidden_act allowed
+  std::optional<double> usual_theta = std::nullopt;  // if rope_theta is missing
+  bool usually_tied = false;                         // if tie_word_embeddings is missing
+  bool has_rms_eps = true;                           // whether rms_norm_eps exists
+  bool has_mlp_bias = false;                         // whether mlp_bias is understood
+  bool has_windows = false;                          // settings of sliding windows may exist, off
+  std::span<const std::string_view> more = {};       // keys that the family reads itself
 };
 
-// What keeps a config of another model_type from being one of this family's.
+// How far a config of another model_type is from this family, and why.
 kit::Fit llama_nearness(const kit::Json& config, const LlamaDialect& dialect);
 
-// What all of them have; the family's own part is left at its defaults. Throws with the key's name:
-// INVALID_ARGUMENT for values out of range or in contradiction, UNSUPPORTED for keys that are not
-// understood.
+// Reads the settings that all of them share; settings of the family itself keep their defaults.
+// Throws with the key's name: INVALID_ARGUMENT for values that are out of range or contradict each
+// other, UNSUPPORTED for keys that are not understood.
 LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialect);
 
-// clip_qkv, where it is there; INVALID_ARGUMENT when it is not positive.
+// clip_qkv if present; INVALID_ARGUMENT if it is not positive.
 std::optional<double> read_clip(const kit::Json& config);
 
-// Throws UNSUPPORTED when the key is there and is not `only`.
+// Throws UNSUPPORTED if the key is present and is not `only`.
 void require_boolean(const kit::Json& config, const char* key, bool only);
 
 }  // namespace quench::decoder

@@ -1,4 +1,4 @@
-// Legend: N tokens = B rows of T, H query heads and K key heads of D elements.
+// Shapes: N tokens = B rows of T tokens, H query heads and K key heads of D elements.
 #include "models/decoder/llama_style.hpp"
 
 #include <ATen/ops/zeros_like.h>
@@ -16,7 +16,7 @@ namespace quench::decoder {
 
 namespace {
 
-// Of the cosines and sines.
+// The type of cosines and sines.
 at::ScalarType rotation_type(const LlamaModel& model, at::ScalarType dtype) {
   return model.wide_rotation && dtype != at::kDouble ? at::kFloat : dtype;
 }
@@ -33,7 +33,7 @@ LlamaStyle::LlamaStyle(const LlamaModel& model, Architecture architecture,
       rotary_(frequencies(model.rope, model.head_width), 1.0, rotation_type(model, dtype()),
               device()) {
   kit::expects(!model.sparse() || (!norm_after() && model.gated),
-               "experts have a gate, and a norm before them");
+               "a mixture of experts needs a gate and a norm before it");
   const bool weighted = model.norm == LlamaModel::Norm::kRms;
   const auto norm = [&](const std::string& name) {
     return weighted ? weight(name + ".weight") : at::Tensor();
@@ -110,7 +110,7 @@ at::Tensor LlamaStyle::attention(uint32_t block, const at::Tensor& x, const Batc
 }
 
 at::Tensor LlamaStyle::normalize_heads(const at::Tensor& x, const at::Tensor& weight) const {
-  // One row of the norm is a head, or all heads of a token, as the weight's length says.
+  // A row of the norm is one head or all heads of a token, depending on the weight's length.
   const at::Tensor rows = x.view({-1, weight.size(0)});
   return rms_norm(rows, weight, model_.norm_eps, model_.norm_rounding, rows).view(x.sizes());
 }

@@ -1,4 +1,4 @@
-// The forward of a model that has Llama's layout.
+// The forward of a model with Llama's layout.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,12 @@ class LlamaStyle : public Decoder {
   LlamaStyle(const LlamaModel& model, const quench_model_open_args& args);
 
  protected:
-  // A family that adds weights to those of llama_architecture.
+  // For a family that adds weights to those of llama_architecture.
   LlamaStyle(const LlamaModel& model, Architecture architecture,
              const quench_model_open_args& args);
 
-  // Of up x [N, inner] of an MLP without a gate; overwrites x unless a Recorder is there.
+  // The activation of x = up(x) [N, inner], for an MLP without a gate. Overwrites x unless an
+  // AutogradScope exists.
   virtual at::Tensor activate(uint32_t block, at::Tensor x) const;
 
  private:
@@ -30,16 +31,16 @@ class LlamaStyle : public Decoder {
 
   // x [N, width] -> [N, heads * head_width].
   at::Tensor attention(uint32_t block, const at::Tensor& x, const Batch& batch);
-  // Norm of q or k [N, K * head_width]; overwrites x unless a Recorder is there.
+  // The norm of q or k [N, K * head_width]. Overwrites x unless an AutogradScope exists.
   at::Tensor normalize_heads(const at::Tensor& x, const at::Tensor& weight) const;
   void inside_mlp(const StageIo& io, uint32_t block) const;
   void inside_experts(const StageIo& io, uint32_t block) const;
   void add_experts(const StageIo& io, uint32_t block) const;
-  // h = h + linear(x), with the norm after the branch where there is one.
+  // h = h + linear(x). Applies the norm after the branch, if there is one.
   void add_branch(const StageIo& io, const Linear& linear, const at::Tensor& norm) const;
-  // The next group's input from h, which is out(0) by now.
+  // Computes the next group's input from h, which is in out(0) by then.
   void before_branch(const StageIo& io, const at::Tensor& norm) const;
-  // Into `into` where it is defined.
+  // Writes to `into` if it is defined.
   at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight,
                        const at::Tensor& into = {}) const;
 
@@ -47,7 +48,7 @@ class LlamaStyle : public Decoder {
 
   LlamaModel model_;
   Rotary rotary_;
-  at::Tensor final_norm_;  // norm weights are undefined in a family without them
+  at::Tensor final_norm_;  // weights are undefined if the family's norms have none
   std::vector<at::Tensor> attention_norms_;
   std::vector<at::Tensor> mlp_norms_;
   std::vector<at::Tensor> query_norms_;
@@ -55,8 +56,9 @@ class LlamaStyle : public Decoder {
   std::vector<at::Tensor> routers_;
 };
 
-// What the kit wants of a family. `Family` has two static functions: `LlamaDialect dialect()`, how
-// its configs differ, and `LlamaModel read(const kit::Json&)`, which throws what hinders.
+// A family as the kit expects it. `Family` has two static functions: `LlamaDialect dialect()`, how
+// its configs differ, and `LlamaModel read(const kit::Json&)`, which throws if it cannot open the
+// model.
 template <typename Family>
 class LlamaFamily : public LlamaStyle {
  public:

@@ -6,7 +6,7 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kRows = 4;  // that a task takes
+constexpr uint64_t kRows = 4;  // rows per task
 
 template <typename T>
 std::vector<RowSum> sums_of(const at::Tensor& logits) {

@@ -1,4 +1,4 @@
-// log Σ e^x of rows of logits, in one walk from memory.
+// log Σ e^x of rows of logits, reading each row from memory once.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,8 +9,8 @@
 
 namespace quench::decoder {
 
-// Each row of `logits` [R, V], float32 or float64 in host memory; exponentials in that type, sums
-// in float64 in a fixed order.
+// One RowSum per row of `logits` [R, V], float32 or float64 in host memory. Exponentials are
+// computed in that type and summed in float64 in a fixed order.
 std::vector<RowSum> log_sums(const at::Tensor& logits);
 
 }  // namespace quench::decoder

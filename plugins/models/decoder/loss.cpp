@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/likelihoods.hpp"
 #include "models/decoder/linear.hpp"
-#include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -19,7 +19,7 @@ namespace quench::decoder {
 
 namespace {
 
-// Logits of a chunk: 16 MiB in float32, but at least 256 rows, so that the products stay large.
+// Rows per chunk of logits: 16 MiB in float32, but at least 256 so that the products stay large.
 int64_t rows_at_once(int64_t vocabulary) {
   return std::max<int64_t>(256, (int64_t{1} << 22) / vocabulary);
 }
@@ -74,8 +74,8 @@ double sum_of(const at::Tensor& losses) {
 
 double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
                          const at::Tensor& head, double factor, at::Tensor* dx) {
-  Recorder& recorder = *Recorder::current();
-  const at::Tensor weight = recorder.autocast() ? recorder.narrowed(head) : head;
+  AutogradScope& scope = *AutogradScope::current();
+  const at::Tensor weight = scope.autocast() ? scope.narrowed(head) : head;
   const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor rows = scored_rows(targets, head.size(0), x.device());
   const at::Tensor chosen = chosen_targets(targets, x.device());
@@ -99,7 +99,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
     }
     make_gradient(values, ids, factor);
     const at::Tensor back = in_type(values, weight.scalar_type());
-    if (const at::Tensor gradient = recorder.gradient(head); gradient.defined()) {
+    if (const at::Tensor gradient = scope.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);
     }
     const at::Tensor made = in_type(matrix::product(back, weight), x.scalar_type());
@@ -117,7 +117,7 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
   const at::ScalarType wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor rows = scored_rows(targets, logits.size(1), logits.device());
   const at::Tensor scored = rows.size(0) == logits.size(0) ? logits : logits.index_select(0, rows);
-  // In steps whose backwards can be differentiated forwards too.
+  // Composed operations whose backward can be differentiated in forward mode too.
   const at::Tensor values = scored.to(wide);
   const at::Tensor chosen = values.gather(1, chosen_targets(targets, logits.device())).squeeze(1);
   const at::Tensor peak = values.detach().amax({1}, /*keepdim=*/true);

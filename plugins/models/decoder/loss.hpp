@@ -1,4 +1,4 @@
-// The loss of a batch and its derivative, from what the output head reads.
+// The loss of a batch and its derivative, computed from the input of the output head.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,26 +8,25 @@
 
 namespace quench::decoder {
 
-// Σ -log softmax(x headᵀ)[target] over the rows of x [N, width] with a target >= 0, in float64.
-// Where `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to the
-// current Recorder's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows at a
-// time, and are overwritten by their own derivative. NUMERICAL when the loss is not
-// finite.
+// Σ -log softmax(x headᵀ)[target] over the rows of x [N, width] with a target >= 0, in float64. If
+// `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to the current
+// AutogradScope's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows at a
+// time and are overwritten by their derivative. Throws NUMERICAL if the loss is not finite.
 double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
                          const at::Tensor& head, double factor, at::Tensor* dx);
 
-// The same as a tensor of one loss a scored row, [scored], which can be differentiated any number
-// of times: all logits exist.
+// The same losses as a tensor [scored] that can be differentiated any number of times; all logits
+// exist at once.
 at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> targets);
 
 // Rows with a target, ascending, int64 on `device`; INVALID_ARGUMENT for targets outside
 // -1..vocabulary-1.
 at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at::Device device);
 
-// Targets of the scored rows, int64 [scored, 1] on `device`.
+// The targets of the scored rows, int64 [scored, 1] on `device`.
 at::Tensor chosen_targets(std::span<const int32_t> targets, at::Device device);
 
-// The sum, one after the other, in float64.
+// The sum in float64, one term after the other.
 double sum_of(const at::Tensor& losses);
 
 }  // namespace quench::decoder

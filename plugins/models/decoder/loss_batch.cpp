@@ -28,7 +28,7 @@ LossBatch::Arrays::Arrays(const quench_loss_args& args) {
   segments = copied(args.batch->segments, "batch: segments");
   targets = copied(args.targets, "loss: targets");
   kit::expects(targets.size() == tokens.size(), "loss: targets: wanted [B, T], as the tokens");
-  // Checked by Batch against the caller's own shapes before these copies are looked at.
+  // Batch has checked the caller's own shapes before these copies are read.
   batch = *args.batch;
   const std::array<std::vector<int32_t>*, 3> held = {&tokens, &positions, &segments};
   for (size_t i = 0; i < held.size(); ++i) {
@@ -41,7 +41,7 @@ LossBatch::Arrays::Arrays(const quench_loss_args& args) {
 
 namespace {
 
-// The caller's own arrays are as Batch wants them.
+// Checks that the caller's own arrays are as Batch requires.
 const quench_loss_args& checked(const quench_loss_args& args, int64_t max_positions) {
   const Batch batch(args.batch, max_positions);
   return args;

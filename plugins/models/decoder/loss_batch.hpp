@@ -1,4 +1,4 @@
-// What a loss is taken of: a batch and its targets, kept for as long as they are needed.
+// A batch and its targets, kept for as long as a loss needs them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +12,7 @@
 
 namespace quench::decoder {
 
-// Copies of the arrays that a quench_loss_args points to, checked.
+// Checked copies of the arrays that a quench_loss_args points to.
 class LossBatch {
   struct Arrays {
     explicit Arrays(const quench_loss_args& args);
@@ -30,8 +30,8 @@ class LossBatch {
   Arrays arrays_;
 
  public:
-  // INVALID_ARGUMENT names a wrong shape, an id or a position outside the model's, a wrong number
-  // of targets.
+  // Throws INVALID_ARGUMENT that names a wrong shape, an id or a position outside the model's
+  // range, or a wrong number of targets.
   LossBatch(const quench_loss_args& args, int64_t max_positions, int64_t vocabulary,
             at::Device device);
   LossBatch(const LossBatch&) = delete;

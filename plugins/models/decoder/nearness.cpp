@@ -11,9 +11,9 @@ namespace quench::decoder {
 
 namespace {
 
-// Architectures that users bring: the family that is nearest, and what differs, also where the
-// config does not say it. Of the mixtures, deepseek_v2, deepseek_v3 and dots1 scale their shares
-// besides.
+// Architectures that users often bring: the nearest family, and how they differ even where the
+// config does not say so. Of the mixtures, deepseek_v2, deepseek_v3 and dots1 also scale their
+// shares.
 struct Known {
   std::string_view model_type;
   std::string_view nearest;
@@ -54,7 +54,7 @@ constexpr std::array<Known, 14> kKnown = {{
 }};
 
 std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 6;  // two such lists fit in an error record
+  constexpr size_t kShown = 6;  // two lists of this length fit in an error record
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
     text += (i == 0 ? "" : ", ") + names[i];
@@ -102,7 +102,7 @@ kit::Fit nearness(const kit::Json& config, const FamilyKeys& family) {
     say("keys that it needs: " + listed(missing));
   }
   if (differs.empty()) {
-    differs = "model_type alone, and whatever the config does not say";
+    differs = "model_type, and anything the config does not say";
   }
   const int near = static_cast<int>(std::ceil(score));
   return near > 0 ? kit::Fit{-near, differs} : kit::Fit{0};

@@ -1,5 +1,5 @@
-// How near a config of another architecture comes to a family, and what differs: so that a model
-// that nobody opens is refused with more than its name.
+// How close a config of another architecture is to a family, and how it differs, so that the
+// refusal of a model says more than its name.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace quench::decoder {
 
-// What a family looks at in a config.
+// The keys that a family reads from a config.
 struct FamilyKeys {
   std::string_view model_type;
-  std::span<const std::string_view> understood;  // keys of its configs
-  std::span<const std::string_view> required;    // of them, those that are always there
-  std::span<const std::string_view> own;         // of them, those that only this family has
+  std::span<const std::string_view> understood;  // all keys of its configs
+  std::span<const std::string_view> required;    // those of them that are always there
+  std::span<const std::string_view> own;         // those of them that only this family has
 };
 
-// -1..-99 and what differs; 0 when the config has nothing in common with the family's. For some
-// architectures that are known to differ more than their keys tell, it says what is known.
+// -1..-99 with the differences, or 0 if the config has nothing in common with the family. For some
+// architectures that differ in more than their keys, it says what is known.
 kit::Fit nearness(const kit::Json& config, const FamilyKeys& family);
 
 }  // namespace quench::decoder

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/double_backward/ordered_sum.hpp"
 #include "quench/kit/multiversion.hpp"
 
 namespace quench::decoder::kernel {

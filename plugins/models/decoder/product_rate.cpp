@@ -1,4 +1,4 @@
-// quench.model.product_rate/1: the yardstick of a training's speed.
+// quench.model.product_rate/1: the reference rate for a training's speed.
 #include "quench/abi/extension/product_rate.h"
 
 #include <ATen/core/grad_mode.h>
@@ -16,17 +16,17 @@ double Decoder::product_rate(bool bfloat16) const {
   using Clock = std::chrono::steady_clock;
   constexpr int64_t kSize = 1024;
   constexpr double kOperations = 2.0 * kSize * kSize * kSize;
-  constexpr double kSeconds = 0.2;  // to spend
+  constexpr double kSeconds = 0.2;  // time to spend
   const at::NoGradGuard no_gradients;
   const at::Tensor a = at::ones(
       {kSize, kSize}, at::TensorOptions(bfloat16 ? at::kBFloat16 : dtype_).device(device_));
-  matrix::product(a, a);  // buffers and kernels are made by the first one
+  matrix::product(a, a);  // the first product allocates buffers and compiles kernels
   double best = 0;
   double spent = 0;
   while (spent < kSeconds) {
     const Clock::time_point start = Clock::now();
     const at::Tensor made = matrix::product(a, a);
-    made.select(0, 0).select(0, 0).item<float>();  // waits for a device
+    made.select(0, 0).select(0, 0).item<float>();  // waits for the device
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     best = std::max(best, kOperations / seconds);
     spent += seconds;

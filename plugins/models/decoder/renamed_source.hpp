@@ -1,4 +1,4 @@
-// A tensor source that shows the tensors of another under other names, whole or some of their rows.
+// A tensor source that shows another source's tensors, or some of their rows, under new names.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace quench::decoder {
 
-// Copies no data: rows lie together, so reading them is reading a part of the tensor. Borrows
-// `base`, which must outlive it.
+// Copies no data: rows are contiguous, so some rows are one range of elements. Borrows `base`,
+// which must outlive this object.
 class RenamedSource {
  public:
   explicit RenamedSource(const quench_source& base) : base_(base) {}
@@ -20,10 +20,10 @@ class RenamedSource {
   const kit::Source& base() const { return base_; }
   // Shows tensor `index` of the base as `name`.
   void add(const std::string& name, uint64_t index);
-  // Shows `rows` of its rows, from row `first` on; they must be there.
+  // Shows `rows` rows of it from row `first` on; they must exist.
   void add_rows(const std::string& name, uint64_t index, int64_t first, int64_t rows);
 
-  // Valid as long as this object and until the next add.
+  // Valid until the next add and as long as this object.
   const quench_source* get();
 
  private:

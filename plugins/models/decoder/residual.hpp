@@ -1,4 +1,4 @@
-// Who writes the residual stream and who reads it (quench.model.residual/1).
+// The weights that write and read the residual stream (quench.model.residual/1).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace quench::decoder {
 struct ResidualNorm {
   int32_t kind;  // QUENCH_NORM_*
   std::string scale;
-  std::string shift;  // of both: empty where there is none
+  std::string shift;  // for both: empty if there is none
   std::vector<std::string> readers;
 };
 
@@ -25,18 +25,18 @@ struct ResidualWriter {
 struct ResidualSpec {
   std::vector<ResidualNorm> norms = {};
   std::vector<ResidualWriter> writers = {};
-  std::string refusal = {};  // why there is no list; empty where there is one
+  std::string refusal = {};  // why there is no list; empty if there is one
 };
 
-// The same as the ABI has it. Everything it hands out lives as long as the object, which does not
-// move.
+// The same in the structs of the ABI. They live as long as this object, which cannot be
+// moved.
 class ResidualPlan {
  public:
   explicit ResidualPlan(ResidualSpec spec);
   ResidualPlan(const ResidualPlan&) = delete;
   ResidualPlan& operator=(const ResidualPlan&) = delete;
 
-  // UNSUPPORTED with the reason where there is no list.
+  // Throws UNSUPPORTED with the reason if there is no list.
   const quench_residual_info& info() const;
 
  private:

@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "models/decoder/curved/operations.hpp"
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
 
@@ -25,7 +25,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr size_t kLanes = 8;             // partial sums of a row
-constexpr uint64_t kTaskSize = 1 << 15;  // elements a task normalizes
+constexpr uint64_t kTaskSize = 1 << 15;  // elements per task
 
 template <typename T>
 double mean_square(const T* row, size_t columns) {
@@ -100,7 +100,7 @@ void normalize(const at::Tensor& x, const at::Tensor& weight, double eps, NormRo
   }
 }
 
-// In steps that libtorch can differentiate. Rounding to the narrower type has derivative 1.
+// Operations that libtorch can differentiate. Rounding to the narrower type has derivative 1.
 at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding) {
   const at::ScalarType type = x.scalar_type();
@@ -146,10 +146,10 @@ void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Ten
       });
 }
 
-// What the norm needs beside x: no variables of the graph.
+// The inputs of the norm other than x; not variables of the graph.
 struct Operands {
   at::Tensor weight;
-  at::Tensor gradient;  // undefined: nobody wants it
+  at::Tensor gradient;  // undefined if nobody wants it
   double eps;
 };
 
@@ -184,13 +184,13 @@ struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
 
 at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding) {
-  const Recorder& recorder = *Recorder::current();
+  const AutogradScope& scope = *AutogradScope::current();
   const bool own = x.is_cpu() && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
-  if (recorder.form() == Form::kTraining && own) {
-    return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, recorder.gradient(weight), eps});
+  if (scope.mode() == AutogradMode::kTraining && own) {
+    return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, scope.gradient(weight), eps});
   }
-  if (recorder.form() == Form::kCurved && own) {
-    return curved_norm(x, weight, {}, eps, Centering::kNone, recorder.vectors());
+  if (scope.mode() == AutogradMode::kDoubleBackward && own) {
+    return double_backward_norm(x, weight, {}, eps, Centering::kNone, scope.vectors());
   }
   return composed(x, tracked(weight), eps, rounding);
 }

@@ -5,13 +5,13 @@
 
 namespace quench::decoder {
 
-// Whether x / rms is rounded to the model's dtype before it is multiplied by the weight (Llama), or
-// only the product is (OLMo2). It is the same in float32 and float64.
+// Whether x / rms is rounded to the model's dtype before the weight multiplies it (Llama), or only
+// the product is rounded (OLMo2). In float32 and float64 both are the same.
 enum class NormRounding { kBeforeWeight, kAfterWeight };
 
-// Each row of x [..., C], contiguous, into a tensor of the same shape, which is returned: `into`,
-// where it is defined and no Recorder is, else a new one. `into` may be x. weight [C]. Squares are
-// summed in float64 in a fixed order, the rest is float32 or, for a float64 x, float64.
+// Normalizes each row of x [..., C], contiguous; weight [C]. Returns a tensor of the same shape:
+// `into` if it is defined and there is no AutogradScope, otherwise a new one. `into` may be x.
+// Squares are summed in float64 in a fixed order; the rest is float32, or float64 for a float64 x.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding, const at::Tensor& into = {});
 

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::array<const char*, 2> kObjects = {"/rope_scaling", "/rope_parameters"};
 
-// The one type that the objects name; "default" when none does.
+// The type that the objects agree on; "default" if none names one.
 std::string type_of(const kit::Json& config) {
   std::string agreed;
   for (const std::string object : kObjects) {
-    for (const char* key : {"/rope_type", "/type"}) {  // the second in old files
+    for (const char* key : {"/rope_type", "/type"}) {  // "type" in old files
       const std::string type = config.string_or(object + key, "");
       if (!type.empty() && !agreed.empty() && type != agreed) {
         kit::fail(QUENCH_INVALID_ARGUMENT, "config: %s = %.60s contradicts another, %.60s",
@@ -60,7 +60,7 @@ double theta_of(const kit::Json& config, std::optional<double> usual) {
   return theta;
 }
 
-// Llama 3.1's blend of one frequency, in float32 step by step as the reference has it.
+// Llama 3.1's blended frequency, in float32 step by step like the reference.
 float llama3_frequency(float plain, const RopeSettings& rope) {
   const auto low = static_cast<float>(rope.low);
   const auto high = static_cast<float>(rope.high);

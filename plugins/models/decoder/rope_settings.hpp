@@ -1,4 +1,4 @@
-// Rotary settings as config.json has them, and the frequencies they mean.
+// Rotary settings of a config.json, and the frequencies that follow from them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,25 +11,25 @@
 namespace quench::decoder {
 
 struct RopeSettings {
-  // kLlama3 (Llama 3.1): long waves are slowed down by `factor`, short ones kept, those between
+  // kLlama3 (Llama 3.1): `factor` slows long waves down, short waves stay, waves in between are
   // blended.
   enum class Kind { kPlain, kLinear, kLlama3 };
   Kind kind = Kind::kPlain;
   double theta = 0.0;
   double factor = 1.0;
-  // Of kLlama3: a wave is long or short when it fits less than `low` or more than `high` times into
-  // `original` positions.
+  // For kLlama3: a wave is long if it fits less than `low` times into `original` positions, and
+  // short if it fits more than `high` times.
   double low = 0.0;
   double high = 0.0;
   double original = 0.0;
 };
 
-// From `rope_theta` and `rope_scaling`, or from `rope_parameters` that holds both. Without a theta
-// in the config it is `usual_theta`, and INVALID_ARGUMENT when there is none of that either.
-// UNSUPPORTED names a type or a key that is not understood.
+// Reads `rope_theta` and `rope_scaling`, or `rope_parameters`, which holds both. A config without a
+// theta gets `usual_theta`, or INVALID_ARGUMENT if that is empty. UNSUPPORTED names a type or a key
+// that is not understood.
 RopeSettings read_rope(const kit::Json& config, std::optional<double> usual_theta);
 
-// Float32 [dims/2], computed in float32 as the reference does.
+// Float32 [dims/2], computed in float32 like the reference.
 at::Tensor frequencies(const RopeSettings& rope, int64_t dims);
 
 }  // namespace quench::decoder

@@ -16,7 +16,7 @@
 #include <cmath>
 #include <utility>
 
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::decoder {
@@ -32,9 +32,10 @@ Rotary::Rotary(at::Tensor frequencies, double magnitude, at::ScalarType dtype, a
 
 namespace {
 
-constexpr uint64_t kTokens = 64;  // that a task takes
+constexpr uint64_t kTokens = 64;  // tokens per task
 
-// Of each angle, rounded from float64: neither a vector library nor its place decides over a bit.
+// Applied to each angle in float64, then rounded, so that no vector library and no position within
+// a vector changes a bit.
 template <typename Function>
 at::Tensor each(const at::Tensor& angles, Function function) {
   const at::Tensor values = at::empty(angles.sizes(), angles.options());
@@ -52,7 +53,7 @@ at::Tensor each(const at::Tensor& angles, Function function) {
 }  // namespace
 
 Angles Rotary::compute(const at::Tensor& positions) const {
-  const c10::InferenceMode mode(false);  // the table serves recorded forwards too
+  const c10::InferenceMode mode(false);  // recorded forwards use the table too
   const at::Tensor angle = positions.to(at::kFloat).unsqueeze(1).mul(frequencies_.unsqueeze(0));
   const auto convert = [this](const at::Tensor& value) {
     return (magnitude_ == 1.0 ? value : value.mul(magnitude_)).to(dtype_).to(device_);
@@ -88,7 +89,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Each product is rounded on its own, as in the reference: no fused multiply-add.
+// Each product is rounded on its own, without fused multiply-add, like the reference.
 at::Tensor rotated_low(const at::Tensor& low, const at::Tensor& high, const Angles& angles) {
   return low.mul(angles.cos).sub(high.mul(angles.sin));
 }
@@ -96,9 +97,9 @@ at::Tensor rotated_high(const at::Tensor& low, const at::Tensor& high, const Ang
   return high.mul(angles.cos).add(low.mul(angles.sin));
 }
 
-// y = x with the first 2*half elements of each head turned by the angles, or by their opposites. x
-// and y [B,T,H,D] with inner stride 1, which may be one tensor; cos and sin [B or 1, T, 1, half] of
-// type A, no narrower than T, contiguous. Each operation rounds to A.
+// y = x with the first 2*half elements of each head rotated by the angles, or by the opposite
+// angles. x and y [B,T,H,D] have inner stride 1 and may be the same tensor. cos and sin [B or 1, T,
+// 1, half] of type A, no narrower than T, contiguous. Each operation rounds to A.
 template <typename T, typename A>
 void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor& y) {
   const auto* from = x.const_data_ptr<T>();
@@ -135,7 +136,7 @@ void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor
   });
 }
 
-// Whether `turn` has these types: on a device it is not, nor beside angles of a narrower type.
+// Whether `turn` handles these types: not on a device, and not for angles narrower than x.
 bool turns(const at::Tensor& x, const Angles& angles) {
   const at::ScalarType type = angles.cos.scalar_type();
   return x.is_cpu() &&
@@ -165,7 +166,7 @@ at::Tensor turned(const at::Tensor& x, const Angles& angles, bool back) {
   return y;
 }
 
-// Its own derivative, in the opposite direction.
+// A rotation. Its backward rotates in the opposite direction.
 struct Rotation : torch::autograd::Function<Rotation> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const Angles& angles,
                             bool back) {
@@ -189,7 +190,9 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const at::Tensor low = x.narrow(3, 0, half);
   const at::Tensor high = x.narrow(3, half, half);
   const bool own = turns(x, angles);
-  if ((current_form() == Form::kTraining || current_form() == Form::kCurved) && own) {
+  if ((current_mode() == AutogradMode::kTraining ||
+       current_mode() == AutogradMode::kDoubleBackward) &&
+      own) {
     return Rotation::apply(x, angles, /*back=*/false);
   }
   if (recording()) {

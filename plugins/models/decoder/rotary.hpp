@@ -10,17 +10,17 @@
 
 namespace quench::decoder {
 
-// theta^(-2i/dims) for i < dims/2, float32 [dims/2], computed in float32 as the reference does.
+// theta^(-2i/dims) for i < dims/2, float32 [dims/2], computed in float32 like the reference.
 at::Tensor inverse_frequencies(int64_t dims, double theta);
 
-// Cosines and sines of the angles of one batch, [B or 1, T, 1, dims/2].
+// Cosines and sines of a batch's angles, [B or 1, T, 1, dims/2].
 struct Angles {
   at::Tensor cos;
   at::Tensor sin;
 };
 
-// Angles, cosines and sines are computed in float32 whatever the model's dtype, then converted to
-// it: they are part of what the model was trained with. Positions 0..T-1 come from a table.
+// Computes angles, cosines and sines in float32 for every model dtype and converts them afterwards,
+// because the model was trained that way. Positions 0..T-1 come from a table.
 class Rotary {
  public:
   // `frequencies` float32 [dims/2] on the CPU; cosines and sines are multiplied by `magnitude`.
@@ -35,13 +35,13 @@ class Rotary {
   double magnitude_;
   at::ScalarType dtype_;
   at::Device device_;
-  Angles table_;                        // of positions 0..n-1; grows
-  std::vector<int32_t> own_positions_;  // of the last batch that came with some
+  Angles table_;                        // for positions 0..n-1; grows
+  std::vector<int32_t> own_positions_;  // positions of the last batch that set its own
   Angles own_;
 };
 
-// Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or where a Recorder
-// is, into a new tensor. Returns the rotated one.
+// Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or into a new tensor
+// inside an AutogradScope. Returns the rotated tensor.
 at::Tensor rotate(const at::Tensor& x, const Angles& angles);
 
 }  // namespace quench::decoder

@@ -1,11 +1,11 @@
-// One instruction set's part of row_exponentials.cpp.
+// The part of row_exponentials.cpp that is compiled per instruction set.
 #include "models/decoder/exponential.hpp"
 
 namespace quench::decoder::QUENCH_ISA_NAMESPACE {
 
-inline constexpr int64_t kLanes = 16;  // that results are made of, whatever a vector holds
+inline constexpr int64_t kLanes = 16;  // partial results per row, for any vector width
 
-// Sums pairs of halves, so that the order does not depend on the width of a vector.
+// Adds halves pairwise, so that the order does not depend on the vector width.
 template <typename T>
 T total(T (&parts)[kLanes]) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
@@ -18,7 +18,7 @@ T total(T (&parts)[kLanes]) {
 
 template <typename T>
 T peak_of(const T* row, int64_t count, T peak) {
-  using L = Lanes<T>;
+  using L = Simd<T>;
   typename L::Vector peaks[4];
   for (auto& part : peaks) {
     part = L::same(peak);
@@ -40,11 +40,11 @@ T peak_of(const T* row, int64_t count, T peak) {
   return peak;
 }
 
-// The second of the two walks finds the row in the cache.
+// Walks the row twice; the second walk finds it in the cache.
 template <typename T>
 RowSum sum_exponentials(const T* row, int64_t count) {
-  using L = Lanes<T>;
-  using D = Lanes<double>;
+  using L = Simd<T>;
+  using D = Simd<double>;
   constexpr int64_t kSums = kLanes / D::kCount;
   const T peak = peak_of(row, count, static_cast<T>(-__builtin_huge_val()));
   typename D::Vector sums[kSums];
@@ -72,7 +72,7 @@ RowSum sum_exponentials(const T* row, int64_t count) {
 template <typename T>
 void exponentiate(T* scores, int64_t count, int64_t size, RunningRow<T>& row, T* output,
                   int64_t width) {
-  using L = Lanes<T>;
+  using L = Simd<T>;
   constexpr int64_t kSums = kLanes / L::kCount;
   const T before = row.peak;
   row.peak = peak_of(scores, count, before);
@@ -106,7 +106,7 @@ void exponentiate(T* scores, int64_t count, int64_t size, RunningRow<T>& row, T*
 
 template <typename T>
 void divide(const T* from, T by, int64_t count, T* to) {
-  using L = Lanes<T>;
+  using L = Simd<T>;
   for (int64_t i = 0; i < count; i += L::kCount) {
     L::store(to + i, count - i, L::load(from + i, count - i) / L::same(by));
   }

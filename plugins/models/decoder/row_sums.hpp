@@ -1,4 +1,4 @@
-// Sums down the columns of a matrix, which libtorch splits by the number of threads.
+// Column sums of a matrix. libtorch would split them by the number of threads.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,11 +10,11 @@
 
 namespace quench::decoder {
 
-// Rows that are summed one after the other; the sums of such ranges are added in their order.
+// Rows that are summed one after the other. The sums of such ranges are then added in order.
 constexpr uint64_t kSumRange = 256;
 
-// For `rows` rows and `columns` columns calls add(row, sums), which adds the row's values to
-// sums [columns] (Wide), and adds the total to `to` [columns] (T).
+// Calls add(row, sums) for each row, which adds the row's values to sums [columns] (type Wide), and
+// adds the total to `to` [columns] (type T).
 template <typename Wide, typename T, typename Add>
 void add_over_rows(uint64_t rows, uint64_t columns, T* to, Add&& add) {
   const uint64_t ranges = (rows + kSumRange - 1) / kSumRange;
@@ -34,7 +34,7 @@ void add_over_rows(uint64_t rows, uint64_t columns, T* to, Add&& add) {
   }
 }
 
-// Adds the sum of the rows of x [N, C] to `to` [C]: float32 or float64, contiguous.
+// Adds the column sums of x [N, C] to `to` [C]: float32 or float64, contiguous.
 void add_column_sums(const at::Tensor& x, const at::Tensor& to);
 
 }  // namespace quench::decoder

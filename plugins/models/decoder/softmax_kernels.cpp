@@ -9,7 +9,7 @@ namespace quench::decoder::kernel {
 
 namespace {
 
-constexpr size_t kLanes = 16;  // parts of a sum
+constexpr size_t kLanes = 16;  // partial sums
 
 template <typename T>
 [[gnu::always_inline]] inline T largest_of(const T* row, size_t count) {

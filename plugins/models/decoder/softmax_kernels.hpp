@@ -1,5 +1,5 @@
-// The pieces of a softmax on plain memory. Sums have sixteen parts in a fixed order, so the bits of
-// a row depend on the row alone.
+// Steps of a softmax on plain memory. A sum has sixteen partial sums in a fixed order, so that the
+// bits of a row depend only on the row.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ void scale(double* row, double factor, size_t count);
 void center(const float* p, float* e, float* bent, size_t count);
 void center(const double* p, double* e, double* bent, size_t count);
 
-// A second step (curved/attention.cpp): s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
+// The second derivative (double_backward/attention.cpp): s: S' -> P∘U; x: dy v'ᵀ -> Z; bent = P∘E.
 void move(const float* p, const float* e, float* s, float* x, float* bent, size_t count);
 void move(const double* p, const double* e, double* s, double* x, double* bent, size_t count);
 

@@ -38,8 +38,8 @@ std::vector<std::pair<std::string, std::vector<int64_t>>> sparse_weights(const L
   return weights;
 }
 
-// No norm absorbs the scales of an expert's inputs, since all experts and the router read its
-// output. An expert's up absorbs those of its down, as in any gated MLP.
+// No norm can absorb the scale of an expert's input, because all experts and the router read its
+// output. An expert's up can absorb the scale of its down, as in any gated MLP.
 std::vector<GroupSpec> sparse_groups(const LlamaModel& model, const std::string& block) {
   std::vector<GroupSpec> groups;
   const auto add = [&](uint32_t stage, int64_t expert) -> GroupSpec& {

@@ -1,5 +1,6 @@
-// Tensors, input groups and carried tensors of a block whose MLP is a sparse mixture of experts:
-// a router gives every token `picks` of `experts` gated MLPs and the share of each in the result.
+// The weights, input groups and carried tensors of a block whose MLP is a sparse mixture of
+// experts: a router gives every token `picks` of `experts` gated MLPs, and each one's share in the
+// result.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,24 @@
 
 namespace quench::decoder {
 
-// Groups of expert e, of `experts`: gate and up read the routed rows of what enters the MLP, down
-// those of what gate and up made. The router is in no group: it stays as it is.
+// The groups of expert e (of `experts`): gate and up read the routed rows of the MLP's input; down
+// reads the routed rows of what gate and up made. The router is in no group, so it stays as it is.
 uint32_t expert_up_group(int64_t expert);
 uint32_t expert_down_group(int64_t expert, int64_t experts);
 
-// Carried beside h and x while rows are routed: int32 [N*picks, 1], the expert of pick p of token t
-// in row t*picks + p, and its share, [N*picks, 1] in the model's dtype.
+// Carried beside h and x while rows are routed: int32 [N*picks, 1], where row t*picks + p holds the
+// expert of pick p of token t, and its share, [N*picks, 1] in the model's dtype.
 enum SparseCarry : size_t { kExpertCarry = 2, kShareCarry = 3 };
 
-// Name and shape of the router's and the experts' weights. `block` ends with a dot.
+// Names and shapes of the router's and the experts' weights. `block` ends with a dot.
 std::vector<std::pair<std::string, std::vector<int64_t>>> sparse_weights(const LlamaModel& model,
                                                                          const std::string& block);
 std::string router_name(const std::string& block);
 
-// Groups behind those of the attention.
+// The groups that follow those of the attention.
 std::vector<GroupSpec> sparse_groups(const LlamaModel& model, const std::string& block);
 
-// Into the stages behind the attention: before the experts, inside them, and out of the block.
+// The carries of the stages after the attention: before the experts, inside them, out of the block.
 std::vector<std::vector<CarrySpec>> sparse_carries(const LlamaModel& model, quench_dtype dtype);
 
 }  // namespace quench::decoder

@@ -10,8 +10,8 @@
 #include <span>
 
 #include "models/decoder/activation.hpp"
+#include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
-#include "models/decoder/recorder.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::decoder {

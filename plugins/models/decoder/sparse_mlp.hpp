@@ -1,6 +1,6 @@
 // The arithmetic of a sparse mixture of experts (Shazeer et al. 2017, arXiv 1701.06538):
 //
-//   p = softmax(router x);  the `picks` largest of p are the shares, divided by their sum if asked
+//   p = softmax(router x);  the `picks` largest p are the shares, divided by their sum on request
 //   y = sum over the picks of share * down(silu(gate x) * up x)
 //
 // N tokens, k picks each; row t*k + p of a tensor with N*k rows is pick p of token t.
@@ -21,18 +21,18 @@ struct Routing {
   at::Tensor shares;   // [N*k, 1] in the dtype of x
 };
 
-// x [N, width], router [experts, width]. The softmax is float32 at least, as in the reference.
-// Which experts are picked has no derivative.
+// x [N, width], router [experts, width]. The softmax is at least float32, like the reference. The
+// choice of experts has no derivative.
 Routing route(const at::Tensor& x, const at::Tensor& router, int64_t picks, bool sum_to_one);
 
 // Which rows go to which expert.
 class Routes {
  public:
-  // `experts` as `route` made it. INVALID_ARGUMENT when one is outside [0, count).
+  // `experts` as `route` returns it. Throws INVALID_ARGUMENT if one is outside [0, count).
   Routes(const at::Tensor& experts, int64_t count, int64_t picks);
 
   int64_t experts() const { return static_cast<int64_t>(ends_.size()) - 1; }
-  // Of expert e, ascending, int64: rows among N*k, and the tokens that they belong to.
+  // For expert e, ascending, int64: its rows among the N*k, and the tokens they belong to.
   at::Tensor rows(int64_t expert) const { return part(rows_, expert); }
   at::Tensor tokens(int64_t expert) const { return part(tokens_, expert); }
   // The rows of all experts, one expert after the other.
@@ -43,15 +43,15 @@ class Routes {
   int64_t begin(int64_t expert) const { return ends_[static_cast<size_t>(expert)]; }
   at::Tensor part(const at::Tensor& all, int64_t expert) const;
 
-  std::vector<int64_t> ends_;  // [experts + 1]: expert e has ends_[e] .. ends_[e+1]
+  std::vector<int64_t> ends_;  // [experts + 1]: expert e has rows ends_[e] .. ends_[e+1]
   at::Tensor rows_;            // [N*k], expert by expert
   at::Tensor tokens_;
 };
 
-// A tensor [N*k, width] that is filled expert by expert.
+// A tensor [N*k, width] that is filled one expert at a time.
 class ExpertRows {
  public:
-  // Filled in place, but where a Recorder is, whose rows are put together at the end.
+  // Filled in place; inside an AutogradScope the rows are concatenated at the end instead.
   ExpertRows(const Routes& routes, at::Tensor memory)
       : routes_(routes), memory_(std::move(memory)) {}
 
@@ -64,12 +64,13 @@ class ExpertRows {
   std::vector<at::Tensor> parts_;
 };
 
-// silu(gate x) * up x of one expert's rows of x [N, width] into those of inner [N*k, width inside].
+// silu(gate x) * up x: reads one expert's rows of x [N, width], writes its rows of inner [N*k,
+// inner].
 void inside_expert(const Routes& routes, int64_t expert, const Linear& gate, const Linear& up,
                    const at::Tensor& x, ExpertRows& inner);
 
-// y [N, width] with share * down(inner) of one expert added; overwrites y unless a Recorder is
-// there. Called expert by expert in ascending order, it rounds as the reference does.
+// y [N, width] plus share * down(inner) of one expert. Overwrites y unless an AutogradScope exists.
+// Called for the experts in ascending order, it rounds like the reference.
 at::Tensor add_expert(const Routes& routes, int64_t expert, const Linear& down,
                       const at::Tensor& inner, const at::Tensor& shares, at::Tensor y);
 

@@ -49,7 +49,7 @@ at::Tensor borrow_rows(const quench_tensor* view, int64_t rows, int64_t width, q
               view->device.type, view->device.index, device.str().c_str());
   }
   if (!kit::is_contiguous(*view)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted C order, got strides", what);
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted C order, got other strides", what);
   }
   return kit::borrow(*view);
 }

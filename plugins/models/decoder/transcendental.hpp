@@ -1,6 +1,6 @@
-// e^x and the error function of floats, in operations that a compiler turns into vectors. Neither a
-// vector library nor the C library takes part: with -ffp-contract=off every instruction set gives
-// the same bits, in vectors and behind their ends alike. Those of doubles are the C library's.
+// e^x and the error function of floats, in operations that compilers vectorize. No vector library
+// and no C library takes part: with -ffp-contract=off every instruction set gives the same bits,
+// inside vectors and in the remainder after them. The double versions call the C library.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace quench::decoder {
 
-// The polynomial with these factors, that of the highest power first.
+// Evaluates the polynomial with these coefficients, highest power first.
 template <typename... Factors>
 [[gnu::always_inline]] inline float polynomial(float x, float first, Factors... factors) {
   float sum = first;
@@ -17,9 +17,9 @@ template <typename... Factors>
   return sum;
 }
 
-// To about one unit in the last place (the Cephes library's polynomial); NaN stays NaN.
+// Accurate to about one unit in the last place (the Cephes library's polynomial); NaN stays NaN.
 [[gnu::always_inline]] inline float exponential(float x) {
-  constexpr float kMagic = 12582912;  // 1.5 * 2^23: a sum with it is a whole number in its low bits
+  constexpr float kMagic = 12582912;  // 1.5 * 2^23: adding it leaves a whole number in the low bits
   float held = x < -104.0F ? -104.0F : x;  // e^-104 is 0 in float32, e^89 is infinite
   held = held > 89.0F ? 89.0F : held;
   const float shifted = held * 1.44269504F + kMagic;
@@ -41,7 +41,7 @@ inline double exponential(double x) {
   return std::exp(x);
 }
 
-// To about two units in the last place: a polynomial near 0, 1 - e^p(|x|) elsewhere.
+// Accurate to about two units in the last place: a polynomial near 0, 1 - e^p(|x|) elsewhere.
 [[gnu::always_inline]] inline float error_function(float x) {
   const float size = std::fabs(x);
   const float square = x * x;

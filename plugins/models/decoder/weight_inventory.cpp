@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kAbsent = UINT64_MAX;
 constexpr uint64_t kChunk = uint64_t{1} << 20;  // elements compared at once
 
-// A name out of a file as it may stand in a one-line message.
+// A name from a file, shortened and cleaned for a one-line message.
 std::string printable(const char* name) {
   std::string text(name, strnlen(name, 80));
   std::replace_if(
@@ -20,7 +20,7 @@ std::string printable(const char* name) {
   return text;
 }
 
-// Names that share one fault; the message shows the first few and counts the rest.
+// Names with the same fault; the message shows the first few and counts the rest.
 class Fault {
  public:
   explicit Fault(const char* what) : what_(what) {}
@@ -88,7 +88,7 @@ std::vector<uint64_t> take_inventory(const kit::Source& source, std::span<const 
   Fault missing("missing");
   Fault unexpected("unexpected");
   Fault shape("wrong shape or dtype");
-  Fault contradiction("unequal under two names");
+  Fault contradiction("two names hold different values:");
   for (uint64_t index = 0; index < source.count(); ++index) {
     const quench_tensor_info info = source.info(index);
     const std::string name(info.name);

@@ -15,7 +15,7 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kChunk = uint64_t{1} << 20;  // elements read at once
+constexpr uint64_t kChunk = uint64_t{1} << 20;  // elements per read
 
 bool is_float(quench_dtype dtype) {
   return kit::same(dtype, kit::kFloat64) || kit::same(dtype, kit::kFloat32) ||
@@ -131,7 +131,7 @@ Weights::Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device
 size_t Weights::index_of(const std::string& name) const {
   const auto found = indices_.find(name);
   if (found == indices_.end()) {
-    kit::fail(QUENCH_NOT_FOUND, "no parameter is called %.200s", name.c_str());
+    kit::fail(QUENCH_NOT_FOUND, "no parameter has the name %.200s", name.c_str());
   }
   return found->second;
 }

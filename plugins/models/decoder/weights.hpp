@@ -21,36 +21,36 @@ struct WeightSpec {
   std::string name;
   std::vector<int64_t> shape;
   int32_t role;  // QUENCH_ROLE_*
-  // Further names under which files and callers know it: another spelling, or a tied tensor.
+  // Other names of this tensor in files and calls: another spelling, or a tied tensor.
   std::vector<std::string> aliases = {};
-  // Of a model without a checkpoint; none: as `role` says (initial_weights.hpp).
+  // The initial value without a checkpoint; empty: the rule of `role` (initial_weights.hpp).
   std::optional<double> initial = std::nullopt;
 };
 
 // The declared order is the order of the flat parameter vector.
 class Weights {
  public:
-  // Reads every declared tensor, converted to `dtype`, rounding once. One DATA_LOSS error, before
-  // any memory is asked for, names tensors that are missing, unexpected, of a wrong shape, or there
-  // under two names with different values. Tensors whose name ends with one of `ignorable` are
-  // skipped (buffers of old files).
+  // Reads every declared tensor and converts it to `dtype`, rounding once. Before it asks for
+  // memory, throws one DATA_LOSS error that names the tensors that are missing, unexpected, of a
+  // wrong shape, or present under two names with different values. Skips tensors whose name ends
+  // with one of `ignorable` (buffers in old files).
   Weights(std::vector<WeightSpec> specs, const kit::Source& source,
           std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device);
-  // Draws every declared tensor with that initializer_range (initial_weights.hpp).
+  // Draws every declared tensor with this initializer_range (initial_weights.hpp).
   Weights(std::vector<WeightSpec> specs, double range, at::ScalarType dtype, at::Device device);
 
-  // Leaves every declared tensor unset: their memory is reserved, not touched.
+  // Leaves every declared tensor unset: its memory is reserved but not touched.
   Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
 
-  // By name or alias; NOT_FOUND when there is none. The storage never moves, so the handle may be
-  // kept.
+  // By name or alias; throws NOT_FOUND if there is none. The storage never moves, so the handle
+  // stays valid.
   const at::Tensor& at(const std::string& name) const { return tensors_[index_of(name)]; }
   bool has(const std::string& name) const { return indices_.contains(name); }
   std::span<const quench_parameter_info> parameters() const { return infos_; }
   const at::Tensor& tensor(size_t parameter) const { return tensors_[parameter]; }
   uint64_t total() const { return total_; }  // elements of the flat parameter vector
 
-  // As quench_model_table has them.
+  // As in quench_model_table.
   void get(const std::string& name, const quench_tensor& destination) const;
   void set(const std::string& name, const quench_tensor& value);
   uint64_t generation(const std::string& name) const { return generations_[index_of(name)]; }

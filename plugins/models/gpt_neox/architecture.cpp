@@ -1,4 +1,4 @@
-// Which tensors a GPT-NeoX model has and how its blocks are cut into stages.
+// The tensors of a GPT-NeoX model and the stages of its blocks.
 //
 //   stage 0:  x = LN1(h)
 //   stage 1:  x = attention(query_key_value x)
@@ -8,8 +8,8 @@
 //   stage 4:  parallel:   h = (dense_4h_to_h x + a) + h
 //             sequential: h = dense_4h_to_h x + h
 //
-// The parallel block carries `attention` (a) on its own because the reference adds it to the MLP's
-// output first; another order rounds differently.
+// The parallel block carries `attention` (a) separately, because the reference first adds it to the
+// output of the MLP; another order rounds differently.
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +30,7 @@ using RowMap = std::shared_ptr<const std::vector<int64_t>>;
 
 constexpr const char* kPrefix = "gpt_neox.";
 
-// Files of the base model leave the prefix away.
+// Files of the base model omit the prefix.
 void add(std::vector<WeightSpec>& weights, const std::string& name, std::vector<int64_t> shape,
          int32_t role) {
   weights.push_back({kPrefix + name, std::move(shape), role, {name}});
@@ -76,7 +76,7 @@ std::vector<WeightSpec> weights_of(const Config& config) {
   return weights;
 }
 
-// Row of query_key_value that makes channel c of the attention's output: rows are per head
+// The row of query_key_value that makes channel c of the attention's output; the rows are ordered
 // [h][q|k|v][d].
 RowMap value_rows(const Config& config) {
   const int64_t head = config.head_width();
@@ -116,7 +116,7 @@ BlockSpec block_of(const Config& config, int64_t index, const RowMap& values, qu
                                                                        {h}}
                                  : std::vector<std::vector<CarrySpec>>{{h},    {h, x},     {h, x},
                                                                        {h, x}, {h, inner}, {h}};
-  spec.token_wise_from = 2;  // behind the attention
+  spec.token_wise_from = 2;  // the stage after the attention
   return spec;
 }
 

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 3> kUnderstoodRope = {"partial_rotary_fac
 
 void check_rope(const kit::Json& json) {
   if (json.has("/rope_scaling")) {
-    kit::fail(QUENCH_UNSUPPORTED, "config: rope_scaling: this family has none");
+    kit::fail(QUENCH_UNSUPPORTED, "config: rope_scaling: this family does not have it");
   }
   decoder::refuse_unknown_keys(json, "/rope_parameters", kUnderstoodRope);
   const std::string type = json.string_or("/rope_parameters/rope_type", "default");
@@ -35,8 +35,8 @@ void check_rope(const kit::Json& json) {
   }
 }
 
-// The number under `key` or in rope_parameters, or the `usual` one. `echo` is another key that the
-// library writes beside `key` and never reads, so alone it must not decide.
+// The number under `key` or in rope_parameters, or else `usual`. The library also writes `echo`
+// beside `key` but never reads it, so `echo` alone must not decide.
 double rotary_number(const kit::Json& json, const std::string& key, const std::string& echo,
                      double usual) {
   const std::string old_place = "/" + key;
@@ -46,7 +46,7 @@ double rotary_number(const kit::Json& json, const std::string& key, const std::s
   if (json.number_or("/" + echo, number) != number) {
     kit::fail(QUENCH_INVALID_ARGUMENT, "config: %s = %g contradicts %s = %g%s", echo.c_str(),
               json.number("/" + echo), key.c_str(), number,
-              json.has(old_place) || json.has(new_place) ? "" : " (not there)");
+              json.has(old_place) || json.has(new_place) ? "" : " (missing)");
   }
   return number;
 }
@@ -56,15 +56,15 @@ void read_rotary(const kit::Json& json, Config& config) {
   const double part = rotary_number(json, "rotary_pct", "partial_rotary_factor", 0.25);
   config.rotary_theta = rotary_number(json, "rotary_emb_base", "rope_theta", 10000.0);
   if (!(part > 0.0 && part <= 1.0)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "config: rotary_pct = %g, wanted a part in (0, 1]", part);
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: rotary_pct = %g, wanted a share in (0, 1]", part);
   }
   if (!(config.rotary_theta > 1.0 && config.rotary_theta < 1e12)) {
     kit::fail(QUENCH_INVALID_ARGUMENT, "config: rotary_emb_base = %g, wanted 1..1e12",
               config.rotary_theta);
   }
   config.rotary_dims =
-      static_cast<int64_t>(static_cast<double>(config.head_width()) * part);  // truncates, as HF
-  // The reference takes ceil(n/2) frequencies of n elements and turns twice as many.
+      static_cast<int64_t>(static_cast<double>(config.head_width()) * part);  // truncates, like HF
+  // The reference takes ceil(n/2) frequencies for n elements and rotates twice that many elements.
   const int64_t turned = (config.rotary_dims + 1) / 2 * 2;
   if (config.rotary_dims < 1 || turned > config.head_width()) {
     kit::fail(QUENCH_INVALID_ARGUMENT,

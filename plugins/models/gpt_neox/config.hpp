@@ -1,4 +1,4 @@
-// The config.json of GPT-NeoX models (Black et al. 2022), Pythia above all.
+// The config.json of GPT-NeoX models (Black et al. 2022), such as Pythia.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ struct Config {
   int64_t blocks;
   int64_t width;
   int64_t heads;
-  int64_t inner;  // width of the MLP
+  int64_t inner;  // MLP width
   int64_t vocabulary;
   int64_t max_positions;
-  int64_t rotary_dims;  // of each head, from its front; an odd number turns one more
+  int64_t rotary_dims;  // per head, from the front; an odd number rotates one more
   double rotary_theta;
   double norm_eps;
-  bool parallel;        // h + attention(LN1 h) + mlp(LN2 h); else one after the other
-  bool attention_bias;  // of query_key_value and dense
+  bool parallel;        // h + attention(LN1 h) + mlp(LN2 h); otherwise in sequence
+  bool attention_bias;  // whether query_key_value and dense have biases
   bool tied;            // output head = token embedding
   double initializer_range;
 
   int64_t head_width() const { return width / heads; }
 };
 
-// Throws with the key's name: INVALID_ARGUMENT for values out of range or in contradiction,
-// UNSUPPORTED for keys that are not understood.
+// Throws with the key's name: INVALID_ARGUMENT for values that are out of range or contradict each
+// other, UNSUPPORTED for keys that are not understood.
 Config read_config(const kit::Json& json);
 
-// What keeps a config of another model_type from being one of this family's.
+// How far a config of another model_type is from this family, and why.
 kit::Fit nearness(const kit::Json& json);
 
-// Weights, blocks, stages, groups of a model with that config whose residual stream is in `dtype`.
+// Weights, blocks, stages and groups of such a model, whose residual stream has type `dtype`.
 decoder::Architecture architecture(const Config& config, quench_dtype dtype);
 
 }  // namespace quench::gpt_neox

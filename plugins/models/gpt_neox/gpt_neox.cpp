@@ -1,8 +1,8 @@
-// GPT-NeoX (Black et al. 2022, arXiv 2204.06745), the family of Pythia: pre-norm blocks whose
-// attention and MLP both read the block's input (or, with use_parallel_residual false, follow each
-// other), partial rotary embeddings, a fused query-key-value linear, an exact GELU.
+// GPT-NeoX (Black et al. 2022, arXiv 2204.06745), the family of Pythia. Its pre-norm blocks feed
+// the block's input to both attention and MLP (or run them in sequence, if use_parallel_residual is
+// false). It has partial rotary embeddings, a fused query-key-value linear and an exact GELU.
 //
-// Legend: N tokens = B rows of T, H heads of D elements.
+// Shapes: N tokens = B rows of T tokens, H heads of D elements.
 #include <string>
 #include <vector>
 
@@ -37,7 +37,7 @@ class GptNeox final : public decoder::Decoder {
     if (json.string_or("/model_type", "") != "gpt_neox") {
       return nearness(json);
     }
-    read_config(json);  // throws what hinders
+    read_config(json);  // throws if it cannot be opened
     return 100;
   }
   static std::unique_ptr<kit::Model> open(const quench_model_open_args& args) {
@@ -59,7 +59,7 @@ class GptNeox final : public decoder::Decoder {
   }
 
  private:
-  // Input groups of a block, in the order of architecture.cpp.
+  // The input groups of a block, in the order of architecture.cpp.
   enum Group : uint32_t { kQkv, kDense, kUp, kDown };
 
   void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) override {
@@ -79,7 +79,7 @@ class GptNeox final : public decoder::Decoder {
     }
   }
 
-  // query_key_value [N, H*3*D], rows per head [q|k|v] -> attention output [N, H*D].
+  // query_key_value [N, H*3*D], each head's row as [q|k|v] -> attention output [N, H*D].
   at::Tensor attention(const at::Tensor& fused, const Batch& batch) {
     const int64_t head = config_.head_width();
     const at::Tensor heads = fused.view({batch.rows(), batch.length(), config_.heads, 3 * head});
@@ -143,5 +143,5 @@ QUENCH_MODULE("quench.gpt_neox", "0.1.0",
               quench::kit::model<quench::gpt_neox::GptNeox>(
                   {.id = "gpt_neox",
                    .version = "0.1.0",
-                   .summary = "GPT-NeoX models, Pythia above all.",
+                   .summary = "GPT-NeoX models, such as Pythia.",
                    .reference = "Black et al. 2022, arXiv 2204.06745"}))

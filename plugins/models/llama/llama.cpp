@@ -15,7 +15,7 @@ class Llama final : public decoder::LlamaFamily<Llama> {
 
   static decoder::LlamaDialect dialect() {
     decoder::LlamaDialect dialect{"llama"};
-    dialect.usual_theta = 10000.0;  // configs older than the key
+    dialect.usual_theta = 10000.0;  // for configs that are older than the key
     dialect.has_mlp_bias = true;
     return dialect;
   }
@@ -32,5 +32,5 @@ QUENCH_MODULE("quench.llama", "0.1.0",
               quench::kit::model<quench::llama::Llama>(
                   {.id = "llama",
                    .version = "0.1.0",
-                   .summary = "Llama models and those of its architecture, such as Amber.",
+                   .summary = "Llama and models with its architecture, such as Amber.",
                    .reference = "Touvron et al. 2023, arXiv 2302.13971"}))

@@ -1,6 +1,6 @@
-// OLMo 1 (Groeneveld et al. 2024, arXiv 2402.00838): Llama with layer norms that have no weights
-// and, in some models, queries, keys and values clamped to [-clip_qkv, clip_qkv]. Opens the first
-// files of the models too (original.hpp); its weights then still have the names of the later ones.
+// OLMo 1 (Groeneveld et al. 2024, arXiv 2402.00838): Llama with layer norms without weights. Some
+// models clamp queries, keys and values to [-clip_qkv, clip_qkv]. Also opens the first files of
+// these models (original.hpp), whose weights then appear under the later names.
 #include <array>
 #include <memory>
 #include <string_view>
@@ -35,7 +35,7 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
     }
     const decoder::LlamaModel model = read_original(config);
     if ((args.flags & (QUENCH_OPEN_INITIALIZE | QUENCH_OPEN_SHAPES)) != 0) {
-      return std::make_unique<Olmo>(model, args);  // no tensors; says that it has no rule to draw
+      return std::make_unique<Olmo>(model, args);  // throws: there is no rule to draw weights
     }
     kit::expects(args.source != nullptr, "open: no tensor source");
     decoder::RenamedSource renamed(*args.source);
@@ -48,7 +48,7 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
   static decoder::LlamaDialect dialect() {
     decoder::LlamaDialect dialect{"olmo"};
     dialect.usual_theta = 10000.0;
-    dialect.has_rms_eps = false;  // 1e-5, built in
+    dialect.has_rms_eps = false;  // it is always 1e-5
     dialect.more = kOwnKeys;
     return dialect;
   }
@@ -69,5 +69,5 @@ QUENCH_MODULE("quench.olmo", "0.1.0",
               quench::kit::model<quench::olmo::Olmo>(
                   {.id = "olmo",
                    .version = "0.1.0",
-                   .summary = "OLMo 1 models, in Transformers' form or the original one (hf_olmo).",
+                   .summary = "OLMo 1 models, from Transformers files or the first ones (hf_olmo).",
                    .reference = "Groeneveld et al. 2024, arXiv 2402.00838"}))

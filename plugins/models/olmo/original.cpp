@@ -19,23 +19,23 @@ using decoder::LlamaModel;
 using decoder::required_size;
 
 constexpr std::array<std::string_view, 42> kKeys = {
-    // what the forward depends on
+    // The forward depends on these,
     "activation_type", "alibi", "attention_layer_norm", "bias_for_layer_norm", "block_group_size",
     "block_type", "clip_qkv", "d_model", "embedding_size", "include_bias", "layer_norm_eps",
     "layer_norm_type", "layer_norm_with_affine", "max_sequence_length", "mlp_hidden_size",
     "mlp_ratio", "multi_query_attention", "n_heads", "n_kv_heads", "n_layers", "norm_after", "rope",
     "rope_full_precision", "rope_theta", "scale_logits", "tie_word_embeddings", "vocab_size",
     "weight_tying",
-    // and what it does not: training, kernels, and settings of what must be off
+    // and not on these: training, kernels, and settings of features that must be off.
     "alibi_bias_max", "attention_layer_norm_with_affine", "embedding_dropout", "emb_init_std",
     "flash_attention", "init_cutoff_factor", "init_device", "init_fn", "init_std", "precision",
     "residual_dropout", "scale_emb_init", "keys_to_ignore_at_inference", "max_position_embeddings"};
 
-// The library leaves out what equals its own defaults, so a missing key means `otherwise`.
+// The library omits values that equal its defaults, so a missing key means `otherwise`.
 void require_only(const kit::Json& config, const char* key, bool only, bool otherwise) {
   if (config.boolean_or(std::string("/") + key, otherwise) != only) {
     kit::fail(QUENCH_UNSUPPORTED, "config: %s %s%s: wanted %s", key, only ? "false" : "true",
-              config.has(std::string("/") + key) ? "" : " (not there)", only ? "true" : "false");
+              config.has(std::string("/") + key) ? "" : " (missing)", only ? "true" : "false");
   }
 }
 
@@ -83,7 +83,7 @@ void read_heads(const kit::Json& config, LlamaModel& model) {
   if (model.width % (2 * model.heads) != 0 || model.heads % model.kv_heads != 0) {
     kit::fail(QUENCH_INVALID_ARGUMENT,
               "config: d_model %lld, n_heads %lld, %lld key-value heads: wanted heads of an even "
-              "width, and as many for each key-value head",
+              "width, and the same number for each key-value head",
               static_cast<long long>(model.width), static_cast<long long>(model.heads),
               static_cast<long long>(model.kv_heads));
   }
@@ -111,7 +111,7 @@ struct Part {
   int64_t rows;
 };
 
-// Shows the rows of a fused weight one part after the other.
+// Adds each part of a fused weight as a tensor of its own.
 void unfuse(decoder::RenamedSource& source, uint64_t index, const std::string& block,
             const std::vector<Part>& parts) {
   const quench_tensor_info info = source.base().info(index);
@@ -165,7 +165,7 @@ LlamaModel read_original(const kit::Json& config) {
   model.width = required_size(config, "d_model", 1, decoder::kMaxWidth);
   read_heads(config, model);
   model.inner = inner_width(config, model.width);
-  // The embedding has more rows than there are ids, so that their number is round.
+  // The embedding is padded to a round number of rows.
   const bool padded = config.type("/embedding_size") != QUENCH_JSON_NULL;
   model.vocabulary =
       required_size(config, padded ? "embedding_size" : "vocab_size", 1, decoder::kMaxVocabulary);

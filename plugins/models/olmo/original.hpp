@@ -1,5 +1,5 @@
-// The first OLMo files, before the Transformers library had the family: model_type `hf_olmo`, keys
-// such as d_model, and fused weights.
+// The first OLMo files, from before the Transformers library had the family: model_type `hf_olmo`,
+// keys such as d_model, and fused weights.
 #pragma once
 
 #include "models/decoder/llama_model.hpp"
@@ -8,18 +8,18 @@
 
 namespace quench::olmo {
 
-// Whether a config is of that form; some say `olmo`, but have its keys.
+// Whether a config has the original keys; some say `olmo` but have them.
 bool is_original(const kit::Json& config);
 
-// What such a config says. Throws with the key's name what OLMo's published models do not have:
-// ALiBi, norms with weights or on q and k, parallel blocks, biases, other activations.
+// Reads such a config. Throws UNSUPPORTED with the key's name for what OLMo's published models do
+// not have: ALiBi, norms with weights or on q and k, parallel blocks, biases, other activations.
 decoder::LlamaModel read_original(const kit::Json& config);
 
 // Shows `source` under the names of later files:
 //   transformer.wte, ff_out                   embed_tokens, lm_head
 //   blocks.N.att_proj, attn_out               q_proj over k_proj over v_proj, o_proj
 //   blocks.N.ff_proj, ff_out                  up_proj over gate_proj, down_proj
-// Names that are none of these stay. DATA_LOSS for a fused weight of another shape.
+// Other names stay. Throws DATA_LOSS for a fused weight of another shape.
 void rename_original(const decoder::LlamaModel& model, decoder::RenamedSource& source);
 
 }  // namespace quench::olmo

@@ -1,5 +1,5 @@
 // OLMoE (Muennighoff et al. 2024, arXiv 2409.02060): Llama with a sparse mixture of experts in
-// every block, RMS norms over all heads of q and of k together and, in some models, clamped q, k,
+// every block and RMS norms over all heads of q and of k together. Some models clamp q, k and
 // v.
 #include <array>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace quench::olmoe {
 
 namespace {
 
-// The last two act on the loss in training only.
+// The last two affect only the training loss.
 constexpr std::array<std::string_view, 6> kOwnKeys = {
     "clip_qkv",       "num_experts",          "num_experts_per_tok",
     "norm_topk_prob", "output_router_logits", "router_aux_loss_coef"};

@@ -2,8 +2,8 @@
 // a block, RMS norms on each head of q and k, and a tied output head.
 //
 // The first converter writes `mlp_bias` and `qk_layernorm`. OpenEuroLLM's port to Transformers
-// (2025: Qwen3 and `mlp_bias`, true unless said otherwise) writes neither, and always has the
-// norms; so a config without these keys has both. Where the weights disagree, opening names them.
+// (2025: Qwen3 plus `mlp_bias`, which defaults to true) writes neither and always has the norms, so
+// a config without these keys has both. If the weights disagree, opening the model names them.
 #include <array>
 #include <string_view>
 
@@ -33,7 +33,7 @@ class Opensci final : public decoder::LlamaFamily<Opensci> {
     model.mlp_bias = config.boolean_or("/mlp_bias", true);
     if (config.boolean_or("/qk_layernorm", true)) {
       model.head_norm = decoder::LlamaModel::HeadNorm::kEachHead;
-      model.head_norm_alias = "layernorm";  // some converters' q_layernorm, k_layernorm
+      model.head_norm_alias = "layernorm";  // some converters write q_layernorm, k_layernorm
     }
     return model;
   }
@@ -47,5 +47,5 @@ QUENCH_MODULE("quench.opensci", "0.1.0",
               quench::kit::model<quench::opensci::Opensci>(
                   {.id = "opensci",
                    .version = "0.1.0",
-                   .summary = "Models of open-sci-ref.",
+                   .summary = "open-sci-ref models.",
                    .reference = "Nezhurina et al. 2025, arXiv 2509.09009"}))

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kOwnKeys = {"no_rope_layer_interval", "no_rope_layers"};
 
-// no_rope_layers says of each block 1 (rotary positions) or 0 (none), despite its name. Without it,
-// every no_rope_layer_interval-th block has none.
+// Despite its name, no_rope_layers holds 1 for a block with rotary positions and 0 for one without.
+// If it is missing, every no_rope_layer_interval-th block has none.
 std::vector<bool> unrotated_blocks(const kit::Json& config, int64_t blocks) {
   std::vector<bool> unrotated;
   if (!config.has("/no_rope_layers")) {
@@ -47,7 +47,7 @@ class SmolLm3 final : public decoder::LlamaFamily<SmolLm3> {
   using LlamaFamily::LlamaFamily;
 
   static decoder::LlamaDialect dialect() {
-    decoder::LlamaDialect dialect{"smollm3"};  // rope_theta differs between stages of training
+    decoder::LlamaDialect dialect{"smollm3"};  // rope_theta differs between training stages
     dialect.usually_tied = true;
     dialect.has_mlp_bias = true;
     dialect.has_windows = true;

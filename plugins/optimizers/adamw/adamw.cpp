@@ -1,18 +1,18 @@
-// adamw: Adam with weight decay that does not pass through the moments.
+// adamw: Adam with weight decay that bypasses the moments.
 //
-// | parameter    | type        | default     | range  | meaning |
-// |--------------|-------------|-------------|--------|-----------------------------------------------|
-// | betas        | number list | [0.9, 0.95] | [0, 1) | decay of the first and of the second moment
-// | | epsilon      | number      | 1e-8        | > 0    | added to the root of the second moment |
-// | weight_decay | number      | 0.1         | >= 0   | λ | | decoupled    | bool        | false |
-// | false: a step takes off lr·λ of a weight, as  | |              |             |             | |
-// torch.optim.AdamW; true: (lr/peak)·λ          |
+// | parameter    | type        | default     | range  | meaning                                 |
+// |--------------|-------------|-------------|--------|-----------------------------------------|
+// | betas        | number list | [0.9, 0.95] | [0, 1) | decay of the first and second moment    |
+// | epsilon      | number      | 1e-8        | >= 0   | added to the root of the second moment  |
+// | weight_decay | number      | 0.1         | >= 0   | λ                                       |
+// | decoupled    | bool        | false       |        | false: a step removes lr·λ of a weight, |
+// |              |             |             |        | as torch.optim.AdamW; true: (lr/peak)·λ |
 //
 //   optimizer: {adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
 //
 // Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2. With
-// `decoupled`, s_t = lr_t/peak as in their equation 12, so that the rate and the decay are set
-// apart. State: both moments, float32.
+// `decoupled`, s_t = lr_t/peak as in their equation 12, so that rate and decay can be set
+// separately. State: both moments, float32.
 #include <string>
 #include <vector>
 
@@ -33,12 +33,11 @@ class AdamW final : public kit::Optimizer {
     double weight_decay = 0.1;
     bool decoupled = false;
     static void describe(kit::Fields<Params>& f) {
-      f.add("betas", &Params::betas, "decay of the first and of the second moment").range(0, 1);
+      f.add("betas", &Params::betas, "decay of the first and second moment, per step").range(0, 1);
       f.add("epsilon", &Params::epsilon, "added to the root of the second moment").at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
-          .at_least(0);
+      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
       f.add("decoupled", &Params::decoupled,
-            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
             "weight_decay");
     }
   };
@@ -95,6 +94,6 @@ QUENCH_MODULE(
     quench::kit::optimizer<quench::optimizers::AdamW>(
         {.id = "adamw",
          .version = "0.1.0",
-         .summary = "Adam with weight decay beside the moments, coupled to the rate or not.",
+         .summary = "Adam with weight decay outside the moments, coupled to the rate or not.",
          .reference = "Loshchilov and Hutter 2019 (arXiv 1711.05101)",
          .example = "{betas: [0.9, 0.95], weight_decay: 0.1}"}))

@@ -1,23 +1,23 @@
-// muon: momentum, orthogonalized, on hidden matrices; AdamW on all else.
+// muon: orthogonalized momentum on hidden matrices, AdamW on everything else.
 //
-// | parameter    | type        | default     | range  | meaning |
-// |--------------|-------------|-------------|--------|-----------------------------------------------|
-// | momentum     | number      | 0.95        | [0, 1) | what is kept of the last direction | |
-// nesterov     | bool        | true        |        | orthogonalize g + momentum·m instead of m |
-// | iterations   | int         | 5           | 1..50  | of Newton and Schulz | | betas        |
-// number list | [0.9, 0.95] | [0, 1) | of AdamW                                      | | epsilon |
-// number      | 1e-8        | >= 0   | of AdamW                                      | |
-// weight_decay | number      | 0.1         | >= 0   | λ, of both | | decoupled    | bool        |
-// false       |        | false: lr·λ a step; true: (lr/peak)·λ         |
+// | parameter    | type        | default     | range  | meaning                                  |
+// |--------------|-------------|-------------|--------|------------------------------------------|
+// | momentum     | number      | 0.95        | [0, 1) | share of the last direction that is kept |
+// | nesterov     | bool        | true        |        | orthogonalize g + momentum·m, not m      |
+// | iterations   | int         | 5           | 1..50  | Newton-Schulz iterations                 |
+// | betas        | number list | [0.9, 0.95] | [0, 1) | of AdamW                                 |
+// | epsilon      | number      | 1e-8        | >= 0   | of AdamW                                 |
+// | weight_decay | number      | 0.1         | >= 0   | λ, for both                              |
+// | decoupled    | bool        | false       |        | false: lr·λ per step; true: (lr/peak)·λ  |
 //
 //   optimizer: {muon: {momentum: 0.95, weight_decay: 0.1}}
 //
 // Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024. The update of a
-// matrix [out, in] is scaled by 0.2·√max(out, in), the root mean square of AdamW's updates, so that
-// one rate serves both (Liu et al., "Muon is Scalable for LLM Training", 2025, equation 4). Which
-// tensors are hidden matrices is told by their role; embeddings, the output head, norms and biases
-// are AdamW's. A fused query, key, value matrix is one matrix.
-// State: the momentum, or both moments, float32.
+// matrix [out, in] is scaled by 0.2·√max(out, in), which gives it the root mean square of AdamW's
+// updates, so that one rate serves both (Liu et al., "Muon is Scalable for LLM Training", 2025,
+// equation 4). The role of a tensor says whether it is a hidden matrix; AdamW updates embeddings,
+// the output head, norms and biases. A fused query-key-value matrix counts as one matrix. State:
+// the momentum, or both moments, float32.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -34,7 +34,7 @@ namespace quench::optimizers {
 
 namespace {
 
-constexpr double kRootMeanSquare = 0.2;  // of AdamW's updates, in units of the rate
+constexpr double kRootMeanSquare = 0.2;  // of AdamW's updates, relative to the rate
 
 class Muon final : public kit::Optimizer {
  public:
@@ -47,16 +47,16 @@ class Muon final : public kit::Optimizer {
     double weight_decay = 0.1;
     bool decoupled = false;
     static void describe(kit::Fields<Params>& f) {
-      f.add("momentum", &Params::momentum, "what is kept of the last direction").range(0, 1);
-      f.add("nesterov", &Params::nesterov, "orthogonalize g + momentum * m instead of m");
-      f.add("iterations", &Params::iterations, "of Newton and Schulz").range(1, 50);
-      f.add("betas", &Params::betas, "of AdamW, on tensors that are no hidden matrices")
+      f.add("momentum", &Params::momentum, "share of the last direction that is kept").range(0, 1);
+      f.add("nesterov", &Params::nesterov,
+            "whether to orthogonalize g + momentum * m instead of m");
+      f.add("iterations", &Params::iterations, "Newton-Schulz iterations").range(1, 50);
+      f.add("betas", &Params::betas, "betas of AdamW, for tensors that are not hidden matrices")
           .range(0, 1);
-      f.add("epsilon", &Params::epsilon, "of AdamW").at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
-          .at_least(0);
+      f.add("epsilon", &Params::epsilon, "epsilon of AdamW").at_least(0);
+      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
       f.add("decoupled", &Params::decoupled,
-            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
             "weight_decay");
     }
   };
@@ -112,10 +112,10 @@ class Muon final : public kit::Optimizer {
     int64_t rows = 0;
     int64_t columns = 0;
     std::vector<float>* first = nullptr;   // momentum, or AdamW's first moment
-    std::vector<float>* second = nullptr;  // AdamW's second moment; none for hidden matrices
+    std::vector<float>* second = nullptr;  // AdamW's second moment; null for hidden matrices
   };
 
-  // The direction is written over the gradient, which the host no longer needs.
+  // Writes the direction over the gradient, which the host no longer needs.
   void step_matrix(const quench_step_args& args, const Tensor& tensor, const Views& views,
                    double decay) const {
     const auto scale = static_cast<float>(args.gradient_scale);
@@ -142,10 +142,11 @@ class Muon final : public kit::Optimizer {
 
 }  // namespace quench::optimizers
 
-QUENCH_MODULE("quench.muon", "0.1.0",
-              quench::kit::optimizer<quench::optimizers::Muon>(
-                  {.id = "muon",
-                   .version = "0.1.0",
-                   .summary = "Orthogonalized momentum on hidden matrices, AdamW on all else.",
-                   .reference = "Jordan et al. 2024; Liu et al. 2025 (arXiv 2502.16982)",
-                   .example = "{momentum: 0.95, weight_decay: 0.1}"}))
+QUENCH_MODULE(
+    "quench.muon", "0.1.0",
+    quench::kit::optimizer<quench::optimizers::Muon>(
+        {.id = "muon",
+         .version = "0.1.0",
+         .summary = "Orthogonalized momentum on hidden matrices, AdamW on everything else.",
+         .reference = "Jordan et al. 2024; Liu et al. 2025 (arXiv 2502.16982)",
+         .example = "{momentum: 0.95, weight_decay: 0.1}"}))

@@ -17,7 +17,7 @@ constexpr double kA = 3.4445;
 constexpr double kB = -4.7750;
 constexpr double kC = 2.0315;
 
-// Frobenius norm; one order of summation, whatever the number of threads.
+// The Frobenius norm, summed in one order for any number of threads.
 double norm_of(std::span<const float> values) {
   double sum = 0;
   for (const float value : values) {

@@ -5,7 +5,7 @@
 
 namespace quench::optimizers {
 
-// The numbers of a step that all elements share.
+// The numbers that all elements share in a step.
 struct ScheduleFreeStep {
   float gradient_scale;
   float beta2;
@@ -13,12 +13,12 @@ struct ScheduleFreeStep {
   float inverse_root;  // 1 / √(1 − β₂ᵗ)
   float epsilon;
   float lr;
-  float decay;      // times y, off both sequences
+  float decay;      // times y; subtracted from both sequences
   float towards_z;  // c: weight of this step's z in the average
-  float y_rate;     // lr·(1 − β₁·(1 − c)): what the update takes off y
+  float y_rate;     // lr·(1 − β₁·(1 − c)): factor of the update of y
 };
 
-// y (the stepped weights), z and v from g, the gradient at y.
+// Updates y (the stepped weights), z and v with g, the gradient at y.
 void schedule_free_update(const ScheduleFreeStep& step, float* y, const float* gradient, float* z,
                           float* v, size_t count);
 

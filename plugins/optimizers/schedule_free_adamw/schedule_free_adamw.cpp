@@ -1,21 +1,22 @@
-// schedule_free_adamw: AdamW whose average of iterates stands in for a decaying schedule.
+// schedule_free_adamw: AdamW whose average of iterates replaces a decaying schedule.
 //
-// | parameter    | type        | default     | range  | meaning |
-// |--------------|-------------|-------------|--------|-----------------------------------------------|
-// | betas        | number list | [0.9, 0.95] | (0, 1) | β₁: where between z and the average
-// gradients | |              |             |             |        | are taken; β₂: decay of the
-// second moment     | | epsilon      | number      | 1e-8        | >= 0   | added to the root of
-// the second moment        | | weight_decay | number      | 0.1         | >= 0   | λ, taken at y |
-// | decoupled    | bool        | false       |        | false: lr·λ a step; true: (lr/peak)·λ |
+// | parameter    | type        | default     | range  | meaning                                 |
+// |--------------|-------------|-------------|--------|-----------------------------------------|
+// | betas        | number list | [0.9, 0.95] | (0, 1) | β₁: the point between z and the         |
+// |              |             |             |        | average where gradients are taken;      |
+// |              |             |             |        | β₂: decay of the second moment          |
+// | epsilon      | number      | 1e-8        | >= 0   | added to the second moment's root       |
+// | weight_decay | number      | 0.1         | >= 0   | λ, taken at y                           |
+// | decoupled    | bool        | false       |        | false: lr·λ per step; true: (lr/peak)·λ |
 //
 //   optimizer: {schedule_free_adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
 //
-// Defazio et al., "The Road Less Scheduled", NeurIPS 2024, algorithm 1, with the average's weights
-// γ²/Σγ² and γ the highest rate so far:
+// Defazio et al., "The Road Less Scheduled", NeurIPS 2024, algorithm 1. The average has weights
+// γ²/Σγ², where γ is the highest rate so far:
 //   z ← z − lr·u − decay·y;  x ← (1 − c) x + c z;  y ← (1 − β₁) z + β₁ x
-// The weights that are stepped, and at which gradients are taken, are y; what is evaluated and
-// saved is x. Use it with a constant rate and a warmup. State: z and the second moment, float32;
-// three numbers a tensor, float64.
+// The optimizer steps the weights y and takes gradients at y; x is evaluated and saved. Use it with
+// a constant rate and a warmup. State: z and the second moment, float32; three numbers per tensor,
+// float64.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -41,14 +42,13 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
     bool decoupled = false;
     static void describe(kit::Fields<Params>& f) {
       f.add("betas", &Params::betas,
-            "where between the iterate and the average gradients are taken; decay of the second "
+            "the point between iterate and average where gradients are taken; decay of the second "
             "moment")
           .range(0, 1);
       f.add("epsilon", &Params::epsilon, "added to the root of the second moment").at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
-          .at_least(0);
+      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
       f.add("decoupled", &Params::decoupled,
-            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
             "weight_decay");
     }
   };
@@ -110,7 +110,7 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
     const auto y = kit::elements<float>(stepped, "stepped");
     const auto x = kit::elements<float>(evaluated, "evaluated");
     kit::expects(y.size() == tensor.z->size() && x.size() == y.size(),
-                 "evaluation_weights: not the shape that `begin` was told");
+                 "evaluation_weights: wanted the shape given to `begin`");
     if ((*tensor.average)[kBegun] == 0) {
       std::copy(y.begin(), y.end(), x.begin());
       return;
@@ -128,7 +128,7 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
  private:
   static constexpr size_t kHighestRate = 0;
   static constexpr size_t kSum = 1;
-  static constexpr size_t kBegun = 2;  // whether z holds the first weights
+  static constexpr size_t kBegun = 2;  // whether z already holds the first weights
   struct Tensor {
     std::vector<float>* z;
     std::vector<float>* second;
@@ -147,6 +147,6 @@ QUENCH_MODULE("quench.schedule_free_adamw", "0.1.0",
               quench::kit::optimizer<quench::optimizers::ScheduleFreeAdamW>(
                   {.id = "schedule_free_adamw",
                    .version = "0.1.0",
-                   .summary = "AdamW whose average of iterates stands in for a schedule.",
+                   .summary = "AdamW whose average of iterates replaces a schedule.",
                    .reference = "Defazio et al. 2024 (arXiv 2405.15682)",
                    .example = "{betas: [0.9, 0.95], weight_decay: 0.1}"}))

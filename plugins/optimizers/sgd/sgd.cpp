@@ -1,12 +1,12 @@
 // sgd: stochastic gradient descent with momentum.
 //
-// | parameter    | type   | default | range  | meaning |
-// |--------------|--------|---------|--------|--------------------------------------------------------|
-// | momentum     | number | 0.9     | [0, 1) | what is kept of the last update | | nesterov     |
-// bool   | false   |        | step along g + momentum·m instead of m                 | |
-// weight_decay | number | 0       | >= 0   | λ | | decoupled    | bool   | false   |        |
-// false: a step takes off lr·λ of a weight; true:        | |              |        |         | |
-// (lr/peak)·λ. Neither passes through the momentum       |
+// | parameter    | type   | default | range  | meaning                                  |
+// |--------------|--------|---------|--------|------------------------------------------|
+// | momentum     | number | 0.9     | [0, 1) | share of the last update that is kept    |
+// | nesterov     | bool   | false   |        | step along g + momentum·m instead of m   |
+// | weight_decay | number | 0       | >= 0   | λ                                        |
+// | decoupled    | bool   | false   |        | false: a step removes lr·λ of a weight;  |
+// |              |        |         |        | true: (lr/peak)·λ. Bypasses the momentum |
 //
 //   optimizer: {sgd: {momentum: 0.9}}
 //
@@ -32,12 +32,11 @@ class Sgd final : public kit::Optimizer {
     double weight_decay = 0;
     bool decoupled = false;
     static void describe(kit::Fields<Params>& f) {
-      f.add("momentum", &Params::momentum, "what is kept of the last update").range(0, 1);
-      f.add("nesterov", &Params::nesterov, "step along g + momentum * m instead of m");
-      f.add("weight_decay", &Params::weight_decay, "how much of a weight goes, see `decoupled`")
-          .at_least(0);
+      f.add("momentum", &Params::momentum, "share of the last update that is kept").range(0, 1);
+      f.add("nesterov", &Params::nesterov, "whether to step along g + momentum * m instead of m");
+      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
       f.add("decoupled", &Params::decoupled,
-            "false: a step takes off lr * weight_decay of a weight; true: (lr / peak) * "
+            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
             "weight_decay");
     }
   };

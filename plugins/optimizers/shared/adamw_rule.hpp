@@ -7,10 +7,10 @@
 
 namespace quench::optimizers {
 
-// The numbers of a step that all elements share.
+// The numbers that all elements share in a step.
 struct AdamWStep {
   float gradient_scale;
-  float keep;   // 1 − decay: what is left of the weight
+  float keep;   // 1 − decay: share of the weight that is kept
   float first;  // 1 − β₁
   float beta2;
   float second;        // 1 − β₂

@@ -8,8 +8,8 @@ QUENCH_MULTIVERSION
 void sgd_update(const SgdStep& step, float* __restrict weight, const float* __restrict gradient,
                 float* __restrict momentum, size_t count) {
   const SgdStep s = step;
-  const float plain = s.nesterov;                          // g's share of the direction
-  const float kept = s.nesterov != 0 ? s.momentum : 1.0F;  // the momentum's
+  const float plain = s.nesterov;                          // share of g in the direction
+  const float kept = s.nesterov != 0 ? s.momentum : 1.0F;  // share of the momentum
   for (size_t i = 0; i < count; ++i) {
     const float g = s.gradient_scale * gradient[i];
     const float m = s.momentum * momentum[i] + g;

@@ -5,10 +5,10 @@
 
 namespace quench::optimizers {
 
-// The numbers of a step that all elements share.
+// The numbers that all elements share in a step.
 struct SgdStep {
   float gradient_scale;
-  float keep;  // 1 − decay: what is left of the weight
+  float keep;  // 1 − decay: share of the weight that is kept
   float momentum;
   float nesterov;  // 1 or 0
   float lr;
@@ -18,8 +18,8 @@ struct SgdStep {
 void sgd_update(const SgdStep& step, float* weight, const float* gradient, float* momentum,
                 size_t count);
 
-// The two halves of it, for rules that change the direction in between: m ← kept·m + scale·g, with
-// the direction written over g; w ← keep·w − rate·direction.
+// The two halves of it, for rules that change the direction in between: m ← kept·m + scale·g, where
+// the direction overwrites g; then w ← keep·w − rate·direction.
 void momentum_direction(float scale, float kept, bool nesterov, float* gradient, float* momentum,
                         size_t count);
 void take_direction(float keep, float rate, float* weight, const float* direction, size_t count);

@@ -1,4 +1,4 @@
-// State of an optimizer: named float32 or float64 tensors in the order in which they were added.
+// The state of an optimizer: named float32 or float64 tensors in the order of their creation.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@ namespace quench::optimizers {
 
 class State {
  public:
-  // Cleared tensors of this shape; the reference stays valid. `name`: "<what>/<parameter>".
+  // Zeroed tensors of this shape; the reference stays valid. `name`: "<what>/<parameter>".
   template <typename T>
   std::vector<T>& add(const std::string& name, std::vector<int64_t> shape) {
     Entry& entry = entries_.emplace_back();
@@ -27,7 +27,7 @@ class State {
   }
   void clear() { entries_.clear(); }
 
-  // As quench_optimizer_table.state.
+  // Implements quench_optimizer_table.state.
   bool at(uint64_t index, const char*& name, quench_tensor& view) {
     if (index >= entries_.size()) {
       return false;
@@ -41,7 +41,7 @@ class State {
  private:
   struct Entry {
     std::string name;
-    std::vector<kit::OwnedTensor<float>> single;  // one, or
+    std::vector<kit::OwnedTensor<float>> single;  // one of the two
     std::vector<kit::OwnedTensor<double>> twice;
   };
   std::deque<Entry> entries_;

@@ -1,4 +1,4 @@
-// What the rules have in common: the arguments of a step, checked, and their decay of weights.
+// The common part of the rules: checks the arguments of a step and computes its weight decay.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace quench::optimizers {
 
-// Elements that one task updates: weight, gradient and state of a task stay in a core's own cache,
-// and tasks are the same for any number of threads.
+// Elements that one task updates. A task's weight, gradient and state stay in a core's own cache,
+// and the tasks are the same for any number of threads.
 inline constexpr uint64_t kElementsPerTask = uint64_t{1} << 15;
 
 struct Views {
@@ -19,18 +19,18 @@ struct Views {
   std::span<float> gradient;
 };
 
-// Throws kit::Error unless both are float32 in host memory with `elements` elements.
+// Throws kit::Error unless both are float32, in host memory, with `elements` elements.
 inline Views views_of(const quench_step_args& args, size_t elements) {
   const Views out{kit::elements<float>(*args.weight, "weight"),
                   kit::elements<float>(*args.gradient, "gradient")};
   kit::expects(out.weight.size() == elements && out.gradient.size() == elements,
-               "step: weight and gradient have not the shape that `begin` was told");
+               "step: weight and gradient: wanted the shape given to `begin`");
   return out;
 }
 
-// Share of a weight that a step takes off. Coupled to the rate: lr·λ, as torch.optim.AdamW has it;
-// decoupled from it (Loshchilov and Hutter 2019, equation 12): (lr / peak)·λ, where λ alone says
-// how much goes per step at the peak.
+// The share of a weight that a step removes. Coupled to the rate: lr·λ, like torch.optim.AdamW.
+// Decoupled (Loshchilov and Hutter 2019, equation 12): (lr / peak)·λ, where λ alone says how much a
+// step removes at the peak rate.
 inline double decay_of(const quench_step_args& args, double weight_decay, bool decoupled) {
   if (args.decays == 0 || args.lr == 0) {
     return 0;
@@ -38,7 +38,7 @@ inline double decay_of(const quench_step_args& args, double weight_decay, bool d
   return weight_decay * (decoupled ? args.lr / args.peak_lr : args.lr);
 }
 
-// body(begin, end) over all elements, in tasks.
+// Calls body(begin, end) over all elements, in tasks.
 template <typename Body>
 void for_elements(size_t elements, Body body) {
   if (elements <= kElementsPerTask) {
@@ -51,7 +51,8 @@ void for_elements(size_t elements, Body body) {
 }
 
 inline void expect_host_memory(quench_device device) {
-  kit::expects(device.type == QUENCH_DEVICE_CPU, "begin: this optimizer runs in host memory");
+  kit::expects(device.type == QUENCH_DEVICE_CPU,
+               "begin: wanted device cpu; this optimizer runs in host memory");
 }
 
 }  // namespace quench::optimizers

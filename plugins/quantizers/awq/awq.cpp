@@ -1,14 +1,14 @@
-// awq: parameters, and the way from a group's statistics to codes of scaled weights.
+// awq: parameters, and the steps from a group's statistics to codes of scaled weights.
 //
-// Q(W diag(s)) diag(1/s) is the weight that results whether the scale is folded into what precedes
-// the linear or divided out of its inputs, so that is what is returned; codes, scales and zeros are
-// those of W diag(s), and "channel_scale" is s.
+// Returns Q(W diag(s)) diag(1/s). This is the effective weight whether s is folded into the
+// preceding weights or divides the linear's inputs. Codes, scales and zeros are those of W diag(s),
+// and "channel_scale" is s.
 //
-// A group's scale is chosen by the error of the outputs of all its linears (exactly, from the Gram
-// matrix), or by the change of what the block carries once the group and the next one have been
-// applied (`objective: block`), which is what published tools measure on a parent module.
+// A group's scale is chosen by the output error of all its linears, computed exactly from the Gram
+// matrix. With `objective: block` it is chosen by the change of the block's output after this group
+// and the next, which published tools measure on a parent module.
 //
-// Presets are what published tools do when nothing is set: AutoAWQ 0.2 and llm-compressor 0.14.
+// Presets are the defaults of published tools: AutoAWQ 0.2 and llm-compressor 0.14.
 #include "quantizers/awq/awq.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ GridRule rule_of(const std::string& grid) {
                                 : GridRule::kWidened;
 }
 
-// Linears whose products with each other make attention scores.
+// Whether the products of this linear with another are attention scores.
 bool makes_scores(const quench_linear_info& linear) {
   const std::string role = linear.role != nullptr ? linear.role : "";
   return role == "q" || role == "k" || role == "qkv";
@@ -83,7 +83,7 @@ std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> we
   return found;
 }
 
-// A [columns] of ones stands for no scale.
+// A vector [columns] of ones, which stands for no scale.
 std::vector<double> ones(int64_t columns) {
   return std::vector<double>(static_cast<size_t>(columns), 1.0);
 }
@@ -110,67 +110,67 @@ void divide_by(const at::Tensor& weight, std::span<const double> scale) {
 }  // namespace
 
 void Awq::Params::describe(kit::Fields<Params>& fields) {
-  fields
-      .add("preset", &Params::preset,
-           "whose defaults stand in for these: those of a published tool")
+  fields.add("preset", &Params::preset, "whose defaults to use: those of a published tool")
       .choices("none|autoawq|llm_compressor");
-  fields.add("bits", &Params::bits, "width of a code, in bits (w_bit)").range(2, 8);
+  fields.add("bits", &Params::bits, "bits per code (w_bit)").range(2, 8);
   fields
       .add("group_size", &Params::group_size,
            "columns of a row that share a scale; -1: the whole row (q_group_size)")
       .at_least(-1);
-  fields.add("sym", &Params::sym, "grid symmetric around zero (zero_point: false)");
+  fields.add("sym", &Params::sym, "whether the grid is symmetric around zero (zero_point: false)");
   fields
       .add("grid", &Params::grid,
-           "what a group's grid spans: its extremes and 0 (widened), its extremes as they are "
-           "(tight, AutoAWQ; symmetric with one step less), or widened and symmetric also for "
+           "what a group's grid spans: its extremes and 0 (widened), its extremes alone "
+           "(tight, AutoAWQ; symmetric with one step less), or widened and symmetric even for "
            "groups of one sign (compressed, llm-compressor)")
       .choices("widened|tight|compressed");
   fields
       .add("ratios", &Params::ratios,
-           "exponents that are tried: i / n below 1 (autoawq), or up to 1 and the identity first "
+           "exponents to try: i / n below 1 (autoawq), or up to 1 and the identity first "
            "(llm_compressor)")
       .choices("autoawq|llm_compressor");
-  fields.add("candidates", &Params::candidates, "scales that are tried (n_grid)").range(3, 1000);
+  fields.add("candidates", &Params::candidates, "number of scales to try (n_grid)").range(3, 1000);
   fields
       .add("duo", &Params::duo,
-           "scales also fall with the weights' own magnitudes (duo_scaling); both: half each")
+           "whether scales also fall with the weights' magnitudes (duo_scaling); both: half each")
       .choices("on|off|both");
   fields
       .add("clip", &Params::clip,
-           "also searches the largest magnitude of each group: of all linears, or of all but those "
+           "whether to also search a clipping per group: for all linears, or for all but those "
            "that make attention scores, as published (apply_clip)")
       .choices("off|but_qk|all");
-  fields.add("clip_steps", &Params::clip_steps, "parts of a magnitude that one clipping takes off")
+  fields
+      .add("clip_steps", &Params::clip_steps,
+           "one clipping step removes 1/clip_steps of the magnitude")
       .range(1, 1000);
   fields
       .add("clip_least", &Params::clip_least,
-           "clippings that are tried stay above this part (1 - max_shrink)")
+           "lowest clipping to try, as a share of the magnitude (1 - max_shrink)")
       .range(0, 1);
   fields
       .add("unfoldable", &Params::unfoldable,
-           "groups whose scale no preceding weight can absorb: their inputs are divided by it as "
-           "they come (explicit), or they are not scaled (skip)")
+           "if no preceding weight can absorb a group's scale: divide the group's inputs "
+           "by it at run time (explicit), or do not scale the group (skip)")
       .choices("explicit|skip");
   fields
       .add("share", &Params::share,
-           "one scale for all linears of a group, which can be folded, or one for each linear, "
+           "one scale per group, which can be folded, or one per linear, "
            "which cannot")
       .choices("group|linear");
   fields
       .add("objective", &Params::objective,
-           "errors of the linears' own outputs, exactly (gram), or of what the block carries after "
-           "the next group too, by running it (block)")
+           "error to minimize: of the linears' outputs, exactly (gram), or of the block after "
+           "the next group, by running it (block)")
       .choices("gram|block");
   fields
       .add("inputs", &Params::inputs,
-           "rows from the float model, as published, or from one whose earlier linears are "
-           "quantized; float lets settings share one pass")
+           "rows from the float model, as published, or from the model with earlier linears "
+           "quantized; with float, several settings share one pass")
       .choices("float|sequential");
   fields.add("unscaled", &Params::unscaled,
-             "groups that are not scaled: those with a linear of such a name, \"*.q_proj\"");
+             "groups not to scale, by the name of a linear: \"*.q_proj\"");
   fields.add("modules", &Params::modules,
-             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
              "group_size=64 sym=false\", \"*.dense skip\"");
 }
 
@@ -209,7 +209,7 @@ std::string Awq::unscaled_because(const AwqGroup& group) const {
   for (uint32_t l = 0; l < group.info().linear_count; ++l) {
     for (const std::string& pattern : params_.unscaled) {
       if (matches(pattern, group.info().linears[l].name)) {
-        return "as `unscaled` says";
+        return "listed in `unscaled`";
       }
     }
   }
@@ -327,7 +327,7 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   report(group, found, unscaled, sink);
   double bits = bits_per_weight(coded, setting.kind, false);
   if (scales && !(group.foldable() && params_.share == "group")) {
-    bits += 16.0 / static_cast<double>(own.rows);  // a half per channel, kept for each linear
+    bits += 16.0 / static_cast<double>(own.rows);  // float16 per channel, counted for each linear
   }
   sink.number("bits", static_cast<double>(setting.kind.bits));
   sink.number("bits_per_weight", bits);
@@ -387,7 +387,7 @@ QUENCH_MODULE("quench.awq", "0.1.0",
               quench::kit::quantizer<quench::quantizers::Awq>(
                   {.id = "awq",
                    .version = "0.1.0",
-                   .summary = "Scales up the input channels that matter before it rounds, by the "
+                   .summary = "Scales up important input channels before rounding, by the "
                               "scale that a search finds for each group of linears.",
                    .reference = "Lin et al. 2024, AWQ, arXiv 2306.00978, section 3.2",
                    .example = "{bits: 4, group_size: 128}",

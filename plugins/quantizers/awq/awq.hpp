@@ -1,4 +1,4 @@
-// AWQ (Lin et al. 2023): input channels that matter are scaled up before rounding, so that their
+// AWQ (Lin et al. 2023) scales up the important input channels before rounding, so that their
 // weights are rounded more finely.
 #pragma once
 
@@ -44,7 +44,8 @@ class Awq final : public kit::Quantizer {
   explicit Awq(const Params& params);
   uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
-  // Searches the scale of a group whose weights are all there (extension/group_weights.h).
+  // Searches the scale of a group, given the weights of all its linears
+  // (extension/group_weights.h).
   void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
   // Forgets the scales of an earlier pass; folds those of all groups that were prepared since
   // (quench.quantizer.plan/1).
@@ -52,7 +53,7 @@ class Awq final : public kit::Quantizer {
   void apply_plan(kit::ModelEditor& model) const;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
-  // The statistics are the same whatever the grid and the candidates.
+  // The statistics depend on neither the grid nor the candidates.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
   kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   const void* extension(const char* id) const override;
@@ -61,7 +62,7 @@ class Awq final : public kit::Quantizer {
  private:
   ModuleSetting setting_of(const quench_linear_info& linear) const;
   ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting) const;
-  // Why a group's inputs are not scaled, or "".
+  // Why a group's inputs are not scaled; empty if they are.
   std::string unscaled_because(const AwqGroup& group) const;
   FoundScale search(AwqGroup& group, std::span<const NamedWeight> weights) const;
   Limits limits_for(const ScaledWeight& weight, std::span<const double> scale,
@@ -73,7 +74,7 @@ class Awq final : public kit::Quantizer {
 
   Params params_;
   ModuleRules rules_;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> plan_;  // scales by block, group
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> plan_;  // scales by (block, group)
 };
 
 }  // namespace quench::quantizers

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kColumnGrain = 64;
 
-// Adds w * |x| of each column in the order of rows, so that neither calls nor threads change a bit.
+// Adds w * |x| per column in the order of rows, so that neither calls nor threads change a bit.
 template <typename T>
 void add_magnitudes(const at::Tensor& rows, const std::vector<double>& roots,
                     std::vector<double>& sums) {

@@ -1,4 +1,4 @@
-// One input group of awq: the statistics of its rows, and the scale that a search found for it.
+// One input group of awq: the statistics of its rows, and the scale that the search found.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace quench::quantizers {
 
-// What a search over candidates came to. Losses are mean squared errors of an output.
+// The result of a search over candidates. Losses are mean squared errors of an output.
 struct FoundScale {
-  std::vector<double> scale;  // [in]; empty: none is applied
+  std::vector<double> scale;  // [in]; empty if no scale applies
   Candidate candidate;
   double loss = 0;
-  double plain_loss = 0;  // without a scale
+  double plain_loss = 0;  // without any scale
 };
 
 class AwqGroup final : public GramGroup {
@@ -26,22 +26,23 @@ class AwqGroup final : public GramGroup {
 
   void observe(const quench_observe_args& args) override;
 
-  // Mean magnitude of each input channel; where the Gram matrix came from elsewhere, the root of
-  // the mean square.
+  // The mean magnitude of each input channel; the root mean square if the Gram matrix came from
+  // elsewhere.
   std::vector<double> input_magnitudes();
 
   std::pair<uint32_t, uint32_t> place() const { return {args_.block, args_.group}; }
   const quench_group_info& info() const { return *args_.info; }
-  // Whether a preceding weight absorbs this group's scale.
+  // Whether preceding weights can absorb this group's scale.
   bool foldable() const { return args_.info->site_count > 0; }
 
-  // Of instance `owner`, for all linears of the group; nothing where it has not searched.
+  // The scale that instance `owner` found for all linears of the group; nullptr if it has not
+  // searched.
   const FoundScale* found(const void* owner) const;
   void keep(const void* owner, FoundScale found) { found_[owner] = std::move(found); }
 
  private:
   quench_group_args args_;
-  std::vector<double> sums_;  // of w * |x|
+  std::vector<double> sums_;  // Σ w * |x|
   std::map<const void*, FoundScale> found_;
 };
 

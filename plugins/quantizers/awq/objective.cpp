@@ -17,8 +17,8 @@ constexpr int64_t kRows = 512;
 constexpr int64_t kColumns = 256;
 constexpr uint64_t kRowGrain = 32;
 
-// Sum of a * b for each row, in float64, in the order of columns. `a` [rows, columns] C order, `b`
-// with rows `stride` apart.
+// The sum of a * b for each row, in float64, in the order of columns. `a` [rows, columns] in C
+// order; the rows of `b` lie `stride` apart.
 void add_row_products(const at::Tensor& a, const float* b, int64_t stride,
                       std::vector<double>& sums) {
   const float* values = a.const_data_ptr<float>();
@@ -63,8 +63,8 @@ GramObjective::GramObjective(const at::Tensor& gram)
   });
 }
 
-// x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b. The errors are
-// taken relative to the largest, so that nothing leaves the range of float32.
+// x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b. Errors are scaled
+// by their largest, so that everything stays within the range of float32.
 std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
                                                    const at::Tensor& gram) const {
   const int64_t columns = gram.size(0);

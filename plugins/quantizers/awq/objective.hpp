@@ -1,4 +1,4 @@
-// Squared output errors of rounded weights, from the Gram matrix of their inputs.
+// Squared output errors of rounded weights, computed from the Gram matrix of their inputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,9 +11,9 @@
 
 namespace quench::quantizers {
 
-// tr(D G D'), D = W - rounded, summed over all rows: the squared error of W's outputs over all
-// calibration rows, exactly, without those rows. D and products are float32, sums float64; the
-// products are half of those of D with G, which is symmetric.
+// tr(D G D') with D = W - rounded is exactly the squared error of W's outputs over all calibration
+// rows, without keeping those rows. D and the products are float32, the sums float64. Because G is
+// symmetric, half of the products of D with G suffice.
 class GramObjective {
  public:
   // `gram` float64 [in, in].
@@ -21,16 +21,16 @@ class GramObjective {
 
   double error(const ScaledWeight& weight, std::span<const double> scale,
                const Limits& limits) const;
-  // For each row and group the clipping, of `levels` parts 1, 1 - 1/steps, ... of its largest
-  // magnitude, whose rounding has the least error within the group's own columns.
+  // For each row and group, the clipping with the least rounding error within the group's own
+  // columns, from `levels` candidates 1, 1 - 1/steps, ... of the group's largest magnitude.
   Limits best_limits(const ScaledWeight& weight, std::span<const double> scale, int64_t levels,
                      int64_t steps) const;
 
  private:
-  // For each row d of `errors`, which is changed, d G d'.
+  // d G d' for each row d of `errors`, which is overwritten.
   std::vector<double> quadratic_forms(at::Tensor& errors, const at::Tensor& gram) const;
 
-  double unit_;      // the Gram matrix's largest diagonal, by which gram_ is divided
+  double unit_;      // the Gram matrix's largest diagonal element, which divides gram_
   at::Tensor gram_;  // float32
 };
 

@@ -26,7 +26,7 @@ quench_replay_place find_place() {
   return place;
 }
 
-// The weights as they are with a channel scale, to be laid over the model's.
+// The model's weights under a channel scale, as overlays for a replay.
 class Overlays {
  public:
   Overlays(std::span<const NamedWeight> weights, std::span<const double> scale) {
@@ -54,7 +54,7 @@ class Overlays {
   std::vector<quench_overlay> views_;
 };
 
-// What a batch carries into `stage`, the input of the next group aside; copies.
+// Copies of the tensors that a batch carries into `stage`, except the input of the next group.
 std::vector<at::Tensor> carried(const quench_replay_place& place, uint64_t batch, uint32_t stage,
                                 const std::vector<quench_overlay>& overlays) {
   const quench_replay_args args{
@@ -80,7 +80,7 @@ std::vector<at::Tensor> carried(const quench_replay_place& place, uint64_t batch
   return out;
 }
 
-// Adds squared differences to `sum`; the number of elements of the tensors that differ.
+// Adds the squared differences to `sum`. Returns the number of elements in tensors that differ.
 int64_t add_change(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b,
                    double& sum) {
   int64_t changed = 0;
@@ -97,7 +97,7 @@ int64_t add_change(const std::vector<at::Tensor>& a, const std::vector<at::Tenso
   return changed;
 }
 
-// The first stage whose input shows that weights were replaced; the end of the block where none
+// The first stage whose input depends on the replaced weights; the end of the block if none
 // does.
 uint32_t first_change(const quench_replay_place& place, const Overlays& overlays) {
   for (uint32_t stage = place.stage + 1; stage < place.stages; ++stage) {

@@ -1,4 +1,4 @@
-// The change that rounded weights make to what a block carries on, found by running it.
+// The change that rounded weights make to a block's output, measured by running the block.
 #pragma once
 
 #include <span>
@@ -14,12 +14,12 @@ struct NamedWeight {
   ScaledWeight weight;
 };
 
-// For each channel scale the mean squared change, over all calibration tokens, of the first tensors
-// that change beside the input of the next group: the residual stream, or a branch that is still to
-// be added to it. That is the change of a parent module's output (attention for q, k and v, the MLP
-// for gate and up), since all else that is added is the same. Batches one after the other, so that
-// one batch's outputs are held, and weights are rounded anew for each.
-// FAILED_PRECONDITION without the host's service (quench/abi/extension/block.h).
+// For each channel scale, the mean squared change over all calibration tokens of the first carried
+// tensors that change, without the input of the next group: the residual stream, or a branch that
+// is later added to it. This equals the change of a parent module's output (attention for q, k and
+// v, the MLP for gate and up), because everything else that is added stays the same. Batches run
+// one after the other, so only one batch's outputs are held, and weights are rounded again for
+// each. Throws FAILED_PRECONDITION if the host lacks the service (quench/abi/extension/block.h).
 std::vector<double> replay_losses(std::span<const NamedWeight> weights,
                                   std::span<const std::vector<double>> scales);
 

@@ -12,7 +12,7 @@ namespace quench::quantizers {
 namespace {
 
 constexpr uint64_t kRowGrain = 16;
-constexpr double kLeastRange = 1e-5;  // of AutoAWQ's grids
+constexpr double kLeastRange = 1e-5;  // the smallest range of AutoAWQ's grids
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // v = w * s, clipped to [-limit, limit].
@@ -62,7 +62,7 @@ void subtract_wide(const double* w, const double* s, const double* codes, int64_
   subtract(w, s, codes, count, grid, errors);
 }
 
-// Works on one group of one row at a time.
+// Rounds one group of one row at a time.
 class GroupRounder {
  public:
   GroupRounder(const ScaledWeight& weight, std::span<const double> scale)
@@ -121,7 +121,7 @@ double limit_of(const Limits& limits, const ScaledWeight& weight, int64_t row, i
   return limits.empty() ? kNoLimit : limits[static_cast<size_t>(row * weight.groups.count + group)];
 }
 
-// body(rounder, row) for rows [first, first + count).
+// Calls body(rounder, row) for rows [first, first + count).
 template <typename Body>
 void for_each_row(const ScaledWeight& weight, std::span<const double> scale, int64_t first,
                   int64_t count, Body body) {

@@ -1,5 +1,5 @@
-// Rounding of a weight whose input channels are scaled: codes of w * s, and the value codes / s
-// that stands for w. In float64.
+// Rounds a weight whose input channels are scaled: codes of w * s, and the value codes / s that
+// replaces w. In float64.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace quench::quantizers {
 
 // How a group's extremes become a grid; published tools differ.
 enum class GridRule {
-  kWidened,    // grid/grid.hpp: the range always has 0 in it
+  kWidened,    // grid/grid.hpp: the range always contains 0
   kTight,      // AutoAWQ: asymmetric from the extremes as they are, symmetric with 2^(bits-1) - 1
                // steps to each side
   kCompressed  // llm-compressor: as widened, but symmetric is so for groups of one sign too
@@ -21,12 +21,12 @@ enum class GridRule {
 
 Grid grid_of_extremes(double low, double high, GridKind kind, GridRule rule);
 
-// Largest magnitudes of w * s to which groups are clipped, [rows, groups]; empty: none are.
+// The largest magnitudes of w * s to which groups are clipped, [rows, groups]; empty: no clipping.
 using Limits = std::vector<double>;
 
-// One weight [rows, columns] with what is done to it.
+// A weight [rows, columns] and how it is rounded.
 struct ScaledWeight {
-  const float* weight;  // one of the two
+  const float* weight;  // one of the two is null
   const double* wide;
   int64_t rows;
   int64_t columns;
@@ -35,7 +35,8 @@ struct ScaledWeight {
   GridRule rule;
 };
 
-// w - value of rows [first, first + count), into `errors` [count, columns]. `scale` [columns].
+// Writes w - value for rows [first, first + count) into `errors` [count, columns]. `scale`
+// [columns].
 void rounding_errors(const ScaledWeight& weight, std::span<const double> scale,
                      const Limits& limits, int64_t first, int64_t count, float* errors);
 
@@ -44,7 +45,7 @@ void rounding_errors(const ScaledWeight& weight, std::span<const double> scale,
 void clipped_errors(const ScaledWeight& weight, std::span<const double> scale, int64_t group,
                     double part, float* errors);
 
-// Largest |w * s| of each row and group, [rows, groups].
+// The largest |w * s| of each row and group, [rows, groups].
 Limits magnitudes(const ScaledWeight& weight, std::span<const double> scale);
 
 // Codes, scales and zeros of w * s.

@@ -22,7 +22,7 @@ FoundScale search_scale(std::span<const Candidate> candidates, std::span<const d
     scales.push_back(channel_scale(candidate, inputs, magnitudes));
   }
   const std::vector<double> found = losses(scales);
-  size_t best = 0;  // the first of `scales` is no candidate, but what the loss would be without
+  size_t best = 0;  // the first of `scales` is no candidate: it measures the loss without scaling
   for (size_t i = 1; i < scales.size(); ++i) {
     if (std::isfinite(found[i]) && (best == 0 || found[i] < found[best])) {
       best = i;

@@ -9,10 +9,10 @@
 
 namespace quench::quantizers {
 
-// Mean squared error of an output for each of some scales.
+// Computes the mean squared error of an output for each of the given scales.
 using Losses = std::function<std::vector<double>(std::span<const std::vector<double>> scales)>;
 
-// The candidate with the least loss, the first of equals. NUMERICAL where no loss is finite.
+// The candidate with the least loss (the first on ties). Throws NUMERICAL if no loss is finite.
 FoundScale search_scale(std::span<const Candidate> candidates, std::span<const double> inputs,
                         std::span<const ScaledWeight> weights, const Losses& losses);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kBlockGrain = 256;
 
-// body(block, first, last) for every block of `count` values.
+// Calls body(block, first, last) for every block of `count` values.
 template <typename Body>
 void for_each_block(size_t count, int64_t block, Body body) {
   const auto size = static_cast<size_t>(block);
@@ -54,8 +54,8 @@ void find_codes(std::span<const T> weight, std::span<const float> maxima, int64_
                 const Levels& levels, std::span<uint8_t> codes) {
   const LevelSearch search(levels);
   for_each_block(weight.size(), block, [&](uint64_t b, size_t first, size_t last) {
-    // A product with the reciprocal, as the published kernels have it; a block whose reciprocal is
-    // beyond the type's range is divided.
+    // Multiplies by the reciprocal, like the published kernels; divides if the reciprocal is beyond
+    // the type's range.
     const T reciprocal = 1 / static_cast<T>(maxima[b]);
     const bool usable = std::isfinite(reciprocal);
     for (size_t i = first; i < last; ++i) {

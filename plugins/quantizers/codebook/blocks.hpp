@@ -1,8 +1,9 @@
-// Weights as places in a table of sixteen values, with one factor per block of consecutive weights:
-// the 4-bit types of bitsandbytes (Dettmers et al. 2023, QLoRA, arXiv 2305.14314, section 3).
+// Weights as indices into a table of sixteen values, with one factor per block of consecutive
+// weights: the 4-bit types of bitsandbytes (Dettmers et al. 2023, QLoRA, arXiv 2305.14314, section
+// 3).
 //
-// Blocks run over the weight in C order, so they cross from row to row where rows are no multiple
-// of them. All arithmetic is float32, or float64 where the weight is.
+// Blocks run over the weight in C order and continue in the next row if they do not divide a row.
+// Arithmetic is float32, or float64 for a float64 weight.
 #pragma once
 
 #include <array>
@@ -14,10 +15,10 @@ namespace quench::quantizers {
 
 inline constexpr size_t kLevels = 16;
 
-// The values of a type by code, in [-1, 1]; one of them is 0.
+// A type's values by code, in [-1, 1]; one of them is 0.
 using Levels = std::array<float, kLevels>;
 
-// A code goes with the level nearest to the value; halfway, with the lower of two.
+// Finds the code of the level nearest to a value; halfway between two, the lower level.
 class LevelSearch {
  public:
   explicit LevelSearch(const Levels& levels);
@@ -32,7 +33,7 @@ class LevelSearch {
   uint8_t zero() const { return zero_; }
 
  private:
-  std::array<float, kLevels - 1> middles_{};  // between neighbours
+  std::array<float, kLevels - 1> middles_{};  // midpoints of neighbouring levels
   std::array<uint8_t, kLevels> order_{};      // codes by ascending level
   uint8_t zero_ = 0;
 };
@@ -41,12 +42,12 @@ class LevelSearch {
 template <typename T>
 std::vector<float> block_maxima(std::span<const T> weight, int64_t block);
 
-// Codes of `weight`, each value divided by its block's maximum.
+// The codes of `weight`, after each value is divided by its block's maximum.
 template <typename T>
 void find_codes(std::span<const T> weight, std::span<const float> maxima, int64_t block,
                 const Levels& levels, std::span<uint8_t> codes);
 
-// levels[code] * factor.
+// Writes levels[code] * factor.
 template <typename T>
 void look_up(std::span<const uint8_t> codes, std::span<const float> factors, int64_t block,
              const Levels& levels, std::span<T> out);

@@ -7,7 +7,8 @@ namespace quench::quantizers {
 
 namespace {
 
-// `count` values from 0.1 to 1, equally far apart, in float32 from both ends as torch.linspace.
+// `count` values from 0.1 to 1 in equal steps, in float32, computed from both ends like
+// torch.linspace.
 std::vector<float> linspace(size_t count) {
   const float step = (1.0F - 0.1F) / static_cast<float>(count - 1);
   std::vector<float> values(count);
@@ -18,7 +19,7 @@ std::vector<float> linspace(size_t count) {
   return values;
 }
 
-// Seven decades; decade i has 2^i values of each sign, the middles of as many parts of [0.1, 1].
+// Seven decades. Decade i has 2^i values of each sign: the midpoints of as many parts of [0.1, 1].
 std::array<float, 256> make_levels() {
   constexpr int kDecades = 7;
   std::vector<float> levels = {0.0F, 1.0F};
@@ -37,7 +38,7 @@ std::array<float, 256> make_levels() {
   return made;
 }
 
-// The level nearest to `value`; halfway, the lower of two.
+// The code of the level nearest to `value`; halfway between two, the lower level.
 uint8_t code_of(float value) {
   static const std::array<float, 255> kMiddles = [] {
     std::array<float, 255> middles{};

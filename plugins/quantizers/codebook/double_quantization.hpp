@@ -1,6 +1,6 @@
-// The factors of blocks, themselves in 8 bits (QLoRA, section 3, "double quantization"): their mean
-// is taken off, and what remains is coded in blocks of 256 with a table of 256 values that are
-// dense around 0 (Dettmers et al. 2022, arXiv 2110.02861, the dynamic tree type).
+// The block factors, themselves in 8 bits (QLoRA, section 3, "double quantization"): their mean is
+// subtracted, and the rest is coded in blocks of 256 with a table of 256 values that are dense
+// around 0 (Dettmers et al. 2022, arXiv 2110.02861, the dynamic tree type).
 #pragma once
 
 #include <array>

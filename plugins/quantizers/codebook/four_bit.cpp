@@ -30,21 +30,20 @@ void put(kit::QuantizeSink& sink, const CodedFactors& factors) {
 void FourBit::Params::describe(kit::Fields<Params>& fields) {
   fields
       .add("block", &Params::block,
-           "consecutive weights, across rows, that share a factor (blocksize)")
+           "consecutive weights, also across rows, that share a factor (blocksize)")
       .range(16, 4096);
-  fields.add("double_quantization", &Params::double_quantization,
-             "the factors in 8 bits, in blocks of 256 (bnb_4bit_use_double_quant)");
-  fields.add("modules", &Params::modules,
-             "modules that stay in float, by pattern: \"*.dense skip\"");
-  fields.add("lm_head", &Params::lm_head, "also rounds the output head; not where it is tied");
-  fields.add("embedding", &Params::embedding, "also rounds the token embedding");
+  fields.add(
+      "double_quantization", &Params::double_quantization,
+      "whether to store the factors in 8 bits, in blocks of 256 (bnb_4bit_use_double_quant)");
+  fields.add("modules", &Params::modules, "modules to keep in float, by pattern: \"*.dense skip\"");
+  fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
+  fields.add("embedding", &Params::embedding, "also round the token embedding");
 }
 
 FourBit::FourBit(const Params& params, const Levels& levels)
     : params_(params), levels_(levels), rules_(params.modules) {
   for (const std::string& rule : params.modules) {
-    kit::expects(rule.ends_with(" skip"),
-                 "modules: a 4-bit type has one setting, \"PATTERN skip\"");
+    kit::expects(rule.ends_with(" skip"), "modules: a 4-bit type only allows \"PATTERN skip\"");
   }
 }
 

@@ -1,4 +1,4 @@
-// What nf4 and fp4 have in common: all but their sixteen values.
+// The common part of nf4 and fp4, which differ only in their sixteen values.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace quench::quantizers {
 
-// Hands to the sink: "indices" uint8 [out, in], "levels" float32 [16] and "absmax" float32 [blocks
-// of the flattened weight], so that the weight is levels[index] * absmax of its block; with double
-// quantization also what absmax was decoded from: "absmax_codes" uint8 [blocks], "absmax_levels"
-// float32 [256], "absmax_maxima" float32 [blocks / 256], "absmax_mean" float32 [1].
+// Writes to the sink: "indices" uint8 [out, in], "levels" float32 [16] and "absmax" float32 [blocks
+// of the flattened weight], so that a weight is levels[index] * its block's absmax. Double
+// quantization also writes what absmax is decoded from: "absmax_codes" uint8 [blocks],
+// "absmax_levels" float32 [256], "absmax_maxima" float32 [blocks / 256], "absmax_mean" float32 [1].
 class FourBit : public kit::Quantizer {
  public:
   struct Params {

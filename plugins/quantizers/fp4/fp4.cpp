@@ -1,12 +1,12 @@
-// fp4: the 4-bit float of bitsandbytes, with a sign, two bits of exponent and one of mantissa,
-// divided by its largest value.
+// fp4: the 4-bit float of bitsandbytes: a sign, two exponent bits and one mantissa bit, scaled so
+// that the largest value is 1.
 #include "quantizers/codebook/four_bit.hpp"
 
 namespace quench::quantizers {
 
 namespace {
 
-// The code's highest bit is the sign; the other three go, in this order, with these twelfths.
+// The highest bit of a code is the sign. The other three index these magnitudes, in twelfths.
 constexpr Levels make_levels() {
   constexpr float kTwelfths[8] = {0, 0.0625F, 8, 12, 4, 6, 2, 3};
   Levels levels{};
@@ -31,7 +31,7 @@ QUENCH_MODULE(
     quench::kit::quantizer<quench::quantizers::Fp4>(
         {.id = "fp4",
          .version = "0.1.0",
-         .summary = "4-bit float with two bits of exponent: the nearest of its values, "
+         .summary = "4-bit float with two exponent bits: the nearest of its values, "
                     "times the largest magnitude of the block.",
          .reference = "Dettmers et al. 2023, QLoRA, arXiv 2305.14314, section 3; Dettmers "
                       "and Zettlemoyer 2023, arXiv 2212.09720",

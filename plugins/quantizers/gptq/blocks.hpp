@@ -1,17 +1,18 @@
-// The small triangular blocks of the factorization: one thread, vectorized along rows.
+// Small triangular blocks of the factorization, on one thread, vectorized along rows.
 #pragma once
 
 #include <cstdint>
 
 namespace quench::quantizers {
 
-// Both work on a C-ordered lower triangle of n rows, n elements apart; what lies above the diagonal
-// is neither read nor written.
+// Both functions take a C-ordered lower triangle whose n rows lie n elements apart. Elements above
+// the diagonal are neither read nor written.
 
-// a = L L', L over a. False, with `a` half done, when a pivot is not above its `tolerance`.
+// a = L L'; L overwrites a. False, with `a` partly overwritten, if a pivot does not exceed
+// `tolerance`.
 bool factor_block(double* a, int64_t n, const double* tolerance);
 
-// inverse = l^-1; `inverse` is n x n and all of it is written.
+// inverse = l^-1; all of the n x n `inverse` is written.
 void invert_block(const double* l, int64_t n, double* inverse);
 
 }  // namespace quench::quantizers

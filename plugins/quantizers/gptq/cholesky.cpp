@@ -15,14 +15,14 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kBlock = 64;  // rows of the blocks that are not halved
+constexpr int64_t kBlock = 64;  // blocks with at most this many rows are not halved
 
-// Where a block of `n` > kBlock rows is cut in two: kBlock times a power of two.
+// The row at which a block of `n` > kBlock rows is halved: kBlock times a power of two.
 int64_t half_of(int64_t n) {
   return kBlock * static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>((n - 1) / kBlock)));
 }
 
-// The lower triangle of a square matrix, cut in two: [upper, 0; across, lower].
+// The lower triangle of a square matrix in three parts: [upper, 0; across, lower].
 struct Cut {
   explicit Cut(const at::Tensor& a) : Cut(a, half_of(a.size(0)), a.size(0)) {}
   at::Tensor upper;
@@ -36,7 +36,7 @@ struct Cut {
         lower(a.narrow(0, half, n - half).narrow(1, half, n - half)) {}
 };
 
-// The inverse of a diagonal block; zeros above its diagonal.
+// The inverse of a diagonal block, with zeros above its diagonal.
 at::Tensor inverse_of(const at::Tensor& block) {
   const at::Tensor l = block.contiguous();
   at::Tensor inverse = at::empty(l.sizes(), l.options());
@@ -59,7 +59,7 @@ void divide_right(at::Tensor b, const at::Tensor& l) {
   divide_right(right, cut.lower);
 }
 
-// b = factor * X b, X lower triangular.
+// b = factor * X b, where X is lower triangular.
 void multiply_left(const at::Tensor& x, at::Tensor b, double factor) {
   if (x.size(0) <= kBlock) {
     b.copy_(matrix::product(x, b).mul_(factor));
@@ -74,7 +74,7 @@ void multiply_left(const at::Tensor& x, at::Tensor b, double factor) {
   multiply_left(cut.upper, above, factor);
 }
 
-// b = b X, likewise.
+// b = b X, where X is lower triangular.
 void multiply_right(at::Tensor b, const at::Tensor& x) {
   if (x.size(0) <= kBlock) {
     b.copy_(matrix::product(b, x));
@@ -102,7 +102,7 @@ bool factorize_block(at::Tensor a, const double* tolerance) {
     return false;
   }
   divide_right(cut.across, cut.upper);
-  matrix::add_product(cut.lower, cut.across, cut.across.t(), -1, matrix::Part::kLower);
+  matrix::add_product(cut.lower, cut.across, cut.across.t(), -1, matrix::Triangle::kLower);
   return factorize_block(cut.lower, tolerance + cut.upper.size(0));
 }
 

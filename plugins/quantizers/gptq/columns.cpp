@@ -10,12 +10,12 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kRun = 8;  // columns whose errors are applied to the rest of the panel at once
+constexpr int64_t kRun = 8;  // columns whose errors are applied together to the rest of the panel
 
-// Columns that a panel's rows are worked on in, [end - begin][kPanelRows] float64, in cache.
+// The panel's columns for some rows while they are quantized, [end - begin][kPanelRows], in cache.
 using Tile = std::vector<double>;
 
-// low and high, both [kPanelRows], grow to hold `count` values.
+// Extends low and high, both [kPanelRows], to cover `count` values.
 template <typename T>
 void widen(const T* values, int64_t count, double* low, double* high) {
   for (int64_t r = 0; r < count; ++r) {
@@ -24,7 +24,8 @@ void widen(const T* values, int64_t count, double* low, double* high) {
   }
 }
 
-// Grid of the group that starts at `column`, out of the tile and, past the panel, the weights.
+// The grid of the group that starts at `column`, from the tile and, past the panel, from the
+// weights.
 template <typename T>
 void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_t first,
                  int64_t last) {
@@ -66,7 +67,7 @@ void convert(const double* from, int64_t count, double* to) {
   std::copy_n(from, count, to);
 }
 
-// Codes and errors of one column; all arrays are over rows.
+// Codes and errors of one column; all arrays are indexed by row.
 QUENCH_MULTIVERSION
 void code_rows(const double* __restrict x, const double* __restrict scale,
                const double* __restrict zero, double max_code, double pivot, int64_t count,
@@ -80,8 +81,8 @@ void code_rows(const double* __restrict x, const double* __restrict scale,
   }
 }
 
-// tile[j] -= errors[k] * U[k, j] for k in turn and j in [from, to); `u` points at U[k0, j = 0] of
-// the panel, `stride` apart.
+// tile[j] -= errors[k] * U[k, j] for each k in order and j in [from, to). `u` points to U[k0, j =
+// 0] of the panel; rows of U lie `stride` apart.
 QUENCH_MULTIVERSION
 void update_rows(double* __restrict tile, const double* __restrict errors,
                  const double* __restrict u, int64_t stride, int64_t run, int64_t from,
@@ -107,8 +108,9 @@ void update_rows(double* __restrict tile, const double* __restrict errors,
   }
 }
 
-// The tile is updated in runs of up to kRun columns: inside a run after every column, the columns
-// past it once. The subtractions come in the same order as without runs, so the bits are the same.
+// Updates the tile in runs of up to kRun columns: columns inside a run after every column, later
+// columns once per run. The order of the subtractions is the same as without runs, and so are the
+// bits.
 template <typename T>
 void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
   const int64_t width = panel.end - panel.begin;
@@ -127,7 +129,7 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
     }
   }
   double errors[kRun * kPanelRows] = {};
-  double taken[kRun * kPanelRows] = {};  // -w
+  double negated[kRun * kPanelRows] = {};
   for (int64_t c = panel.begin; c < panel.end;) {
     if (starts_group(c) && panel.source == GridSource::kCurrent) {
       start_group(panel, tile, c, first, last);
@@ -146,18 +148,18 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
       update_rows(tile.data(), own, panel.upper + k * panel.columns + panel.begin, panel.columns, 1,
                   k + 1 - panel.begin, run_end - panel.begin);
       if (panel.correction != nullptr) {
-        double* minus = taken + (k - c) * kPanelRows;
+        double* column_negated = negated + (k - c) * kPanelRows;
         const double* column = tile.data() + (k - panel.begin) * kPanelRows;
-        std::transform(column, column + kPanelRows, minus, std::negate<>());
-        convert(minus, count, panel.taken + (k - panel.begin) * panel.rows + first);
-        update_rows(tile.data(), minus, panel.correction + k * panel.columns + panel.begin,
+        std::transform(column, column + kPanelRows, column_negated, std::negate<>());
+        convert(column_negated, count, panel.negated + (k - panel.begin) * panel.rows + first);
+        update_rows(tile.data(), column_negated, panel.correction + k * panel.columns + panel.begin,
                     panel.columns, 1, k + 1 - panel.begin, run_end - panel.begin);
       }
     }
     update_rows(tile.data(), errors, panel.upper + c * panel.columns + panel.begin, panel.columns,
                 run_end - c, run_end - panel.begin, width);
     if (panel.correction != nullptr) {
-      update_rows(tile.data(), taken, panel.correction + c * panel.columns + panel.begin,
+      update_rows(tile.data(), negated, panel.correction + c * panel.columns + panel.begin,
                   panel.columns, run_end - c, run_end - panel.begin, width);
     }
     c = run_end;

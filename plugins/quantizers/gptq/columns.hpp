@@ -1,7 +1,7 @@
-// The column loop of GPTQ over one panel of columns and some rows.
+// The column loop of GPTQ, over one panel of columns and some rows.
 //
-// Weights lie transposed, one row of memory per column in the order of quantization, so that the
-// innermost loops run over rows of the layer, which are independent of each other.
+// Weights are transposed: each column is contiguous, and columns are in the order of quantization.
+// So the innermost loops run over rows of the layer, which are independent.
 #pragma once
 
 #include <cstdint>
@@ -10,49 +10,49 @@
 
 namespace quench::quantizers {
 
-// Where a column's grid comes from, and when.
+// Which weights a column's grid is computed from, and when.
 enum class GridSource {
   kGiven,    // whole rows or static groups: known before the loop
-  kCurrent,  // at a group's first column, from its columns with every update so far
-  kStale     // for all groups that start in a panel, from their columns at the panel's start
+  kCurrent,  // at a group's first column, from its columns after all updates so far
+  kStale     // at a panel's start, for all groups that start in the panel
 };
 
-// One panel: columns [begin, end) of the order of quantization. T is the type in which the layer
-// keeps weights outside the panel and hands on errors. Inside the panel all is float64 for both:
-// weights from where they are loaded, U, updates, errors until they are stored, grids and the loss.
+// One panel: columns [begin, end) in the order of quantization. T is the type of weights outside
+// the panel and of the errors passed on. Inside the panel everything is float64 for both types:
+// loaded weights, U, updates, errors until they are stored, grids and the loss.
 template <typename T>
 struct Panel {
-  int64_t rows;     // of the layer
-  int64_t columns;  // of the layer
+  int64_t rows;     // rows of the layer
+  int64_t columns;  // columns of the layer
   int64_t begin;
   int64_t end;
   GridKind kind;
   GridSource source;
-  int64_t group_size;        // columns, in the order of quantization, unless kGiven
+  int64_t group_size;        // columns per group, in the order of quantization; unused with kGiven
   const int32_t* group;      // [columns], group of the k-th column
   const double* upper;       // [columns, columns], U
   const double* pivots;      // [columns], U_ii
-  const T* weights;          // [columns, rows], without this panel's own updates
+  const T* weights;          // [columns, rows], without the updates of this panel
   double* scales;            // [groups, rows]
   double* zeros;             // [groups, rows]
   uint8_t* codes;            // [columns, rows]
   T* errors;                 // [end - begin, rows], (w - q) / U_ii
   const double* correction;  // [columns, columns], P of asymmetry.hpp, or null
-  T* taken;                  // [end - begin, rows], -w, with `correction` only
-  double* loss;              // [rows], grows by (w - q)^2 / U_ii^2 / 2
+  T* negated;                // [end - begin, rows], -w of each column; only with `correction`
+  double* loss;              // [rows]; adds (w - q)^2 / U_ii^2 / 2
 };
 
-// Rows of a layer that one call works on: their part of a panel of 128 columns is 64 KiB and stays
-// in the L2 cache.
+// Rows of a layer per call: their part of a panel of 128 columns takes 64 KiB and stays in the L2
+// cache.
 inline constexpr int64_t kPanelRows = 64;
 
-// Quantizes columns [begin, end) of rows [first, last), last - first <= kPanelRows. A group of
-// kCurrent that starts inside the panel must end inside it or start at its first column.
+// Quantizes columns [begin, end) of rows [first, last), where last - first <= kPanelRows. With
+// kCurrent, a group that starts inside the panel must end inside it or start at its first column.
 void quantize_panel(const Panel<float>& panel, int64_t first, int64_t last);
 void quantize_panel(const Panel<double>& panel, int64_t first, int64_t last);
 
-// Grids of one group out of the columns listed in [from, to) of `weights` [columns, rows], for rows
-// [first, last); results at scales[r], zeros[r].
+// The grids of one group, from columns [from, to) of `weights` [columns, rows], for rows [first,
+// last). Writes to scales[r], zeros[r].
 template <typename T>
 void grids_of_columns(const T* weights, int64_t rows, int64_t from, int64_t to, int64_t first,
                       int64_t last, GridKind kind, double* scales, double* zeros) {

@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kRowGrain = 32;
 constexpr int kFloors = 6;
 
-// The lower triangle of J H J in the order of `perm`, with `diagonal` (original order) in place of
-// the diagonal of H.
+// The lower triangle of J H J in the order of `perm`, with `diagonal` (in original order) instead
+// of the diagonal of H.
 void fill_reversed(const double* gram, double scale, const std::vector<double>& diagonal,
                    const std::vector<int32_t>& perm, double* a) {
   const auto n = static_cast<int64_t>(perm.size());
@@ -34,7 +34,7 @@ void fill_reversed(const double* gram, double scale, const std::vector<double>& 
   });
 }
 
-// One H whose diagonal is damped until it can be factorized.
+// A Hessian whose diagonal is damped until it can be factorized.
 class Damping {
  public:
   Damping(const at::Tensor& gram, double rows, const FactorOptions& options, Factor& factor)
@@ -58,7 +58,7 @@ class Damping {
     factor.largest_diagonal = *std::max_element(diagonal_.begin(), diagonal_.end());
   }
 
-  // L of J H J in the lower triangle of matrix(), or false.
+  // Computes L of J H J in the lower triangle of matrix(). False if it fails.
   bool run() {
     if (damp(diagonal_)) {
       return true;
@@ -111,7 +111,7 @@ class Damping {
   double scale_;
   const FactorOptions& options_;
   Factor& factor_;
-  std::vector<double> diagonal_;  // of H, 1 where dead
+  std::vector<double> diagonal_;  // of H; 1 for dead columns
   at::Tensor matrix_;
 };
 
@@ -135,7 +135,7 @@ std::optional<Factor> try_factorize(const at::Tensor& gram, double rows,
   invert_lower_in_place(factor.upper);
   const int64_t n = host.size(0);
   auto* begin = factor.upper.data_ptr<double>();
-  std::reverse(begin, begin + n * n);  // rows and columns at once: U = J L^-1 J
+  std::reverse(begin, begin + n * n);  // reverses rows and columns at once: U = J L^-1 J
   for (int64_t i = 0; i < n; ++i) {
     factor.pivots.push_back(begin[i * n + i]);
   }

@@ -1,12 +1,12 @@
-// gptq: parameters, checks, and the way from a group's Gram matrix to codes.
+// gptq: parameters, checks, and the steps from a group's Gram matrix to codes.
 //
-// The factorization is done once per group, in float64, and shared by its linears. The updates of
-// the columns to come are float32, or float64 when asked for or when the weight is float64
-// (solver.hpp says what that covers). Products of the Gram matrix: gram.hpp.
+// The factorization is done once per group, in float64, and shared by its linears. Updates of later
+// columns are float32, or float64 on request or for a float64 weight (see solver.hpp for what that
+// covers). gram.hpp computes the Gram matrix.
 //
-// Presets are what published tools do when nothing is set. `study`: GPTQModel 2.2 to 3.0, whose
-// damping fails over cumulatively; `study_damp05`: 4.0 to 4.2; `modern`: from 5.0 on. The first two
-// also let padding into the Hessian: `pads: counted` of the calibration.
+// Presets are the defaults of published tools. `study`: GPTQModel 2.2 to 3.0, whose damping retries
+// cumulatively; `study_damp05`: 4.0 to 4.2; `modern`: from 5.0 on. The first two also include
+// padding in the Hessian: set `pads: counted` in the calibration.
 #include "quantizers/gptq/gptq.hpp"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ namespace quench::quantizers {
 
 namespace {
 
-// A linear that no row reaches by its nature, and is rounded to nearest.
+// An embedding has no input rows, so it is rounded to nearest.
 bool is_embedding(const quench_linear_info& linear) {
   return linear.role != nullptr && std::string(linear.role) == "embedding";
 }
 
-// What the record says of the group's inputs and of how the factor came about.
+// Records the state of the group's inputs and how the factor was found.
 void report_health(const GptqGroup::Made& made, double rows, kit::QuantizeSink& sink) {
   const Factor& factor = made.factor;
   sink.number("rows", rows);
@@ -132,78 +132,80 @@ constexpr const char* kPresets = R"({
 void Gptq::Params::describe(kit::Fields<Params>& fields) {
   fields
       .add("preset", &Params::preset,
-           "whose defaults stand in for these: those of the published tool of the study (2025, "
+           "whose defaults to use: those of the study's published tool (2025, "
            "with its later damping as study_damp05), or of its later versions (modern)")
       .choices("none|study|study_damp05|modern");
-  fields.add("bits", &Params::bits, "width of a code, in bits (wbits)").range(2, 8);
+  fields.add("bits", &Params::bits, "bits per code (wbits)").range(2, 8);
   fields
       .add("group_size", &Params::group_size,
            "columns of a row that share a scale; -1: the whole row (groupsize)")
       .at_least(-1);
-  fields.add("sym", &Params::sym, "grid symmetric around zero, so that no zero point is stored");
+  fields.add("sym", &Params::sym,
+             "whether the grid is symmetric around zero and stores no zero point");
   fields
       .add("mse", &Params::mse,
-           "exponent of the error by which the best of 80 clipped ranges is chosen for a scale, "
+           "exponent of the error that chooses the best of 80 clipped ranges for a scale, "
            "2.4 in published code; 0: the full range")
       .range(0, 8);
   fields.add("desc_act", &Params::desc_act,
-             "columns in the order of descending diagonal of the Hessian (act-order)");
-  fields.add("act_group_aware", &Params::act_group_aware,
-             "groups in the order of their largest diagonal, columns likewise inside each, so that "
-             "no order needs to be stored (GAR)");
+             "whether to quantize columns by descending diagonal of the Hessian (act-order)");
+  fields.add(
+      "act_group_aware", &Params::act_group_aware,
+      "whether to order groups by their largest diagonal and columns within each group, so that "
+      "no order needs to be stored (GAR)");
   fields.add("static_groups", &Params::static_groups,
-             "scales of all groups from the weight before the loop, groups in column order");
+             "whether scales come from the weight before the loop, with groups in column order");
   fields
       .add("damp", &Params::damp,
-           "added to the Hessian's diagonal, relative to its mean (percdamp, damp_percent)")
+           "value added to the Hessian's diagonal, relative to its mean (percdamp, damp_percent)")
       .range(0, 1);
   fields
       .add("damp_increment", &Params::damp_increment,
-           "added to damp for each retry while it stays below 1 (damp_auto_increment); 0: no retry")
+           "increment of damp per retry while damp is below 1 (damp_auto_increment); 0: no retry")
       .range(0, 1);
   fields
       .add("damp_retry", &Params::damp_retry,
-           "a retry damps the Hessian as it was (fresh) or as the tries before have left it "
-           "(cumulative, as published tools of 2025 have it)")
+           "whether a retry damps the original Hessian (fresh) or the already damped one "
+           "(cumulative, like published tools of 2025)")
       .choices("fresh|cumulative");
   fields
-      .add("fallback", &Params::fallback,
-           "when no damping below 1 makes the Hessian positive definite: fail, raise a floor under "
-           "its diagonal (1e-6 to 0.1 of the largest), or round to nearest; also the last for a "
-           "group that no row reaches. The record says so")
+      .add(
+          "fallback", &Params::fallback,
+          "if no damping below 1 makes the Hessian positive definite: fail, raise a floor under "
+          "its diagonal (1e-6 to 0.1 of the largest), or round to nearest, which also applies to a "
+          "group that no row reaches. The record names the fallback")
       .choices("fail|floor|rtn");
   fields
-      .add(
-          "inputs", &Params::inputs,
-          "rows from a model whose earlier linears (sequential: true_sequential) or earlier blocks "
-          "(block) are quantized, or from the float model; float lets settings share one pass")
+      .add("inputs", &Params::inputs,
+           "rows from the model with earlier linears (sequential: true_sequential) or earlier "
+           "blocks "
+           "(block) quantized, or from the float model; with float, settings share one pass")
       .choices("sequential|block|float");
   fields.add("gptaq", &Params::gptaq,
-             "also corrects for how far quantization has moved the inputs, against the float "
+             "also correct for the shift of the inputs by quantization, relative to the float "
              "model's, at the cost of one more forward (GPTAQ, GPTQ v2)");
-  fields.add("gptaq_alpha", &Params::gptaq_alpha, "part of that correction that is applied (alpha)")
+  fields.add("gptaq_alpha", &Params::gptaq_alpha, "share of the gptaq correction to apply (alpha)")
       .range(0, 1);
   fields
       .add("block", &Params::block,
-           "columns whose updates to the rest are applied at once (blocksize)")
+           "columns whose updates to later columns are applied together (blocksize)")
       .range(1, 1024);
   fields
-      .add(
-          "scale_from", &Params::scale_from,
-          "a group's scale sees the weight with every update so far (current), or as it was at the "
-          "start of the block (stale, as the first published code has it)")
+      .add("scale_from", &Params::scale_from,
+           "whether a group's scale uses the weight after all updates so far (current), or at the "
+           "start of the block (stale, like the first published code)")
       .choices("current|stale");
   fields
       .add("precision", &Params::precision,
-           "of the updates to columns beyond the block, and of the Gram matrix's products where "
+           "precision of updates beyond the block, and of the Gram matrix's products if "
            "inputs are wider than 1024")
       .choices("float32|float64");
   fields.add("modules", &Params::modules,
-             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
              "group_size=64 sym=false\", \"*.dense skip\"");
   fields.add("lm_head", &Params::lm_head,
-             "also quantizes the output head, on its own inputs; not where it is tied");
-  fields.add("embedding", &Params::embedding, "also rounds the token embedding to nearest");
+             "also quantize the output head, with its own inputs, unless it is tied");
+  fields.add("embedding", &Params::embedding, "also round the token embedding to nearest");
 }
 
 Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
@@ -214,7 +216,7 @@ Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
   kit::expects(!params.act_group_aware || !whole_rows,
                "gptq: act_group_aware has no effect with group_size = -1");
   kit::expects(!params.act_group_aware || !params.desc_act,
-               "gptq: desc_act and act_group_aware are two orders; wanted one");
+               "gptq: desc_act and act_group_aware both set an order; wanted one");
   kit::expects(!params.gptaq || params.inputs != "float",
                "gptq: gptaq has no effect with inputs = float");
   if (params.preset == "none") {  // a preset may set what other parameters leave without effect

@@ -43,7 +43,7 @@ class Gptq final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
-  // The statistics are the same whatever the grid, the order and the damping.
+  // The statistics depend on neither the grid, the order nor the damping.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
   kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   const void* extension(const char* id) const override;

@@ -1,4 +1,4 @@
-// The statistics of one input group and the factors that were made of them.
+// The statistics of one input group, and the factors computed from them.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace quench::quantizers {
 
-// How a linear wants its factor.
+// The factor that a linear needs.
 struct FactorRequest {
   FactorOptions options;
-  double alpha;      // of GPTAQ; 0: without
-  bool may_give_up;  // round to nearest where there is no factor
+  double alpha;      // of GPTAQ; 0: no correction
+  bool may_give_up;  // rounds to nearest if there is no factor
 
   bool operator==(const FactorRequest&) const = default;
 };
@@ -34,10 +34,10 @@ class GptqGroup final : public GramGroup {
   struct Made {
     FactorRequest request;
     Factor factor;
-    std::string fallback;  // why `factor` compensates nothing; empty where it does
+    std::string fallback;  // why `factor` compensates nothing; empty if it does
   };
-  // Made at the first request of its kind and kept: the linears of a group share it, and so do
-  // settings that differ in their grids alone. Sets `seconds` to the time that making it took now.
+  // Computed at the first request of its kind and kept: the linears of a group share it, and so do
+  // settings that differ only in their grids. Sets `seconds` to the time spent in this call.
   const Made& factor_for(const FactorRequest& request, double& seconds);
 
   int64_t columns() const { return columns_; }

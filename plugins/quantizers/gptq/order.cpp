@@ -7,7 +7,7 @@ namespace quench::quantizers {
 
 namespace {
 
-// Groups by their largest diagonal, given that columns are sorted inside each.
+// Sorts groups by their largest diagonal; the columns inside each group are already sorted.
 std::vector<int32_t> with_groups_sorted(const std::vector<int32_t>& columns,
                                         const std::vector<double>& diagonal, int64_t group_size) {
   const size_t size = static_cast<size_t>(group_size);

@@ -12,7 +12,7 @@ Matrix zeros(int64_t rows, int64_t columns) {
   return {rows, columns, std::vector<double>(static_cast<size_t>(rows * columns))};
 }
 
-// Lower L with a = L L'.
+// The lower triangular L with a = L L'.
 Matrix cholesky(const Matrix& a) {
   Matrix l = zeros(a.rows, a.rows);
   for (int64_t i = 0; i < a.rows; ++i) {
@@ -27,7 +27,7 @@ Matrix cholesky(const Matrix& a) {
   return l;
 }
 
-// a^-1 = L'^-1 L^-1 out of a's Cholesky factor.
+// a^-1 = L'^-1 L^-1, from a's Cholesky factor.
 Matrix inverse(const Matrix& a) {
   const int64_t n = a.rows;
   const Matrix l = cholesky(a);
@@ -79,7 +79,7 @@ Grid grid_of_row(const Matrix& weight, int64_t row, int64_t from, int64_t to, Gr
   return best;
 }
 
-// Grids of all groups of `weight` as it stands.
+// The grids of all groups of the current `weight`.
 void grids_of_all(const Matrix& weight, int64_t size, GridKind kind, Solution& solution) {
   for (int64_t r = 0; r < weight.rows; ++r) {
     for (int64_t g = 0; g < solution.scales.columns; ++g) {
@@ -91,7 +91,7 @@ void grids_of_all(const Matrix& weight, int64_t size, GridKind kind, Solution& s
   }
 }
 
-// Rows and columns of `m`, or only columns, in the order of `perm`.
+// Reorders the columns of `m`, and its rows too if asked, by `perm`.
 Matrix reorder(const Matrix& m, const std::vector<int32_t>& perm, bool rows_too) {
   Matrix out = zeros(m.rows, m.columns);
   for (int64_t r = 0; r < m.rows; ++r) {
@@ -102,7 +102,7 @@ Matrix reorder(const Matrix& m, const std::vector<int32_t>& perm, bool rows_too)
   return out;
 }
 
-// The order of columns by direct comparison: for each place the column that belongs there.
+// The column order by direct comparison: finds for each place the column that belongs there.
 void sort_columns(const Matrix& h, ColumnOrder order, int64_t group_size,
                   std::vector<int32_t>& perm) {
   const auto larger = [&](int32_t a, int32_t b) { return h(a, a) > h(b, b); };

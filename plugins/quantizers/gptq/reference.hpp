@@ -1,5 +1,5 @@
-// GPTQ in plain float64 loops, the oracle of the tests. Slow on purpose: every update is applied at
-// once to every later column, and the factor comes from the textbook's three steps.
+// GPTQ in plain float64 loops, the oracle of the tests. It is slow on purpose: every update is
+// applied at once to every later column, and the factor takes the textbook's three steps.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct Solution {
   double loss;
 };
 
-// U upper with H^-1 = U'U, for a positive definite H.
+// The upper triangular U with H^-1 = U'U, for a positive definite H.
 Matrix upper_factor_of_inverse(const Matrix& h);
 
-// `h` is the undamped Hessian, 2/N X'X. `moved`, if any, is 2/N (X~ - X)'X for GPTAQ with `alpha`.
+// `h` is the undamped Hessian 2/N X'X. For GPTAQ with `alpha`, `moved` is 2/N (X~ - X)'X.
 Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options,
               ColumnOrder order, double damp, const Matrix* moved = nullptr, double alpha = 0);
 

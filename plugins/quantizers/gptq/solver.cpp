@@ -22,7 +22,7 @@ namespace {
 template <typename T>
 constexpr at::ScalarType kType = sizeof(T) == 8 ? at::kDouble : at::kFloat;
 
-// The solution of one weight in the making; matrices are transposed, columns in quantization order.
+// The partial solution for one weight. Matrices are transposed; columns are in quantization order.
 template <typename T>
 class Solver {
  public:
@@ -43,11 +43,11 @@ class Solver {
     prepare();
     at::Tensor errors = at::empty({options_.block, rows_}, kType<T>);
     const bool corrected = factor_.correction.defined();
-    at::Tensor taken = at::empty({corrected ? options_.block : 0, rows_}, kType<T>);
+    at::Tensor negated = at::empty({corrected ? options_.block : 0, rows_}, kType<T>);
     for (int64_t begin = 0; begin < columns_;) {
       kit::check_cancelled();
       const int64_t end = panel_end(begin);
-      const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>(), taken.data_ptr<T>());
+      const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>(), negated.data_ptr<T>());
       kit::parallel_for(static_cast<uint64_t>(rows_), static_cast<uint64_t>(kPanelRows),
                         [&](uint64_t first, uint64_t last) {
                           quantize_panel(panel, static_cast<int64_t>(first),
@@ -56,7 +56,7 @@ class Solver {
       if (end < columns_) {
         update_rest(factor_.upper, errors, begin, end);
         if (corrected) {
-          update_rest(factor_.correction, taken, begin, end);
+          update_rest(factor_.correction, negated, begin, end);
         }
       }
       begin = end;
@@ -80,7 +80,8 @@ class Solver {
   bool given() const { return whole_rows() || options_.static_groups; }
   bool current() const { return !given() && !options_.stale; }
 
-  // Columns past the panel, less its `errors` [block, rows] times their part of `factor`.
+  // Subtracts `errors` [block, rows] times the matching part of `factor` from the columns past the
+  // panel.
   void update_rest(const at::Tensor& factor, const at::Tensor& errors, int64_t begin, int64_t end) {
     const at::Tensor part =
         factor.narrow(0, begin, end - begin).narrow(1, end, columns_ - end).to(kType<T>);
@@ -88,7 +89,7 @@ class Solver {
                         errors.narrow(0, 0, end - begin), -1);
   }
 
-  // Whole-row grids see dead columns, all others do not: the published tools have it so.
+  // Whole-row grids include dead columns, all other grids do not, like the published tools.
   void prepare() {
     if (whole_rows()) {
       grids_before();
@@ -111,7 +112,7 @@ class Solver {
     }
   }
 
-  // Grids of all groups in original column order.
+  // Computes the grids of all groups in original column order.
   void grids_before() {
     const T* weights = weights_.template const_data_ptr<T>();
     auto* scales = scales_.data_ptr<double>();
@@ -127,8 +128,8 @@ class Solver {
                       });
   }
 
-  // Panels are blocks of `block` columns. Where grids come from current weights, a panel ends early
-  // so that a group that starts inside it also ends inside it; that moves rounding only.
+  // A panel is a block of `block` columns. If grids come from current weights, a panel ends early
+  // so that a group that starts inside it also ends inside it. This only affects rounding.
   int64_t panel_end(int64_t begin) const {
     int64_t end = begin + options_.block;
     if (current() && groups_.size <= options_.block) {
@@ -139,7 +140,7 @@ class Solver {
     return std::min(end, columns_);
   }
 
-  Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* taken) {
+  Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* negated) {
     return {rows_,
             columns_,
             begin,
@@ -158,11 +159,11 @@ class Solver {
             codes_.data_ptr<uint8_t>(),
             errors,
             factor_.correction.defined() ? factor_.correction.const_data_ptr<double>() : nullptr,
-            taken,
+            negated,
             loss_.data()};
   }
 
-  // places()[column] = position of the column in the order of quantization.
+  // places()[column] is the position of the column in the order of quantization.
   std::vector<int64_t> places() const {
     std::vector<int64_t> place(factor_.perm.size());
     for (size_t k = 0; k < place.size(); ++k) {
@@ -180,7 +181,7 @@ class Solver {
   at::Tensor scales_;           // [groups, out] float64
   at::Tensor zeros_;            // [groups, out] float64
   at::Tensor codes_;            // [in, out] uint8
-  std::vector<int32_t> group_;  // [in], group of the k-th column
+  std::vector<int32_t> group_;  // [in]; the group of the k-th column
   std::vector<double> loss_;    // [out]
 };
 

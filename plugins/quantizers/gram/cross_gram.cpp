@@ -26,7 +26,8 @@ uint64_t CrossGram::bytes(int64_t in_features, bool float64) {
 void CrossGram::observe(const quench_observe_args& args) {
   const c10::InferenceMode inference;
   if (args.float_x == nullptr) {
-    kit::fail(QUENCH_FAILED_PRECONDITION, "rows of the float model are needed and did not come");
+    kit::fail(QUENCH_FAILED_PRECONDITION,
+              "wanted rows of the float model beside those of the quantized one, got none");
   }
   const at::Tensor x = kit::borrow(*args.x);
   const at::Tensor y = kit::borrow(*args.float_x);

@@ -1,5 +1,5 @@
-// C = sum of w * (y - x) x' over the rows of two streams, y the float model's and x the quantized
-// one's: how far quantization has moved a group's inputs, as its own inputs see it.
+// C = sum of w * (y - x) x' over the rows of two streams, y of the float model and x of the
+// quantized one. It measures how far quantization has moved a group's inputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,8 +11,8 @@
 
 namespace quench::quantizers {
 
-// Rows go through panels and into float64 as in gram.hpp, all columns of C, since it is not
-// symmetric. Memory: C, two panels, one block column.
+// Rows pass through panels into float64 as in gram.hpp. All columns of C are computed, because C is
+// not symmetric. Memory: C, two panels and one block column.
 class CrossGram {
  public:
   CrossGram(int64_t in_features, bool float64);
@@ -23,7 +23,7 @@ class CrossGram {
   // Needs args.float_x, of the shape of args.x; the same rows and weights count as in Gram.
   // FAILED_PRECONDITION without it.
   void observe(const quench_observe_args& args);
-  // C [in, in] float64: row i is y_i - x_i, column k is x_k. Zeros before any row came.
+  // C [in, in] float64: row i belongs to y_i - x_i, column k to x_k. Zeros before the first row.
   const at::Tensor& matrix();
 
  private:

@@ -1,4 +1,4 @@
-// The gram extension (quench.quantizer.gram/1), for every quantizer whose groups derive GramGroup.
+// The gram extension (quench.quantizer.gram/1), for quantizers whose groups derive from GramGroup.
 #pragma once
 
 #include "quantizers/gram/gram.hpp"
@@ -6,10 +6,10 @@
 
 namespace quench::quantizers {
 
-// A group that gathers the Gram matrix of its rows.
+// A group that accumulates the Gram matrix of its rows.
 class GramGroup : public kit::QuantizerGroup {
  public:
-  // `float64`: products in float64 for any number of columns (gram.hpp).
+  // `float64`: compute products in float64 for any number of columns (gram.hpp).
   GramGroup(int64_t in_features, bool float64) : gram_(in_features, float64) {}
   void observe(const quench_observe_args& args) override { gram_.observe(args); }
   Gram& gram() { return gram_; }

@@ -17,12 +17,12 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kErrorRows = 512;     // rows of a weight whose output error is taken at once
-constexpr int64_t kErrorColumns = 256;  // and columns of the Gram matrix
-constexpr int64_t kLanes = 8;           // partial sums of a row
+constexpr int64_t kErrorRows = 512;     // rows of a weight per step of the output error
+constexpr int64_t kErrorColumns = 256;  // columns of the Gram matrix per step
+constexpr int64_t kLanes = 8;           // partial sums per row
 
 // Adds to sums[h] the sum over the rows of half h of (row of left) . (row of right), in a fixed
-// order; left [2n, c] float64, right [2n, c] T.
+// order. left [2n, c] is float64, right [2n, c] is T.
 template <typename T>
 void add_products(const at::Tensor& left, const at::Tensor& right, double* sums) {
   const int64_t half = left.size(0) / 2;
@@ -62,7 +62,7 @@ void Gram::observe(const quench_observe_args& args) {
   }
   const at::Tensor x = kit::borrow(*args.x);
   if (!x.is_floating_point() || (panel_.defined() && x.scalar_type() != row_type_)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "x: wanted rows of one float dtype, got %s after others",
+    kit::fail(QUENCH_INVALID_ARGUMENT, "x: wanted the dtype of the earlier rows, got %s",
               kit::name_of(args.x->dtype).c_str());
   }
   const Selection selection = select(args, x.size(0));
@@ -93,7 +93,8 @@ void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
     const int64_t count = std::min(kPanelRows - filled_, rows.size(0) - done);
     const bool as_they_are =
         rows.scalar_type() == panel_.scalar_type() || rows.scalar_type() == at::kFloat;
-    if (count == kPanelRows && !weights.defined() && as_they_are) {  // a whole panel where it lies
+    if (count == kPanelRows && !weights.defined() &&
+        as_they_are) {  // a whole panel: multiplied in place
       add_panel(rows.narrow(0, done, count));
       done += count;
       continue;
@@ -123,11 +124,11 @@ void Gram::add_panel(const at::Tensor& rows) {
   if (float64_) {
     matrix::add_float64_square(matrix_, rows);
   } else {
-    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Part::kUpper);
+    matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Triangle::kUpper);
   }
 }
 
-// Copies the upper triangle to the lower one and refuses what overflowed.
+// Copies the upper triangle to the lower one. Throws if an element overflowed.
 void Gram::mirror() {
   for (int64_t begin = 0; begin < columns_; begin += kBlockColumns) {
     const int64_t size = std::min(kBlockColumns, columns_ - begin);
@@ -188,7 +189,8 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
     kit::fail(QUENCH_INVALID_ARGUMENT, "output error: wanted two weights [out, %lld]",
               static_cast<long long>(columns_));
   }
-  // Where G was given, or made of float64 rows, or the weights are, products are float64 as well.
+  // Products are float64 if G was set from outside or comes from float64 rows, or if the weights
+  // are.
   const bool wide = row_type_ == at::kDouble || row_type_ == at::ScalarType::Undefined ||
                     original.scalar_type() == at::kDouble;
   const at::ScalarType type = wide || !gram.is_cpu() ? at::kDouble : at::kFloat;
@@ -207,9 +209,9 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
   return {sums[0], sums[1]};
 }
 
-// G is symmetric: x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b,
-// half the work of a product with all of G. Products of float32 rows are float32, summed in
-// float64.
+// Because G is symmetric, x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) .
+// x_b, half the work of a product with all of G. Products of float32 rows are float32 and are
+// summed in float64.
 void Gram::add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, double* sums) {
   for (int64_t begin = 0; begin < columns_; begin += kErrorColumns) {
     kit::check_cancelled();

@@ -15,7 +15,7 @@ namespace quench::quantizers {
 
 namespace {
 
-// In one pass over the rows, where at::isfinite takes four: NaN is handed on by both extremes.
+// One pass over the rows where at::isfinite takes four: both extremes propagate NaN.
 bool all_finite(const at::Tensor& rows) {
   std::atomic<bool> finite = true;
   kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
@@ -46,14 +46,14 @@ std::optional<std::vector<int64_t>> read_index(const quench_tensor* index, int64
   const auto values = kit::elements<int64_t>(*index, "row_index");
   for (const int64_t row : values) {
     if (row < 0 || row >= rows) {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "row_index: %lld is no row of %lld",
+      kit::fail(QUENCH_INVALID_ARGUMENT, "row_index: %lld, wanted an index below %lld",
                 static_cast<long long>(row), static_cast<long long>(rows));
     }
   }
   return std::vector<int64_t>(values.begin(), values.end());
 }
 
-// Drops rows of weight 0 and turns weights into roots.
+// Drops rows of weight 0 and replaces weights by their square roots.
 void apply_weights(const quench_tensor& weights, int64_t rows, Selection& selection) {
   const auto values = kit::elements<double>(weights, "row_weight");
   std::vector<int64_t> candidates;

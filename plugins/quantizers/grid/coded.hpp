@@ -1,5 +1,5 @@
-// A weight as integer codes with one scale and one zero per row and group: what goes into the sink,
-// and back to a dequantized weight.
+// A weight as integer codes with one scale and one zero per row and group: written to the sink, and
+// decoded to a dequantized weight.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace quench::quantizers {
 
-// Columns in runs of `size`; the last run may be short. `size` -1, or a row no longer than `size`:
-// one group.
+// Groups of `size` consecutive columns; the last may be shorter. There is one group if `size` is -1
+// or a row is no longer than `size`.
 struct Groups {
   int64_t size;
   int64_t count;
 };
 Groups groups_of(int64_t columns, int64_t group_size);
 
-// Views of the host's result tensors, to be filled by a quantizer.
+// Views of the host's result tensors, which a quantizer fills.
 struct Coded {
   int64_t rows;
   int64_t columns;
@@ -30,11 +30,11 @@ struct Coded {
   std::span<int32_t> g_idx;  // [columns], group of each column
 };
 
-// Memory of a Coded that no sink asked for.
+// Memory for a Coded that does not belong to a sink.
 class CodedStorage {
  public:
   CodedStorage(int64_t rows, int64_t columns, Groups groups);
-  // Valid as long as this object stays where it is; g_idx is filled, the rest is zeros.
+  // Valid until this object moves or dies. g_idx is filled; the rest is zero.
   const Coded& view() const { return view_; }
 
  private:
@@ -51,16 +51,16 @@ uint64_t coded_bytes(uint64_t weights, int64_t columns, Groups groups);
 // g_idx[c] = c / size.
 void fill_group_index(const Coded& coded, Groups groups);
 
-// Asks the sink for "codes", "scales", "zeros" and "g_idx".
+// Creates "codes", "scales", "zeros" and "g_idx" in the sink.
 Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t groups);
 
-// scale * (code - zero), computed in float64 and rounded once to the dtype of `to` [rows, columns].
-// NUMERICAL with the linear's name when a scale overflowed.
+// Writes scale * (code - zero), computed in float64 and rounded once to the dtype of `to` [rows,
+// columns]. Throws NUMERICAL with the linear's name if a scale overflowed.
 void dequantize(const Coded& coded, const quench_tensor& to, const char* name);
 
-// Bits that one weight costs on disk, on average: its code, 16 for each scale (a half), `bits` for
-// each zero unless the grid is symmetric (its zero is known), and 32 for each column's group index
-// where that is not just column / size (`ordered`).
+// Average storage per weight in bits: its code, 16 for each scale (float16), `bits` for each zero
+// unless the grid is symmetric (then the zero is known), and 32 for each column's group index if
+// that is not simply column / size (`ordered`).
 double bits_per_weight(const Coded& coded, GridKind kind, bool ordered);
 
 }  // namespace quench::quantizers

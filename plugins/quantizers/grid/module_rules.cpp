@@ -28,7 +28,7 @@ int64_t whole_number(const std::string& text, size_t number, const std::string& 
 
 }  // namespace
 
-// Linear in the text for every star: it backs up to the last one only.
+// Linear in the text per star, because it backtracks only to the last star.
 bool matches(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;

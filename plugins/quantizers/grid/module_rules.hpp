@@ -1,4 +1,4 @@
-// Settings of single modules: "PATTERN bits=3 group_size=64 sym=false", or "PATTERN skip".
+// Per-module settings: "PATTERN bits=3 group_size=64 sym=false", or "PATTERN skip".
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace quench::quantizers {
 struct ModuleSetting {
   GridKind kind;
   int64_t group_size;
-  bool skip = false;  // stays in float
+  bool skip = false;  // keep the module in float
 };
 
-// Rules of the parameter `modules`. A pattern is matched against the whole module name, `*` for any
-// run of characters and `?` for one. The first rule that matches decides; what it does not name
-// stays as the quantizer has it.
+// The rules of the parameter `modules`. A pattern must match the whole module name; `*` stands for
+// any run of characters and `?` for one. The first matching rule decides; settings it does not name
+// keep the quantizer's values.
 class ModuleRules final : public kit::ModulePatterns {
  public:
-  // INVALID_ARGUMENT with the number of the rule that cannot be read.
+  // Throws INVALID_ARGUMENT with the number of a rule that cannot be parsed.
   explicit ModuleRules(const std::vector<std::string>& rules);
   ModuleSetting setting_of(std::string_view module, ModuleSetting usual) const;
   bool fits(size_t rule, std::string_view module) const override;
@@ -30,9 +30,9 @@ class ModuleRules final : public kit::ModulePatterns {
  private:
   struct Rule {
     std::string pattern;
-    int64_t bits = 0;        // 0: as usual
-    int64_t group_size = 0;  // likewise
-    int sym = -1;            // likewise
+    int64_t bits = 0;        // 0: the quantizer's
+    int64_t group_size = 0;  // 0: the quantizer's
+    int sym = -1;            // -1: the quantizer's
     bool skip = false;
   };
   static void read_word(const std::string& word, size_t number, Rule& rule);

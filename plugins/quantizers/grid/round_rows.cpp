@@ -12,7 +12,7 @@ constexpr uint64_t kRowGrain = 16;
 
 template <typename T>
 Grid grid_of_group(const T* values, int64_t count, GridKind kind) {
-  // Independent lanes, which a compiler may keep in one register without reordering anything.
+  // Independent lanes, which a compiler may keep in one register without reordering operations.
   constexpr int64_t kLanes = 16;
   T low[kLanes] = {};
   T high[kLanes] = {};

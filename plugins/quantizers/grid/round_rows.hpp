@@ -1,4 +1,4 @@
-// Rounding to nearest, row by row: what rtn does, and what others measure themselves against.
+// Rounding to nearest, row by row: what rtn does, and the baseline of other methods.
 #pragma once
 
 #include "quantizers/grid/coded.hpp"
@@ -6,7 +6,7 @@
 
 namespace quench::quantizers {
 
-// Scales and zeros of every group of every row of `weight` [rows, columns], and the codes.
+// Computes scales and zeros of every group of every row of `weight` [rows, columns], and the codes.
 void round_rows(const float* weight, Groups groups, GridKind kind, const Coded& coded);
 void round_rows(const double* weight, Groups groups, GridKind kind, const Coded& coded);
 

@@ -1,6 +1,6 @@
-// Grids that clip: of the ranges p * [low, high], p = 1, 0.99, ..., 0.21, the one whose rounding
-// errors have the least sum of |error|^exponent (Frantar et al.'s code, option `mse`,
-// exponent 2.4).
+// Clipping grids: tries the ranges p * [low, high] with p = 1, 0.99, ..., 0.21 and chooses the one
+// with the least sum of |rounding error|^exponent (Frantar et al.'s code, option `mse`, exponent
+// 2.4).
 #pragma once
 
 #include <cmath>
@@ -11,14 +11,15 @@
 
 namespace quench::quantizers {
 
-inline constexpr int kSearchSteps = 80;  // ranges tried
-inline constexpr int kSearchGrid = 100;  // parts of the full range that one step takes off
+inline constexpr int kSearchSteps = 80;  // number of ranges
+inline constexpr int kSearchGrid = 100;  // one step removes 1/kSearchGrid of the full range
 
-// Sum of |value - x|^exponent over `count` values `stride` apart; stops early at `limit` or above.
+// The sum of |value - x|^exponent over `count` values `stride` apart; stops early once it is >=
+// `limit`.
 template <typename T>
 double rounding_error(const T* values, int64_t stride, int64_t count, const Grid& grid,
                       double max_code, double exponent, double limit) {
-  constexpr int64_t kRun = 16;  // values between two looks at the limit
+  constexpr int64_t kRun = 16;  // values between two checks of the limit
   double sum = 0;
   for (int64_t i = 0; i < count && sum < limit;) {
     const int64_t end = i + kRun < count ? i + kRun : count;
@@ -32,8 +33,8 @@ double rounding_error(const T* values, int64_t stride, int64_t count, const Grid
   return sum;
 }
 
-// The grid of `count` values that lie in [low, high]: the full range's where kind.mse is 0, else
-// the best of the clipped ones, the first of equals. A symmetric grid keeps its zero.
+// The grid of `count` values in [low, high]: the full range if kind.mse is 0, otherwise the best
+// clipped range (the first on ties). A symmetric grid keeps its zero.
 template <typename T>
 Grid grid_of_values(const T* values, int64_t stride, int64_t count, double low, double high,
                     GridKind kind) {

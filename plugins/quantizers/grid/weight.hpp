@@ -1,4 +1,4 @@
-// The weight of a linear as a quantizer reads it.
+// Reads the weight of a linear for a quantizer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,11 +7,11 @@
 
 namespace quench::quantizers {
 
-// The weight [out, in] in host memory, C order, float32 or float64; without a copy where it lies so
-// already. Refuses other dtypes and shapes, and NaN and Inf (NUMERICAL, with name and index).
+// The weight [out, in] in host memory, C order, float32 or float64; without a copy if it already
+// is. Throws for other dtypes and shapes, and NUMERICAL with name and index for NaN and Inf.
 at::Tensor host_weight(const kit::LinearToQuantize& linear);
 
-// The linear stays in float: hands `weight` on, and says so in the record, as 16 bits a weight.
+// Keeps the linear in float: passes `weight` on and records 16 bits per weight.
 void keep_float(const at::Tensor& weight, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink);
 

@@ -7,7 +7,8 @@ namespace quench::quantizers {
 
 namespace {
 
-// Towards 0 by |x|^(p-1) / beta, the proximal operator of |x|^p / beta (p = 1: soft threshold).
+// Moves x towards 0 by |x|^(p-1) / beta: the proximal operator of |x|^p / beta (p = 1: soft
+// threshold).
 double shrink(double x, double beta, double exponent) {
   const double size = std::fabs(x);
   if (size == 0) {
@@ -22,7 +23,7 @@ Grid grid_of_extremes(std::span<const T> weights, double max_code) {
   const auto [low, high] = std::minmax_element(weights.begin(), weights.end());
   const double range = static_cast<double>(*high) - static_cast<double>(*low);
   const double scale = range / max_code;
-  // All equal: one step of that size, so that the value is met exactly; zeros stay zero.
+  // All values are equal: one step of that size meets the value exactly; zeros stay zero.
   const double level = std::fabs(static_cast<double>(*low));
   const double step = scale > 0 ? scale : level > 0 ? level : 1;
   return {step, -static_cast<double>(*low) / step};

@@ -1,6 +1,6 @@
-// hqq: groups along the input columns, scale and zero stored as halves. The published code stops
-// when the mean error of a whole weight no longer falls; here each group stops for itself, so that
-// its result depends on nothing but its own weights.
+// hqq: groups along the input columns; scale and zero are stored as float16. The published code
+// stops when the mean error of a whole weight no longer falls; here each group stops on its own, so
+// that its result depends only on its own weights.
 #include "quantizers/hqq/hqq.hpp"
 
 #include <algorithm>
@@ -41,23 +41,26 @@ void code_rows(const T* weight, Groups groups, int64_t bits, const HalfQuadratic
 }  // namespace
 
 void Hqq::Params::describe(kit::Fields<Params>& fields) {
-  fields.add("bits", &Params::bits, "width of a code, in bits (nbits)").range(2, 8);
+  fields.add("bits", &Params::bits, "bits per code (nbits)").range(2, 8);
   fields
       .add("group_size", &Params::group_size,
            "columns of a row that share a scale; -1: the whole row")
       .at_least(-1);
-  fields.add("exponent", &Params::exponent, "of the errors whose sum is made small (lp_norm)")
+  fields
+      .add("exponent", &Params::exponent,
+           "exponent p of the errors whose sum is minimized (lp_norm)")
       .range(0.1, 1);
-  fields.add("beta", &Params::beta, "weight of the auxiliary error at the start").range(1e-3, 1e6);
+  fields.add("beta", &Params::beta, "initial weight of the auxiliary error").range(1e-3, 1e6);
   fields.add("kappa", &Params::kappa, "factor on beta after each iteration").range(1, 10);
   fields
-      .add("iterations", &Params::iterations, "at most (iters); 0: the grid of the extremes alone")
+      .add("iterations", &Params::iterations,
+           "most iterations (iters); 0: only the grid of the extremes")
       .range(0, 1000);
   fields.add("modules", &Params::modules,
-             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
              "group_size=64\", \"*.dense skip\"");
-  fields.add("lm_head", &Params::lm_head, "also quantizes the output head; not where it is tied");
-  fields.add("embedding", &Params::embedding, "also quantizes the token embedding");
+  fields.add("lm_head", &Params::lm_head, "also quantize the output head, unless it is tied");
+  fields.add("embedding", &Params::embedding, "also quantize the token embedding");
 }
 
 Hqq::Hqq(const Params& params) : params_(params), rules_(params.modules) {
@@ -86,7 +89,7 @@ void Hqq::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
   const at::Tensor weight = host_weight(linear);
   const ModuleSetting setting =
       rules_.setting_of(linear.info.name, {{params_.bits, false}, params_.group_size, false});
-  kit::expects(!setting.kind.sym, "hqq: modules: sym=true is no setting of this method");
+  kit::expects(!setting.kind.sym, "hqq: modules: sym=true is not possible with this method");
   if (setting.skip) {
     keep_float(weight, linear, sink);
     return;
@@ -114,7 +117,7 @@ QUENCH_MODULE(
     quench::kit::quantizer<quench::quantizers::Hqq>(
         {.id = "hqq",
          .version = "0.1.0",
-         .summary = "Finds each group's zero point without data, so that large errors "
+         .summary = "Searches each group's zero point without data, so that large errors "
                     "become fewer rather than smaller.",
          .reference = "Badri and Shaji 2023, Half-Quadratic Quantization of Large Machine "
                       "Learning Models, equations 4 to 6",

@@ -1,9 +1,9 @@
-// int8: codes of the weight per row, an op that codes its inputs per row as it meets them, and what
-// each of the two costs on the calibration rows.
+// int8: codes of the weight per row, an op that codes its inputs per row at run time, and the cost
+// of both on the calibration rows.
 //
-// Which columns count as outliers is decided over all rows that go through the op at once, as the
-// published operator has it: a result then depends on what is evaluated together. The host's rule
-// for micro-batches fixes that; `scope: row` takes the dependence away.
+// Which columns count as outliers depends on all rows that go through the op together, like in the
+// published operator, so a result depends on what is evaluated together. The host's rule for
+// micro-batches fixes that; `scope: row` removes the dependence.
 #include "quantizers/int8/int8.hpp"
 
 #include <ATen/ops/cat.h>
@@ -21,9 +21,9 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kSampleRows = 1024;  // on which the part of the activations is measured
+constexpr int64_t kSampleRows = 1024;  // rows on which the error of the activations is measured
 
-// The Gram matrix of all rows, and the first of them as they are.
+// The Gram matrix of all rows, and a copy of the first rows.
 class Int8Group final : public GramGroup {
  public:
   explicit Int8Group(int64_t in_features) : GramGroup(in_features, false) {}
@@ -41,14 +41,14 @@ class Int8Group final : public GramGroup {
         counted.narrow(0, 0, std::min(wanted, counted.size(0))).to(at::kCPU, at::kFloat);
     sample_ = sample_.defined() ? at::cat({sample_, rows}) : rows.clone();
   }
-  // [R, in], undefined without rows.
+  // [R, in]; undefined without rows.
   const at::Tensor& sample() const { return sample_; }
 
  private:
   at::Tensor sample_;
 };
 
-// Sum of squares in float64, in the order of memory.
+// The sum of squares in float64, in the order of memory.
 double squared(const at::Tensor& values) {
   const at::Tensor flat = values.contiguous();
   const float* from = flat.const_data_ptr<float>();
@@ -59,8 +59,8 @@ double squared(const at::Tensor& values) {
   return sum;
 }
 
-// What the rows say of the error, relative to the squared outputs: of the weight's codes alone, and
-// of the inputs' codes alone (on the sample, taken as one batch).
+// Reports the errors on the rows relative to the squared outputs: that of coding only the weight,
+// and that of coding only the inputs (on the sample, as one batch).
 void report_errors(const at::Tensor& weight, const Int8Linear& made, bool activations,
                    Int8Group& group, kit::QuantizeSink& sink) {
   if (group.gram().empty()) {
@@ -95,7 +95,7 @@ void release_op(void* context) noexcept {
   delete static_cast<Int8Linear*>(context);
 }
 
-// As codes, scales and zeros: value = maximum / 127 * (code - 128).
+// Writes codes, scales and zeros: value = maximum / 127 * (code - 128).
 void put_codes(const Int8Rows& weight, kit::QuantizeSink& sink) {
   const auto rows = static_cast<int64_t>(weight.maxima.size());
   const auto codes = sink.tensor<uint8_t>("codes", {rows, weight.columns});
@@ -117,25 +117,25 @@ void put_codes(const Int8Rows& weight, kit::QuantizeSink& sink) {
 void Int8::Params::describe(kit::Fields<Params>& fields) {
   fields
       .add("threshold", &Params::threshold,
-           "inputs at least this large stay in float, with their columns "
-           "(llm_int8_threshold); 0: none do")
+           "inputs at least this large stay in float, together with their columns "
+           "(llm_int8_threshold); 0: none")
       .at_least(0);
   fields.add("activations", &Params::activations,
-             "codes the inputs too; without, the weights alone are rounded");
+             "whether to code the inputs too; if false, only weights are rounded");
   fields
       .add("scope", &Params::scope,
-           "columns of outliers are those of all rows that go through at once (batch, as "
-           "published), or each row has its own (row), so that no row changes another's result")
+           "whether outlier columns come from all rows of a micro-batch (batch, as "
+           "published) or from each row (row), so that no row changes another's result")
       .choices("batch|row");
   fields.add("half", &Params::half,
-             "rounds weights and inputs to float16 before they are coded, as published");
+             "whether to round weights and inputs to float16 before coding, as published");
   fields.add("modules", &Params::modules,
-             "modules that stay in float, by pattern: \"*.dense skip\" (llm_int8_skip_modules)");
+             "modules to keep in float, by pattern: \"*.dense skip\" (llm_int8_skip_modules)");
 }
 
 Int8::Int8(const Params& params) : params_(params), rules_(params.modules) {
   for (const std::string& rule : params.modules) {
-    kit::expects(rule.ends_with(" skip"), "modules: int8 has one setting, \"PATTERN skip\"");
+    kit::expects(rule.ends_with(" skip"), "modules: int8 only allows \"PATTERN skip\"");
   }
 }
 
@@ -145,7 +145,7 @@ uint32_t Int8::needs() const {
 
 std::unique_ptr<kit::QuantizerGroup> Int8::begin(const quench_group_args& group) {
   if (params_.activations && group.device.type != QUENCH_DEVICE_CPU) {
-    kit::fail(QUENCH_UNSUPPORTED, "int8: its op runs on the CPU; wanted device cpu");
+    kit::fail(QUENCH_UNSUPPORTED, "int8: the op runs on the CPU only; wanted device cpu");
   }
   return std::make_unique<Int8Group>(group.in_features);
 }
@@ -173,10 +173,10 @@ void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
     return;
   }
   sink.text("batch_scope", params_.scope == "row"
-                               ? "outliers of each row by itself"
-                               : "columns of outliers over all rows of a micro-batch");
+                               ? "outliers of each row"
+                               : "outlier columns over all rows of a micro-batch");
   sink.linear_op({sizeof(quench_linear_op), made.get(), apply_op, release_op});
-  static_cast<void>(made.release());  // the host's now
+  static_cast<void>(made.release());  // the host owns it now
 }
 
 // The rows on which the activations' part is measured are kept beside the Gram matrix; with them a
@@ -203,7 +203,7 @@ QUENCH_MODULE(
     quench::kit::quantizer<quench::quantizers::Int8>(
         {.id = "int8",
          .version = "0.1.0",
-         .summary = "Weights and inputs in 8 bits per row and exact integer products, but "
+         .summary = "Weights and inputs in 8 bits per row with exact integer products, except "
                     "for input columns with outliers, which stay in float.",
          .reference = "Dettmers et al. 2022, LLM.int8(), arXiv 2208.07339, section 3",
          .example = "{threshold: 6.0}"}))

@@ -15,7 +15,7 @@ namespace quench::quantizers {
 
 namespace {
 
-// float32, C order, in host memory; rounded to float16 first where asked.
+// float32, C order, in host memory; rounded to float16 first if asked.
 at::Tensor to_code(const at::Tensor& values, bool half) {
   const at::Tensor made = at::empty(values.sizes(), values.options().dtype(at::kFloat));
   kit::for_row_blocks(made, [&](int64_t first, int64_t count) {

@@ -1,4 +1,4 @@
-// A linear whose weight and inputs are int8 codes, but for the inputs that are too large.
+// A linear with int8 codes for weight and inputs, except for inputs that are too large.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,24 +15,24 @@ namespace quench::quantizers {
 
 struct Int8Options {
   Outliers outliers;
-  bool half = true;  // what is coded is rounded to float16 before
+  bool half = true;  // round to float16 before coding
 };
 
 class Int8Linear {
  public:
-  // `weight` [out, in] in host memory. NUMERICAL with `name` where a value is beyond float16 (or,
-  // without `half`, float32).
+  // `weight` [out, in] in host memory. Throws NUMERICAL with `name` if a value exceeds float16
+  // (float32 without `half`).
   Int8Linear(const at::Tensor& weight, const Int8Options& options, std::string name);
 
   // y [N, out] = x [N, in] times the weight, both in host memory, float64, float32 or 16 bits:
-  // codes times codes in int32, and outliers times the decoded weight in float. Rows of one call
-  // are one batch.
+  // codes times codes in int32, and outliers times the decoded weight in float. The rows of one
+  // call are one batch.
   void apply(const at::Tensor& x, const at::Tensor& y) const;
 
   const Int8Rows& weight() const { return weight_; }
-  // float32 [out, in].
+  // The decoded weight, float32 [out, in].
   const at::Tensor& decoded() const { return decoded_; }
-  // Columns that had outliers in the last batch.
+  // The number of columns with outliers in the last batch.
   int64_t outlier_columns() const { return outlier_columns_; }
 
  private:

@@ -1,7 +1,7 @@
-// Four rows of a times four rows of b at a time, along their common axis, which is contiguous in
-// both. With AVX-512 VNNI, a goes in as unsigned a + 128 (the instruction multiplies unsigned by
-// signed bytes), and 128 times the sum of b's row comes off again; AVX2 widens to 16 bits, since
-// its own byte product saturates.
+// Multiplies four rows of a with four rows of b at a time along their common axis, which is
+// contiguous in both. With AVX-512 VNNI, a is passed as unsigned a + 128, because the instruction
+// multiplies unsigned by signed bytes; 128 times the sum of b's row is subtracted again. AVX2
+// widens to 16 bits, because its own byte product saturates.
 #include "quantizers/int8/product.hpp"
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace quench::quantizers {
 namespace {
 
 constexpr int64_t kStep = 64;  // bytes
-constexpr int64_t kTile = 4;   // rows of a, and of b
+constexpr int64_t kTile = 4;   // rows of a and of b
 constexpr uint64_t kRowGrain = 64;
 
 int64_t round_up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
 
-// out[i * 4 + j] = sum over k of a[i][k] b[j][k], `inner` a multiple of kStep.
+// out[i * 4 + j] = sum over k of a[i][k] b[j][k]; `inner` is a multiple of kStep.
 using Tile = void (*)(const int8_t* a, const int8_t* b, int64_t inner, int32_t* out);
 
 void tile_portable(const int8_t* a, const int8_t* b, int64_t inner, int32_t* out) {
@@ -57,7 +57,7 @@ __attribute__((target("avx2"))) __m256i widened(const int8_t* from) {
 
 __attribute__((target("avx2"))) void tile_avx2(const int8_t* a, const int8_t* b, int64_t inner,
                                                int32_t* out) {
-  for (int64_t i = 0; i < kTile; i += 2) {  // two by four: what fits in sixteen registers
+  for (int64_t i = 0; i < kTile; i += 2) {  // two by four tiles fit in sixteen registers
     __m256i sums[2][kTile] = {};
     for (int64_t k = 0; k < inner; k += 16) {
       const __m256i a0 = widened(a + i * inner + k);
@@ -75,7 +75,7 @@ __attribute__((target("avx2"))) void tile_avx2(const int8_t* a, const int8_t* b,
   }
 }
 
-// `a` holds a + 128 here.
+// `a` holds a + 128.
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) void tile_vnni(const int8_t* a,
                                                                       const int8_t* b,
                                                                       int64_t inner, int32_t* out) {
@@ -187,7 +187,7 @@ Int8Matrix::Int8Matrix(std::span<const int8_t> b, int64_t columns, int64_t inner
       kernel_(kernel),
       packed_(aligned_zeros(round_up(columns, kTile) * padded_)),
       offsets_(static_cast<size_t>(columns)) {
-  kit::expects(inner <= kMostInt8Columns, "int8: more input columns than int32 sums can hold");
+  kit::expects(inner <= kMostInt8Columns, "int8: too many input columns for int32 sums");
   for (int64_t j = 0; j < columns; ++j) {
     const auto row = b.subspan(static_cast<size_t>(j * inner), static_cast<size_t>(inner));
     std::copy(row.begin(), row.end(), packed_.get() + j * padded_);
@@ -202,7 +202,7 @@ Int8Matrix::Int8Matrix(std::span<const int8_t> b, int64_t columns, int64_t inner
 void Int8Matrix::multiply(std::span<const int8_t> a, const TakeRow& take) const {
   const int64_t rows = static_cast<int64_t>(a.size()) / inner_;
   const Tile tile = tile_of(kernel_);
-  // The sign bit turned: a + 128 as an unsigned byte.
+  // Flipping the sign bit gives a + 128 as an unsigned byte.
   const uint8_t turn = kernel_ == Int8Kernel::kAvx512Vnni ? 0x80 : 0;
   kit::parallel_for(static_cast<uint64_t>(rows), kRowGrain, [&](uint64_t begin, uint64_t end) {
     const auto first = static_cast<int64_t>(begin);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kRowGrain = 16;
 
-// Columns in which some value reaches the threshold.
+// The columns in which some value reaches the threshold.
 std::vector<int64_t> columns_with_outliers(std::span<const float> values, int64_t columns,
                                            float threshold) {
   std::vector<uint8_t> found(static_cast<size_t>(columns));

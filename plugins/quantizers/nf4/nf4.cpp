@@ -1,6 +1,6 @@
-// nf4: the 4-bit NormalFloat of QLoRA. Its values are quantiles of a normal distribution, with an
-// exact 0 and the extremes at -1 and 1, so that weights that are normal inside each block use all
-// codes about equally often.
+// nf4: the 4-bit NormalFloat of QLoRA. Its values are quantiles of a normal distribution with an
+// exact 0 and extremes -1 and 1, so that normally distributed weights use all codes about equally
+// often.
 #include "quantizers/codebook/four_bit.hpp"
 
 namespace quench::quantizers {

@@ -1,6 +1,6 @@
-// noise: adds to each group of a row a random vector whose length is that of the group's rounding
-// error on a grid (grid/grid.hpp). Rounding errors are small where weights are easy to quantize; if
-// the loss grows while their length does not, the surface has become sharper.
+// noise: adds to each group of a row a random vector with the norm of the group's rounding error on
+// a grid (grid/grid.hpp). Rounding errors are small if weights are easy to quantize. If the loss
+// grows while the norm does not, the loss surface has become sharper.
 #include "quantizers/noise/noise.hpp"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace {
 
 constexpr uint64_t kRowGrain = 16;
 
-// In (0, 1), 53 bits.
+// Uniform in (0, 1), with 53 bits.
 double unit(uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 
-// `count` values of mean 0, from position `row` of the linear's stream; their variance is free,
-// since they are scaled afterwards.
+// `count` values of mean 0 from position `row` of the linear's stream. Their variance is arbitrary,
+// because they are scaled afterwards.
 std::vector<double> draw_row(const std::string& stream, bool gaussian, int64_t row, int64_t count) {
   const auto even = static_cast<uint64_t>(count + count % 2);
   const std::vector<uint64_t> bits =
@@ -95,25 +95,28 @@ at::Tensor noisy(const at::Tensor& weight, Groups groups, GridKind kind,
 }  // namespace
 
 void Noise::Params::describe(kit::Fields<Params>& fields) {
-  fields.add("distribution", &Params::distribution, "of the noise, before it is scaled")
+  fields.add("distribution", &Params::distribution, "distribution of the noise before it is scaled")
       .choices("gaussian|uniform");
-  fields.add("bits", &Params::bits, "of the grid whose rounding error the noise is as long as")
+  fields
+      .add("bits", &Params::bits,
+           "bits of the grid whose rounding error sets the norm of the noise")
       .range(2, 8);
   fields
       .add("group_size", &Params::group_size,
-           "columns of a row in which noise and rounding error are equally long; -1: the whole row")
+           "columns of a row in which noise and rounding error have equal norm; -1: the whole row")
       .at_least(-1);
-  fields.add("sym", &Params::sym, "of that grid: symmetric around zero");
+  fields.add("sym", &Params::sym, "whether that grid is symmetric around zero");
   fields
       .add("mse", &Params::mse,
-           "of that grid: exponent of the error by which the best of 80 clipped ranges is chosen; "
+           "of that grid: exponent of the error that chooses the best of 80 clipped ranges; "
            "0: the full range")
       .range(0, 8);
-  fields.add("scale", &Params::scale, "length of the noise, in lengths of the rounding error")
+  fields
+      .add("scale", &Params::scale, "norm of the noise, as a multiple of the rounding error's norm")
       .range(0, 1000);
-  fields.add("draw", &Params::draw, "which of the draws that the run's seed gives").at_least(0);
+  fields.add("draw", &Params::draw, "index of the random draw under the run's seed").at_least(0);
   fields.add("modules", &Params::modules,
-             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
              "group_size=64 sym=false\", \"*.dense skip\"");
 }
 
@@ -150,17 +153,18 @@ void Noise::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
                  ? noisy<double>(weight, groups, setting.kind, params_, linear.info.name)
                  : noisy<float>(weight, groups, setting.kind, params_, linear.info.name));
   sink.number("bits", static_cast<double>(setting.kind.bits));
-  // Noise has no size on disk; it stands where the method stands that it imitates.
+  // Noise has no size on disk, so it reports the size of the grid that it imitates.
   const CodedStorage imitated(1, weight.size(1), groups);
   sink.number("bits_per_weight", bits_per_weight(imitated.view(), setting.kind, false));
 }
 
 }  // namespace quench::quantizers
 
-QUENCH_MODULE("quench.noise", "0.1.0",
-              quench::kit::quantizer<quench::quantizers::Noise>(
-                  {.id = "noise",
-                   .version = "0.1.0",
-                   .summary = "Adds noise as long, group by group, as the error of rounding to "
-                              "nearest: a control, not a method.",
-                   .example = "{bits: 4, group_size: 128}"}))
+QUENCH_MODULE(
+    "quench.noise", "0.1.0",
+    quench::kit::quantizer<quench::quantizers::Noise>(
+        {.id = "noise",
+         .version = "0.1.0",
+         .summary = "Adds noise with the norm, group by group, of the error of rounding to "
+                    "nearest: a control, not a method.",
+         .example = "{bits: 4, group_size: 128}"}))

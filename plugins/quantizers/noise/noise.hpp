@@ -1,5 +1,5 @@
-// Noise as large as another method's rounding error: the control that tells a loss surface that has
-// become sharper from weights that have become harder to quantize.
+// Noise with the norm of another method's rounding error: the control that separates a sharper loss
+// surface from weights that have become harder to quantize.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // rtn: scales and zeros from the extremes of each group of a row, codes by rounding, all in float64
-// (grid/grid.hpp has the formulas), the result rounded once to the weight's dtype.
+// (formulas: grid/grid.hpp). The result is rounded once to the weight's dtype.
 #include "quantizers/rtn/rtn.hpp"
 
 #include "quantizers/gram/extension.hpp"
@@ -12,22 +12,23 @@
 namespace quench::quantizers {
 
 void Rtn::Params::describe(kit::Fields<Params>& fields) {
-  fields.add("bits", &Params::bits, "width of a code, in bits").range(2, 8);
+  fields.add("bits", &Params::bits, "bits per code").range(2, 8);
   fields
       .add("group_size", &Params::group_size,
            "columns of a row that share a scale; -1: the whole row")
       .at_least(-1);
-  fields.add("sym", &Params::sym, "grid symmetric around zero, so that no zero point is stored");
+  fields.add("sym", &Params::sym,
+             "whether the grid is symmetric around zero and stores no zero point");
   fields
       .add("mse", &Params::mse,
-           "exponent of the error by which the best of 80 clipped ranges is chosen for a scale; "
+           "exponent of the error that chooses the best of 80 clipped ranges for a scale; "
            "0: the full range")
       .range(0, 8);
   fields.add("modules", &Params::modules,
-             "settings of single modules, the first pattern that matches: \"*.mlp.* bits=3 "
+             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
              "group_size=64 sym=false\", \"*.dense skip\"");
-  fields.add("lm_head", &Params::lm_head, "also rounds the output head; not where it is tied");
-  fields.add("embedding", &Params::embedding, "also rounds the token embedding");
+  fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
+  fields.add("embedding", &Params::embedding, "also round the token embedding");
 }
 
 Rtn::Rtn(const Params& params) : params_(params), rules_(params.modules) {
@@ -38,7 +39,7 @@ std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) 
   return std::make_unique<GramGroup>(group.in_features, false);
 }
 
-// Rows change no code; they let the host ask for the output error.
+// Rows change no code; with them the host can ask for the output error.
 uint32_t Rtn::needs() const {
   return QUENCH_USES_ROWS | (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);

@@ -1,4 +1,4 @@
-// Round to nearest: every weight goes to the nearest value of its group's grid.
+// Round to nearest: every weight becomes the nearest value of its group's grid.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Rtn final : public kit::Quantizer {
   };
 
   explicit Rtn(const Params& params);
-  // Rows change no code; they let the host ask for the output error.
+  // Rows change no code; with them the host can ask for the output error.
   uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,

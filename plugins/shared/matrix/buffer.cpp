@@ -10,16 +10,16 @@ namespace quench::matrix {
 namespace {
 
 constexpr std::align_val_t kLine{64};
-constexpr size_t kBlocks = 16;                   // kept at most
-constexpr int64_t kLargest = int64_t{32} << 20;  // bytes of a block that is kept
-constexpr int64_t kSlack = 4;                    // a block serves requests down to this part of it
+constexpr size_t kBlocks = 16;                   // blocks kept at most
+constexpr int64_t kLargest = int64_t{32} << 20;  // largest block that is kept, in bytes
+constexpr int64_t kSlack = 4;                    // the smallest request a block serves is 1/kSlack
 
 struct Block {
   void* data;
   int64_t bytes;
 };
 
-// Blocks that nobody uses.
+// Blocks that are not in use.
 class Kept {
  public:
   ~Kept() {
@@ -28,7 +28,7 @@ class Kept {
     }
   }
 
-  // The smallest that fits, or none.
+  // The smallest block that fits, or none.
   Block take(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     auto best = blocks_.end();

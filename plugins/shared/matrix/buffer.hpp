@@ -4,8 +4,8 @@
 
 namespace quench::matrix {
 
-// Scratch memory, aligned to a cache line, of undefined content. Blocks are kept for later ones of
-// this plugin: memory that goes back to the system costs its page faults each time, which is more
+// Uninitialized scratch memory, aligned to a cache line. Freed blocks are kept for later buffers of
+// this plugin: memory that is returned to the system causes page faults each time, which cost more
 // than the product of small matrices.
 class Buffer {
  public:

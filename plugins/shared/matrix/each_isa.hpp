@@ -1,9 +1,9 @@
-// Compiles the file that QUENCH_ISA_FILE names once per instruction set, in namespace
-// quench::matrix::avx512, ::avx2 and ::portable (QUENCH_ISA_NAMESPACE), after lanes.hpp.
+// Compiles the file that QUENCH_ISA_FILE names once per instruction set, each time after simd.hpp,
+// in namespace quench::matrix::avx512, ::avx2 or ::portable (QUENCH_ISA_NAMESPACE).
 //
-// No function of such a file may have the name of one that is compiled elsewhere without these
-// instructions, or the linker could keep the wrong one for all machines: it defines everything in
-// its namespace, and calls no inline function or template of a header but those of lanes.hpp.
+// If such a file shared an inline function with code that is compiled elsewhere, the linker could
+// keep the version with wrong instructions for all machines. So it defines everything in its
+// namespace, and calls no inline function or template of a header except those of simd.hpp.
 #include <cstdint>
 
 #include "shared/matrix/isa.hpp"
@@ -20,7 +20,7 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")
 #endif
-#include "shared/matrix/lanes.hpp"
+#include "shared/matrix/simd.hpp"
 #include QUENCH_ISA_FILE
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -38,7 +38,7 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
-#include "shared/matrix/lanes.hpp"
+#include "shared/matrix/simd.hpp"
 #include QUENCH_ISA_FILE
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -51,7 +51,7 @@
 
 #define QUENCH_ISA_BYTES 16
 #define QUENCH_ISA_NAMESPACE portable
-#include "shared/matrix/lanes.hpp"
+#include "shared/matrix/simd.hpp"
 #include QUENCH_ISA_FILE
 #undef QUENCH_ISA_BYTES
 #undef QUENCH_ISA_NAMESPACE

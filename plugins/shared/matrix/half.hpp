@@ -1,4 +1,4 @@
-// The two 16-bit floats, as they lie in memory; they are only ever converted.
+// The two 16-bit floats as they lie in memory. They are only converted, never computed with.
 #pragma once
 
 #include <cstdint>

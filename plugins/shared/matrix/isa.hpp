@@ -1,5 +1,5 @@
-// The instruction set of the kernels here. Each kernel exists in three forms, and the host decides
-// which of them run: never the processor's vendor, nor a library.
+// The instruction set of these kernels. Each kernel has three versions, and the host chooses which
+// one runs; the processor's vendor and libraries have no say.
 #pragma once
 
 #include <cstdint>

@@ -11,20 +11,20 @@ namespace quench::matrix {
 
 namespace {
 
-// Of a panel, the depth whose products are summed in registers; part of what a result is, so the
-// same for all instruction sets. With AVX-512 these rows of a panel of b are 32 KiB.
+// Depth of a panel whose products are summed in registers. It affects the result, so it is the same
+// for all instruction sets. With AVX-512, these rows of a panel of b are 32 KiB.
 constexpr int64_t kDepth = 256;
-constexpr int64_t kTasks = 16;             // wanted of a product, so that threads end together
-constexpr int64_t kFewProducts = 1 << 22;  // products of no more multiplications are one task
-constexpr int64_t kTaskPanels = 4;         // of b, at least, so that a copy of a pays
-constexpr int64_t kPackedBytes = 3 << 20;  // of b that are copied at a time
+constexpr int64_t kTasks = 16;             // tasks wanted per product, so that threads end together
+constexpr int64_t kFewProducts = 1 << 22;  // a product with no more multiplications is one task
+constexpr int64_t kTaskPanels = 4;         // panels of b per task, at least, so copying a pays
+constexpr int64_t kPackedBytes = 3 << 20;  // bytes of b that are copied at a time
 constexpr int64_t kPackedDepth = 4 * kDepth;
 
 int64_t parts_of(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-// The tile of an instruction set.
+// The tile size of an instruction set.
 struct Shape {
   Isa isa;
   int64_t rows;
@@ -38,26 +38,26 @@ Shape shape_of(Isa isa) {
   return {isa, tile_rows(isa), tile_columns<T>(isa)};
 }
 
-// Some columns of a product, and of its depth what is made in one go.
+// A step: some columns of a product, over as much of its depth as is computed in one go.
 template <typename T, typename To, typename From>
 struct Step {
   Shape shape;
-  Operand<From> a;  // from the step's first row and k on
-  Operand<From> b;  // from its first column and k on
+  Operand<From> a;  // from the step's first row and first k on
+  Operand<From> b;  // from the step's first column and first k on
   const T*
       packed;      // b in panels, one run of kDepth after the other; null: each task copies its own
-  int64_t row;     // the first one of the result that is wanted in these columns
-  int64_t rows;    // from there on
+  int64_t row;     // first wanted row of the result in these columns
+  int64_t rows;    // number of rows from there on
   int64_t column;  // first column
   int64_t columns;
   int64_t depth;
-  bool first;  // no k came before
+  bool first;  // whether this step has the first k
   const Result<T, To>* result;
 
   int64_t panels() const { return parts_of(columns, shape.columns); }
 };
 
-// Rows and panels of b that one task works on; whole tiles of rows, but at the end.
+// Rows and panels of b that one task works on; whole tiles of rows, except at the end.
 struct Range {
   int64_t row;
   int64_t rows;
@@ -65,31 +65,31 @@ struct Range {
   int64_t panels;
 };
 
-// Whether anything of the tile from (row, column) on is wanted.
-bool is_wanted(const Shape& shape, Part part, int64_t row, int64_t column) {
-  return part == Part::kAll ||
-         (part == Part::kUpper ? column + shape.columns > row : row + shape.rows > column);
+// Whether the caller wants any element of the tile at (row, column).
+bool is_wanted(const Shape& shape, Triangle triangle, int64_t row, int64_t column) {
+  return triangle == Triangle::kBoth ||
+         (triangle == Triangle::kUpper ? column + shape.columns > row : row + shape.rows > column);
 }
 
-// Whether a tile's rows, each read along its depth, find room in the first-level cache together:
-// rows a multiple of 4 KiB apart would all want the same lines of it.
+// Whether the rows of a tile, each read along its depth, fit in the first-level cache together:
+// rows that lie a multiple of 4 KiB apart would all compete for the same cache lines.
 template <typename T, typename From>
 bool reads_well_in_place(const Operand<From>& a) {
   constexpr int64_t kSets = 4096;  // bytes
-  return a.deep == 1 && a.along * static_cast<int64_t>(sizeof(T)) % kSets != 0;
+  return a.k_stride == 1 && a.row_stride * static_cast<int64_t>(sizeof(T)) % kSets != 0;
 }
 
 template <typename From>
-Operand<From> moved(const Operand<From>& from, int64_t along, int64_t deep) {
-  return {from.data + along * from.along + deep * from.deep, from.along, from.deep};
+Operand<From> moved(const Operand<From>& from, int64_t row, int64_t k) {
+  return {from.data + row * from.row_stride + k * from.k_stride, from.row_stride, from.k_stride};
 }
 
-// A task's rows of a, for one run of the depth: read where they lie if they are T, their tile is
-// full, and only few columns use them or they read well there; else from a copy.
+// A task's rows of a, for one run of the depth. Rows are read in place if they have type T, their
+// tile is full, and few columns use them or they read well in place; otherwise they are packed.
 template <typename T, typename From>
 class Rows {
  public:
-  // `memory` has room for size() elements.
+  // `memory` must have room for size() elements.
   Rows(const Shape& shape, const Operand<From>& from, int64_t count, bool copies, T* memory)
       : shape_(shape),
         from_(from),
@@ -119,8 +119,8 @@ class Rows {
     if (row < copied_from_) {
       if constexpr (std::is_same_v<T, From>) {
         const Operand<T> here = moved(from_, row, k_);
-        return here.deep == 1 ? Panel<T>{here.data, here.along, true}
-                              : Panel<T>{here.data, here.deep, false};
+        return here.k_stride == 1 ? Panel<T>{here.data, here.row_stride, true}
+                                  : Panel<T>{here.data, here.k_stride, false};
       }
     }
     const int64_t width = row < full_ ? shape_.rows : rows_read(shape_.isa, rest_);
@@ -138,7 +138,7 @@ class Rows {
   int64_t depth_ = 0;
 };
 
-// A copied panel of b, and its rows of the result.
+// Multiplies a packed panel of b with the rows of the range.
 template <typename T, typename To, typename From>
 void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, From>& rows,
                int64_t panel, const T* b, int64_t k, int64_t depth) {
@@ -148,7 +148,7 @@ void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, 
   const int64_t column = step.column + panel * shape.columns;
   for (int64_t i = 0; i < range.rows; i += shape.rows) {
     const int64_t row = step.row + range.row + i;
-    if (is_wanted(shape, result.part, row, column)) {
+    if (is_wanted(shape, result.triangle, row, column)) {
       run_tile<T, To>(shape.isa, rows.tile(i), b, depth,
                       {result.to + row * result.stride + column, result.stride,
                        std::min(shape.rows, range.rows - i),
@@ -161,11 +161,11 @@ void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, 
 template <typename T, typename To, typename From>
 void run_task(const Step<T, To, From>& step, const Range& range) {
   const Shape& shape = step.shape;
-  const int64_t deep = std::min(kDepth, step.depth);
+  const int64_t longest = std::min(kDepth, step.depth);
   const bool copies =
       !std::is_same_v<T, From> || (range.panels > kTaskPanels && !reads_well_in_place<T>(step.a));
-  const int64_t own = step.packed == nullptr ? shape.columns * deep : 0;
-  const Buffer memory((own + Rows<T, From>::size(shape, range.rows, deep)) *
+  const int64_t own = step.packed == nullptr ? shape.columns * longest : 0;
+  const Buffer memory((own + Rows<T, From>::size(shape, range.rows, longest)) *
                       static_cast<int64_t>(sizeof(T)));
   Rows<T, From> rows(shape, moved(step.a, range.row, 0), range.rows, copies, memory.as<T>() + own);
   for (int64_t k = 0; k < step.depth; k += kDepth) {
@@ -186,7 +186,7 @@ void run_task(const Step<T, To, From>& step, const Range& range) {
   }
 }
 
-// `step` in tasks of some rows and panels each. No element depends on the tasks.
+// Runs `step` as tasks of some rows and panels each. No element depends on the division into tasks.
 template <typename T, typename To, typename From>
 void run_tasks(const Step<T, To, From>& step, int64_t rows, int64_t panels) {
   const int64_t down = parts_of(step.rows, rows);
@@ -201,7 +201,7 @@ void run_tasks(const Step<T, To, From>& step, int64_t rows, int64_t panels) {
   });
 }
 
-// So few rows that each panel of b is used by one task: it is copied there, and found in the cache.
+// For so few rows that one task uses each panel of b: the task packs it and finds it in its cache.
 template <typename T, typename To, typename From>
 void run_few_rows(const Step<T, To, From>& step) {
   if (step.rows * step.columns * step.depth <= kFewProducts) {
@@ -221,10 +221,10 @@ void run_many_rows(const Step<T, To, From>& step) {
             std::clamp(wanted, std::min(step.panels(), 2 * kTaskPanels), step.panels()));
 }
 
-// Copies the step's part of b to `to`.
+// Packs the step's part of b into `to`.
 template <typename T, typename To, typename From>
 void pack_step(const Step<T, To, From>& step, T* to) {
-  constexpr int64_t kPanels = 4;  // of one task
+  constexpr int64_t kPanels = 4;  // per task
   const int64_t width = step.shape.columns;
   const int64_t across = parts_of(step.panels(), kPanels);
   const auto copy = [&](uint64_t begin, uint64_t end) {
@@ -257,17 +257,18 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
                                           sizes.depth, true, &result});
   }
   constexpr int64_t kElements = kPackedBytes / static_cast<int64_t>(sizeof(T));
-  const int64_t deep = std::min(sizes.depth, kPackedDepth);
+  const int64_t run = std::min(sizes.depth, kPackedDepth);
   const int64_t wide =
-      std::min(std::max<int64_t>(1, kElements / deep / shape.columns) * shape.columns, all);
-  const Buffer memory(wide * deep * static_cast<int64_t>(sizeof(T)));
+      std::min(std::max<int64_t>(1, kElements / run / shape.columns) * shape.columns, all);
+  const Buffer memory(wide * run * static_cast<int64_t>(sizeof(T)));
   for (int64_t column = 0; column < sizes.columns; column += wide) {
     const int64_t columns = std::min(wide, sizes.columns - column);
-    const int64_t first =
-        result.part == Part::kLower ? std::min(column, sizes.rows) / shape.rows * shape.rows : 0;
+    const int64_t first = result.triangle == Triangle::kLower
+                              ? std::min(column, sizes.rows) / shape.rows * shape.rows
+                              : 0;
     const int64_t end =
-        result.part == Part::kUpper ? std::min(column + columns, sizes.rows) : sizes.rows;
-    for (int64_t k = 0; k < sizes.depth && first < end; k += deep) {
+        result.triangle == Triangle::kUpper ? std::min(column + columns, sizes.rows) : sizes.rows;
+    for (int64_t k = 0; k < sizes.depth && first < end; k += run) {
       const Step<T, To, From> step{shape,
                                    moved(a, first, k),
                                    moved(b, column, k),
@@ -276,7 +277,7 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
                                    end - first,
                                    column,
                                    columns,
-                                   std::min(deep, sizes.depth - k),
+                                   std::min(run, sizes.depth - k),
                                    k == 0,
                                    &result};
       pack_step(step, memory.as<T>());

@@ -1,5 +1,5 @@
-// The arithmetic of product.hpp on plain memory: Goto and van de Geijn, "Anatomy of
-// high-performance matrix multiplication", 2008. Panels of both operands are copied so that a small
+// The arithmetic of product.hpp on plain memory (Goto and van de Geijn, "Anatomy of
+// high-performance matrix multiplication", 2008). Packs panels of both operands, so that a small
 // kernel (tile.hpp) reads them in order.
 #pragma once
 
@@ -7,20 +7,20 @@
 
 #include "shared/matrix/half.hpp"
 #include "shared/matrix/isa.hpp"
-#include "shared/matrix/part.hpp"
+#include "shared/matrix/triangle.hpp"
 
 namespace quench::matrix {
 
-// Rows of a block that makes good use of tiles and caches, whatever the instruction set.
+// Rows of a block that uses tiles and caches well on every instruction set.
 inline constexpr int64_t kBlockRows = 112;
 
-// One operand: element (i, k), k the dimension that is summed over, lies at i * along + k * deep;
-// one of them is 1.
+// One operand. Element (i, k) lies at i * row_stride + k * k_stride, where k is the dimension that
+// is summed over. One of the two strides is 1.
 template <typename T>
 struct Operand {
   const T* data;
-  int64_t along;
-  int64_t deep;
+  int64_t row_stride;
+  int64_t k_stride;
 };
 
 struct Sizes {
@@ -36,17 +36,17 @@ struct Result {
   int64_t stride = 0;
   double factor = 1;
   bool add = false;
-  const T* bias = nullptr;  // [columns], only where To is T and without `add`
-  Part part = Part::kAll;
+  const T* bias = nullptr;  // [columns]; only if To is T and `add` is false
+  Triangle triangle = Triangle::kBoth;
 };
 
-// Products and sums of T, on the host's threads. To is T, or double where T is float; From is T,
-// or float where T is double, or a 16-bit type where T is float.
+// Multiplies and sums in T, on the host's threads. To is T, or double if T is float. From is T, or
+// float if T is double, or a 16-bit type if T is float.
 template <typename T, typename To, typename From = T>
 void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
               const Result<T, To>& result);
 
-// Copies `count` x depth elements into panels of `width`, each [depth, width], filled up with
+// Packs `count` x depth elements into panels of `width`, each [depth, width], padded with
 // zeros.
 template <typename From, typename T>
 void pack(Isa isa, const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to);

@@ -1,15 +1,16 @@
-// One instruction set's part of pack.cpp.
+// The part of pack.cpp that is compiled per instruction set.
 namespace quench::matrix::QUENCH_ISA_NAMESPACE {
 
-inline constexpr int64_t kAhead = 12;  // rows, each on a page of its own, that memory is asked for
+inline constexpr int64_t kAhead = 12;  // rows to prefetch ahead, each on its own page
 
-// Panels whose elements of one k are neighbours: rows of memory are read from end to end.
+// Packs panels when the elements of one k are contiguous: reads rows of memory from end to end.
 template <typename From, typename T>
-void copy_rows(const From* from, int64_t deep, int64_t count, int64_t depth, int64_t width, T* to) {
-  using L = Lanes<T>;
-  for (int64_t k = 0; k < depth; ++k, from += deep) {
+void copy_rows(const From* from, int64_t k_stride, int64_t count, int64_t depth, int64_t width,
+               T* to) {
+  using L = Simd<T>;
+  for (int64_t k = 0; k < depth; ++k, from += k_stride) {
     for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(From))) {
-      __builtin_prefetch(from + kAhead * deep + i);
+      __builtin_prefetch(from + kAhead * k_stride + i);
     }
     T* row = to + k * width;
     for (int64_t first = 0; first < count; first += width, row += width * depth) {
@@ -21,11 +22,11 @@ void copy_rows(const From* from, int64_t deep, int64_t count, int64_t depth, int
   }
 }
 
-// One panel whose elements of one k lie `along` apart, and those of one row are neighbours.
+// Packs one panel when rows lie `row_stride` apart and the elements of each row are contiguous.
 template <typename From, typename T>
-void copy_turned(const From* from, int64_t along, int64_t count, int64_t depth, int64_t width,
-                 T* to) {
-  using L = Lanes<T>;
+void copy_transposed(const From* from, int64_t row_stride, int64_t count, int64_t depth,
+                     int64_t width, T* to) {
+  using L = Simd<T>;
   if (width == 1) {
     for (int64_t k = 0; k < depth; k += L::kCount) {
       L::store(to + k, depth - k, L::load(from + k, depth - k));
@@ -34,15 +35,15 @@ void copy_turned(const From* from, int64_t along, int64_t count, int64_t depth, 
   }
   for (int64_t first = 0; first < width; first += L::kCount) {
     const int64_t rows = lesser(count - first, L::kCount);
-    const From* source = from + first * along;
+    const From* source = from + first * row_stride;
     for (int64_t k = 0; k < depth; k += L::kCount) {
       typename L::Vector block[L::kCount];
       for (int64_t i = 0; i < L::kCount; ++i) {
-        block[i] = i < rows ? L::load(source + i * along + k, depth - k) : L::zero();
+        block[i] = i < rows ? L::load(source + i * row_stride + k, depth - k) : L::zero();
       }
       transpose(block);
-      const int64_t deep = lesser(L::kCount, depth - k);
-      for (int64_t i = 0; i < deep; ++i) {
+      const int64_t kept = lesser(L::kCount, depth - k);
+      for (int64_t i = 0; i < kept; ++i) {
         L::store(to + (k + i) * width + first, width - first, block[i]);
       }
     }
@@ -51,13 +52,13 @@ void copy_turned(const From* from, int64_t along, int64_t count, int64_t depth, 
 
 template <typename From, typename T>
 void pack(const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to) {
-  if (from.along == 1) {
-    copy_rows(from.data, from.deep, count, depth, width, to);
+  if (from.row_stride == 1) {
+    copy_rows(from.data, from.k_stride, count, depth, width, to);
     return;
   }
   for (int64_t first = 0; first < count; first += width, to += width * depth) {
-    copy_turned(from.data + first * from.along, from.along, lesser(width, count - first), depth,
-                width, to);
+    copy_transposed(from.data + first * from.row_stride, from.row_stride,
+                    lesser(width, count - first), depth, width, to);
   }
 }
 

@@ -17,7 +17,7 @@ bool is_narrow(at::ScalarType type) {
   return type == at::kBFloat16 || type == at::kHalf;
 }
 
-// What products of `type` are summed in.
+// The type in which products of `type` are summed.
 at::ScalarType sum_type(at::ScalarType type) {
   return is_narrow(type) ? at::kFloat : type;
 }
@@ -31,7 +31,7 @@ void check(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b) {
   }
   if (a.dim() != 2 || b.dim() != 2 || to.dim() != 2 || a.size(1) != b.size(0) ||
       to.size(0) != a.size(0) || to.size(1) != b.size(1)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "product: shapes that do not fit");
+    kit::fail(QUENCH_INVALID_ARGUMENT, "product: the shapes do not match");
   }
 }
 
@@ -40,7 +40,7 @@ at::Tensor readable(const at::Tensor& matrix) {
   return matrix.stride(0) == 1 || matrix.stride(1) == 1 ? matrix : matrix.contiguous();
 }
 
-// Whether kernels may write there; a row's elements are neighbours.
+// Whether kernels can write to it directly: elements of a row must be contiguous.
 bool is_writable(const at::Tensor& to, at::ScalarType type) {
   return to.scalar_type() == type && (to.stride(1) == 1 || to.size(1) == 1);
 }
@@ -61,7 +61,7 @@ void run(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, Result<
                         {a.size(0), b.size(1), a.size(1)}, result);
 }
 
-// to = a · b + bias, into what the sums are made in.
+// to = a · b + bias, where `to` has the type of the sums.
 void write(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias) {
   const auto run_as = [&]<typename T, typename From>(const T*, const From*) {
     const at::Tensor wide = bias.defined() ? bias.to(to.scalar_type()).contiguous() : bias;
@@ -81,7 +81,7 @@ void write(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, const
   }
 }
 
-// Likewise where kernels cannot write: some rows at a time, so that what is held stays small.
+// The same where kernels cannot write directly: a few rows at a time, to keep the buffer small.
 void write_rounded(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                    const at::Tensor& bias) {
   constexpr int64_t kHeld = int64_t{1} << 22;  // elements
@@ -96,11 +96,12 @@ void write_rounded(const at::Tensor& to, const at::Tensor& a, const at::Tensor& 
 }
 
 template <typename T, typename To, typename From = T>
-void add(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor, Part part) {
+void add(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
+         Triangle triangle) {
   Result<T, To> result;
   result.factor = factor;
   result.add = true;
-  result.part = part;
+  result.triangle = triangle;
   run<T, To, From>(to, a, b, result);
 }
 
@@ -132,7 +133,7 @@ void product_into(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b
 }
 
 void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor,
-                 Part part) {
+                 Triangle triangle) {
   check(to, a, b);
   at::Tensor out = to;
   if (!a.is_cpu()) {
@@ -150,30 +151,30 @@ void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
   const at::ScalarType type = wide ? at::kDouble : sum_type(a.scalar_type());
   if (!is_writable(to, type)) {
     const at::Tensor held = to.to(type, /*non_blocking=*/false, /*copy=*/true).contiguous();
-    add_product(held, a, b, factor, part);
+    add_product(held, a, b, factor, triangle);
     out.copy_(held);
   } else if (wide && is_narrow(a.scalar_type())) {
-    add_product(to, a.to(at::kFloat), b.to(at::kFloat), factor, part);
+    add_product(to, a.to(at::kFloat), b.to(at::kFloat), factor, triangle);
   } else if (a.scalar_type() == at::kBFloat16) {
-    add<float, float, Bfloat16>(to, a, b, factor, part);
+    add<float, float, Bfloat16>(to, a, b, factor, triangle);
   } else if (a.scalar_type() == at::kHalf) {
-    add<float, float, Float16>(to, a, b, factor, part);
+    add<float, float, Float16>(to, a, b, factor, triangle);
   } else if (a.scalar_type() == at::kDouble) {
-    add<double, double>(to, a, b, factor, part);
+    add<double, double>(to, a, b, factor, triangle);
   } else if (wide) {
-    add<float, double>(to, a, b, factor, part);
+    add<float, double>(to, a, b, factor, triangle);
   } else {
-    add<float, float>(to, a, b, factor, part);
+    add<float, float>(to, a, b, factor, triangle);
   }
 }
 
 void add_float64_square(const at::Tensor& to, const at::Tensor& rows) {
   if (rows.is_cpu() && rows.scalar_type() == at::kFloat && is_writable(to, at::kDouble) &&
       !is_empty(to, rows.t())) {
-    return add<double, double, float>(to, rows.t(), rows, 1, Part::kUpper);
+    return add<double, double, float>(to, rows.t(), rows, 1, Triangle::kUpper);
   }
   const at::Tensor wide = rows.to(at::kDouble);
-  add_product(to, wide.t(), wide, 1, Part::kUpper);
+  add_product(to, wide.t(), wide, 1, Triangle::kUpper);
 }
 
 }  // namespace quench::matrix

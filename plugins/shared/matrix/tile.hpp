@@ -1,5 +1,5 @@
-// The small kernel of kernel.hpp: one tile of a result, some rows x 2 vectors of sums. They stay in
-// registers, beside 2 vectors of b and 1 of a: 14 rows of 32 registers, 6 rows of 16.
+// The inner kernel of kernel.hpp computes one tile of a result: some rows x 2 vectors of sums. The
+// sums stay in registers, with 2 vectors of b and 1 of a: 14 rows in 32 registers, 6 in 16.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,20 @@ constexpr int64_t tile_columns(Isa isa) {
   return bytes / static_cast<int64_t>(sizeof(T));
 }
 
-// Rows of a that a tile of `rows` reads, which may be a few more.
+// The rows of a that a tile of `rows` rows reads, which may be a few more.
 constexpr int64_t rows_read(Isa isa, int64_t rows) {
   const int64_t full = tile_rows(isa);
   return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : rows <= 8 && full > 8 ? 8 : full;
 }
 
-// Rows of a, where they lie or copied.
+// Rows of operand a, in place or in a packed copy.
 template <typename T>
 struct Panel {
   const T* data;
   int64_t stride;
-  bool deep;  // each row's depth is contiguous, rows `stride` apart; else the other way around
+  // True: each row's values are contiguous, and rows lie `stride` apart. False: the rows of one k
+  // are contiguous, and values of k lie `stride` apart.
+  bool k_contiguous;
 };
 
 // to = (add ? to : bias, or 0) + factor * sums
@@ -40,10 +42,10 @@ struct Tile {
   int64_t columns;
   double factor;
   bool add;
-  const T* bias;  // of these columns, or null; only where To is T
+  const T* bias;  // for these columns, or null; only if To is T
 };
 
-// a has rows_read(tile.rows) rows; b is a panel [depth, tile_columns].
+// a has rows_read(tile.rows) rows; b is a packed panel [depth, tile_columns].
 template <typename T, typename To>
 void run_tile(Isa isa, const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile);
 

@@ -16,12 +16,12 @@ namespace {
 constexpr size_t kMaxShards = 1'000'000;
 
 struct Shard {
-  std::string name;  // what stands before the number
+  std::string name;  // the part before the number
   size_t index = 0;
   std::optional<size_t> count;
 };
 
-// The number that `text` begins with, which is taken off; nothing where there is none.
+// Removes the number at the start of `text` and returns it; nothing if there is none.
 std::optional<size_t> number(std::string_view& text) {
   size_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -63,7 +63,7 @@ struct Series {
 void check(const std::string& folder, const std::string& name, const Series& series) {
   const std::string what = folder + ": " + (name.empty() ? "numbered files" : name);
   if (series.counts.size() > 1) {
-    kit::fail(QUENCH_DATA_LOSS, "%s: got pieces of %zu and of %zu, wanted those of one data set",
+    kit::fail(QUENCH_DATA_LOSS, "%s: got pieces of %zu and of %zu, wanted one data set",
               what.c_str(), *series.counts.begin(), *series.counts.rbegin());
   }
   if (series.files > series.found.size()) {

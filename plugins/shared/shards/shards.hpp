@@ -1,4 +1,4 @@
-// Data sets that are published in pieces: NAME-00000-of-00003.parquet, or 0000.parquet,
+// Data sets published in pieces: NAME-00000-of-00003.parquet, or 0000.parquet,
 // 0001.parquet.
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace quench {
 
-// Fails unless the numbered files among `paths` (all in one folder) are all there is of their data
-// set: of those that name a count, all with one name and one count, and each index once; of those
-// that are a number alone, each from 0 on. A piece that was not downloaded must not go unnoticed.
-// DATA_LOSS names the folder and the first piece that is missing.
+// Checks that the numbered files among `paths` (all in one folder) form one complete data set, so
+// that a piece that was not downloaded is noticed. Files that name a count must share one name and
+// one count and have each index once; files that are only a number must count up from 0. Throws
+// DATA_LOSS that names the folder and the first missing piece.
 void check_shards(const std::vector<std::string>& paths);
 
 }  // namespace quench

@@ -13,7 +13,7 @@ double unit(uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 
-// Rows of `m` [size, size] are made orthonormal, one after the other (Gram and Schmidt, twice).
+// Makes the rows of `m` [size, size] orthonormal, one after the other (Gram-Schmidt, twice).
 void orthonormalize(double* m, int64_t size) {
   for (int64_t i = 0; i < size; ++i) {
     double* row = m + i * size;
@@ -49,8 +49,8 @@ std::vector<double> normal_numbers(const std::string& stream, uint64_t at, uint6
   return values;
 }
 
-// Orthogonal, with (1,...,1) / sqrt(size) mapped to itself where asked: Q' diag(1, G) Q, where the
-// first row of the orthogonal Q is that vector and G is random.
+// A random orthogonal matrix. If asked, it maps (1,...,1) / sqrt(size) to itself: Q' diag(1, G) Q,
+// where that vector is the first row of the orthogonal Q and G is random.
 std::vector<double> random_orthogonal(const std::string& stream, uint64_t at, int64_t size,
                                       bool keeps_mean) {
   const auto elements = static_cast<uint64_t>(size * size);
@@ -97,14 +97,14 @@ Orthogonal::Orthogonal(int64_t size, bool keeps_mean, const std::string& stream)
               static_cast<long long>(kMostOdd));
   }
   for (int64_t place = 0; place < run_; ++place) {
-    // Place 0 of H's outputs is the sum of a run.
+    // The first output of H is the sum of a run.
     const std::vector<double> mix = random_orthogonal(
         stream, static_cast<uint64_t>(place * odd_ * odd_), odd_, keeps_mean && place == 0);
     mixes_.insert(mixes_.end(), mix.begin(), mix.end());
   }
 }
 
-// The Hadamard matrix of each run, divided by the root of its size: its own inverse.
+// Applies the Hadamard matrix to each run, divided by the root of its size: its own inverse.
 void Orthogonal::hadamard(double* values) const {
   for (int64_t first = 0; first < size_; first += run_) {
     double* run = values + first;

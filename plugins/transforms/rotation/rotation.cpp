@@ -1,16 +1,17 @@
 // rotation: multiplies the residual stream by a random orthogonal matrix that mixes all channels,
-// so that no channel stands out: QuaRot's offline part. What writes the stream writes it rotated,
-// what reads it turns it back:
+// so that no channel stands out (QuaRot's offline part). Weights that write the stream write it
+// rotated, and weights that read it rotate it back:
 //
 //   W_reader <- W diag(w) R,   W_writer <- R' W,   norm weights w <- 1,   norm shift b <- (b / w) R
 //
-// A norm that takes the mean off first (LayerNorm) commutes with R only if R maps (1,...,1) to
-// itself; R is then drawn so. A norm between a branch and the stream (OLMo 2), and an output head
-// that is tied to the embedding behind a norm with weights, leave no place for R: refused.
+// A norm that subtracts the mean (LayerNorm) commutes with R only if R maps (1,...,1) to itself, so
+// R is drawn that way. The transform refuses models that leave no place for R: a norm between a
+// branch and the stream (OLMo 2), or an output head tied to the embedding behind a norm with
+// weights.
 //
-// | parameter | type | default | range | meaning                                     |
-// |-----------|------|---------|-------|---------------------------------------------|
-// | draw      | int  | 0       | >= 0  | which of the draws that the run's seed gives |
+// | parameter | type | default | range | meaning                                       |
+// |-----------|------|---------|-------|-----------------------------------------------|
+// | draw      | int  | 0       | >= 0  | index of the random draw under the run's seed |
 //
 //   quantizers:
 //     - gptq: {bits: 3}
@@ -29,9 +30,9 @@ namespace quench::transforms {
 namespace {
 
 constexpr uint64_t kRowGrain = 16;
-constexpr double kLeastNormWeight = 1e-6;  // of the largest, where a shift is divided by it
+constexpr double kLeastNormWeight = 1e-6;  // relative to the largest, when a shift is divided by it
 
-// Every row of values [rows, size] becomes the row times R.
+// Multiplies every row of values [rows, size] by R.
 void rotate_rows(const Orthogonal& rotation, std::vector<double>& values) {
   const auto size = static_cast<uint64_t>(rotation.size());
   kit::parallel_for(values.size() / size, kRowGrain, [&](uint64_t begin, uint64_t end) {
@@ -41,7 +42,7 @@ void rotate_rows(const Orthogonal& rotation, std::vector<double>& values) {
   });
 }
 
-// Every column of values [size, columns] likewise.
+// Multiplies every column of values [size, columns] by R'.
 void rotate_columns(const Orthogonal& rotation, std::vector<double>& values) {
   const auto size = static_cast<uint64_t>(rotation.size());
   const uint64_t columns = values.size() / size;
@@ -64,7 +65,8 @@ class Rotation final : public kit::Transform {
   struct Params {
     int64_t draw = 0;
     static void describe(kit::Fields<Params>& fields) {
-      fields.add("draw", &Params::draw, "which of the draws that the run's seed gives").at_least(0);
+      fields.add("draw", &Params::draw, "index of the random draw under the run's seed")
+          .at_least(0);
     }
   };
 
@@ -103,7 +105,7 @@ class Rotator {
       model_.set(writer.bias, bias);
     }
     if (!done_.insert(writer.weight).second) {
-      return;  // a tied head, which was turned as a reader
+      return;  // a tied head, already rotated as a reader
     }
     auto value = model_.get(writer.weight);
     if (writer.axis == 1) {
@@ -148,7 +150,7 @@ class Rotator {
   std::set<std::string> done_;
 };
 
-// A weight that reads and writes the stream has room for R, but not for the weights of a norm too.
+// A weight that both reads and writes the stream can absorb R, but not also the weights of a norm.
 void refuse_tied(kit::ModelEditor& model, const quench_residual_info& residual) {
   std::set<std::string> written;
   for (uint32_t w = 0; w < residual.writer_count; ++w) {
@@ -162,7 +164,7 @@ void refuse_tied(kit::ModelEditor& model, const quench_residual_info& residual) 
                                     [](double weight) { return weight == 1; });
       if (written.count(norm.readers[r]) != 0 && !ones) {
         kit::fail(QUENCH_UNSUPPORTED,
-                  "the output head is tied to %s and reads behind a norm with weights, "
+                  "the output head is tied to %s and reads the output of a norm with weights, "
                   "which cannot be folded into it",
                   norm.readers[r]);
       }
@@ -182,7 +184,7 @@ void Rotation::apply(kit::ModelEditor& model) {
   }
   const Orthogonal rotation(model.info().width, keeps_mean,
                             "rotation/" + std::to_string(params_.draw));
-  model.change("residual stream", keeps_mean ? "rotated, its mean left as it is" : "rotated");
+  model.change("residual stream", keeps_mean ? "rotated, its mean kept" : "rotated");
   Rotator rotator(model, rotation);
   for (uint32_t n = 0; n < residual.norm_count; ++n) {
     rotator.norm(residual.norms[n]);

@@ -1,14 +1,15 @@
-// smoothquant: moves the size of outlier channels from a group's inputs into its weights,
+// smoothquant: moves the magnitude of outlier channels from a group's inputs into its weights,
 //
 //   s_c = max|x_c|^alpha / max|w_c|^(1 - alpha)      (Xiao et al. 2023, equation 4)
 //
-// inputs divided by s, weights multiplied: by folding s into what precedes the group where a
-// preceding weight absorbs it, else explicitly or not at all.
+// dividing the inputs by s and multiplying the weights by it. s is folded into the preceding
+// weights if they can absorb it; otherwise it divides the inputs at run time, or the group is
+// skipped.
 //
-// | parameter  | type   | default  | range         | meaning |
-// |------------|--------|----------|---------------|------------------------------------------------|
-// | alpha      | number | 0.5      | 0 .. 1        | how much of the difficulty goes to the weights
-// | | unfoldable | choice | explicit | explicit|skip | groups whose scale nothing can absorb |
+// | parameter  | type   | default  | range          | meaning                                     |
+// |------------|--------|----------|----------------|---------------------------------------------|
+// | alpha      | number | 0.5      | 0 .. 1         | share of the magnitude that goes to weights |
+// | unfoldable | choice | explicit | explicit, skip | groups whose scale nothing can absorb       |
 //
 //   quantizers:
 //     - int8: {threshold: 0}
@@ -25,7 +26,7 @@ namespace quench::transforms {
 
 namespace {
 
-constexpr double kLeast = 1e-5;  // of a channel's largest input and weight
+constexpr double kLeast = 1e-5;  // least magnitude of a channel in inputs and weights
 
 class SmoothQuant final : public kit::Transform {
  public:
@@ -35,12 +36,12 @@ class SmoothQuant final : public kit::Transform {
     static void describe(kit::Fields<Params>& fields) {
       fields
           .add("alpha", &Params::alpha,
-               "how much of the inputs' size goes to the weights: 0 none, 1 all")
+               "share of the inputs' magnitude that moves into the weights: 0 none, 1 all")
           .range(0, 1);
       fields
           .add("unfoldable", &Params::unfoldable,
-               "groups whose scale no preceding weight can absorb: their inputs are divided by it "
-               "as they come (explicit), or they are left (skip)")
+               "if no preceding weight can absorb a group's scale: divide the group's inputs "
+               "by it at run time (explicit), or leave the group as it is (skip)")
           .choices("explicit|skip");
     }
   };
@@ -61,7 +62,7 @@ class SmoothQuant final : public kit::Transform {
 
 void SmoothQuant::observe(const quench_group_args& group, const quench_observe_args& rows) {
   if (rows.x->device.type != QUENCH_DEVICE_CPU) {
-    kit::fail(QUENCH_UNSUPPORTED, "reads rows in host memory; wanted device cpu");
+    kit::fail(QUENCH_UNSUPPORTED, "smoothquant: reads rows in host memory; wanted device cpu");
   }
   std::vector<double>& largest = inputs_[{group.block, group.group}];
   largest.resize(static_cast<size_t>(group.in_features));
@@ -134,11 +135,12 @@ void SmoothQuant::apply(kit::ModelEditor& model) {
 
 }  // namespace quench::transforms
 
-QUENCH_MODULE("quench.smoothquant", "0.1.0",
-              quench::kit::transform<quench::transforms::SmoothQuant>(
-                  {.id = "smoothquant",
-                   .version = "0.1.0",
-                   .summary = "Moves the size of outlier channels from the inputs of linears into "
-                              "their weights.",
-                   .reference = "Xiao et al. 2023, SmoothQuant, arXiv 2211.10438, equation 4",
-                   .example = "{alpha: 0.5}"}))
+QUENCH_MODULE(
+    "quench.smoothquant", "0.1.0",
+    quench::kit::transform<quench::transforms::SmoothQuant>(
+        {.id = "smoothquant",
+         .version = "0.1.0",
+         .summary = "Moves the magnitude of outlier channels from the inputs of linears into "
+                    "their weights.",
+         .reference = "Xiao et al. 2023, SmoothQuant, arXiv 2211.10438, equation 4",
+         .example = "{alpha: 0.5}"}))

@@ -2,7 +2,7 @@
 //
 // | parameter | type | default | range | meaning                            |
 // |-----------|------|---------|-------|------------------------------------|
-// | window    | int  | 3       | >= 1  | how many checkpoints enter a mean  |
+// | window    | int  | 3       | >= 1  | number of checkpoints in a mean     |
 //
 //   averaging:
 //     - template_averaging: {window: 3}
@@ -19,7 +19,7 @@ class TemplateAveraging final : public kit::Averaging {
   struct Params {
     int64_t window = 3;
     static void describe(kit::Fields<Params>& f) {
-      f.add("window", &Params::window, "how many checkpoints enter a mean").at_least(1);
+      f.add("window", &Params::window, "number of checkpoints in a mean").at_least(1);
     }
   };
   explicit TemplateAveraging(const Params& params)
@@ -52,7 +52,7 @@ class TemplateAveraging final : public kit::Averaging {
   }
 
   void finish(std::span<double> values) override {
-    kit::expects(values.size() == sum_.size(), "finish: not the length of the chunk");
+    kit::expects(values.size() == sum_.size(), "finish: wanted the length of the chunk");
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = sum_[i] / static_cast<double>(count_);
     }
@@ -61,7 +61,7 @@ class TemplateAveraging final : public kit::Averaging {
  private:
   uint64_t window_;
   size_t count_ = 0;
-  std::vector<double> sum_;  // of one chunk
+  std::vector<double> sum_;  // for one chunk
 };
 
 }  // namespace

@@ -2,14 +2,14 @@
 //
 // | parameter  | type | default | range | meaning                            |
 // |------------|------|---------|-------|------------------------------------|
-// | documents  | int  | 16      | >= 1  | how many                           |
+// | documents  | int  | 16      | >= 1  | number of documents                 |
 // | length     | int  | 128     | >= 1  | ids per document                   |
 // | vocabulary | int  | 256     | >= 1  | ids are drawn from 0..vocabulary-1 |
 //
 //   corpora:
 //     noise: {template_corpus: {documents: 16, length: 128, vocabulary: 256}}
 //
-// Ids come from the host's random numbers, so a run's seed fixes them.
+// The host's random service draws the ids, so a run's seed fixes them.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ class TemplateCorpus final : public kit::Corpus {
     int64_t length = 128;
     int64_t vocabulary = 256;
     static void describe(kit::Fields<Params>& f) {
-      f.add("documents", &Params::documents, "how many documents").at_least(1);
+      f.add("documents", &Params::documents, "number of documents").at_least(1);
       f.add("length", &Params::length, "ids per document").range(1, 1 << 24);
       f.add("vocabulary", &Params::vocabulary, "ids are drawn from 0 to vocabulary-1")
           .range(1, 2147483647);
@@ -49,7 +49,7 @@ class TemplateCorpus final : public kit::Corpus {
     return true;
   }
 
-  // SHA-256 of nothing: no file is read. A corpus with files hashes their bytes.
+  // SHA-256 of nothing, because no file is read. A corpus with files hashes their bytes.
   std::string fingerprint() override {
     return "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
   }

@@ -1,5 +1,5 @@
-// template_decoder: a model family of Llama's layout, on the library that the built-in families
-// share. The file says what its models have that Llama has not; all else is the library's.
+// template_decoder: a model family with Llama's layout, on the library that the built-in families
+// share. This file only says how its models differ from Llama; the library does the rest.
 //
 // | parameter | type | default | range | meaning |
 // |-----------|------|---------|-------|---------|
@@ -18,20 +18,20 @@ namespace kit = quench::kit;
 
 namespace {
 
-// Keys that only this family's configs have. A key that nobody understands is refused.
+// Keys that only this family's configs have. Keys that are listed nowhere are refused.
 constexpr std::array<std::string_view, 1> kOwnKeys = {"clip_qkv"};
 
 class TemplateDecoder final : public decoder::LlamaFamily<TemplateDecoder> {
  public:
   using LlamaFamily::LlamaFamily;
 
-  // How its configs differ from Llama's: see LlamaDialect.
+  // How its configs differ from Llama's; see LlamaDialect.
   static decoder::LlamaDialect dialect() {
     decoder::LlamaDialect dialect{"template_decoder"};
     dialect.more = kOwnKeys;
     return dialect;
   }
-  // How its forward differs: see LlamaModel. Here: clamped q, k and v.
+  // How its forward differs; see LlamaModel. Here it clamps q, k and v.
   static decoder::LlamaModel read(const kit::Json& config) {
     decoder::LlamaModel model = decoder::read_llama_config(config, dialect());
     model.clip_qkv = decoder::read_clip(config);

@@ -3,12 +3,12 @@
 // | parameter | type   | default  | range | meaning                              |
 // |-----------|--------|----------|-------|--------------------------------------|
 // | corpus    | corpus | required |       | the documents that are predicted     |
-// | length    | int    | 256      | >= 2  | ids of a document that are looked at |
+// | length    | int    | 256      | >= 2  | ids to score per document            |
 //
 //   metrics:
 //     - template_metric: {corpus: refinedweb, length: 256}
 //
-// Each document is a context of its own; documents of fewer than two ids are left out.
+// Each document is its own context; documents with fewer than two ids are left out.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -26,7 +26,7 @@ class TemplateMetric final : public kit::Metric {
     int64_t length = 256;
     static void describe(kit::Fields<Params>& f) {
       f.add("corpus", &Params::corpus, "the documents that are predicted").required();
-      f.add("length", &Params::length, "ids of a document that are looked at").at_least(2);
+      f.add("length", &Params::length, "ids to score per document").at_least(2);
     }
   };
   explicit TemplateMetric(const Params& params) : length_(static_cast<uint64_t>(params.length)) {}
@@ -53,7 +53,7 @@ class TemplateMetric final : public kit::Metric {
     evaluation.score({sizeof(quench_score_args), 0, rows, ids.data(), starts.data(), nullptr,
                       nll.data(), likely.data(), nullptr});
 
-    std::vector<double> share(rows);  // of right tokens, per document
+    std::vector<double> share(rows);  // share of right tokens, per document
     double right = 0;
     for (uint64_t r = 0; r < rows; ++r) {
       for (uint64_t i = starts[r] + 1; i < starts[r + 1]; ++i) {

@@ -10,12 +10,12 @@
 //                                #   "hidden_size": 32, "num_hidden_layers": 2}
 //
 // Tensors: embed.weight [V,D], blocks.<b>.mix.weight [D,D], head.weight [V,D]. A block adds W·x to
-// the residual stream h, where x is the root-mean-square norm of the mean of all h that a token
-// sees:
+// the residual stream h, where x is the root-mean-square norm of the mean of h over all tokens that
+// a token sees:
 //   stage 0:  h    -> h, x
 //   stage 1:  h, x -> h + x·Wᵀ
-// All arithmetic is in float64 on one thread and rounds to the model's dtype (float32 or float64)
-// between stages, so results are the same everywhere.
+// All arithmetic is float64 on one thread and rounds to the model's dtype (float32 or float64)
+// between stages, so results are the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -156,7 +156,7 @@ class TemplateModel final : public kit::Model {
     std::vector<double> h(tokens.size() * width);
     for (size_t n = 0; n < tokens.size(); ++n) {
       if (tokens[n] < 0 || tokens[n] >= shape_.vocabulary) {
-        kit::fail(QUENCH_INVALID_ARGUMENT, "token %zu: id %d, the vocabulary has %lld", n,
+        kit::fail(QUENCH_INVALID_ARGUMENT, "token %zu: id %d, but the vocabulary has %lld", n,
                   tokens[n], static_cast<long long>(shape_.vocabulary));
       }
       const auto row = weights_.front().values.begin() + tokens[n] * shape_.width;
@@ -169,7 +169,7 @@ class TemplateModel final : public kit::Model {
     kit::expects(args.block < blocks_.size() && args.stage < 2, "stage: no such block or stage");
     const bool first = args.stage == 0;
     kit::expects(args.in_count == (first ? 1u : 2u) && args.out_count == (first ? 2u : 1u),
-                 "stage: not as many tensors as carry() says");
+                 "stage: wanted as many tensors as carry() says");
     std::vector<double> h = kit::to_doubles(args.in[0], "h");
     if (first) {
       kit::from_doubles(mean_of_visible(h, *args.batch), args.out[1], "x");
@@ -180,7 +180,7 @@ class TemplateModel final : public kit::Model {
         h[i] += y[i];
       }
     }
-    kit::from_doubles(h, args.out[0], "h");  // last: it may be the storage of the input
+    kit::from_doubles(h, args.out[0], "h");  // last, because it may share storage with the input
   }
 
   void token_nll(const quench_head_args& args) override {
@@ -261,11 +261,11 @@ class TemplateModel final : public kit::Model {
       weight.values = rounded(kit::to_doubles(view, weight.name.c_str()));
     }
     for (uint64_t i = 0; i < source.count(); ++i) {
-      index_of(source.info(i).name);  // refuses what the family does not know
+      index_of(source.info(i).name);  // throws for names that the family does not know
     }
   }
 
-  // Fills everything that info calls point to. Nothing it points to moves afterwards.
+  // Fills everything that info calls point to. None of it moves afterwards.
   void describe() {
     const auto blocks = static_cast<size_t>(shape_.blocks);
     uint64_t offset = 0;
@@ -293,7 +293,7 @@ class TemplateModel final : public kit::Model {
         return i;
       }
     }
-    kit::fail(QUENCH_NOT_FOUND, "tensor %s is none of this family's", name.c_str());
+    kit::fail(QUENCH_NOT_FOUND, "this family has no tensor %s", name.c_str());
   }
 
   static void check_shape(const Weight& weight, const quench_tensor& tensor) {
@@ -327,24 +327,24 @@ class TemplateModel final : public kit::Model {
     }
   }
 
-  // x[b,t] = norm of the mean of h[b,s] over the s <= t that token t sees; 0 for padding.
+  // x[b,t] is the norm of the mean of h[b,s] over the s <= t that token t sees; 0 for padding.
   std::vector<double> mean_of_visible(const std::vector<double>& h,
                                       const quench_batch& batch) const {
     const auto width = static_cast<size_t>(shape_.width);
     const auto length = static_cast<size_t>(batch.tokens->shape[1]);
     const size_t count = h.size() / width;
     kit::expects(count == static_cast<size_t>(kit::elements_of(*batch.tokens)),
-                 "stage: h has not one row per token");
+                 "stage: h: wanted one row per token");
     std::vector<int32_t> segment(count, 0);
     if (batch.segments != nullptr) {
       const auto given = kit::elements<int32_t>(*batch.segments, "segments");
       segment.assign(given.begin(), given.end());
-      kit::expects(segment.size() == count, "segments: not one per token");
+      kit::expects(segment.size() == count, "segments: wanted one per token");
     }
     std::vector<double> x(h.size());
     for (size_t n = 0; n < count; ++n) {
       double* mean = &x[n * width];
-      const bool reads = segment[n] == QUENCH_SEGMENT_READING_PAD;
+      const bool reads = segment[n] == QUENCH_SEGMENT_ATTENDING_PADDING;
       for (size_t s = n - n % length; s <= n && (segment[n] >= 0 || reads); ++s) {
         if (segment[s] == 0 || (segment[s] == segment[n] && !reads)) {
           for (size_t i = 0; i < width; ++i) {
@@ -352,7 +352,7 @@ class TemplateModel final : public kit::Model {
           }
         }
       }
-      double squares = 0;  // the norm also takes care of the mean's denominator
+      double squares = 0;  // the norm cancels the denominator of the mean
       for (size_t i = 0; i < width; ++i) {
         squares += mean[i] * mean[i];
       }
@@ -364,14 +364,14 @@ class TemplateModel final : public kit::Model {
     return x;
   }
 
-  // x·Wᵀ of block's linear, or what stands for it.
+  // x·Wᵀ of the block's linear, or the op that replaces it.
   std::vector<double> linear(uint32_t block, const quench_tensor& x, void* stream) {
     const quench_linear_op& op = ops_[block];
     if (op.apply == nullptr) {
       return times_transposed(kit::to_doubles(x, "x"), weights_[block + 1]);
     }
     std::vector<uint64_t> buffer(static_cast<size_t>(kit::elements_of(x)));  // wide enough
-    quench_tensor y = x;  // out and in features are the same number here
+    quench_tensor y = x;  // in_features and out_features are equal here
     y.data = buffer.data();
     y.byte_offset = 0;
     quench_error error{sizeof error, 0, {}};

@@ -2,8 +2,8 @@
 //
 // | parameter    | type   | default | range  | meaning                                       |
 // |--------------|--------|---------|--------|-----------------------------------------------|
-// | momentum     | number | 0.9     | 0 .. 1 | what is kept of the last update               |
-// | weight_decay | number | 0       | >= 0   | share of the weight that goes, times the rate |
+// | momentum     | number | 0.9     | 0 .. 1 | share of the last update that is kept          |
+// | weight_decay | number | 0       | >= 0   | share of a weight removed, times the rate     |
 //
 //   optimizer: {template_optimizer: {momentum: 0.9}}
 //
@@ -23,9 +23,9 @@ class TemplateOptimizer final : public kit::Optimizer {
     double momentum = 0.9;
     double weight_decay = 0;
     static void describe(kit::Fields<Params>& f) {
-      f.add("momentum", &Params::momentum, "what is kept of the last update").range(0, 1);
+      f.add("momentum", &Params::momentum, "share of the last update that is kept").range(0, 1);
       f.add("weight_decay", &Params::weight_decay,
-            "share of the weight that is taken off each step, times the learning rate")
+            "share of a weight that each step removes, times the learning rate")
           .at_least(0);
     }
   };
@@ -47,7 +47,7 @@ class TemplateOptimizer final : public kit::Optimizer {
     std::vector<double> weight = kit::to_doubles(*args.weight, "weight");
     const std::vector<double> gradient = kit::to_doubles(*args.gradient, "gradient");
     kit::expects(weight.size() == momentum.size() && gradient.size() == momentum.size(),
-                 "step: weight and gradient have not the shape that `begin` was told");
+                 "step: weight and gradient: wanted the shape given to `begin`");
     const double decay = args.decays != 0 ? params_.weight_decay : 0;
     for (size_t i = 0; i < weight.size(); ++i) {
       momentum[i] = params_.momentum * momentum[i] + args.gradient_scale * gradient[i];

@@ -1,8 +1,8 @@
-// template_quantizer: absolute-maximum rounding, the simplest weight quantizer there is.
+// template_quantizer: absolute-maximum rounding, the simplest weight quantizer.
 //
 // | parameter  | type | default | range  | meaning                                             |
 // |------------|------|---------|--------|-----------------------------------------------------|
-// | bits       | int  | 4       | 2 .. 8 | width of a code                                     |
+// | bits       | int  | 4       | 2 .. 8 | bits per code                                        |
 // | group_size | int  | 128     | >= 0   | input columns that share a scale; 0: the whole row  |
 //
 //   quantizers:
@@ -25,7 +25,7 @@ class TemplateQuantizer final : public kit::Quantizer {
     int64_t bits = 4;
     int64_t group_size = 128;
     static void describe(kit::Fields<Params>& f) {
-      f.add("bits", &Params::bits, "width of a code, in bits").range(2, 8);
+      f.add("bits", &Params::bits, "bits per code").range(2, 8);
       f.add("group_size", &Params::group_size, "columns that share a scale; 0: the whole row")
           .at_least(0);
     }
@@ -36,7 +36,7 @@ class TemplateQuantizer final : public kit::Quantizer {
   }
 
  private:
-  // This method derives nothing from a group's input, so its state is the parameters alone.
+  // This method derives nothing from a group's input, so its state is only the parameters.
   class Group final : public kit::QuantizerGroup {
    public:
     explicit Group(const Params& params) : params_(params) {}
@@ -53,7 +53,7 @@ void TemplateQuantizer::Group::quantize(const kit::LinearToQuantize& linear,
   const int64_t out = linear.info.out_features;
   const int64_t in = linear.info.in_features;
   const int64_t size = params_.group_size == 0 ? in : std::min(params_.group_size, in);
-  const int64_t groups = (in + size - 1) / size;  // the last one may be shorter
+  const int64_t groups = (in + size - 1) / size;  // the last group may be shorter
   const std::vector<double> weight = kit::to_doubles(linear.weight, linear.info.weight);
   std::vector<double> dequantized(weight.size());
   const auto codes = sink.tensor<uint8_t>("codes", {out, in});
@@ -84,7 +84,7 @@ void TemplateQuantizer::Group::quantize(const kit::LinearToQuantize& linear,
     }
   }
   kit::from_doubles(dequantized, linear.dequantized, linear.info.weight);
-  // Scales are stored as float32; the zero is the same everywhere and stored nowhere.
+  // Scales are stored as float32. The zero is constant and is not stored.
   const double scale_bits = 32.0 * static_cast<double>(groups) / static_cast<double>(in);
   sink.number("bits_per_weight", static_cast<double>(params_.bits) + scale_bits);
 }

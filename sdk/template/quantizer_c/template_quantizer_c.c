@@ -3,7 +3,7 @@
  *
  * | parameter | type | default | range  | meaning         |
  * |-----------|------|---------|--------|-----------------|
- * | bits      | int  | 4       | 2 .. 8 | width of a code |
+ * | bits      | int  | 4       | 2 .. 8 | bits per code   |
  *
  *   quantizers:
  *     - template_quantizer_c: {bits: 4}
@@ -197,7 +197,7 @@ static const quench_quantizer_table table = {sizeof(quench_quantizer_table),
 
 static const quench_parameter parameters[] = {{sizeof(quench_parameter), QUENCH_PARAMETER_INTEGER,
                                                "bits", "4", 2, 8, NULL,
-                                               "width of a code, in bits"}};
+                                               "bits per code"}};
 
 static const quench_item item = {sizeof(quench_item),
                                  0,

@@ -132,11 +132,11 @@ TEST_CASE("arrow: a range of rows goes through batches and files", "[corpora][ar
     CHECK(read({{"path", path}, {"from", 1}, {"to", 4}}).texts() == Texts{"1", "2", "3"});
     CHECK(read({{"path", path}, {"from", 3}}).texts() == Texts{"3", "4"});
     CHECK(read({{"path", path}, {"to", 5}}).texts() == Texts{"0", "1", "2", "3", "4"});
-    const std::string behind = path.string() + ": the range ends behind the data set (from = ";
+    const std::string behind = path.string() + ": the range ends beyond the data set (from = ";
     CHECK(read({{"path", path}, {"from", 5}}).message == behind + "5, no to, data set: 5 rows)");
     CHECK(read({{"path", path}, {"to", 6}}).message == behind + "0, to = 6, data set: 5 rows)");
     CHECK(read({{"path", path}, {"from", 2}, {"to", 2}}).message ==
-          path.string() + ": from = 2, to = 2: no row lies between them");
+          path.string() + ": from = 2, to = 2: wanted from < to");
   }
 }
 
@@ -232,18 +232,18 @@ TEST_CASE("arrow: what is wrong is named with file, row and column", "[corpora][
   data(*arrow::Table::Make(arrow::schema({arrow::field("d", arrow::date32())}),
                            {array<arrow::Date32Builder, int32_t>({1})}));
   CHECK(read({{"path", path}, {"records", true}}).message ==
-        path + ": row 0: column `d`: type date32[day] has no JSON form here");
+        path + ": row 0: column `d`: type date32[day] cannot be written as JSON");
   data(*arrow::Table::Make(arrow::schema({arrow::field("d", arrow::float64())}),
                            {array<arrow::DoubleBuilder, double>({NAN})}));
   CHECK(read({{"path", path}, {"records", true}}).message ==
-        path + ": row 0: column `d`: nan has no JSON form");
+        path + ": row 0: column `d`: nan cannot be written as JSON");
   dir.write("data", "no data set at all");
   CHECK(read({{"path", path}}).message ==
         path + ": neither an Arrow stream, an Arrow file nor Parquet");
   const std::string whole = bytes_of(*texts({"a"}), Format::kStream);
   dir.write("data", whole + "x");
   CHECK(read({{"path", path}}).message ==
-        path + ": Arrow stream: garbage behind its end, at byte " + std::to_string(whole.size()));
+        path + ": Arrow stream: garbage after its end, at byte " + std::to_string(whole.size()));
   dir.write("data", whole.substr(0, whole.size() - 8));
   CHECK(read({{"path", path}}).message == path + ": Arrow stream: truncated at byte " +
                                               std::to_string(whole.size() - 8) + ", no end mark");
@@ -276,7 +276,7 @@ TEST_CASE("arrow: a folder that is no saved data set is refused", "[corpora][arr
   const std::string path = dir.path().string();
   CHECK(read({{"path", path}}).message ==
         path +
-            ": the folder has neither Parquet files nor the state.json of one that save_to_disk "
+            ": the folder has neither Parquet files nor a state.json, which save_to_disk "
             "wrote");
   dir.write("dataset_dict.json", "{\"splits\": [\"train\"]}");
   CHECK(read({{"path", path}}).message ==

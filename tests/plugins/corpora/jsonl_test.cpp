@@ -115,8 +115,8 @@ TEST_CASE("jsonl: a broken gzip file is an error, never fewer documents, even wi
       {bad_crc, "gzip: incorrect data check near byte " + at(whole.size() - 4)},
       {bad_length, "gzip: incorrect length check near byte " + at(whole.size())},
       {bad_data, "gzip: invalid block type near byte 11"},
-      {whole + "garbage", "gzip: garbage behind the last member, at byte " + at(whole.size())},
-      {whole + '\0', "gzip: garbage behind the last member, at byte " + at(whole.size())}};
+      {whole + "garbage", "gzip: garbage after the last member, at byte " + at(whole.size())},
+      {whole + '\0', "gzip: garbage after the last member, at byte " + at(whole.size())}};
   for (const Case& wanted : cases) {
     const auto path = dir.write("a.gz", wanted.bytes);
     for (const char* on_error : {"stop", "skip"}) {

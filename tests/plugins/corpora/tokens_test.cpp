@@ -71,7 +71,7 @@ TEST_CASE("tokens: floats beside the ids are no matter, a second integer tensor 
   header["a/b~c"] = entry("I32", {2, 1}, 0, 8);
   const auto two = dir.write("two.safetensors", file_of(header.dump(), data));
   CHECK(read({{"path", two}}).message ==
-        two.string() + ": got 2 integer tensors, wanted one (or its name in `tensor`)");
+        two.string() + ": got 2 integer tensors, wanted one, or its name in `tensor`");
   CHECK(read({{"path", two}, {"tensor", "a/b~c"}}).documents.size() == 2);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("tokens: a file that is not what it says is refused by name", "[corpor
       {header({{"a", entry("I32", {1, 2}, 0, 16)}}), "safetensors: tensor `a`: bytes 0 to 16 of 8"},
       {header({{"a", entry("I32", {1, 2}, 8, 0)}}), "safetensors: tensor `a`: bytes 8 to 0 of 8"},
       {header({{"a", entry("I32", {1, 3}, 0, 8)}}),
-       "safetensors: tensor `a`: got 8 bytes, its shape and dtype want 12"},
+       "safetensors: tensor `a`: got 8 bytes, its shape and dtype need 12"},
       {header({{"a", entry("I32", {-1, -2}, 0, 8)}}),
        "safetensors: /a/shape/0: wanted a natural number"},
       {header({{"a", entry("I32", {1.5}, 0, 8)}}),
@@ -105,10 +105,10 @@ TEST_CASE("tokens: a file that is not what it says is refused by name", "[corpor
       {header({{"a", entry("I64", {4294967296, 4294967296}, 0, 8)}}),
        "safetensors: tensor `a`: the shape overflows 64 bits"},
       {header({{"a", entry("F32", {1, 2}, 0, 8)}}),
-       "got 0 integer tensors, wanted one (or its name in `tensor`)"},
+       "got 0 integer tensors, wanted one, or its name in `tensor`"},
       {header({{"a", entry("F32", {1, 2}, 0, 8)}}), "tensor `a`: got dtype F32, wanted integers",
        "a"},
-      {header({{"a", entry("I32", {1, 2}, 0, 8)}}), "there is no tensor `b`", "b"},
+      {header({{"a", entry("I32", {1, 2}, 0, 8)}}), "no tensor `b`", "b"},
       {header({{"a", entry("I32", {2}, 0, 8)}}),
        "tensor `a`: got shape [2], wanted [N, T], N, T > 0"},
       {header({{"a", entry("I32", {0, 2}, 0, 0)}}),

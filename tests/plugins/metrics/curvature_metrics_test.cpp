@@ -191,5 +191,5 @@ TEST_CASE("taylor: without float weights it says so", "[metrics][taylor]") {
   QuadraticModel model(kMatrix, {0, 0, 0}, {1.5, 0, 1});
   const Measurement found = measure(metric("taylor"), with({}), kText, model.subject());
   CHECK(found.status == QUENCH_FAILED_PRECONDITION);
-  CHECK(found.message == "the float weights of the model are not given");
+  CHECK(found.message == "wanted a quantized model and its float weights");
 }

@@ -317,7 +317,7 @@ TEST_CASE("gptq: presets are published and accepted", "[quantizers][gptq]") {
 
 TEST_CASE("gptq: contradicting options are refused", "[quantizers][gptq]") {
   CHECK(create_error(R"({"desc_act":true,"act_group_aware":true})") ==
-        "gptq: desc_act and act_group_aware are two orders; wanted one");
+        "gptq: desc_act and act_group_aware both set an order; wanted one");
   CHECK(create_error(R"({"group_size":-1,"act_group_aware":true})") ==
         "gptq: act_group_aware has no effect with group_size = -1");
   CHECK(create_error(R"({"gptaq":true,"inputs":"float"})") ==

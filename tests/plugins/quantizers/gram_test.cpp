@@ -122,7 +122,7 @@ TEST_CASE("gram refuses what cannot be right", "[quantizers][gram]") {
   Gram gram(2, false);
   CHECK_THROWS_WITH(gram.matrix(), "no calibration rows were observed");
   CHECK_THROWS_WITH(observe(gram, matrix({{1, 2, 3}})), "x: wanted [N, 2], got [1, 3]");
-  CHECK_THROWS_WITH(observe(gram, matrix({{1, 2}}), {1}), "row_index: 1 is no row of 1");
+  CHECK_THROWS_WITH(observe(gram, matrix({{1, 2}}), {1}), "row_index: 1, wanted an index below 1");
   CHECK_THROWS_WITH(observe(gram, matrix({{1, 2}}), {}, {-1}),
                     "row_weight: wanted a finite weight >= 0, got -1");
   CHECK_THROWS_WITH(observe(gram, matrix({{1, 2}}), {}, {1, 1}),

@@ -22,9 +22,9 @@
 
 using quench::matrix::add_float64_square;
 using quench::matrix::add_product;
-using quench::matrix::Part;
 using quench::matrix::product;
 using quench::matrix::product_into;
+using quench::matrix::Triangle;
 using quench::test::available_instructions;
 using quench::test::UseInstructions;
 
@@ -128,10 +128,10 @@ TEST_CASE("matrix: of a triangle all that is wanted is made", "[shared]") {
   const at::Tensor x = matrix(300, n, false, type);
   const at::Tensor wanted = at::mm(wide(x).t(), wide(x)).add(1);
   const at::Tensor upper = at::full({n, n}, 1, at::kDouble);
-  add_product(upper, x.t(), x, 1, Part::kUpper);
+  add_product(upper, x.t(), x, 1, Triangle::kUpper);
   CHECK(relative_error(at::triu(upper).add(at::tril(wanted, -1)), wanted) < tolerance(type));
   const at::Tensor lower = at::full({n, n}, 1, at::kDouble);
-  add_product(lower, x.t(), x, 1, Part::kLower);
+  add_product(lower, x.t(), x, 1, Triangle::kLower);
   CHECK(relative_error(at::tril(lower).add(at::triu(wanted, 1)), wanted) < tolerance(type));
 }
 
@@ -159,11 +159,11 @@ TEST_CASE("matrix: one and two threads give the same bits", "[shared]") {
   const at::Tensor b = matrix(300, 700, false, type);
   const at::Tensor one = product(a, b);
   const at::Tensor triangle = at::full({1000, 1000}, 0, at::kDouble);
-  add_product(triangle, a, a.t(), 1, Part::kUpper);
+  add_product(triangle, a, a.t(), 1, Triangle::kUpper);
   const quench::test::TwoThreads threads;
   CHECK(product(a, b).equal(one));
   const at::Tensor again = at::full({1000, 1000}, 0, at::kDouble);
-  add_product(again, a, a.t(), 1, Part::kUpper);
+  add_product(again, a, a.t(), 1, Triangle::kUpper);
   CHECK(at::triu(again).equal(at::triu(triangle)));
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("matrix: the form that the host names is the one that runs", "[shared]
   for (const int32_t form : available_instructions()) {
     const UseInstructions use(form);
     const at::Tensor to = at::full({96, 96}, 0, at::kFloat);
-    add_product(to, x.t(), x, 1, Part::kUpper);
+    add_product(to, x.t(), x, 1, Triangle::kUpper);
     written.push_back(at::tril(to, -1).count_nonzero().item().toLong());
   }
   // Tiles of 6 x 8, 6 x 16 and 14 x 32.

@@ -46,7 +46,7 @@ TEST_CASE("schema: a plugin's parameters come with ranges, defaults and meanings
   const auto& plugin = quench::test::built_catalog().require("quantizer", "template_quantizer");
   const json schema = quench::parameters_schema(plugin);
   const json& bits = schema.at("properties").at("bits");
-  CHECK(bits.at("description") == "width of a code, in bits");
+  CHECK(bits.at("description") == "bits per code");
   CHECK(bits.at("anyOf").at(0) == json{{"type", "integer"}, {"minimum", 2}, {"maximum", 8}});
   CHECK(bits.at("anyOf").at(1).at("type") == "array");
   CHECK(bits.contains("default"));

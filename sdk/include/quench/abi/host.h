@@ -1,6 +1,6 @@
 /* What the host offers to a plugin. A module receives one quench_host in `init` and asks it for
- * service tables by id; a table lives as long as the process. A service that the host does not have
- * is NULL. Required of every host: log, cancel, memory, random, tasks, processor, json.
+ * service tables by id. A table is valid for the life of the process. A service that the host does
+ * not have is NULL. Every host provides: log, cancel, memory, random, tasks, processor, json.
  */
 #ifndef QUENCH_ABI_HOST_H
 #define QUENCH_ABI_HOST_H
@@ -30,8 +30,8 @@ typedef struct quench_host {
 
 typedef struct quench_log {
   uint32_t struct_size;
-  /* Writes one line, prefixed with the module's id. A plugin never writes to stdout or stderr
-   * itself. [thread-safe] */
+  /* Writes one line, prefixed with the module's id. Plugins never write to stdout or stderr
+   * themselves. [thread-safe] */
   void (*write)(const quench_host* host, int32_t level, const char* message) QUENCH_NOEXCEPT;
 } quench_log;
 
@@ -39,8 +39,8 @@ typedef struct quench_log {
 #define QUENCH_SERVICE_PROGRESS "quench.progress/1"
 typedef struct quench_progress {
   uint32_t struct_size;
-  /* `done` of `total` units of the piece of work named `what`; rate and ETA are the host's
-   * business. Cheap enough to call per micro-batch. [thread-safe] */
+  /* Reports `done` of `total` units of the work called `what`. The host computes rate and ETA.
+   * Cheap enough to call once per micro-batch. [thread-safe] */
   void (*report)(const quench_host* host, const char* what, uint64_t done,
                  uint64_t total) QUENCH_NOEXCEPT;
 } quench_progress;
@@ -48,8 +48,8 @@ typedef struct quench_progress {
 #define QUENCH_SERVICE_CANCEL "quench.cancel/1"
 typedef struct quench_cancel {
   uint32_t struct_size;
-  /* Non-zero once the user or the cluster asked to stop. A plugin whose call can last longer than
-   * half a second polls it and returns QUENCH_CANCELLED. [thread-safe] */
+  /* Non-zero once the user or the cluster has asked to stop. A plugin whose call can take longer
+   * than half a second polls it and then returns QUENCH_CANCELLED. [thread-safe] */
   int32_t (*requested)(const quench_host* host) QUENCH_NOEXCEPT;
 } quench_cancel;
 
@@ -57,10 +57,10 @@ typedef struct quench_cancel {
 #define QUENCH_SERVICE_MEMORY "quench.memory/1"
 typedef struct quench_memory {
   uint32_t struct_size;
-  /* Host memory, 64-byte aligned, not cleared; NULL when there is none left. Memory that a plugin
-   * lets the host see (weights above all) comes from here. [thread-safe] */
+  /* Allocates host memory, 64-byte aligned and uninitialized; NULL if there is none left. Memory
+   * that a plugin shows to the host (weights above all) must come from here. [thread-safe] */
   void* (*allocate)(const quench_host* host, uint64_t bytes) QUENCH_NOEXCEPT;
-  /* Gives it back; NULL is allowed. [thread-safe] */
+  /* Frees such memory; NULL is allowed. [thread-safe] */
   void (*release)(const quench_host* host, void* memory) QUENCH_NOEXCEPT;
 } quench_memory;
 
@@ -68,9 +68,9 @@ typedef struct quench_memory {
 #define QUENCH_SERVICE_RANDOM "quench.random/1"
 typedef struct quench_random {
   uint32_t struct_size;
-  /* The only source of randomness: Philox4x32-10 (Salmon et al. 2011) keyed by run seed, the
-   * module's id and `stream` (a layer name, say). Fills `values` with numbers
-   * counter .. counter+count-1 of that stream, uniform over 64 bits, the same on every machine.
+  /* The only source of randomness: Philox4x32-10 (Salmon et al. 2011), keyed by the run's seed, the
+   * module's id and `stream` (such as a layer's name). Fills `values` with numbers counter ..
+   * counter+count-1 of that stream, uniform over 64 bits, the same on every machine.
    * [thread-safe] */
   void (*uniform)(const quench_host* host, const char* stream, uint64_t counter, uint64_t count,
                   uint64_t* values) QUENCH_NOEXCEPT;
@@ -80,13 +80,13 @@ typedef struct quench_random {
 #define QUENCH_SERVICE_TASKS "quench.tasks/1"
 typedef struct quench_tasks {
   uint32_t struct_size;
-  /* Number of threads that this run may use. */
+  /* Returns the number of threads that this run may use. */
   uint32_t (*threads)(const quench_host* host) QUENCH_NOEXCEPT;
-  /* Calls body(user, begin, end) for disjoint ranges that cover [0, count); ranges are `grain` long
-   * but for the last one, whatever the number of threads, so that sums per range are reproducible.
-   * Returns when all are done. A body returns QUENCH_OK or the status with which the whole call
-   * fails; remaining ranges are then skipped. Not to be nested, and not to be called from inside
-   * another library's parallel region. [any plugin call] */
+  /* Calls body(user, begin, end) for disjoint ranges that cover [0, count). Every range except the
+   * last has `grain` elements, for any number of threads, so that sums per range are reproducible.
+   * Returns when all are done. A body returns QUENCH_OK, or a status that the whole call returns;
+   * the remaining ranges are then skipped. Must not be nested or called from inside another
+   * library's parallel region. [any plugin call] */
   quench_status (*parallel_for)(const quench_host* host, uint64_t count, uint64_t grain,
                                 quench_status (*body)(void* user, uint64_t begin, uint64_t end)
                                     QUENCH_NOEXCEPT,
@@ -95,16 +95,16 @@ typedef struct quench_tasks {
 
 /* ---- quench.processor/1 ---------------------------------------------------------------------- */
 #define QUENCH_SERVICE_PROCESSOR "quench.processor/1"
-#define QUENCH_INSTRUCTIONS_PORTABLE 0 /* what every processor of the architecture has */
+#define QUENCH_INSTRUCTIONS_PORTABLE 0 /* available on every processor of the architecture */
 #define QUENCH_INSTRUCTIONS_AVX2 1     /* AVX2 and FMA */
 #define QUENCH_INSTRUCTIONS_AVX512 2   /* AVX-512 F, BW, DQ and VL */
 
 typedef struct quench_processor {
   uint32_t struct_size;
-  /* The widest instruction set that kernels chosen at run time may use, QUENCH_INSTRUCTIONS_*: what
-   * the processor has, or less where the user says so (QUENCH_ISA). It is part of every record's
-   * key, so a kernel asks here and never the processor itself; the vendor decides nothing. The same
-   * for the life of the process. [thread-safe] */
+  /* Returns the widest instruction set for kernels chosen at run time, QUENCH_INSTRUCTIONS_*: that
+   * of the processor, or less if the user sets QUENCH_ISA. It is part of every record's key, so
+   * kernels ask here and never query the processor or its vendor. Constant for the life of the
+   * process. [thread-safe] */
   int32_t (*instructions)(const quench_host* host) QUENCH_NOEXCEPT;
 } quench_processor;
 
@@ -113,26 +113,26 @@ typedef struct quench_processor {
 #define QUENCH_JSON_ABSENT 0
 #define QUENCH_JSON_NULL 1
 #define QUENCH_JSON_BOOLEAN 2
-#define QUENCH_JSON_INTEGER 3 /* written without fraction and exponent, fits int64 */
+#define QUENCH_JSON_INTEGER 3 /* written without fraction or exponent, fits int64 */
 #define QUENCH_JSON_NUMBER 4
 #define QUENCH_JSON_STRING 5
 #define QUENCH_JSON_ARRAY 6
 #define QUENCH_JSON_OBJECT 7
 
-/* A parsed document. Places in it are named by JSON pointers (RFC 6901): "" is the root. */
+/* A parsed document. JSON pointers (RFC 6901) name the values in it: "" is the root. */
 typedef struct quench_json_document quench_json_document;
 
 typedef struct quench_json {
   uint32_t struct_size;
-  /* Parses `text`; depth, size and duplicate keys are checked. The caller releases the document.
+  /* Parses `text`; checks depth, size and duplicate keys. The caller releases the document.
    * [thread-safe] */
   quench_status (*parse)(const quench_host* host, const char* text, uint64_t bytes,
                          quench_json_document** document, quench_error* error) QUENCH_NOEXCEPT;
   void (*release)(quench_json_document* document) QUENCH_NOEXCEPT;
-  /* QUENCH_JSON_*; ABSENT where the pointer leads nowhere. [thread-safe, like all below] */
+  /* Returns QUENCH_JSON_*; ABSENT if nothing is there. [thread-safe, as all below] */
   int32_t (*type)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* The value; NOT_FOUND when absent, INVALID_ARGUMENT when of another type (an integer is a
-   * number). */
+  /* Returns the value; NOT_FOUND if it is absent, INVALID_ARGUMENT if it has another type (an
+   * integer is also a number). */
   quench_status (*boolean)(const quench_json_document* document, const char* pointer,
                            int32_t* value, quench_error* error) QUENCH_NOEXCEPT;
   quench_status (*integer)(const quench_json_document* document, const char* pointer,
@@ -142,9 +142,9 @@ typedef struct quench_json {
   /* `text` is NUL-terminated UTF-8, valid until the document is released. */
   quench_status (*string)(const quench_json_document* document, const char* pointer,
                           const char** text, uint64_t* bytes, quench_error* error) QUENCH_NOEXCEPT;
-  /* Elements of an array or members of an object; 0 for all else. */
+  /* Returns the number of array elements or object members; 0 for other types. */
   uint64_t (*size)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* Key of member `index` of an object, or NULL; valid until the document is released. */
+  /* Returns the key of an object's member `index` or NULL; valid until the document is released. */
   const char* (*key)(const quench_json_document* document, const char* pointer,
                      uint64_t index) QUENCH_NOEXCEPT;
 } quench_json;

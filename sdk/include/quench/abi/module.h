@@ -3,15 +3,15 @@
  *   host: dlopen -> quench_module_v1() -> check versions -> init -> item(0..n) -> create/destroy of
  *         instances, any number of times -> shutdown before the process ends. Never unloaded.
  *
- * Every struct but the views begins with `struct_size`, the bytes that its writer knows. A reader
- * tests that a field lies within it, never that the size is equal, and walks an array of structs by
- * the writer's size. Of a table's functions these may be NULL: `extension` of any kind, `allocate`,
- * `release` and `copy` of a model (together), `evaluation_weights` of an optimizer, `view` of a
- * source, `shutdown` of a module, and of a format those that it has no use for (kind/format.h).
+ * Every struct except the views begins with `struct_size`, the number of bytes its writer knows. A
+ * reader checks that a field lies within it, never that the size is equal, and steps through an
+ * array of structs by the writer's size. These functions may be NULL: `extension` of any kind;
+ * `allocate`, `release` and `copy` of a model (together); `needs` of a metric; `evaluation_weights`
+ * of an optimizer; `view` of a source; `shutdown` of a module.
  *
- * Static constructors do nothing. `init` takes well under a second, starts no thread, opens no
- * device and no connection. The host first loads a module it has never seen in a child process with
- * a time limit.
+ * Static constructors do nothing. `init` takes well under a second, starts no thread, and opens no
+ * device and no connection. The host loads a module that it does not know yet in a child process
+ * with a time limit first.
  */
 #ifndef QUENCH_ABI_MODULE_H
 #define QUENCH_ABI_MODULE_H
@@ -24,23 +24,23 @@
 extern "C" {
 #endif
 
-/* One plugin of one kind. Everything here is constant for the life of the process. */
+/* One plugin of one kind. All of it is constant for the life of the process. */
 typedef struct quench_item {
   uint32_t struct_size;
-  uint32_t flags;        /* 0; a reader refuses bits that it does not know */
+  uint32_t flags;        /* 0; a reader refuses unknown bits */
   const char* kind;      /* QUENCH_KIND_* of kind/<kind>.h: "model", "quantizer", "transform",
                             "averaging", "metric", "corpus", "tokenizer", "optimizer", "format" */
   const char* id;        /* [a-z][a-z0-9_-]{0,63}, unique within its kind */
   const char* version;   /* "1.2.3" */
   const char* summary;   /* one sentence */
   const char* reference; /* paper with year and equation, or NULL */
-  const char* example;   /* a value for `- id: {...}` of a manifest that a test runs, or NULL */
+  const char* example;   /* a value for `- id: {...}` in a manifest, which a test runs, or NULL */
   uint32_t parameter_count;
   const quench_parameter* parameters; /* [parameter_count] */
   const void* table;                  /* quench_<kind>_table of kind/<kind>.h */
-  /* JSON text of named sets of parameters, {"study": {"damp": 0.01}}, or NULL. The choice parameter
-   * `preset` picks one by name; its values stand in for the defaults of what is not set, so the
-   * instance gets, and the records keep, the values themselves. */
+  /* JSON text of named parameter sets, {"study": {"damp": 0.01}}, or NULL. The choice parameter
+   * `preset` selects one by name. Its values replace the defaults of parameters that are not set,
+   * so instances receive, and records keep, the values themselves. */
   const char* presets_json;
 } quench_item;
 
@@ -50,12 +50,12 @@ typedef struct quench_module {
   uint32_t abi_minor;
   uint32_t min_host_minor;
   const char* id;      /* for logs; reverse DNS is welcome */
-  const char* version; /* of the module */
-  const char* build;   /* compiler, SDK version: for reports only */
-  /* Called once, before anything else; `host` stays valid for the life of the process.
-   * [one thread, nothing else of this module runs] */
+  const char* version; /* version of the module */
+  const char* build;   /* compiler and SDK version, for reports only */
+  /* Called once, before anything else. `host` stays valid for the life of the process. [one thread;
+   * nothing else of this module runs] */
   quench_status (*init)(const quench_host* host, quench_error* error) QUENCH_NOEXCEPT;
-  /* Called once, after the last instance is destroyed. May be NULL. [one thread] */
+  /* Called once, after the last instance has been destroyed. May be NULL. [one thread] */
   void (*shutdown)(void) QUENCH_NOEXCEPT;
   uint32_t item_count;
   const quench_item* const* items; /* [item_count] */
@@ -63,7 +63,7 @@ typedef struct quench_module {
 
 #define QUENCH_ENTRY_SYMBOL "quench_module_v1"
 
-/* The only exported symbol. Returns constant data and does nothing else. */
+/* The only exported symbol. Returns constant data and has no other effect. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

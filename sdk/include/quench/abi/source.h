@@ -1,6 +1,6 @@
-/* A tensor source: anything that yields named tensors (safetensors, torch zip, an average of other
- * sources, an overlay of quantized weights). Host-owned; a plugin borrows it for the call it is
- * passed to.
+/* A tensor source yields named tensors: a safetensors file, a torch archive, an average of other
+ * sources, an overlay of quantized weights. The host owns it; a plugin borrows it for the call that
+ * it is passed to.
  */
 #ifndef QUENCH_ABI_SOURCE_H
 #define QUENCH_ABI_SOURCE_H
@@ -18,8 +18,8 @@ typedef struct quench_tensor_info {
   quench_dtype dtype;
   int32_t dimensions;
   const int64_t* shape; /* [dimensions]; valid as long as the source */
-  /* Index of an earlier tensor that shares this one's storage exactly (tied weights), or this one's
-   * own index. */
+  /* Index of an earlier tensor that shares exactly the same storage (tied weights), or this
+   * tensor's own index. */
   uint64_t shared_with;
 } quench_tensor_info;
 
@@ -27,25 +27,25 @@ typedef struct quench_source {
   uint32_t struct_size;
   void* context;
 
-  /* Number of tensors. Order is stable; indices run from 0. [thread-safe] */
+  /* Returns the number of tensors. Their order is stable; indices start at 0. [thread-safe] */
   uint64_t (*count)(const struct quench_source* source) QUENCH_NOEXCEPT;
 
-  /* Fills `info` for tensor `index`. INVALID_ARGUMENT when out of range. [thread-safe] */
+  /* Fills `info` for tensor `index`. INVALID_ARGUMENT if it is out of range. [thread-safe] */
   quench_status (*info)(const struct quench_source* source, uint64_t index,
                         quench_tensor_info* info, quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Index of the tensor called `name`; NOT_FOUND when there is none. [thread-safe] */
+  /* Finds the index of the tensor called `name`; NOT_FOUND if there is none. [thread-safe] */
   quench_status (*find)(const struct quench_source* source, const char* name, uint64_t* index,
                         quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Copies `elements` elements, from element `first` of tensor `index` on in C order, to
-   * `destination` (host memory, the tensor's own dtype). DATA_LOSS when the file is shorter than it
-   * was or has changed. [thread-safe] */
+  /* Copies `elements` elements of tensor `index`, starting at element `first` in C order, to
+   * `destination` (host memory, the tensor's own dtype). DATA_LOSS if the file has become shorter
+   * or has changed. [thread-safe] */
   quench_status (*read)(const struct quench_source* source, uint64_t index, uint64_t first,
                         uint64_t elements, void* destination, quench_error* error) QUENCH_NOEXCEPT;
 
-  /* A read-only view without a copy, valid as long as the source; UNSUPPORTED where there is none,
-   * and then `read` must be used. May be NULL. [thread-safe] */
+  /* Gives a read-only view without a copy, valid as long as the source. UNSUPPORTED if there is
+   * none; use `read` then. May be NULL. [thread-safe] */
   quench_status (*view)(const struct quench_source* source, uint64_t index, quench_tensor* view,
                         quench_error* error) QUENCH_NOEXCEPT;
 } quench_source;

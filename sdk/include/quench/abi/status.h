@@ -1,8 +1,8 @@
 /* Status codes and the caller-owned error record.
  *
- * Every function that can fail returns a quench_status and takes a `quench_error*`, which the
- * caller owns and which may be NULL when the caller wants the code only. Nothing is thrown across
- * the border.
+ * Every function that can fail returns a quench_status and takes a `quench_error*`. The caller owns
+ * it and may pass NULL if it only wants the status. No exception crosses the border between host
+ * and plugin.
  */
 #ifndef QUENCH_ABI_STATUS_H
 #define QUENCH_ABI_STATUS_H
@@ -16,27 +16,27 @@ extern "C" {
 #define QUENCH_NOEXCEPT
 #endif
 
-/* ABI 0.x: both sides must have been built for the same minor; from 1.0 on, a host accepts every
- * module of its major whose `min_host_minor` it reaches. */
+/* ABI 0.x: host and plugin must be built for the same minor version. From 1.0 on, a host accepts
+ * every module of its major version whose `min_host_minor` it reaches. */
 #define QUENCH_ABI_MAJOR 0
 #define QUENCH_ABI_MINOR 2
 
 typedef int32_t quench_status;
 
 #define QUENCH_OK 0
-#define QUENCH_INVALID_ARGUMENT 1    /* the caller passed something that can never be right */
-#define QUENCH_FAILED_PRECONDITION 2 /* right in form, not now: call order, missing needs */
-#define QUENCH_NOT_FOUND 3           /* a named tensor, weight, key does not exist */
-#define QUENCH_UNSUPPORTED 4         /* understood, and this implementation cannot do it */
+#define QUENCH_INVALID_ARGUMENT 1    /* the argument can never be right */
+#define QUENCH_FAILED_PRECONDITION 2 /* right in form, but not now: call order, missing needs */
+#define QUENCH_NOT_FOUND 3           /* a named tensor, weight or key does not exist */
+#define QUENCH_UNSUPPORTED 4         /* understood, but not implemented here */
 #define QUENCH_RESOURCE_EXHAUSTED 5  /* memory, disk, descriptors */
-#define QUENCH_DATA_LOSS 6           /* a file is truncated, changed, or contradicts itself */
+#define QUENCH_DATA_LOSS 6           /* a file is truncated, has changed, or contradicts itself */
 #define QUENCH_NUMERICAL 7           /* NaN, Inf, a matrix that cannot be factorized */
 #define QUENCH_CANCELLED 8           /* the host asked to stop */
-#define QUENCH_INTERNAL 9            /* a fault of the implementation */
-#define QUENCH_END 10                /* not a failure: a sequence has no further element */
+#define QUENCH_INTERNAL 9            /* a fault in the implementation */
+#define QUENCH_END 10                /* not a failure: the sequence has no further element */
 
-/* 512 bytes, caller-owned. `message` is UTF-8, NUL-terminated, one line: what, where, got, wanted.
- */
+/* 512 bytes, owned by the caller. `message` is NUL-terminated UTF-8, one line: what, where, got,
+ * wanted. */
 typedef struct quench_error {
   uint32_t struct_size;
   int32_t code;

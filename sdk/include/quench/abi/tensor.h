@@ -1,11 +1,11 @@
-/* A borrowed view of a tensor. The layout is that of DLPack 1.x's DLTensor, member for member, so
- * that a view can be handed to any DLPack consumer by a cast.
+/* A borrowed view of a tensor. Its layout equals that of DLPack 1.x's DLTensor, member for member,
+ * so a cast passes it to any DLPack consumer.
  *
- * Ownership: a view owns nothing. Whoever passes it keeps `data`, `shape` and `strides` alive until
- * the call returns, unless the function's comment says longer. Tensors that cross the border lie in
- * memory that came from the host's allocation (host.h), from the model's device allocation
- * (kind/model.h) or from a mapped file. Producers always fill `strides`; consumers accept NULL as
- * "C-contiguous" and add `byte_offset` to `data`.
+ * Ownership: a view owns nothing. The caller keeps `data`, `shape` and `strides` alive until the
+ * call returns, or longer if the function's comment says so. Tensors that cross the border lie in
+ * memory from the host's allocation (host.h), from the model's device allocation (kind/model.h) or
+ * from a mapped file. Producers always fill `strides`; consumers treat NULL as "C-contiguous" and
+ * add `byte_offset` to `data`.
  */
 #ifndef QUENCH_ABI_TENSOR_H
 #define QUENCH_ABI_TENSOR_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Device types carry DLPack's numbers. */
+/* Device types use DLPack's numbers. */
 #define QUENCH_DEVICE_CPU 1
 #define QUENCH_DEVICE_CUDA 2
 
@@ -25,7 +25,7 @@ typedef struct quench_device {
   int32_t index;
 } quench_device;
 
-/* Element types carry DLPack's numbers: code, bits per element, lanes (always 1). */
+/* Element types use DLPack's numbers: code, bits per element, lanes (always 1). */
 #define QUENCH_DTYPE_INT 0
 #define QUENCH_DTYPE_UINT 1
 #define QUENCH_DTYPE_FLOAT 2

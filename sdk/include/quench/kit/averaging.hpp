@@ -18,7 +18,7 @@ class Averaging {
   virtual ~Averaging() = default;
   virtual uint32_t needs() const { return 0; }
   // Ascending indices of the members of the average that ends at members[last]; throws
-  // FAILED_PRECONDITION with the reason where there is none.
+  // FAILED_PRECONDITION with the reason if there is none.
   virtual std::vector<uint64_t> select(std::span<const quench_averaging_member> members,
                                        uint64_t last) = 0;
   virtual void begin(std::span<const quench_averaging_member> members) = 0;
@@ -27,25 +27,25 @@ class Averaging {
   virtual const void* extension(const char*) const { return nullptr; }
 };
 
-// What a scheme is beside, that hands out the sums of a chunk between two members and takes them
-// back (quench.averaging.sums/1), so that a training that was stopped goes on with its averages.
+// A second base class for schemes that export and restore the sums of a chunk between two members
+// (quench.averaging.sums/1), so that an interrupted training continues its averages.
 class ResumableSums {
  public:
   virtual ~ResumableSums() = default;
-  // All that the rest of the chunk depends on beside the parameters and the members of begin; valid
-  // until the next call. Throws FAILED_PRECONDITION where no chunk is being summed.
+  // Everything that the rest of the chunk depends on besides the parameters and the members of
+  // begin; valid until the next call. Throws FAILED_PRECONDITION if no chunk is being summed.
   virtual std::span<const double> sums() const = 0;
-  // After begin: a chunk of `chunk` values is as it was when sums() were `sums`, after `members`.
-  // Throws INVALID_ARGUMENT for what sums() cannot have been.
+  // After begin: restores the chunk of `chunk` values to its state after `members` members, when
+  // sums() returned `sums`. Throws INVALID_ARGUMENT for values that sums() cannot have returned.
   virtual void resume(uint64_t members, uint64_t chunk, std::span<const double> sums) = 0;
 };
 
 // A scheme that chooses its members by their score.
 class SearchingAveraging : public Averaging {
  public:
-  // What the average with these weights (one per member, 0: left out) scores; lower is better.
+  // The score of the average with these weights (one per member, 0: left out); lower is better.
   using Score = std::function<double(std::span<const double> weights)>;
-  // One weight per member, 0 for those left out.
+  // One weight per member, 0 for members that are left out.
   virtual std::vector<double> search(std::span<const quench_averaging_member> members,
                                      const Score& score) = 0;
   // Like begin; no weight is 0.
@@ -137,7 +137,7 @@ inline quench_status get_sums(const quench_averaging* averaging, double* values,
                               quench_error* error) noexcept {
   return guard(error, [&] {
     const std::span<const double> sums = resumable(averaging).sums();
-    expects(sums.size() == count, "get: not the count that size told");
+    expects(sums.size() == count, "get: wanted the count that size returned");
     std::copy(sums.begin(), sums.end(), values);
   });
 }
@@ -164,7 +164,7 @@ inline const void* SearchingAveraging::extension(const char* id) const {
   return std::strcmp(id, QUENCH_AVERAGING_SEARCH) == 0 ? &kSearch : nullptr;
 }
 
-// The item of an averaging class, which has a nested `Params` and a constructor that takes it.
+// Makes the item of an averaging class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item averaging(const About& about) {
   static constexpr quench_averaging_table kTable = {

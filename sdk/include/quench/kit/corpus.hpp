@@ -12,10 +12,10 @@ namespace quench::kit {
 class Corpus {
  public:
   virtual ~Corpus() = default;
-  // Fills the next document (its pointers valid until the next call) and returns true, or returns
-  // false at the end.
+  // Fills the next document and returns true, or returns false at the end. The document's pointers
+  // are valid until the next call.
   virtual bool next(quench_document& document) = 0;
-  // 64 hex digits: SHA-256 over the bytes of the files that documents come from.
+  // SHA-256, 64 hex digits, over the bytes of the files with the documents.
   virtual std::string fingerprint() = 0;
 };
 
@@ -55,8 +55,8 @@ inline const void* corpus_extension(const quench_corpus*, const char*) noexcept 
 
 }  // namespace detail
 
-// The item of a corpus class, which has a nested `Params` and a constructor that takes it and
-// opens.
+// Makes the item of a corpus class that has a nested `Params` and a constructor that takes them and
+// opens the corpus.
 template <typename Plugin>
 quench_item corpus(const About& about) {
   static constexpr quench_corpus_table kTable = {

@@ -1,4 +1,4 @@
-// Exceptions on the plugin's side of the border, and their translation into status codes.
+// Exceptions inside a plugin, and their translation to status codes at the border.
 #pragma once
 
 #include <cstdarg>
@@ -43,7 +43,7 @@ inline void expects(bool condition, const char* message) {
   }
 }
 
-// Fills the caller's error record, if there is one; the message ends at its first line break.
+// Fills the caller's error record, if there is one; cuts the message at its first line break.
 inline quench_status report(quench_error* error, quench_status code, const char* message) noexcept {
   if (error != nullptr) {
     error->struct_size = sizeof(quench_error);
@@ -56,7 +56,7 @@ inline quench_status report(quench_error* error, quench_status code, const char*
   return code;
 }
 
-// Runs `body` and turns whatever it throws into a status: nothing is unwound across the border.
+// Runs `body` and turns any exception into a status, so that none crosses the border.
 template <typename Body>
 quench_status guard(quench_error* error, Body&& body) noexcept {
   try {
@@ -73,7 +73,7 @@ quench_status guard(quench_error* error, Body&& body) noexcept {
   }
 }
 
-// The other direction: throws what a host or model function reported.
+// The reverse: throws the error that a function of the host or of a model reported.
 inline void check(quench_status status, const quench_error& error) {
   if (status != QUENCH_OK) {
     throw Error(status, error.message);

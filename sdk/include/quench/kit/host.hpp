@@ -1,4 +1,4 @@
-// The host's services as C++ functions. Valid after the module's init, that is, in every instance.
+// The host's services as C++ functions. Usable after the module's init, that is, in every instance.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@
 
 namespace quench::kit {
 
-// Set once by the module's init; hidden, so every plugin has its own.
+// Set once by the module's init. It is hidden, so every plugin has its own.
 inline const quench_host* current_host = nullptr;
 
-// The service table `Table` with that id, or nullptr.
+// The service table with that id, or nullptr.
 template <typename Table>
 const Table* service(const char* id) {
   if (current_host == nullptr) {
@@ -33,7 +33,7 @@ inline void log(int32_t level, const std::string& message) {
   }
 }
 
-// Throws CANCELLED when the user asked to stop. Call it at least twice a second in long work.
+// Throws CANCELLED if the user asked to stop. Call it at least twice a second in long work.
 inline void check_cancelled() {
   const auto* table = service<quench_cancel>(QUENCH_SERVICE_CANCEL);
   if (table != nullptr && table->requested(current_host) != 0) {
@@ -47,14 +47,14 @@ inline void report_progress(const char* what, uint64_t done, uint64_t total) {
   }
 }
 
-// Threads that this run may use; 1 without a host.
+// The number of threads that this run may use; 1 without a host.
 inline uint32_t thread_count() {
   const auto* table = service<quench_tasks>(QUENCH_SERVICE_TASKS);
   return table != nullptr ? table->threads(current_host) : 1;
 }
 
-// The instruction set of every kernel that is chosen at run time, QUENCH_INSTRUCTIONS_*; the
-// portable one without a host.
+// The instruction set for kernels that are chosen at run time, QUENCH_INSTRUCTIONS_*; the portable
+// one without a host.
 inline int32_t instructions() {
   const auto* table = service<quench_processor>(QUENCH_SERVICE_PROCESSOR);
   return table != nullptr ? table->instructions(current_host) : QUENCH_INSTRUCTIONS_PORTABLE;
@@ -62,7 +62,7 @@ inline int32_t instructions() {
 
 namespace detail {
 
-// Whether this thread is inside a body of parallel_for.
+// Whether this thread runs a body of parallel_for.
 inline thread_local bool inside_parallel_for = false;
 
 class InsideParallelFor {
@@ -78,9 +78,9 @@ class InsideParallelFor {
 
 }  // namespace detail
 
-// body(begin, end) over disjoint ranges of at most `grain` that cover [0, count); the ranges do not
-// depend on the number of threads. What a body throws is thrown here again (the first one). Inside
-// another body the ranges run one after the other: threads are split once, at the outermost loop.
+// Calls body(begin, end) for disjoint ranges of at most `grain` that cover [0, count). The ranges
+// do not depend on the number of threads. Rethrows the first exception of a body. Inside another
+// body the ranges run one after the other: only the outermost loop uses several threads.
 template <typename Body>
 void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
   struct Context {
@@ -109,7 +109,7 @@ void parallel_for(uint64_t count, uint64_t grain, Body&& body) {
   check(table->parallel_for(current_host, count, grain, call, &context), context.error);
 }
 
-// `count` random 64-bit numbers of the stream called `stream`, from position `counter` on.
+// `count` random 64-bit numbers of the stream `stream`, starting at position `counter`.
 inline std::vector<uint64_t> random_uniform(const std::string& stream, uint64_t counter,
                                             uint64_t count) {
   const auto* table = service<quench_random>(QUENCH_SERVICE_RANDOM);
@@ -121,7 +121,7 @@ inline std::vector<uint64_t> random_uniform(const std::string& stream, uint64_t 
   return values;
 }
 
-// A parsed JSON document. Places are JSON pointers: "/rope_scaling/factor".
+// A parsed JSON document. JSON pointers name its values: "/rope_scaling/factor".
 class Json {
  public:
   Json(const char* text, uint64_t bytes) : table_(service<quench_json>(QUENCH_SERVICE_JSON)) {

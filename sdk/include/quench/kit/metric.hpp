@@ -14,7 +14,7 @@
 
 namespace quench::kit {
 
-// Where a metric's values go; see quench_metric_sink.
+// Receives a metric's values; see quench_metric_sink.
 class MetricSink {
  public:
   explicit MetricSink(const quench_metric_sink* sink) : sink_(sink) {}
@@ -48,7 +48,7 @@ class Evaluation {
   explicit Evaluation(const quench_evaluate_args& args) : args_(args) {}
 
   const quench_subject& subject() const { return *args_.subject; }
-  // The corpus that parameter `parameter` names; FAILED_PRECONDITION when it is not set.
+  // The corpus of parameter `parameter`; throws FAILED_PRECONDITION if it is not set.
   const quench_tokens& tokens(std::string_view parameter) const {
     for (uint32_t i = 0; i < args_.tokens_count; ++i) {
       if (parameter == args_.tokens[i].parameter) {
@@ -57,7 +57,7 @@ class Evaluation {
     }
     fail(QUENCH_FAILED_PRECONDITION, "no corpus is given for `%s`", std::string(parameter).c_str());
   }
-  // FAILED_PRECONDITION when the model has no tokenizer.
+  // Throws FAILED_PRECONDITION if the model has no tokenizer.
   std::span<const int32_t> encode(std::string_view text, bool special) const {
     if (args_.tokenizer == nullptr) {
       fail(QUENCH_FAILED_PRECONDITION, "the model has no tokenizer");
@@ -70,7 +70,7 @@ class Evaluation {
           error);
     return {ids, count};
   }
-  // The further weights that `needs` asked for.
+  // The further weights that `needs` requested.
   std::span<const quench_weights> weights() const { return {args_.weights, args_.weights_count}; }
   // Scores sequences in one forward; see quench_score_args.
   void score(const quench_score_args& request) const {
@@ -88,7 +88,7 @@ class Metric {
   virtual void evaluate(const Evaluation& evaluation, MetricSink& sink) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
   virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
-  // Bytes at the peak of `evaluate` beside the model (quench.metric.memory/1).
+  // Bytes that `evaluate` holds at its peak besides the model (quench.metric.memory/1).
   virtual uint64_t memory(const quench_model_table&, const quench_model*) const { return 0; }
 };
 
@@ -134,7 +134,7 @@ inline uint32_t metric_needs(const quench_metric* metric) noexcept {
 
 }  // namespace detail
 
-// The item of a metric class, which has a nested `Params` and a constructor that takes it.
+// Makes the item of a metric class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item metric(const About& about) {
   static constexpr quench_metric_table kTable = {

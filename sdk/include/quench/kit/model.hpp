@@ -1,8 +1,8 @@
 // A model family as a C++ class. Derive Model, end with QUENCH_MODULE.
 //
-// The class behind kit::model<Family>({...}) also has
+// The class behind kit::model<Family>({...}) also defines
 //   struct Params { static void describe(Fields<Params>&) {} };   options of the family, often none
-//   static Fit probe(const Json& config);     or int; may throw to say what hinders (then it is 0)
+//   static Fit probe(const Json& config);     or int; may throw the reason why not (then it is 0)
 //   static std::unique_ptr<Model> open(const quench_model_open_args&);
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace quench::kit {
 
-// How well a family fits a config, as quench_model_table::probe has it: 100, 0, or -1..-99 with
-// what differs.
+// How well a family fits a config, as in quench_model_table::probe: 100, 0, or -1..-99 with the
+// difference.
 struct Fit {
   Fit(int fit, std::string what = "") : score(fit), difference(std::move(what)) {}
   int score;
@@ -30,13 +30,13 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Descriptions; what they return or point to lives as long as the model.
+  // Descriptions. What they return or point to lives as long as the model.
   virtual quench_model_info info() const = 0;
   virtual std::span<const quench_parameter_info> parameters() const = 0;
   virtual const quench_block_info& block(uint32_t block) const = 0;
   virtual std::span<const quench_carry_info> carry(uint32_t block, uint32_t stage) const = 0;
 
-  // Device memory; the defaults serve a family that runs in host memory.
+  // Device memory. The defaults are for a family that runs in host memory.
   virtual void* allocate(uint64_t) {
     throw Error(QUENCH_UNSUPPORTED, "this family runs in host memory");
   }
@@ -176,8 +176,8 @@ inline const void* model_extension(const quench_model* model, const char* id) no
   return self(model).extension(id);
 }
 
-// A family says with `static constexpr bool kHasDeviceMemory = true` that allocate, release, copy
-// are its own.
+// A family sets `static constexpr bool kHasDeviceMemory = true` if it implements allocate, release
+// and copy.
 template <typename Family>
 constexpr bool has_device_memory() {
   if constexpr (requires { Family::kHasDeviceMemory; }) {
@@ -189,7 +189,7 @@ constexpr bool has_device_memory() {
 
 }  // namespace detail
 
-// The item of a model family.
+// Makes the item of a model family.
 template <typename Family>
 quench_item model(const About& about) {
   constexpr bool kDevice = detail::has_device_memory<Family>();

@@ -1,4 +1,4 @@
-// The last lines of a plugin:
+// A plugin ends with these lines:
 //
 //   QUENCH_MODULE("quench.gptq", "0.1.0", quench::kit::quantizer<Gptq>({.id = "gptq", ...}))
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace quench::kit {
 
-// What an author says of a plugin; see quench_item in quench/abi/module.h.
+// How an author describes a plugin; see quench_item in quench/abi/module.h.
 struct About {
   const char* id;
   const char* version;
@@ -23,7 +23,7 @@ struct About {
   const char* presets_json = nullptr;
 };
 
-// Makes the item of a plugin whose parameters are Params.
+// Makes the item of a plugin with parameters Params.
 template <typename Params>
 quench_item make_item(const char* kind, const About& about, const void* table) {
   const std::vector<quench_parameter>& schema = fields_of<Params>().schema();
@@ -41,7 +41,7 @@ quench_item make_item(const char* kind, const About& about, const void* table) {
           about.presets_json};
 }
 
-// The module of a plugin library; one per shared object.
+// The module of a plugin library; there is one per shared object.
 class Module {
  public:
   Module(const char* id, const char* version, std::vector<quench_item> items)

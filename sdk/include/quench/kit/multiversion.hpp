@@ -1,8 +1,8 @@
-// Functions compiled once per instruction set; the linker chooses by the processor when the plugin
-// is loaded. All versions give the same bits: each loop iteration is independent, and nothing is
-// contracted (-ffp-contract=off). So the host's choice (kit::instructions) need not hold here: it
-// is for kernels whose sums or roundings differ.
-// A file compiled with QUENCH_ONLY_TARGET="avx2" has that one version, so that tests can run it.
+// Compiles a function once per instruction set; the loader chooses one for the processor when the
+// plugin is loaded. All versions give the same bits, because loop iterations are independent and
+// nothing is contracted (-ffp-contract=off). So the host's choice (kit::instructions), which is for
+// kernels whose sums or roundings differ, does not matter here.
+// QUENCH_ONLY_TARGET="avx2" compiles just that version, so that tests can run it.
 #pragma once
 
 #if defined(QUENCH_ONLY_TARGET)

@@ -15,11 +15,11 @@ class Optimizer {
   virtual ~Optimizer() = default;
   virtual void begin(std::span<const quench_parameter_info> tensors, quench_device device) = 0;
   virtual void step(const quench_step_args& args) = 0;
-  // Only methods that evaluate other weights than they step override this, and set kEvaluatesOther.
+  // Override this, and set kEvaluatesOther, if evaluated weights differ from stepped weights.
   virtual void evaluation_weights(uint64_t, const quench_tensor&, const quench_tensor&) {
     throw Error(QUENCH_UNSUPPORTED, "evaluated and stepped weights are the same");
   }
-  // State tensor `index`: name and writable view; false past the last.
+  // State tensor `index`: its name and a writable view; false after the last.
   virtual bool state(uint64_t index, const char*& name, quench_tensor& view) = 0;
 };
 
@@ -65,7 +65,7 @@ inline const void* optimizer_extension(const quench_optimizer*, const char*) noe
   return nullptr;
 }
 
-// Whether a plugin says that it evaluates other weights than it steps.
+// Whether a plugin's evaluated weights differ from its stepped weights.
 template <typename Plugin>
 constexpr bool evaluates_other() {
   if constexpr (requires { Plugin::kEvaluatesOther; }) {
@@ -77,7 +77,7 @@ constexpr bool evaluates_other() {
 
 }  // namespace detail
 
-// The item of an optimizer class, which has a nested `Params` and a constructor that takes it.
+// Makes the item of an optimizer class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item optimizer(const About& about) {
   static constexpr quench_optimizer_table kTable = {

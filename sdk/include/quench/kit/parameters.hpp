@@ -1,11 +1,11 @@
-// Typed hyper-parameters. A plugin writes a struct with defaults and one `describe`; the schema
-// that the host shows and checks, and the reading of the JSON that the host passes, both come from
-// it:
+// Typed hyper-parameters. A plugin writes a struct with default values and one function `describe`.
+// Both the schema, which the host shows and checks, and the parser of the JSON that the host passes
+// follow from it:
 //
 //   struct Params {
 //     int64_t bits = 4;
 //     static void describe(kit::Fields<Params>& f) {
-//       f.add("bits", &Params::bits, "width of a code, in bits").range(2, 8);
+//       f.add("bits", &Params::bits, "bits per code").range(2, 8);
 //     }
 //   };
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace quench::kit {
 
-// A corpus that the host opens for the plugin, by name; empty when not set.
+// The name of a corpus that the host opens for the plugin; empty if it is not set.
 struct CorpusName {
   std::string name;
 };
@@ -46,7 +46,7 @@ inline std::string json_text(int64_t value) {
 }
 inline std::string json_text(double value) {
   char text[40];
-  for (int digits = 1; digits <= 17; ++digits) {  // the shortest that reads back equal
+  for (int digits = 1; digits <= 17; ++digits) {  // the shortest text that reads back equal
     std::snprintf(text, sizeof text, "%.*g", digits, value);
     if (std::strtod(text, nullptr) == value) {
       break;
@@ -138,11 +138,11 @@ struct value_type<std::optional<T>> {
 
 }  // namespace detail
 
-// The list of a Params struct's fields.
+// The fields of a Params struct.
 template <typename Params>
 class Fields {
  public:
-  // One field, for refining what `add` knows.
+  // One field; its functions refine what `add` knows.
   class Field {
    public:
     Field& range(double minimum, double maximum) {
@@ -151,13 +151,13 @@ class Fields {
       return *this;
     }
     Field& at_least(double minimum) { return range(minimum, schema_.maximum); }
-    // A string field that takes one of "a|b|c".
+    // Restricts a string field to one of "a|b|c".
     Field& choices(const char* list) {
       schema_.type = QUENCH_PARAMETER_CHOICE;
       schema_.choices = list;
       return *this;
     }
-    // The manifest must set it.
+    // The manifest must set this field.
     Field& required() {
       default_json_.clear();
       required_ = true;
@@ -172,8 +172,8 @@ class Fields {
     std::function<void(const Json&, Params&)> read_;
   };
 
-  // Adds the field `name`, whose default is the member's initializer. An optional member defaults
-  // to null.
+  // Adds the field `name`, whose default is the member's initializer. The default of an optional
+  // member is null.
   template <typename T>
   Field& add(const char* name, T Params::*member, const char* meaning) {
     using Value = typename detail::value_type<T>::type;
@@ -206,7 +206,7 @@ class Fields {
     return field;
   }
 
-  // The schema as the ABI has it; valid as long as this object, which must not grow afterwards.
+  // The schema as ABI structs; valid as long as this object, which must not grow afterwards.
   const std::vector<quench_parameter>& schema() {
     if (schema_.empty()) {
       for (Field& field : fields_) {

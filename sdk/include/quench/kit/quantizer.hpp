@@ -17,12 +17,12 @@
 
 namespace quench::kit {
 
-// Where one linear's result goes. Every call copies or takes over what it is given.
+// Receives the result of one linear. Every call copies its argument or takes ownership of it.
 class QuantizeSink {
  public:
   explicit QuantizeSink(const quench_quantize_sink* sink) : sink_(sink) {}
 
-  // A writable tensor of the host's, valid until quantize() returns.
+  // A writable tensor that the host owns, valid until quantize() returns.
   template <typename T>
   std::span<T> tensor(const char* name, std::vector<int64_t> shape) {
     quench_tensor view{};
@@ -52,7 +52,7 @@ class QuantizeSink {
 // One linear to quantize.
 struct LinearToQuantize {
   const quench_linear_info& info;
-  const quench_tensor& weight;       // [out, in], float32 or float64, read only
+  const quench_tensor& weight;       // [out, in], float32 or float64, read-only
   const quench_tensor& dequantized;  // [out, in], same dtype, to be written
   void* stream;
 };
@@ -61,20 +61,20 @@ struct LinearToQuantize {
 class QuantizerGroup {
  public:
   virtual ~QuantizerGroup() = default;
-  // Takes in rows of the group's input; called only when needs() asks for rows.
+  // Observes rows of the group's input; only called if needs() asks for rows.
   virtual void observe(const quench_observe_args&) {}
-  // Not called where the quantizer overrides its own `quantize`.
+  // Not called if the quantizer overrides its own `quantize`.
   virtual void quantize(const LinearToQuantize&, QuantizeSink&) {
     throw Error(QUENCH_INTERNAL, "this group cannot quantize");
   }
 };
 
-// Rules for single modules that stand in the list parameter `modules`
+// Per-module rules in the list parameter `modules`
 // (quench.quantizer.modules/1).
 class ModulePatterns {
  public:
   virtual ~ModulePatterns() = default;
-  // Whether the pattern of entry `rule` fits the module, whatever the rules before it say.
+  // Whether the pattern of entry `rule` matches the module, regardless of earlier rules.
   virtual bool fits(size_t rule, std::string_view module) const = 0;
 };
 
@@ -105,19 +105,19 @@ struct GroupMemory {
 class Quantizer {
  public:
   virtual ~Quantizer() = default;
-  // QUENCH_NEEDS_* | QUENCH_USES_* | QUENCH_MAKES_*.
+  // QUENCH_NEEDS_*, USES_*, MAKES_* and QUANTIZES_* bits.
   virtual uint32_t needs() const { return 0; }
   // `group` stays valid until the returned state is destroyed.
   virtual std::unique_ptr<QuantizerGroup> begin(const quench_group_args& group) = 0;
-  // Quantizes one linear on what `group` has observed. A class that accepts the groups of others
-  // overrides it, and reads its parameters from itself, not from the group.
+  // Quantizes one linear with what `group` has observed. A class that accepts other instances'
+  // groups overrides this and reads its own parameters, not the group's.
   virtual void quantize(QuantizerGroup& group, const LinearToQuantize& linear, QuantizeSink& sink) {
     group.quantize(linear, sink);
   }
-  // Whether groups that `other`, an instance of the same class, has begun serve this one too
+  // Whether groups begun by `other`, an instance of the same class, also serve this instance
   // (quench.quantizer.shared_state/1).
   virtual bool accepts_groups_of(const Quantizer&) const { return false; }
-  // The rules of the parameter `modules`; NULL where there is no such parameter.
+  // The rules of the parameter `modules`; nullptr if there is no such parameter.
   virtual const ModulePatterns* module_patterns() const { return nullptr; }
   // What a state of such a group takes (quench.quantizer.memory/1, where a class overrides it).
   virtual GroupMemory memory(const GroupShapes&) const { return {}; }
@@ -229,7 +229,7 @@ const void* quantizer_extension(const quench_quantizer* quantizer, const char* i
 
 }  // namespace detail
 
-// The item of a quantizer class, which has a nested `Params` and a constructor that takes it.
+// Makes the item of a quantizer class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item quantizer(const About& about) {
   static constexpr quench_quantizer_table kTable = {sizeof(quench_quantizer_table),

@@ -10,12 +10,12 @@
 
 namespace quench::kit {
 
-// What the host offers while a metric says what it wants.
+// What the host offers while a metric names the data it wants.
 class RecordHost {
  public:
   explicit RecordHost(const quench_record_host& host) : host_(host) {}
 
-  // NOT_FOUND says what is missing.
+  // Throws NOT_FOUND that says what is missing.
   std::string locate(const std::string& location) const {
     const char* path = nullptr;
     quench_error error{sizeof error, 0, {}};
@@ -38,7 +38,7 @@ class RecordHost {
           error);
     return {json, bytes};
   }
-  // The number of the data set is the number of calls before this one.
+  // A data set's number is the number of earlier calls.
   void want(const std::string& name, const std::string& corpus,
             const std::string& parameters_json) const {
     quench_error error{sizeof error, 0, {}};
@@ -57,7 +57,7 @@ class RecordHost {
 class RecordMetric : public Metric {
  public:
   virtual void wants(const RecordHost& host) = 0;
-  // False: no more of this data set.
+  // False: the metric wants no more of this data set.
   virtual bool take(uint32_t data_set, std::string_view record) = 0;
 
   const void* extension(const char* id) const override {

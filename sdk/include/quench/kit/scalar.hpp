@@ -60,7 +60,7 @@ constexpr quench_dtype dtype_of<uint8_t>() {
   return kUInt8;
 }
 
-// IEEE 754 binary16 -> float, exact.
+// Converts IEEE 754 binary16 to float, exactly.
 inline float from_half(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t exponent = (bits >> 10) & 0x1Fu;
@@ -73,14 +73,14 @@ inline float from_half(uint16_t bits) {
   return std::bit_cast<float>(sign | (rebased << 23) | (mantissa << 13));
 }
 
-// double -> binary16, one rounding, to nearest even.
+// Converts double to binary16 with one rounding, to nearest even.
 inline uint16_t to_half(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000u : 0;
   const double magnitude = std::fabs(value);
   if (std::isnan(value)) {
     return sign | 0x7E00u;
   }
-  if (magnitude >= 65520.0) {  // halfway between the largest half, 65504, and 2^16
+  if (magnitude >= 65520.0) {  // halfway between 65504, the largest half, and 2^16
     return sign | 0x7C00u;
   }
   if (magnitude == 0.0) {
@@ -102,13 +102,13 @@ inline float from_bfloat(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-// double -> bfloat16, one rounding, to nearest even.
+// Converts double to bfloat16 with one rounding, to nearest even.
 inline uint16_t to_bfloat(double value) {
   if (std::isnan(value)) {
     return 0x7FC0u;
   }
-  // Rounding to float first would round twice: round to odd instead, which keeps the second
-  // rounding right.
+  // Rounding to float first would round twice. Rounding to odd instead keeps the second rounding
+  // correct.
   const auto nearest = static_cast<float>(value);
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
   if (static_cast<double>(nearest) != value && std::isfinite(nearest)) {

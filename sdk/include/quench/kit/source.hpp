@@ -10,7 +10,7 @@
 
 namespace quench::kit {
 
-// Borrows a quench_source; see there for what the calls promise.
+// Borrows a quench_source, whose comments say what the calls promise.
 class Source {
  public:
   explicit Source(const quench_source& source) : source_(&source) {}

@@ -1,4 +1,4 @@
-// A borrowed tensor view with checks, and conversion of any float dtype to and from double.
+// Checked access to borrowed tensor views, and conversion between any float dtype and double.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ inline std::span<const int64_t> shape_of(const quench_tensor& tensor) {
   return {tensor.shape, static_cast<size_t>(tensor.dimensions)};
 }
 
-// Elements of a C-contiguous host tensor of exactly that element type; `what` names it in errors.
+// The elements of a C-contiguous host tensor of exactly this type; `what` names it in errors.
 template <typename T>
 std::span<T> elements(const quench_tensor& tensor, const char* what) {
   if (tensor.device.type != QUENCH_DEVICE_CPU) {
@@ -91,7 +91,7 @@ inline std::vector<double> to_doubles(const quench_tensor& tensor, const char* w
   return out;
 }
 
-// Writes doubles to a C-contiguous host tensor of any float dtype, each rounded once.
+// Writes doubles to a C-contiguous host tensor of any float dtype, rounding each once.
 inline void from_doubles(std::span<const double> values, const quench_tensor& tensor,
                          const char* what) {
   if (static_cast<int64_t>(values.size()) != elements_of(tensor)) {
@@ -120,7 +120,7 @@ inline void from_doubles(std::span<const double> values, const quench_tensor& te
   }
 }
 
-// A host tensor that owns its shape, strides and elements; its view() is what crosses the border.
+// A host tensor that owns its shape, strides and elements; its view() crosses the border.
 template <typename T>
 class OwnedTensor {
  public:

@@ -1,4 +1,4 @@
-// Between tensor views and libtorch. The only header of the SDK that includes libtorch.
+// Converts between tensor views and libtorch. The only header of the SDK that includes libtorch.
 #pragma once
 
 #include <ATen/Context.h>
@@ -75,7 +75,7 @@ inline at::Device torch_device(quench_device device) {
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device.index));
 }
 
-// A libtorch tensor over a view's memory, without a copy; valid as long as the view.
+// A libtorch tensor on a view's memory, without a copy; valid as long as the view.
 inline at::Tensor borrow(const quench_tensor& view) {
   auto* data = static_cast<char*>(view.data) + view.byte_offset;
   const auto options =
@@ -88,7 +88,7 @@ inline at::Tensor borrow(const quench_tensor& view) {
       data, shape, at::IntArrayRef(view.strides, static_cast<size_t>(view.dimensions)), options);
 }
 
-// A view of a libtorch tensor; valid as long as the tensor (whose shape and strides it points to).
+// A view of a libtorch tensor; valid as long as the tensor, whose shape and strides it points to.
 inline quench_tensor view_of(const at::Tensor& tensor) {
   const at::Device device = tensor.device();
   return {tensor.data_ptr(),
@@ -108,8 +108,8 @@ namespace detail {
        static_cast<unsigned long long>(bytes));
 }
 
-// libtorch's own CPU tensors in the host's memory, which keeps large blocks for the next tensor of
-// their size. Without a host (a test of a kernel, say) they lie where libtorch puts them.
+// Puts libtorch's CPU tensors in the host's memory, which keeps large blocks for the next tensor of
+// their size. Without a host (as in a test of a kernel), libtorch's own allocator is used.
 class HostAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) final {
@@ -137,18 +137,18 @@ class HostAllocator final : public c10::Allocator {
 };
 
 inline HostAllocator host_allocator;
-// Done when the plugin's library is loaded, as libtorch does with its own allocators.
+// Set when the plugin's library is loaded, like libtorch's own allocators.
 inline const bool kHostAllocatorIsSet = (c10::SetCPUAllocator(&host_allocator), true);
 
 }  // namespace detail
 
-// Calls body(first, count) for blocks of the rows (dimension 0) of tensors like `like`, on the
-// host's threads; where `like` is on a device, once for all rows. For operations of libtorch whose
-// rows have nothing to do with one another: libtorch itself runs on one thread here, and these
-// blocks depend on the shape alone. The body finds this thread's modes (inference, gradients).
+// Calls body(first, count) for blocks of rows (dimension 0) of tensors shaped like `like`, on the
+// host's threads; if `like` is on a device, once for all rows. For libtorch operations with
+// independent rows: libtorch itself runs on one thread here, and the blocks depend only on the
+// shape. The body inherits this thread's modes (inference, gradients).
 template <typename Body>
 void for_row_blocks(const at::Tensor& like, Body&& body) {
-  constexpr int64_t kElements = int64_t{1} << 16;  // of a block, which stays in a core's own cache
+  constexpr int64_t kElements = int64_t{1} << 16;  // per block, which then fits a core's cache
   const int64_t rows = like.size(0);
   if (rows == 0) {
     return;
@@ -166,7 +166,7 @@ void for_row_blocks(const at::Tensor& like, Body&& body) {
   });
 }
 
-// An uninitialized CPU tensor in the host's memory, which the host may see.
+// An uninitialized CPU tensor in memory that the host may see.
 inline at::Tensor host_empty(at::IntArrayRef shape, at::ScalarType type) {
   const auto* memory = service<quench_memory>(QUENCH_SERVICE_MEMORY);
   int64_t count = 1;

@@ -11,7 +11,7 @@
 
 namespace quench::kit {
 
-// The model under change; see quench_model_editor. Parameters come and go as float64, in C order.
+// The model that is changed; see quench_model_editor. Parameters are float64 values in C order.
 class ModelEditor {
  public:
   explicit ModelEditor(const quench_model_editor& editor) : editor_(editor) {}
@@ -58,7 +58,7 @@ class ModelEditor {
     check(editor_.divide_inputs(editor_.context, block, group, &view, &error), error);
   }
 
-  // The whole of a foldable scale: the group's sites are divided by it, its weights multiplied.
+  // Folds a scale: divides the group's sites by it and multiplies the group's weights by it.
   void fold(const quench_group_info& group, std::span<const double> scale) {
     for (uint32_t s = 0; s < group.site_count; ++s) {
       const quench_scale_site& site = group.sites[s];
@@ -90,7 +90,7 @@ class Transform {
   virtual ~Transform() = default;
   // QUENCH_TRANSFORM_NEEDS_*.
   virtual uint32_t needs() const { return 0; }
-  // Rows of a group's input; called only when needs() asks for them.
+  // Observes rows of a group's input; only called if needs() asks for them.
   virtual void observe(const quench_group_args&, const quench_observe_args&) {}
   virtual void apply(ModelEditor& model) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
@@ -135,7 +135,7 @@ inline const void* transform_extension(const quench_transform* transform, const 
 
 }  // namespace detail
 
-// The item of a transform class, which has a nested `Params` and a constructor that takes it.
+// Makes the item of a transform class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item transform(const About& about) {
   static constexpr quench_transform_table kTable = {

@@ -105,7 +105,7 @@ TEST_CASE("task data: of numbered files all must be there", "[metrics][tasks]") 
   folder.write("a/test-00001-of-00003-abc.parquet", "");
   CHECK(refusal() == "a: test: got 4 files for 3 pieces, wanted one for each");
   folder.write("a/test-00003-of-00004.parquet", "");
-  CHECK(refusal() == "a: test: got pieces of 3 and of 4, wanted those of one data set");
+  CHECK(refusal() == "a: test: got pieces of 3 and of 4, wanted one data set");
   folder.write("a/b/test/0000.parquet", "");
   folder.write("a/b/test/0002.parquet", "");
   CHECK(refusal() == "a/b/test: numbered files: got 2 of 3 pieces, piece 1 (from 0) is missing");
@@ -149,7 +149,7 @@ TEST_CASE("task data: records of a JSON file keep the file's order", "[metrics][
   CHECK_THROWS_WITH(records("{\"a\": 1}\n\n{\"a\": }\n"), Catch::Contains("r.json:3: not JSON: "));
   CHECK_THROWS_WITH(records("{\"a\": 1}\n[2]\n"), Catch::EndsWith("r.json:2: wanted an object"));
   CHECK_THROWS_WITH(records("[{\"a\": 1}, [2], 3]"),
-                    Catch::EndsWith("r.json: wanted records, got 2 members that are no objects"));
+                    Catch::EndsWith("r.json: wanted records, got 2 members that are not objects"));
   CHECK_THROWS_WITH(records("3"), Catch::Contains("wanted a list or an object of records"));
   CHECK_THROWS_WITH(records(R"({"a": {)"), Catch::Contains("r.json: not JSON: "));
   CHECK_THROWS_WITH(quench::tasks::json_records(folder.path() / "absent.json"),

@@ -87,7 +87,7 @@ TEST_CASE("task file: mistakes are named with the file and the key", "[metrics][
   CHECK(refusal("{" + kTask + R"(, "prompt": 3, "choices": ["A"]})") ==
         "f.yaml: prompt: wanted text");
   CHECK(refusal("{" + kTask + R"(, "prompt": "x", "contexts": "y"})") ==
-        "f.yaml: contexts stand in place of prompt and choices");
+        "f.yaml: contexts replace prompt and choices");
   CHECK(refusal("{" + kTask + R"(, "prompt": "x", "choices": ["A"], "shots": {"take": "some"}})") ==
         "f.yaml: shots.take: wanted drawn or first");
   CHECK(refusal("[]") == "f.yaml: wanted a mapping");

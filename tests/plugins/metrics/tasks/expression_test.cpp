@@ -98,11 +98,11 @@ TEST_CASE("task template: what is wrong is named", "[metrics][tasks]") {
   CHECK(refusal("{{a.eval()}}", R"({"a": 1})") == "template `{{a.eval()}}`: unknown method `eval`");
   CHECK(refusal("{{a.strip(1, 2)}}", "{}") ==
         "template `{{a.strip(1, 2)}}`: `strip`: got 2 arguments, wanted 1");
-  CHECK(refusal("{{'a}}", "{}") == "template `{{'a}}`: a text is not closed");
+  CHECK(refusal("{{'a}}", "{}") == "template `{{'a}}`: a quoted text does not end");
   CHECK(refusal("{{a b}}", "{}") == "template `{{a b}}`: unexpected `b`");
   CHECK(refusal("{{}}", "{}") == "template `{{}}`: an expression is missing");
   CHECK(refusal("{{a.index('x')}}", R"({"a": ["y"]})") ==
-        "template `{{a.index('x')}}`: index: the value is not there");
+        "template `{{a.index('x')}}`: index: the value is not in the list or text");
   CHECK_THAT(refusal("{{a.sub('(', '')}}", R"({"a": "y"})"),
              Catch::Contains("regular expression `(`"));
   CHECK(refusal("{{" + std::string(100, '(') + "}}", "{}").find("nested too deeply") !=

@@ -36,7 +36,7 @@ bool sees(const std::vector<int32_t>& segments, int64_t row, int64_t query, int6
   const auto segment = [&](int64_t t) {
     return segments.empty() ? 0 : segments[static_cast<size_t>(row * 7 + t)];
   };
-  if (segment(query) == QUENCH_SEGMENT_READING_PAD) {
+  if (segment(query) == QUENCH_SEGMENT_ATTENDING_PADDING) {
     return key < query && segment(key) == 0;
   }
   if (query == key) {
@@ -140,10 +140,10 @@ TEST_CASE("attention: masked rows of 300 tokens have one result for every type a
   }
 }
 
-TEST_CASE("attention: a reading pad without a text is refused", "[models][decoder]") {
+TEST_CASE("attention: a pad that attends to no text is refused", "[models][decoder]") {
   std::vector<int32_t> ids(14, 0);
   std::vector<int32_t> segments(14, 0);
-  segments[7] = QUENCH_SEGMENT_READING_PAD;  // the first of the second row
+  segments[7] = QUENCH_SEGMENT_ATTENDING_PADDING;  // the first of the second row
   const int64_t shape[] = {2, 7};
   const quench_device cpu = {QUENCH_DEVICE_CPU, 0};
   const quench_tensor tokens = {ids.data(), cpu, 2, kit::kInt32, shape, nullptr, 0};

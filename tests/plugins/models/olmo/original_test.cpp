@@ -149,12 +149,12 @@ TEST_CASE("olmo: another forward of the first form is refused by key", "[models]
   refuses_original("alibi", true, "alibi true: wanted false");
   refuses_original("attention_layer_norm", true, "attention_layer_norm true");
   refuses_original("include_bias", true, "include_bias true");
-  refuses_original("include_bias", "(erased)", "include_bias true (not there)");
+  refuses_original("include_bias", "(erased)", "include_bias true (missing)");
   refuses_original("layer_norm_with_affine", true, "layer_norm_with_affine true");
   refuses_original("layer_norm_type", "rms", "layer_norm_type rms, wanted default");
   refuses_original("block_type", "llama", "block_type llama, wanted sequential");
   refuses_original("activation_type", "gelu", "activation_type gelu, wanted swiglu");
-  refuses_original("rope", "(erased)", "rope false (not there): wanted true");
+  refuses_original("rope", "(erased)", "rope false (missing): wanted true");
   refuses_original("norm_after", true, "norm_after true");
   refuses_original("scale_logits", true, "scale_logits true");
   refuses_original("embedding_size", "(erased)", "embedding_size is missing");

@@ -1,6 +1,6 @@
-/* Averaging extension for averages whose members pass by once, in a training: the sum of a chunk
- * between two members, handed out and taken back, so that a training that was stopped goes on with
- * the averages that were open. Without it the host goes back to a state before the first member.
+/* Averaging extension for averages whose members appear one by one during training. It exports and
+ * restores the sum of a chunk between two members, so that a training that was interrupted
+ * continues its open averages. Without it, the host restarts from a state before the first member.
  *
  *   begin -> accumulate(0) .. accumulate(n-1) -> size -> get           the sums of n members
  *   create -> begin (same members) -> set(n) -> accumulate(n) .. -> finish     the same bits
@@ -18,22 +18,22 @@ extern "C" {
 
 typedef struct quench_averaging_sums {
   uint32_t struct_size;
-  /* How many float64 values hold all that the rest of the chunk depends on beside the parameters
-   * and the members of `begin`: for a weighted mean one per value of the chunk. Called after at
-   * least one `accumulate` of a chunk and before its `finish`. FAILED_PRECONDITION where no chunk
-   * is being summed. [instance-serial] */
+  /* Returns how many float64 values hold everything that the rest of the chunk depends on, besides
+   * the parameters and the members of `begin`: for a weighted mean, one per value of the chunk.
+   * Called after at least one `accumulate` of a chunk and before its `finish`. FAILED_PRECONDITION
+   * if no chunk is being summed. [instance-serial] */
   quench_status (*size)(const quench_averaging* averaging, uint64_t* count,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Writes them to `values`, which the caller owns and which has room for the `count` that `size`
-   * told. The chunk's sum goes on as if nothing had been asked. INVALID_ARGUMENT for another
-   * `count`. [instance-serial] */
+   * returned. Does not affect the chunk's sum. INVALID_ARGUMENT for another `count`.
+   * [instance-serial] */
   quench_status (*get)(const quench_averaging* averaging, double* values, uint64_t count,
                        quench_error* error) QUENCH_NOEXCEPT;
-  /* Called after `begin`, on any instance with the same parameters: the chunk of `chunk` values is
-   * as it was when `get` wrote `values`, after members 0 .. `members`-1. What follows is
-   * accumulate(`members`), or `finish` where that was the last one, and gives the bits that the
-   * undisturbed sum would have given. `values` is borrowed for the call. INVALID_ARGUMENT for what
-   * no `get` can have written: another `count`, no member, or more than `begin` announced; the
+  /* Called after `begin`, on any instance with the same parameters. Restores the chunk of `chunk`
+   * values to the state in which `get` wrote `values`, after members 0 .. `members`-1. The next
+   * call is accumulate(`members`), or `finish` if that was the last member, and gives the same bits
+   * as an uninterrupted sum. `values` is borrowed for the call. INVALID_ARGUMENT for input that no
+   * `get` can have written: another `count`, no member, or more members than `begin` announced; the
    * instance then has no chunk. [instance-serial] */
   quench_status (*set)(quench_averaging* averaging, uint64_t members, uint64_t chunk,
                        const double* values, uint64_t count, quench_error* error) QUENCH_NOEXCEPT;

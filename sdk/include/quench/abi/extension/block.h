@@ -1,13 +1,13 @@
-/* Host service for methods whose objective is the output of part of a block: scale and clip search
- * on a parent module, block-wise reconstruction, learned rounding and rotations.
+/* Host service for methods whose objective is the output of a part of a block: scale and clip
+ * search on a parent module, block-wise reconstruction, learned rounding and rotations.
  *
  * While a quantizer with QUENCH_NEEDS_BLOCK_REPLAY is in `prepare` (group_weights.h) or `quantize`,
- * the calibration batches stand before some stage of some block; from there it may run the stages
- * that follow, any number of times, with weights of its own in place of the model's: those of one
- * group, or of all linears of the block at once. With QUENCH_NEEDS_BLOCK_ROWS the batches stand
- * before stage 0, and all groups of the block have seen their rows. Nothing else changes: not the
- * stored batches, not the model's weights. Outside of these calls every function is
- * FAILED_PRECONDITION. [instance-serial, like the quantizer]
+ * the calibration batches are held at some stage of some block. From there the quantizer may run
+ * the following stages any number of times, with its own weights in place of the model's: those of
+ * one group, or of all linears of the block. With QUENCH_NEEDS_BLOCK_ROWS the batches are held at
+ * stage 0, and all groups of the block have observed their rows. Stored batches and the model's
+ * weights do not change. Outside of these calls every function returns FAILED_PRECONDITION.
+ * [instance-serial, like the quantizer]
  */
 #ifndef QUENCH_ABI_EXTENSION_BLOCK_H
 #define QUENCH_ABI_EXTENSION_BLOCK_H
@@ -20,29 +20,29 @@ extern "C" {
 
 #define QUENCH_SERVICE_BLOCK "quench.block/1"
 
-/* Where the batches stand. */
+/* The stage at which the batches are held. */
 typedef struct quench_replay_place {
   uint32_t struct_size;
   uint32_t block;
-  uint32_t stage;  /* that a replay begins with */
-  uint32_t stages; /* of the block */
+  uint32_t stage;  /* first stage of a replay */
+  uint32_t stages; /* number of stages of the block */
   uint64_t batches;
-  const quench_block_info* info; /* of the block; as long as the model */
+  const quench_block_info* info; /* of the block; valid as long as the model */
 } quench_replay_place;
 
-/* A weight in place of the model's, for one replay. */
+/* A weight that replaces the model's during one replay. */
 typedef struct quench_overlay {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   const char* parameter;
-  quench_tensor value; /* of the parameter's shape, any float dtype */
+  quench_tensor value; /* the parameter's shape, any float dtype */
 } quench_overlay;
 
 typedef struct quench_replay_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   uint64_t batch;
-  uint32_t to_stage; /* stages before it are run: place.stage .. to_stage-1 */
+  uint32_t to_stage; /* runs stages place.stage .. to_stage-1 */
   uint32_t overlay_count;
   const quench_overlay* overlays; /* [overlay_count] */
   void* stream;
@@ -52,25 +52,25 @@ typedef struct quench_replay_gradient_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   const quench_replay_args* replay;
-  /* [carry(block, to_stage)] of the loss by what comes out */
+  /* [carry(block, to_stage)]: derivatives of the loss by the outputs */
   const quench_tensor* output_gradients;
-  const quench_tensor* gradients; /* [overlay_count], out: of the loss by each overlay's value */
+  const quench_tensor* gradients; /* [overlay_count], out: derivatives by the overlays' values */
 } quench_replay_gradient_args;
 
 typedef struct quench_block_service {
   uint32_t struct_size;
   quench_status (*place)(const quench_host* host, quench_replay_place* place,
                          quench_error* error) QUENCH_NOEXCEPT;
-  /* Runs the stages on a copy of a stored batch. `tensors` [count] are what is carried into
-   * `to_stage`, in the order of carry(block, to_stage), on the model's device; the host's, valid
+  /* Runs the stages on a copy of a stored batch. `tensors` [count] are the inputs of `to_stage`, in
+   * the order of carry(block, to_stage), on the model's device. The host owns them; they are valid
    * until the next replay or until the quantizer's call returns. */
   quench_status (*replay)(const quench_host* host, const quench_replay_args* args,
                           const quench_tensor** tensors, uint32_t* count,
                           quench_error* error) QUENCH_NOEXCEPT;
-  /* Copies the model's own value of a parameter to `destination`: same shape, any float dtype. */
+  /* Copies the model's value of a parameter to `destination`: same shape, any float dtype. */
   quench_status (*weight)(const quench_host* host, const char* parameter,
                           const quench_tensor* destination, quench_error* error) QUENCH_NOEXCEPT;
-  /* Replays, then backwards. NULL where the host has no gradients, as in this version. */
+  /* Replays, then runs backward. NULL if the host has no gradients, as in this version. */
   quench_status (*gradient)(const quench_host* host, const quench_replay_gradient_args* args,
                             quench_error* error) QUENCH_NOEXCEPT;
 } quench_block_service;

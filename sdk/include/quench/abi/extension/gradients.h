@@ -1,12 +1,12 @@
 /* Model extensions for training and curvature.
  *
- * Vectors over all parameters are flat: one buffer in host memory, C order, of the model's dtype
- * (float32 for half types), in the order and at the offsets of quench_model_table.parameters, tied
- * tensors once. The loss of a batch is the SUM of the scored positions' nll in nats; a caller that
- * wants the mean over several batches passes weight = 1 / (scored positions of all of them).
+ * Vectors over all parameters are flat: one buffer in host memory, C order, in the model's dtype
+ * (float32 for 16-bit models), ordered and offset as in quench_model_table.parameters; tied tensors
+ * appear once. The loss of a batch is the SUM of the scored positions' nll in nats. For the mean
+ * over several batches, pass weight = 1 / (scored positions of all batches).
  *
- * Weights are those of the moment of the call; linears with an op are UNSUPPORTED, since an op has
- * no derivative. Results do not depend on the number of threads. [instance-serial]
+ * All functions use the current weights. Linears with an op are UNSUPPORTED, because an op has no
+ * derivative. Results do not depend on the number of threads. [instance-serial]
  */
 #ifndef QUENCH_ABI_EXTENSION_GRADIENTS_H
 #define QUENCH_ABI_EXTENSION_GRADIENTS_H
@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* Matrix products of the blocks and the head in bfloat16, everything else in the model's dtype
- * (float32); gradients come out in the model's dtype. */
+/* Matrix products of blocks and head run in bfloat16, everything else in the model's dtype
+ * (float32). Gradients have the model's dtype. */
 #define QUENCH_LOSS_AUTOCAST_BFLOAT16 1u
 
 typedef struct quench_loss_args {
@@ -33,33 +33,33 @@ typedef struct quench_loss_args {
 #define QUENCH_MODEL_GRADIENT "quench.model.grad/1"
 typedef struct quench_model_gradient {
   uint32_t struct_size;
-  /* loss = Σ nll, accumulated in float64; adds weight * dloss/dθ to the flat vector `gradient`
-   * (NULL: the loss alone). One forward and one backward. */
+  /* loss = Σ nll, accumulated in float64. Adds weight * dloss/dθ to the flat vector `gradient`
+   * (NULL: only the loss). Runs one forward and one backward. */
   quench_status (*gradient)(quench_model* model, const quench_loss_args* args,
                             const quench_tensor* gradient, double* loss,
                             quench_error* error) QUENCH_NOEXCEPT;
 } quench_model_gradient;
 
-/* The loss of one batch, expanded around the weights of the moment: what every product with the
- * same batch shares (forward and first backward) exists once. */
+/* The loss of one batch, expanded around the current weights: the part that all products with the
+ * batch share (forward and first backward) is computed once. */
 typedef struct quench_curvature quench_curvature;
 
 #define QUENCH_CURVATURE_HESSIAN 0      /* H = ∂²loss/∂θ² by double backward */
 #define QUENCH_CURVATURE_GAUSS_NEWTON 1 /* Jᵀ·∂²loss/∂logits²·J: forward mode, then backward */
-#define QUENCH_CURVATURE_FORWARD 2      /* H as well, forward-over-reverse; a check of the first */
+#define QUENCH_CURVATURE_FORWARD 2      /* also H, forward-over-reverse; a check of the first */
 
 #define QUENCH_MODEL_CURVATURE "quench.model.hvp/1"
 typedef struct quench_model_curvature {
   uint32_t struct_size;
-  /* Expands the loss of a batch; `kind` is a QUENCH_CURVATURE_*, UNSUPPORTED where the family
-   * lacks it. Adds weight * dloss/dθ to `gradient` where that is not NULL. The batch is borrowed
-   * for the call; the caller closes the result before the model and before a weight is set. Memory:
-   * the graph of a forward and a backward of the batch. */
+  /* Expands the loss of a batch. `kind` is a QUENCH_CURVATURE_*; UNSUPPORTED if the family lacks
+   * it. Adds weight * dloss/dθ to `gradient` if that is not NULL. The batch is borrowed for the
+   * call. The caller closes the result before it closes the model or sets a weight. Memory: the
+   * graph of a forward and a backward of the batch. */
   quench_status (*open)(quench_model* model, const quench_loss_args* args, int32_t kind,
                         const quench_tensor* gradient, double* loss, quench_curvature** curvature,
                         quench_error* error) QUENCH_NOEXCEPT;
-  /* Adds weight * H·v to the flat vector `product`, with the weight of `open`. Any number of
-   * times. */
+  /* Adds weight * H·v to the flat vector `product`, with the weight given to `open`. May be called
+   * any number of times. */
   quench_status (*product)(quench_curvature* curvature, const quench_tensor* v,
                            const quench_tensor* product, quench_error* error) QUENCH_NOEXCEPT;
   void (*close)(quench_curvature* curvature) QUENCH_NOEXCEPT;

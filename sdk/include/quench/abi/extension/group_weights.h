@@ -1,5 +1,5 @@
-/* Quantizer extension for methods that decide for an input group as a whole (one channel scale for
- * q, k and v, say): the weights of all its linears at once.
+/* Quantizer extension for methods that decide for an input group as a whole (such as one channel
+ * scale for q, k and v): it passes the weights of all its linears at once.
  */
 #ifndef QUENCH_ABI_EXTENSION_GROUP_WEIGHTS_H
 #define QUENCH_ABI_EXTENSION_GROUP_WEIGHTS_H
@@ -23,9 +23,9 @@ typedef struct quench_group_weights_args {
 
 typedef struct quench_quantizer_group_weights {
   uint32_t struct_size;
-  /* Called once for each state and each instance that is to quantize on it, after the last row and
-   * before that instance's first `quantize`. A quantizer with this extension also quantizes
-   * linears of a state for which it was not called, each for itself. [instance-serial] */
+  /* Called once per state and per instance that quantizes on it, after the last row and before that
+   * instance's first `quantize`. A quantizer with this extension must also quantize linears of a
+   * state without this call, each on its own. [instance-serial] */
   quench_status (*prepare)(quench_quantizer* quantizer, quench_quantizer_state* state,
                            const quench_group_weights_args* args,
                            quench_error* error) QUENCH_NOEXCEPT;

@@ -1,4 +1,4 @@
-/* Metric extension for those that need more memory than a forward: what a plan can say of it. */
+/* Metric extension that predicts the memory of metrics that need more than a forward. */
 #ifndef QUENCH_ABI_EXTENSION_METRIC_MEMORY_H
 #define QUENCH_ABI_EXTENSION_METRIC_MEMORY_H
 
@@ -12,9 +12,9 @@ extern "C" {
 
 typedef struct quench_metric_memory {
   uint32_t struct_size;
-  /* Bytes that `evaluate` will hold at its peak beside the model, as far as the parameters and the
-   * shapes tell; 0 where that is nothing to speak of. `model` may have been opened for its shapes
-   * alone (shapes.h); corpora are not there. [instance-serial] */
+  /* Predicts the bytes that `evaluate` holds at its peak besides the model, from parameters and
+   * shapes; 0 if that is negligible. `model` may be open for its shapes only (shapes.h). Corpora
+   * are not available. [instance-serial] */
   quench_status (*predict)(const quench_metric* metric, const quench_model_table* table,
                            const quench_model* model, uint64_t* bytes,
                            quench_error* error) QUENCH_NOEXCEPT;

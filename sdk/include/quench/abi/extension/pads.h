@@ -1,5 +1,5 @@
-/* Model extension for padding that reads, as in batches of published calibrations: a pad behind a
- * text attends to it, and its rows count in what is observed.
+/* Model extension for padding that attends, as in batches of published calibrations: a pad after a
+ * text attends to the text, and its rows count in what quantizers observe.
  */
 #ifndef QUENCH_ABI_EXTENSION_PADS_H
 #define QUENCH_ABI_EXTENSION_PADS_H
@@ -10,13 +10,13 @@
 extern "C" {
 #endif
 
-/* A family that answers to this id knows QUENCH_SEGMENT_READING_PAD. */
+/* A family that returns this extension supports QUENCH_SEGMENT_ATTENDING_PADDING. */
 #define QUENCH_MODEL_PADS "quench.model.pads/1"
 
 /* A value of quench_batch.segments: a pad that sees the earlier tokens of its row in segment 0 and
- * nothing else, not even itself, and that no token sees. INVALID_ARGUMENT where none precedes it.
+ * nothing else, not even itself, and that no token sees. INVALID_ARGUMENT if none precedes it.
  */
-#define QUENCH_SEGMENT_READING_PAD (-2)
+#define QUENCH_SEGMENT_ATTENDING_PADDING (-2)
 
 typedef struct quench_model_pads {
   uint32_t struct_size;

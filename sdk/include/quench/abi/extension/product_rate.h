@@ -1,4 +1,4 @@
-/* How fast this machine multiplies matrices, as the model does it. */
+/* Measures how fast the machine multiplies matrices, the way the model does it. */
 #ifndef QUENCH_ABI_EXTENSION_PRODUCT_RATE_H
 #define QUENCH_ABI_EXTENSION_PRODUCT_RATE_H
 
@@ -12,10 +12,10 @@ extern "C" {
 
 typedef struct quench_model_product_rate {
   uint32_t struct_size;
-  /* Floating-point operations a second of a product of two large matrices on the model's device,
-   * with the run's threads: the best of a few, about a quarter of a second in all. `flags` are
-   * QUENCH_LOSS_* (extension/gradients.h): the element type that a training multiplies in.
-   * [instance-serial] */
+  /* Measures floating-point operations per second for a product of two large matrices on the
+   * model's device, with the run's threads: the best of several, in about a quarter of a second.
+   * `flags` are QUENCH_LOSS_* (extension/gradients.h), which set the element type of a training's
+   * products. [instance-serial] */
   quench_status (*measure)(quench_model* model, uint32_t flags, double* operations_per_second,
                            quench_error* error) QUENCH_NOEXCEPT;
 } quench_model_product_rate;

@@ -1,5 +1,5 @@
-/* Model extension for passes that need few tokens of the last block: from where on a block looks at
- * each token alone.
+/* Model extension for passes that need only some tokens of the last block: tells from which stage
+ * on a block computes each token independently.
  */
 #ifndef QUENCH_ABI_EXTENSION_TOKEN_WISE_H
 #define QUENCH_ABI_EXTENSION_TOKEN_WISE_H
@@ -14,10 +14,10 @@ extern "C" {
 
 typedef struct quench_model_token_wise {
   uint32_t struct_size;
-  /* The first stage of `block` such that in it and in all later ones what leaves for a token
-   * follows from what enters for that token, whatever the others and its position are: normally the
-   * stage behind the one that attends. stage_count where there is none. A caller may run these
-   * stages on any of the tokens, as a batch [M,1] of their ids without positions and segments.
+  /* Returns the first stage of `block` from which on, in this and all later stages, the output for
+   * a token depends only on the input for that token, not on other tokens or its position: normally
+   * the stage after attention; stage_count if there is none. A caller may run these stages on any
+   * subset of the tokens, as a batch [M,1] of their ids without positions and segments.
    * [thread-safe]
    */
   uint32_t (*from)(const quench_model* model, uint32_t block) QUENCH_NOEXCEPT;

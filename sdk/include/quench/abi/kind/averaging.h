@@ -6,8 +6,8 @@
  *   -> destroy
  *
  * A chunk holds at most QUENCH_AVERAGING_CHUNK values, so memory does not grow with the tensor.
- * Only floating-point tensors come here, tied ones once; the host copies integer buffers from the
- * last member. [instance-serial; different chunks may go to different instances on different
+ * Only floating-point tensors are averaged, tied ones once; the host copies integer buffers from
+ * the last member. [instance-serial; different chunks may use different instances on different
  * threads]
  */
 #ifndef QUENCH_ABI_KIND_AVERAGING_H
@@ -24,15 +24,15 @@ extern "C" {
 
 typedef struct quench_averaging quench_averaging;
 
-/* The result does not depend on the members' order, beyond the rounding of sums: the host then
- * passes them ordered by step, tokens and name, whatever the order in which the user gave them. */
+/* The result does not depend on the order of the members, except for the rounding of sums. The host
+ * then orders them by step, tokens and name, whatever order the user gave. */
 #define QUENCH_AVERAGING_ANY_ORDER (1u << 0)
 
 typedef struct quench_averaging_member {
   uint32_t struct_size;
   const char* name; /* revision, for messages */
-  int64_t step;     /* training step, or -1 where unknown */
-  int64_t tokens;   /* tokens seen, or -1 */
+  int64_t step;     /* training step; -1 if unknown */
+  int64_t tokens;   /* tokens seen; -1 if unknown */
 } quench_averaging_member;
 
 typedef struct quench_averaging_table {
@@ -42,19 +42,19 @@ typedef struct quench_averaging_table {
   void (*destroy)(quench_averaging* averaging) QUENCH_NOEXCEPT;
   uint32_t (*needs)(const quench_averaging* averaging) QUENCH_NOEXCEPT;
 
-  /* Which of the `count` checkpoints of a branch (ordered by step) enter the average that ends at
-   * member `last`: writes up to `count` indices to `selected`, ascending. FAILED_PRECONDITION, with
-   * the reason, when the average does not exist there (too few members, a spacing that is not
-   * there). */
+  /* Selects which of the `count` checkpoints of a branch (ordered by step) enter the average that
+   * ends at member `last`: writes up to `count` indices to `selected`, ascending.
+   * FAILED_PRECONDITION with the reason if there is no such average (too few members, or a missing
+   * checkpoint of the spacing). */
   quench_status (*select)(quench_averaging* averaging, const quench_averaging_member* members,
                           uint64_t count, uint64_t last, uint64_t* selected,
                           uint64_t* selected_count, quench_error* error) QUENCH_NOEXCEPT;
-  /* Fixes the members of the average that follows. `members` is borrowed until the next `begin`. */
+  /* Sets the members of the next average. `members` is borrowed until the next `begin`. */
   quench_status (*begin)(quench_averaging* averaging, const quench_averaging_member* members,
                          uint64_t count, quench_error* error) QUENCH_NOEXCEPT;
-  /* Adds `count` values of member `member`, converted to float64 by the host. Members come in
-   * ascending order; the first one of a chunk starts a new sum. `count` is the same for all members
-   * of a chunk. */
+  /* Adds `count` values of member `member`, which the host has converted to float64. Members come
+   * in ascending order; the first member of a chunk starts a new sum. `count` is the same for all
+   * members of a chunk. */
   quench_status (*accumulate)(quench_averaging* averaging, uint64_t member, const double* values,
                               uint64_t count, quench_error* error) QUENCH_NOEXCEPT;
   /* Writes the average of the chunk; the host rounds it once to the output dtype. */
@@ -70,17 +70,17 @@ typedef struct quench_averaging_table {
 
 typedef struct quench_averaging_search {
   uint32_t struct_size;
-  /* Chooses members and weights. `score` is the host's: it builds the average of `count` members
-   * with `weights` and measures it (lower is better). Writes one weight per member, 0 for those
-   * left out. */
+  /* Chooses members and weights. The host provides `score`, which builds the average of `count`
+   * members with `weights` and measures it (lower is better). Writes one weight per member, 0 for
+   * members that are left out. */
   quench_status (*search)(quench_averaging* averaging, const quench_averaging_member* members,
                           uint64_t count,
                           quench_status (*score)(void* context, const double* weights,
                                                  uint64_t count, double* value, quench_error* error)
                               QUENCH_NOEXCEPT,
                           void* context, double* weights, quench_error* error) QUENCH_NOEXCEPT;
-  /* Like the table's `begin`, with one weight per member: what `search` passes to `score` or wrote,
-   * without the members of weight 0. On any instance, also one that has not searched. */
+  /* Like the table's `begin`, with the weights that `search` passed to `score` or wrote, one per
+   * member, without members of weight 0. Works on any instance, even one that has not searched. */
   quench_status (*begin)(quench_averaging* averaging, const quench_averaging_member* members,
                          uint64_t count, const double* weights,
                          quench_error* error) QUENCH_NOEXCEPT;

@@ -1,4 +1,4 @@
-/* Kind "corpus": a stream of documents, of ready-made token ids, or of records with fields.
+/* Kind "corpus": a stream of documents, of token ids, or of records with fields.
  *
  *   open(parameters) -> next()* -> close
  *
@@ -19,7 +19,7 @@ extern "C" {
 
 typedef struct quench_corpus quench_corpus;
 
-/* One document. Exactly one of the three forms is set, always the same one for a corpus; all
+/* One document. Exactly one of the three forms is set, the same one throughout a corpus. All
  * pointers are valid until the next call on this corpus. */
 typedef struct quench_document {
   uint32_t struct_size;
@@ -28,24 +28,24 @@ typedef struct quench_document {
   uint64_t text_bytes;
   const int32_t* ids; /* token ids, or NULL */
   uint64_t id_count;
-  /* a JSON object with all fields, when the corpus was asked for records, or NULL */
+  /* JSON object with all fields if records were requested, or NULL */
   const char* record;
   uint64_t record_bytes;
-  uint64_t index; /* position in the corpus, from 0, skipped documents included */
+  uint64_t index; /* position in the corpus, from 0, counting skipped documents */
 } quench_document;
 
 typedef struct quench_corpus_table {
   uint32_t struct_size;
-  /* Opens the corpus; NOT_FOUND names a missing file, DATA_LOSS a broken one. The caller closes
+  /* Opens the corpus. NOT_FOUND names a missing file, DATA_LOSS a broken one. The caller closes
    * it. */
   quench_status (*open)(const char* parameters_json, uint64_t bytes, quench_corpus** corpus,
                         quench_error* error) QUENCH_NOEXCEPT;
   void (*close)(quench_corpus* corpus) QUENCH_NOEXCEPT;
-  /* The next document, or QUENCH_END. An error names file and line or row and ends the corpus. */
+  /* Returns the next document or QUENCH_END. An error names file and line and ends the corpus. */
   quench_status (*next)(quench_corpus* corpus, quench_document* document,
                         quench_error* error) QUENCH_NOEXCEPT;
-  /* SHA-256, 64 hex digits and NUL, over the bytes of the files that documents come from;
-   * parameters are not part of it. [any time] */
+  /* Writes SHA-256 (64 hex digits and NUL) over the bytes of the files with the documents.
+   * Parameters are not included. [any time] */
   quench_status (*fingerprint)(quench_corpus* corpus, char hex[65],
                                quench_error* error) QUENCH_NOEXCEPT;
   const void* (*extension)(const quench_corpus* corpus, const char* id) QUENCH_NOEXCEPT;

@@ -13,17 +13,17 @@
  *   stage G:  h, x(G-1), ...  -> h            applies the last group's linears
  *
  * The host owns every tensor between stages. `carry` says which tensors enter a stage, so a family
- * may carry more than h and x (a parallel branch, a gate, routing decisions). What leaves the last
- * stage of a block enters stage 0 of the next; both are the residual stream alone. One pass over
- * the stages is one forward, so a sequential quantizer needs exactly one forward per block.
+ * can carry more than h and x (a parallel branch, a gate, routing decisions). A block's last stage
+ * gives the residual stream alone, the input of the next block's stage 0. One pass over the stages
+ * is one forward, so a sequential quantizer needs exactly one forward per block.
  *
- * A mixture of experts: all experts' first linears read one carried tensor; each expert is a group
- * with `expert` >= 0 and `rows` naming the carried int32 tensor that says where each row goes. A
- * token with k experts has k entries there, and k rows in what the first linears make. One stage
- * feeds many groups; `stage` of the group says after which stage its input exists.
+ * Mixture of experts: the first linears of all experts read one carried tensor. Each expert is a
+ * group with `expert` >= 0, whose `rows` names the carried int32 tensor with the destination of
+ * each row. A token with k experts has k entries there, and k rows in the output of the first
+ * linears. One stage feeds many groups; a group's `stage` says after which stage its input exists.
  *
- * Threads: unless a comment says otherwise, one call at a time per process into a module that uses
- * libtorch [instance-serial]; different modules without libtorch may run beside it.
+ * Threads: unless a comment says otherwise, only one call per process at a time enters modules that
+ * use libtorch [instance-serial]; modules without libtorch may run beside it.
  */
 #ifndef QUENCH_ABI_KIND_MODEL_H
 #define QUENCH_ABI_KIND_MODEL_H
@@ -37,16 +37,16 @@ extern "C" {
 
 #define QUENCH_KIND_MODEL "model"
 
-typedef struct quench_model quench_model; /* an open model; the plugin's own object */
+typedef struct quench_model quench_model; /* an open model; the plugin's own type */
 
 /* ---- Descriptions: all pointers in them are valid until the model is closed ------------------ */
 
 typedef struct quench_model_info {
   uint32_t struct_size;
   uint32_t blocks;       /* decoder blocks */
-  int64_t width;         /* residual stream, elements per token */
-  int64_t vocabulary;    /* rows of the output head */
-  int64_t max_positions; /* longest sequence the config allows */
+  int64_t width;         /* of the residual stream, elements per token */
+  int64_t vocabulary;    /* rows of the output head's weight */
+  int64_t max_positions; /* longest sequence that the config allows */
   quench_dtype dtype;    /* of weights and of the residual stream */
   quench_device device;
 } quench_model_info;
@@ -58,16 +58,16 @@ typedef struct quench_model_info {
 #define QUENCH_ROLE_BIAS 5
 #define QUENCH_ROLE_OTHER 6
 
-/* One trainable tensor. The parameters in this order, tied ones once, form the flat parameter
- * vector in which gradients, Hessian products and search directions cross the border. */
+/* One trainable tensor. Tensors in this order, tied ones once, form the flat parameter vector in
+ * which gradients, Hessian products and search directions cross the border. */
 typedef struct quench_parameter_info {
   uint32_t struct_size;
   int32_t role;     /* QUENCH_ROLE_* */
-  const char* name; /* as the family's files call it */
+  const char* name; /* as in the family's files */
   int32_t dimensions;
   const int64_t* shape;
   uint64_t offset; /* of element 0 in the flat vector, in elements */
-  /* further names under which files and callers know this tensor (tied weights) */
+  /* other names of this tensor in files and calls (tied weights) */
   uint32_t alias_count;
   const char* const* aliases;
 } quench_parameter_info;
@@ -86,9 +86,9 @@ typedef struct quench_linear_info {
   int64_t in_features;
 } quench_linear_info;
 
-/* Where a per-input-channel scale s of a group can be absorbed: tensor `parameter` is divided by s
- * along its first axis, channel c at row rows[c] (NULL: row c). A group with no sites cannot absorb
- * a scale. */
+/* A tensor that absorbs a per-input-channel scale s of a group: `parameter` is divided by s along
+ * its first axis, where row rows[c] belongs to channel c (NULL: row c). A group without sites
+ * cannot absorb a scale. */
 typedef struct quench_scale_site {
   uint32_t struct_size;
   const char* parameter;
@@ -97,21 +97,21 @@ typedef struct quench_scale_site {
 
 typedef struct quench_group_info {
   uint32_t struct_size;
-  uint32_t stage; /* its input exists after this stage */
-  int32_t input;  /* which of the tensors carried out of `stage` the linears read */
-  int32_t rows;   /* carried int32 [M*k,1] tensor of destinations of the M rows; -1: all belong */
-  int32_t expert; /* entry i says where row i/k goes: here if it is this; -1 where `rows` is -1 */
+  uint32_t stage; /* the group's input exists after this stage */
+  int32_t input;  /* index, among the tensors carried out of `stage`, of the linears' input */
+  int32_t rows;   /* carried int32 [M*k,1] tensor, the expert of each of the M rows; -1: all */
+  int32_t expert; /* entry i belongs to row i/k; rows with this expert count; -1 with `rows` -1 */
   uint32_t linear_count;
   const quench_linear_info* linears; /* [linear_count] */
   uint32_t site_count;
-  const quench_scale_site* sites; /* all of them together absorb the scale */
+  const quench_scale_site* sites; /* together they absorb the scale */
 } quench_group_info;
 
 typedef struct quench_carry_info {
   uint32_t struct_size;
   const char* name;       /* "h", "x", or the family's own */
   int64_t width;          /* elements per row */
-  int64_t rows_per_token; /* 1, or k for tensors with k rows a token (routed) */
+  int64_t rows_per_token; /* 1, or k for routed tensors with k rows per token */
   quench_dtype dtype;
 } quench_carry_info;
 
@@ -139,11 +139,11 @@ typedef struct quench_batch {
   uint32_t struct_size;
   uint32_t flags;              /* 0 */
   const quench_tensor* tokens; /* int32 [B,T], host memory */
-  /* int32 [B,T], host memory, or NULL: 0..T-1 in each row. */
+  /* int32 [B,T], host memory, or NULL: 0..T-1 in each row */
   const quench_tensor* positions;
-  /* int32 [B,T], host memory, or NULL: all 0. A token sees earlier tokens of its row in segment 0
-   * and in its own segment; -1 marks padding, which no other token sees and which sees itself
-   * alone. So packed documents are segments 1,2,...; a shared prefix with alternatives is segment 0
+  /* int32 [B,T], host memory, or NULL: all 0. A token sees the earlier tokens of its row in segment
+   * 0 and in its own segment. -1 marks padding, which sees only itself and is seen by no other
+   * token. Packed documents are segments 1,2,...; a shared prefix with alternatives is segment 0
    * followed by segments 1,2,... (extension/pads.h adds -2.) */
   const quench_tensor* segments;
 } quench_batch;
@@ -164,10 +164,10 @@ typedef struct quench_stage_args {
   const quench_batch* batch;
   uint32_t in_count;
   uint32_t out_count;
-  /* [in_count], each [N*rows_per_token, width], as carry(block, stage) says */
+  /* [in_count], each [N*rows_per_token, width], as described by carry(block, stage) */
   const quench_tensor* in;
-  /* [out_count], as carry(block, stage+1) says; out: overwritten. A tensor of `out` is either the
-   * very same storage as the tensor of `in` with the same name, or overlaps nothing. */
+  /* out: [out_count], as described by carry(block, stage+1); overwritten. A tensor of `out` either
+   * has the same storage as the tensor of `in` with the same name, or overlaps none. */
   const quench_tensor* out;
   void* stream;
 } quench_stage_args;
@@ -177,23 +177,23 @@ typedef struct quench_head_args {
   uint32_t flags;               /* 0 */
   const quench_tensor* h;       /* [N,width]: residual stream after the last block */
   const quench_tensor* targets; /* int32 [N] or [B,T], host memory; -1: not scored */
-  /* out, float64 [N], host memory: -log p(target) in nats, 0 where not scored. Logits of a whole
+  /* out: float64 [N], host memory: -log p(target) in nats, 0 if not scored. The logits of a whole
    * batch never exist at once. */
   const quench_tensor* nll;
-  /* out, int32 [N], host memory, or NULL: most likely id, lowest on ties */
+  /* out: int32 [N], host memory, or NULL: the most likely id, the lowest on ties */
   const quench_tensor* argmax;
   void* stream;
 } quench_head_args;
 
-/* A replacement for x·Wᵀ of one linear, for methods that quantize activations too. The model still
- * adds the bias. */
+/* Replaces x·Wᵀ of one linear, for methods that also quantize activations. The model still adds the
+ * bias. */
 typedef struct quench_linear_op {
   uint32_t struct_size;
   void* context;
-  /* y[N,out] = op(x[N,in]); both in the model's dtype and on its device. */
+  /* y[N,out] = op(x[N,in]); both have the model's dtype and device. */
   quench_status (*apply)(void* context, const quench_tensor* x, const quench_tensor* y,
                          void* stream, quench_error* error) QUENCH_NOEXCEPT;
-  /* Called by whoever holds the op last. */
+  /* The last owner of the op calls this. */
   void (*release)(void* context) QUENCH_NOEXCEPT;
 } quench_linear_op;
 
@@ -202,15 +202,15 @@ typedef struct quench_linear_op {
 typedef struct quench_model_table {
   uint32_t struct_size;
 
-  /* How well this family fits a config.json: 100 by `model_type`; 0 not at all, or, where `error`
-   * is set, its own type but for what that says; -1..-99 another type, the nearer the lower, and
-   * `error` says what differs. Reads nothing else. [thread-safe] */
+  /* How well this family fits a config.json. 100: `model_type` is its own. 0: no match, or its own
+   * type with a setting that `error` refuses. -1..-99: another type; lower is nearer, and `error`
+   * says what differs. Reads nothing else. [thread-safe] */
   int32_t (*probe)(const char* config_json, uint64_t config_bytes,
                    quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Opens a model: reads the config and every tensor it needs from the source and refuses by name
-   * missing tensors, wrong shapes, unexpected tensors (known legacy buffers excepted) and config
-   * keys that change the mathematics and are not understood. The caller closes the model. */
+  /* Opens a model: reads the config and every tensor it needs from the source. Fails with the names
+   * of missing tensors, wrong shapes, unexpected tensors (except known legacy buffers) and unknown
+   * config keys that could change the mathematics. The caller closes the model. */
   quench_status (*open)(const quench_model_open_args* args, quench_model** model,
                         quench_error* error) QUENCH_NOEXCEPT;
   void (*close)(quench_model* model) QUENCH_NOEXCEPT;
@@ -222,24 +222,24 @@ typedef struct quench_model_table {
                               uint64_t* count, quench_error* error) QUENCH_NOEXCEPT;
   quench_status (*block)(const quench_model* model, uint32_t block, const quench_block_info** info,
                          quench_error* error) QUENCH_NOEXCEPT;
-  /* Tensors that enter `stage` of `block`; stage = stage_count gives what leaves the block. Tensor
-   * 0 is the residual stream, always. */
+  /* The tensors that enter `stage` of `block`; stage = stage_count gives those that leave the
+   * block. Tensor 0 is always the residual stream. */
   quench_status (*carry)(const quench_model* model, uint32_t block, uint32_t stage,
                          const quench_carry_info** tensors, uint32_t* count,
                          quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Memory on the model's device for the tensors between stages; both NULL for a family that runs
-   * in host memory, which the host then provides. RESOURCE_EXHAUSTED says how many bytes were
-   * wanted. */
+  /* Memory on the model's device for the tensors between stages. Both are NULL for a family that
+   * runs in host memory, which the host then provides. RESOURCE_EXHAUSTED says how many bytes were
+   * requested. */
   quench_status (*allocate)(quench_model* model, uint64_t bytes, void** memory,
                             quench_error* error) QUENCH_NOEXCEPT;
   void (*release)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
-  /* Copies between views of equal shape and dtype, either of which may be on the device; returns
-   * when the bytes are there. NULL when allocate is NULL. */
+  /* Copies between views of equal shape and dtype, each of which may be on the device; returns when
+   * the copy is complete. NULL if allocate is NULL. */
   quench_status (*copy)(quench_model* model, const quench_tensor* from, const quench_tensor* to,
                         void* stream, quench_error* error) QUENCH_NOEXCEPT;
 
-  /* The forward. INVALID_ARGUMENT names a wrong shape, an id outside the vocabulary, a position
+  /* The forward. INVALID_ARGUMENT names a wrong shape, an id outside the vocabulary, or a position
    * outside the table. */
   quench_status (*embed)(quench_model* model, const quench_embed_args* args,
                          quench_error* error) QUENCH_NOEXCEPT;
@@ -247,31 +247,31 @@ typedef struct quench_model_table {
                          quench_error* error) QUENCH_NOEXCEPT;
   quench_status (*token_nll)(quench_model* model, const quench_head_args* args,
                              quench_error* error) QUENCH_NOEXCEPT;
-  /* Final norm and output head of a few rows: h [R,width] -> logits [R,vocabulary], both in the
-   * model's dtype and on its device. */
+  /* Final norm and output head for a few rows: h [R,width] -> logits [R,vocabulary], both with the
+   * model's dtype and device. */
   quench_status (*logits)(quench_model* model, const quench_tensor* h, const quench_tensor* logits,
                           void* stream, quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Copies parameter `name` (or an alias) to `destination`: same shape, any float dtype, host or
-   * device. */
+  /* Copies parameter `name` (or an alias) to `destination`, which has the same shape and any float
+   * dtype, on the host or the device. */
   quench_status (*weight_get)(quench_model* model, const char* name,
                               const quench_tensor* destination,
                               quench_error* error) QUENCH_NOEXCEPT;
-  /* Overwrites parameter `name` from `value`, converting from any float dtype, rounding once; tied
-   * names change together. Raises the parameter's generation. */
+  /* Overwrites parameter `name` with `value` of any float dtype, rounding once. Tied names change
+   * together. Increments the parameter's generation. */
   quench_status (*weight_set)(quench_model* model, const char* name, const quench_tensor* value,
                               quench_error* error) QUENCH_NOEXCEPT;
-  /* How often `name` was set since `open`, so that a caller knows whether a restore is due. */
+  /* Counts how often `name` was set since `open`, so that a caller knows whether to restore it. */
   quench_status (*weight_generation)(const quench_model* model, const char* name,
                                      uint64_t* generation, quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Puts `op` in place of linear `linear` of group `group`, taking it over; NULL restores the
+  /* Replaces linear `linear` of group `group` by `op` and takes ownership of it; NULL restores the
    * weight. */
   quench_status (*set_linear_op)(quench_model* model, uint32_t block, uint32_t group,
                                  uint32_t linear, const quench_linear_op* op,
                                  quench_error* error) QUENCH_NOEXCEPT;
 
-  /* A table of extension/ or of a third party, or NULL. */
+  /* Returns the table of an extension (extension/ or third-party), or NULL. */
   const void* (*extension)(const quench_model* model, const char* id) QUENCH_NOEXCEPT;
 } quench_model_table;
 

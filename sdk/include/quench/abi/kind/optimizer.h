@@ -5,9 +5,9 @@
  *   for each checkpoint:    evaluation_weights, where they differ from the stepped ones; state
  *   -> destroy
  *
- * The host owns schedules, gradients and clipping. An update depends on the arguments and the state
- * alone, bit for bit, whatever the number of threads that the tasks service has. State is all that
- * a later step depends on beside the stepped weights. [instance-serial, except where said]
+ * The host owns schedules, gradients and clipping. An update depends only on its arguments and the
+ * state, bit for bit, for any number of threads of the tasks service. The state is everything that
+ * later steps depend on besides the stepped weights. [instance-serial, except where noted]
  */
 #ifndef QUENCH_ABI_KIND_OPTIMIZER_H
 #define QUENCH_ABI_KIND_OPTIMIZER_H
@@ -29,12 +29,12 @@ typedef struct quench_step_args {
   uint64_t tensor;               /* index in `begin` */
   uint64_t step;                 /* 1 for the first update */
   double lr;                     /* learning rate of this step */
-  double peak_lr;                /* of the schedule, for fully decoupled weight decay lr/peak_lr */
-  int32_t decays;                /* 0: weight decay does not apply to this tensor */
-  const quench_tensor* weight;   /* float32, in place */
+  double peak_lr;                /* of the schedule, for decoupled weight decay lr/peak_lr */
+  int32_t decays;                /* 0: no weight decay for this tensor */
+  const quench_tensor* weight;   /* float32, updated in place */
   const quench_tensor* gradient; /* same shape and dtype; the optimizer may overwrite it */
   void* stream;
-  /* Factor on the gradient (clipping by the global norm), so that no pass over it is spent. */
+  /* Factor on the gradient (clipping by the global norm), which saves a pass over it. */
   double gradient_scale;
 } quench_step_args;
 
@@ -43,19 +43,19 @@ typedef struct quench_optimizer_table {
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_optimizer** optimizer,
                           quench_error* error) QUENCH_NOEXCEPT;
   void (*destroy)(quench_optimizer* optimizer) QUENCH_NOEXCEPT;
-  /* Allocates state for all tensors (shape and role say which rule applies), cleared. */
+  /* Allocates zeroed state for all tensors; shape and role decide which rule applies. */
   quench_status (*begin)(quench_optimizer* optimizer, const quench_parameter_info* tensors,
                          uint64_t count, quench_device device, quench_error* error) QUENCH_NOEXCEPT;
   /* Updates one tensor in place. [different tensors may be stepped on different threads] */
   quench_status (*step)(quench_optimizer* optimizer, const quench_step_args* args,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Writes the weights to evaluate and save for tensor `tensor`, given the stepped ones
-   * (schedule-free methods); NULL where they are the same. */
+   * (schedule-free methods). NULL if they are the same. */
   quench_status (*evaluation_weights)(quench_optimizer* optimizer, uint64_t tensor,
                                       const quench_tensor* stepped, const quench_tensor* evaluated,
                                       quench_error* error) QUENCH_NOEXCEPT;
-  /* State tensors, for exact resume. `name` is valid as long as the optimizer; QUENCH_END past the
-   * last. `view` is writable, so that the same call serves loading. */
+  /* Returns a state tensor, for exact resume. `name` is valid as long as the optimizer; QUENCH_END
+   * after the last. `view` is writable, so the same call serves loading. */
   quench_status (*state)(quench_optimizer* optimizer, uint64_t index, const char** name,
                          quench_tensor* view, quench_error* error) QUENCH_NOEXCEPT;
   const void* (*extension)(const quench_optimizer* optimizer, const char* id) QUENCH_NOEXCEPT;

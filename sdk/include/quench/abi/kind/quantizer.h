@@ -9,11 +9,11 @@
  * what it gives must not depend on those before.
  *
  * One state serves all linears of a group, so what is derived from their common input (the Gram
- * matrix, a factorization) exists once by construction. Without calibration a quantizer is begun,
- * asked to quantize and ended, with no row observed; one that needs rows then fails with
+ * matrix, a factorization) exists exactly once. Without calibration the host calls begin,
+ * quantize and end without any rows; a quantizer that needs rows then fails with
  * FAILED_PRECONDITION.
  *
- * Threads: [instance-serial]; a quantizer that uses libtorch shares its one-call-at-a-time rule
+ * Threads: [instance-serial]; a quantizer that uses libtorch obeys its one-call-at-a-time rule
  * (model.h).
  */
 #ifndef QUENCH_ABI_KIND_QUANTIZER_H
@@ -29,25 +29,25 @@ extern "C" {
 #define QUENCH_KIND_QUANTIZER "quantizer"
 
 typedef struct quench_quantizer quench_quantizer;             /* an instance */
-typedef struct quench_quantizer_state quench_quantizer_state; /* one input group in the making */
+typedef struct quench_quantizer_state quench_quantizer_state; /* an open input group */
 
 #define QUENCH_NEEDS_ROWS (1u << 0) /* calibration is required */
-#define QUENCH_USES_ROWS (1u << 1)  /* observes rows when there is calibration (for diagnostics) */
-#define QUENCH_NEEDS_FLOAT_STREAM (1u << 2) /* observe also gets the rows of the float model */
+#define QUENCH_USES_ROWS (1u << 1)  /* observes rows if there is calibration (for diagnostics) */
+#define QUENCH_NEEDS_FLOAT_STREAM (1u << 2) /* observe also gets the float model's rows */
 #define QUENCH_NEEDS_SEQUENTIAL (1u << 3)   /* rows must come from the already quantized part */
 #define QUENCH_NEEDS_GRADIENTS (1u << 4)    /* extension/gradients.h */
 #define QUENCH_NEEDS_BLOCK_REPLAY (1u << 5) /* extension/block.h */
-#define QUENCH_MAKES_LINEAR_OP (1u << 6)    /* its result is an op, not a weight */
-/* Rows from another state of the model than the host's habit (all that was quantized before is
- * quantized). At most one of SEQUENTIAL, BLOCK_ROWS, FLOAT_ROWS. */
+#define QUENCH_MAKES_LINEAR_OP (1u << 6)    /* the result is an op, not a weight */
+/* Rows from another state of the model than the default (everything before is quantized). At most
+ * one of SEQUENTIAL, BLOCK_ROWS, FLOAT_ROWS. */
 #define QUENCH_NEEDS_BLOCK_ROWS (1u << 7) /* earlier blocks quantized, this block still float */
 #define QUENCH_NEEDS_FLOAT_ROWS (1u << 8) /* nothing quantized: the float model's rows */
-/* Beside the linears of the blocks, in a group of its own with block = the number of blocks: the
- * output head, with the rows that it reads, once all blocks are done; its linear has role "head".
- * Refused where it is tied to the embedding. */
+/* Also quantizes the output head, with its input rows, after all blocks; it forms a group of its
+ * own with block = the number of blocks, and its linear has role "head". Refused if the head is
+ * tied to the embedding. */
 #define QUENCH_QUANTIZES_HEAD (1u << 9)
-/* Likewise the token embedding [vocabulary,width], before all else and without rows, whatever else
- * is needed; role "embedding". */
+/* Also quantizes the token embedding [vocabulary,width], before everything else and without rows,
+ * whatever else is needed; role "embedding". */
 #define QUENCH_QUANTIZES_EMBEDDING (1u << 10)
 
 typedef struct quench_group_args {
@@ -63,19 +63,19 @@ typedef struct quench_group_args {
 typedef struct quench_observe_args {
   uint32_t struct_size;
   uint32_t flags;         /* 0 */
-  const quench_tensor* x; /* [N,in_features], float dtype of the model; N may differ per call */
-  const quench_tensor* float_x;    /* same shape, rows of the unquantized model, or NULL */
-  const quench_tensor* row_index;  /* int64 [R], host memory: only these rows count; NULL: all */
+  const quench_tensor* x; /* [N,in_features], float dtype of the model; N may vary */
+  const quench_tensor* float_x;    /* same shape, rows of the float model, or NULL */
+  const quench_tensor* row_index;  /* int64 [R], host memory: the rows that count; NULL: all */
   const quench_tensor* row_weight; /* float64 [R or N], host memory; NULL: all 1 */
   void* stream;
 } quench_observe_args;
 
-/* Where a quantizer puts its results. Host-owned, valid for the call. */
+/* Receives a quantizer's results. Owned by the host, valid for the call. */
 typedef struct quench_quantize_sink {
   uint32_t struct_size;
   void* context;
-  /* Makes a host tensor called `name` and fills `view` for the quantizer to write through, until
-   * the call returns. Names with a meaning for the host:
+  /* Creates a host tensor called `name` and sets `view`, which the quantizer writes through until
+   * the call returns. These names have a meaning for the host:
    *
    *   "codes"   uint8            [out,in]       integer codes, original column order
    *   "scales"  float64|float32  [out,groups]
@@ -83,20 +83,20 @@ typedef struct quench_quantize_sink {
    *   "g_idx"   int32            [in]           group of each input column
    *   "perm"    int32            [in]           perm[k]: the column that was quantized k-th
    *
-   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other names are kept as they are.
+   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other tensors are kept unchanged.
    */
   quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
                           const int64_t* shape, quench_tensor* view,
                           quench_error* error) QUENCH_NOEXCEPT;
-  /* A number for the record: "bits_per_weight" (scales, zeros and order included; required), "loss"
-   * (sum of squared errors weighted as the method does), "damp", "retries", "dead", ... Names that
-   * begin with "seconds." are times: summed over linears and kept out of what is compared. */
+  /* Records a number: "bits_per_weight" (with scales, zeros and order; required), "loss" (the
+   * method's weighted sum of squared errors), "damp", "retries", "dead", ... Names that begin with
+   * "seconds." are times: summed over linears and excluded from comparisons. */
   quench_status (*number)(void* context, const char* name, double value,
                           quench_error* error) QUENCH_NOEXCEPT;
-  /* A word for the record: "fallback", ... */
+  /* Records a text: "fallback", ... */
   quench_status (*text)(void* context, const char* name, const char* value,
                         quench_error* error) QUENCH_NOEXCEPT;
-  /* The op that stands for the linear from now on; taken over by the host. */
+  /* Sets the op that replaces the linear from now on; the host takes ownership. */
   quench_status (*linear_op)(void* context, const quench_linear_op* op,
                              quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantize_sink;
@@ -105,10 +105,10 @@ typedef struct quench_quantize_args {
   uint32_t struct_size;
   uint32_t flags;  /* 0 */
   uint32_t linear; /* index in the group */
-  /* [out,in], float32, or float64 when the model runs in float64; read only */
+  /* [out,in], float32, or float64 if the model runs in float64; read-only */
   const quench_tensor* weight;
-  /* out: [out,in], dtype and device of `weight`; the dequantized weight. Left alone with a linear
-   * op. */
+  /* out: [out,in], dtype and device of `weight`: the dequantized weight. Not written if there is a
+   * linear op. */
   const quench_tensor* dequantized;
   const quench_quantize_sink* sink;
   void* stream;
@@ -117,25 +117,25 @@ typedef struct quench_quantize_args {
 typedef struct quench_quantizer_table {
   uint32_t struct_size;
 
-  /* `parameters_json`: an object with every parameter of the schema. The caller destroys the
+  /* `parameters_json` is an object with every parameter of the schema. The caller destroys the
    * instance. */
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_quantizer** quantizer,
                           quench_error* error) QUENCH_NOEXCEPT;
   void (*destroy)(quench_quantizer* quantizer) QUENCH_NOEXCEPT;
 
-  /* QUENCH_NEEDS_* | QUENCH_USES_* | QUENCH_MAKES_* for these parameters. */
+  /* Returns QUENCH_NEEDS_*, USES_*, MAKES_* and QUANTIZES_* bits for these parameters. */
   uint32_t (*needs)(const quench_quantizer* quantizer) QUENCH_NOEXCEPT;
 
-  /* Starts a group. The caller ends the state, also after a failure of a later call. */
+  /* Starts a group. The caller ends the state, even after a later call has failed. */
   quench_status (*begin)(quench_quantizer* quantizer, const quench_group_args* args,
                          quench_quantizer_state** state, quench_error* error) QUENCH_NOEXCEPT;
-  /* Takes in rows; they are borrowed for the call. Not called after the first `quantize` of the
+  /* Observes rows, which are borrowed for the call. Not called after the first `quantize` of the
    * state. */
   quench_status (*observe)(quench_quantizer* quantizer, quench_quantizer_state* state,
                            const quench_observe_args* args, quench_error* error) QUENCH_NOEXCEPT;
-  /* Quantizes one linear. On failure nothing that was put into the sink counts. NUMERICAL names
-   * what is not finite or cannot be factorized; a method never falls back without saying so in the
-   * sink. */
+  /* Quantizes one linear. If it fails, the host discards what was put into the sink. NUMERICAL
+   * names what is not finite or cannot be factorized. A method never falls back without recording
+   * it in the sink. */
   quench_status (*quantize)(quench_quantizer* quantizer, quench_quantizer_state* state,
                             const quench_quantize_args* args, quench_error* error) QUENCH_NOEXCEPT;
   void (*end)(quench_quantizer* quantizer, quench_quantizer_state* state) QUENCH_NOEXCEPT;
@@ -144,18 +144,18 @@ typedef struct quench_quantizer_table {
 } quench_quantizer_table;
 
 /* ---- Extension quench.quantizer.gram/1 ------------------------------------------------------- */
-/* For quantizers built on the Gram matrix of a group, G = Σ w·xxᵀ. It lets one quantizer's
- * statistics serve another's group, and lets the host ask for the error of any quantizer's result.
+/* For quantizers that use the Gram matrix of a group, G = Σ w·xxᵀ. One quantizer's statistics can
+ * then serve another's group, and the host can ask for the error of any quantizer's result.
  */
 #define QUENCH_QUANTIZER_GRAM "quench.quantizer.gram/1"
 
 typedef struct quench_quantizer_gram {
   uint32_t struct_size;
-  /* A view of G, float64 or float32 [in,in], both triangles filled, valid until `end`;
-   * `rows` = Σ w. */
+  /* Gives a view of G, float64 or float32 [in,in], both triangles filled, valid until `end`; `rows`
+   * = Σ w. */
   quench_status (*get)(quench_quantizer* quantizer, quench_quantizer_state* state,
                        quench_tensor* gram, double* rows, quench_error* error) QUENCH_NOEXCEPT;
-  /* Takes over G from elsewhere instead of observing. Copies. */
+  /* Copies G from elsewhere, instead of observing rows. */
   quench_status (*set)(quench_quantizer* quantizer, quench_quantizer_state* state,
                        const quench_tensor* gram, double rows, quench_error* error) QUENCH_NOEXCEPT;
   /* error = tr(ΔGΔᵀ), reference = tr(WGWᵀ), Δ = weight − dequantized: squared output errors summed
@@ -167,15 +167,15 @@ typedef struct quench_quantizer_gram {
 } quench_quantizer_gram;
 
 /* ---- Extension quench.quantizer.shared_state/1 ----------------------------------------------- */
-/* For quantizers whose statistics serve several settings, so that one pass and what is derived from
- * a group (a factorization) serve several bit widths. */
+/* For quantizers whose statistics serve several settings: one pass, and one factorization per
+ * group, then serve several bit widths. */
 #define QUENCH_QUANTIZER_SHARED_STATE "quench.quantizer.shared_state/1"
 
 typedef struct quench_quantizer_shared_state {
   uint32_t struct_size;
-  /* 1 when a state that `other`, an instance of the same item, has begun and shown rows may be
-   * passed to `quantizer`'s own `quantize` and to its extensions, with the same result as a state
-   * of its own; else 0. The state is ended by `other`, which must live as long. */
+  /* Returns 1 if a state that `other`, an instance of the same item, has begun and filled with rows
+   * may be passed to `quantizer`'s `quantize` and extensions, with the same result as a state of
+   * its own; else 0. `other` ends the state and must live as long as it. */
   int32_t (*accepts)(const quench_quantizer* quantizer,
                      const quench_quantizer* other) QUENCH_NOEXCEPT;
 } quench_quantizer_shared_state;

@@ -1,14 +1,14 @@
-/* Kind "transform": changes the weights of a float model so that its function stays what it is and
- * its weights (or inputs of its linears) become easier to quantize: per-channel scales that one
- * weight loses and the next one gains, rotations of the residual stream.
+/* Kind "transform": changes the weights of a float model so that they (or the inputs of its
+ * linears) become easier to quantize while the model's function stays the same: per-channel scales
+ * moved from one weight to the next, rotations of the residual stream.
  *
  *   create(parameters) -> needs -> observe(rows of a group)* -> apply -> destroy
  *
- * The host applies a transform before a quantizer begins, and checks then that the float model's
- * logits are what they were; if not, the cell fails with the name of the change that broke them.
- * The weights are set back when the cell is done.
+ * The host applies a transform before a quantizer begins. It then checks that the float model's
+ * logits are unchanged; if not, the cell fails with the name of the change that broke them. The
+ * weights are restored when the cell is done.
  *
- * Threads: [instance-serial]; one that uses libtorch shares its one-call-at-a-time rule (model.h).
+ * Threads: [instance-serial]; with libtorch, its one-call-at-a-time rule applies (model.h).
  */
 #ifndef QUENCH_ABI_KIND_TRANSFORM_H
 #define QUENCH_ABI_KIND_TRANSFORM_H
@@ -28,8 +28,8 @@ typedef struct quench_transform quench_transform; /* an instance */
 
 #define QUENCH_TRANSFORM_NEEDS_ROWS (1u << 0) /* rows of the float model for every group */
 
-/* The model as a transform sees and changes it. Host-owned, valid for the call. Names are parameter
- * names; what they stand for is in the descriptions. */
+/* The model as a transform sees and changes it. Owned by the host, valid for the call. Names are
+ * parameter names, which the descriptions explain. */
 typedef struct quench_model_editor {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
@@ -38,22 +38,22 @@ typedef struct quench_model_editor {
   const quench_block_info* const* blocks; /* [info->blocks] */
   uint64_t parameter_count;
   const quench_parameter_info* parameters; /* [parameter_count] */
-  const quench_residual_info* residual;    /* NULL where the family does not say */
-  const char* no_residual;                 /* then the reason */
+  const quench_residual_info* residual;    /* NULL if the family does not describe it */
+  const char* no_residual;                 /* the reason, if `residual` is NULL */
   /* Copies a parameter to `destination`: same shape, any float dtype, host memory. */
   quench_status (*get)(void* context, const char* parameter, const quench_tensor* destination,
                        quench_error* error) QUENCH_NOEXCEPT;
-  /* Overwrites a parameter, rounding once. Part of the change begun last. */
+  /* Overwrites a parameter, rounding once. Belongs to the change that was begun last. */
   quench_status (*set)(void* context, const char* parameter, const quench_tensor* value,
                        quench_error* error) QUENCH_NOEXCEPT;
-  /* Begins a change that leaves the function as it is when it is complete, and does so without
-   * those that follow. `name`: a group's first linear, "residual stream". `how` is for the record:
-   * "folded", "explicit", "skipped: ...". */
+  /* Begins a change that preserves the function once it is complete, without the changes after it.
+   * `name` is a group's first linear or "residual stream". `how` is for the record: "folded",
+   * "explicit", "skipped: ...". */
   quench_status (*change)(void* context, const char* name, const char* how,
                           quench_error* error) QUENCH_NOEXCEPT;
-  /* The group's inputs are divided by `scale` (float64 [in_features], positive, host memory) as
-   * they come, and its weights multiplied by it: what cannot be folded. The weights are not to be
-   * set by the caller. */
+  /* Divides the group's inputs by `scale` (float64 [in_features], positive, host memory) at run
+   * time and multiplies its weights by it, for scales that cannot be folded. The caller must not
+   * set these weights itself. */
   quench_status (*divide_inputs)(void* context, uint32_t block, uint32_t group,
                                  const quench_tensor* scale, quench_error* error) QUENCH_NOEXCEPT;
 } quench_model_editor;
@@ -61,18 +61,18 @@ typedef struct quench_model_editor {
 typedef struct quench_transform_table {
   uint32_t struct_size;
 
-  /* `parameters_json`: an object with every parameter of the schema. The caller destroys the
+  /* `parameters_json` is an object with every parameter of the schema. The caller destroys the
    * instance. */
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_transform** transform,
                           quench_error* error) QUENCH_NOEXCEPT;
   void (*destroy)(quench_transform* transform) QUENCH_NOEXCEPT;
-  /* QUENCH_TRANSFORM_NEEDS_* for these parameters. */
+  /* Returns QUENCH_TRANSFORM_NEEDS_* for these parameters. */
   uint32_t (*needs)(const quench_transform* transform) QUENCH_NOEXCEPT;
-  /* Takes in rows of a group's input, borrowed for the call; groups in the order of the forward,
-   * each any number of times. */
+  /* Observes rows of a group's input, borrowed for the call. Groups come in the order of the
+   * forward, each with any number of calls. */
   quench_status (*observe)(quench_transform* transform, const quench_group_args* group,
                            const quench_observe_args* rows, quench_error* error) QUENCH_NOEXCEPT;
-  /* Changes the model. After a failure the host sets everything back. */
+  /* Changes the model. If it fails, the host restores everything. */
   quench_status (*apply)(quench_transform* transform, const quench_model_editor* editor,
                          quench_error* error) QUENCH_NOEXCEPT;
 

@@ -1,7 +1,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/elementwise.hpp"
 
 namespace quench::decoder {
@@ -11,7 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// (dy, x) -> dx = dy f'(x). When x changes by c, y changes by c f'(x) and dx by dy c f''(x).
+// (dy, x) -> dx = dy f'(x). If x changes by c, y changes by c f'(x) and dx by dy c f''(x).
 struct PointwiseBackward : torch::autograd::Function<PointwiseBackward> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& dy, const at::Tensor&,
                             const Pointwise& made) {
@@ -46,7 +46,7 @@ struct PointwiseForward : torch::autograd::Function<PointwiseForward> {
 
 }  // namespace
 
-at::Tensor curved_pointwise(const at::Tensor& x, const Pointwise& made) {
+at::Tensor double_backward_pointwise(const at::Tensor& x, const Pointwise& made) {
   return PointwiseForward::apply(x, made);
 }
 

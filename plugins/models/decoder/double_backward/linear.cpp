@@ -3,7 +3,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/linear.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "shared/matrix/product.hpp"
@@ -15,11 +15,11 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct CurvedLinear : torch::CustomClassHolder {
-  CurvedLinear(at::Tensor w, at::Tensor b, SharedVectors v)
+struct DoubleBackwardLinear : torch::CustomClassHolder {
+  DoubleBackwardLinear(at::Tensor w, at::Tensor b, SharedHvpVectors v)
       : weight(std::move(w)), bias(std::move(b)), vectors(std::move(v)) {}
 
-  // What the derivative dy adds to weight and bias.
+  // Adds the derivatives of weight and bias that follow from dy.
   void add_gradients(const at::Tensor& dy, const at::Tensor& x) const {
     add_product(dy, x, vectors->to(weight));
     if (const at::Tensor sums = vectors->to(bias); sums.defined()) {
@@ -29,17 +29,17 @@ struct CurvedLinear : torch::CustomClassHolder {
 
   at::Tensor weight;
   at::Tensor bias;
-  SharedVectors vectors;
+  SharedHvpVectors vectors;
 };
 
-using Shared = c10::intrusive_ptr<CurvedLinear>;
+using Shared = c10::intrusive_ptr<DoubleBackwardLinear>;
 
 Shared linear_of(AutogradContext* context) {
-  return c10::static_intrusive_pointer_cast<CurvedLinear>(
+  return c10::static_intrusive_pointer_cast<DoubleBackwardLinear>(
       context->saved_data["linear"].toCapsule());
 }
 
-// (dy, x) -> dx = dy W, with dyᵀ x for the weight and the sums of dy for the bias.
+// (dy, x) -> dx = dy W. Adds dyᵀ x for the weight and the column sums of dy for the bias.
 struct LinearBackward : torch::autograd::Function<LinearBackward> {
   static variable_list forward(AutogradContext* context, const at::Tensor& dy, const at::Tensor& x,
                                const Shared& linear) {
@@ -55,7 +55,7 @@ struct LinearBackward : torch::autograd::Function<LinearBackward> {
     const at::Tensor dy = context->saved_data["dy"].toTensor();
     const at::Tensor x = context->saved_data["x"].toTensor();
     const Shared linear = linear_of(context);
-    const at::Tensor& change = changes[0];  // of x; undefined where nothing before it moves
+    const at::Tensor& change = changes[0];  // of x; undefined if nothing before x moves
     const at::Tensor along = linear->vectors->direction(linear->weight);
     at::Tensor moved = at::empty(dy.sizes(), dy.options());  // the change of y
     matrix::product_into(moved, x, along.t(), linear->vectors->direction(linear->bias));
@@ -93,9 +93,9 @@ struct LinearForward : torch::autograd::Function<LinearForward> {
 
 }  // namespace
 
-at::Tensor curved_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                         const SharedVectors& vectors) {
-  return LinearForward::apply(x, c10::make_intrusive<CurvedLinear>(weight, bias, vectors));
+at::Tensor double_backward_linear(const at::Tensor& x, const at::Tensor& weight,
+                                  const at::Tensor& bias, const SharedHvpVectors& vectors) {
+  return LinearForward::apply(x, c10::make_intrusive<DoubleBackwardLinear>(weight, bias, vectors));
 }
 
 }  // namespace quench::decoder

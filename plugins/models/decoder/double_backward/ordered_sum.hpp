@@ -1,12 +1,12 @@
-// Sums whose bits depend on their terms alone.
+// Sums whose bits depend only on their terms.
 #pragma once
 
 #include <cstddef>
 
 namespace quench::decoder {
 
-// The sum in float64 of each(c) for c in [0, count), always in the same order: eight partial sums,
-// which a compiler can keep in vectors, then these one after the other.
+// The float64 sum of each(c) for c in [0, count), always in the same order: eight partial sums,
+// which a compiler can keep in vectors, are added one after the other.
 template <typename Each>
 [[gnu::always_inline]] inline double ordered_sum(size_t count, Each&& each) {
   constexpr size_t kLanes = 8;

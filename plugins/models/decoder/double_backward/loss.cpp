@@ -3,8 +3,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "models/decoder/curved/operations.hpp"
-#include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/double_backward/operations.hpp"
+#include "models/decoder/double_backward/ordered_sum.hpp"
 #include "models/decoder/likelihoods.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/host.hpp"
@@ -16,9 +16,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kRows = 4;  // that a task takes
+constexpr uint64_t kRows = 4;  // rows per task
 
-// change -> weight * p (change - Σ p change) of each row of `likely`, p.
+// change -> weight * p (change - Σ p change), for each row p of `likely`.
 template <typename T>
 at::Tensor bent(const at::Tensor& likely, const at::Tensor& change, double weight) {
   at::Tensor out = at::empty_like(likely);
@@ -71,8 +71,8 @@ struct LossGradient : torch::autograd::Function<LossGradient> {
 
 }  // namespace
 
-at::Tensor curved_loss_gradient(const at::Tensor& logits, std::span<const int32_t> targets,
-                                double weight, double& loss) {
+at::Tensor double_backward_loss_gradient(const at::Tensor& logits, std::span<const int32_t> targets,
+                                         double weight, double& loss) {
   at::Tensor likely;
   at::Tensor gradient;
   {

@@ -1,14 +1,14 @@
-// Causal attention of one head after the other, in blocks of queries, so that of the matrices
-// between them only the softmax and its derivative are kept, [B,H,T,T] each.
+// Causal attention, one head after the other, in blocks of queries. Of the matrices in between only
+// the softmax and its derivative are kept, [B,H,T,T] each.
 //
 //   S = s q kᵀ,  P = softmax(S),  y = P v;                                 s = 1 / sqrt(D)
 //   dP = dy vᵀ,  E = dP - Σ P dP,  dq = s (P∘E) k,  dk = s (P∘E)ᵀ q,  dv = Pᵀ dy.
 //
-// With q, k, v changing by q', k', v', and S' = s (q' kᵀ + q k'ᵀ), U = S' - Σ P S':
+// If q, k, v change by q', k', v', then with S' = s (q' kᵀ + q k'ᵀ) and U = S' - Σ P S':
 //   y changes by (P∘U) v + P v';
-// the derivatives of Σ dq·q' + dk·k' + dv·v' are, with X = E∘U + dy v'ᵀ and Z = P∘(X - Σ P X),
-//   of q: s (Z k + (P∘E) k'),  of k: s (Zᵀ q + (P∘E)ᵀ q'),  of v: (P∘U)ᵀ dy.
-// Sums are along the keys of a query.
+// and with X = E∘U + dy v'ᵀ and Z = P∘(X - Σ P X), the derivatives of Σ dq·q' + dk·k' + dv·v' are
+//   by q: s (Z k + (P∘E) k'),  by k: s (Zᵀ q + (P∘E)ᵀ q'),  by v: (P∘U)ᵀ dy.
+// Σ runs over the keys of a query.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -19,7 +19,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/decoder/curved/operations.hpp"
+#include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/head_products.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "shared/matrix/buffer.hpp"
@@ -31,7 +31,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The rows of one head of a [B,H,T,T].
+// The rows of one head of a [B,H,T,T] tensor.
 template <typename T>
 Rows<T> square_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(1), x.stride(2)};
@@ -41,7 +41,7 @@ at::Tensor zeros_like_heads(const Queries& queries, const at::Tensor& like) {
   return at::zeros({queries.batch, queries.length, queries.heads, queries.width}, like.options());
 }
 
-// y; the softmax goes to `likely` [B,H,T,T], above whose diagonal blocks nothing is written.
+// Computes y. The softmax goes to `likely` [B,H,T,T]; above its diagonal blocks nothing is written.
 template <typename T>
 at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                       const at::Tensor& mask, const at::Tensor& likely) {
@@ -68,7 +68,7 @@ at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor
   return y;
 }
 
-// dq, dk, dv; E goes to `centred` [B,H,T,T], likewise.
+// Computes dq, dk, dv. E goes to `centred` [B,H,T,T], again only up to its diagonal blocks.
 template <typename T>
 variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::Tensor& k,
                           const at::Tensor& v, const at::Tensor& likely,
@@ -101,14 +101,14 @@ variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::T
   return made;
 }
 
-// What moves, and what it moves.
+// The changes of q, k, v, and the changes they cause.
 struct Movement {
   const at::Tensor& q;
   const at::Tensor& k;
   const at::Tensor& v;
 };
 
-// The change of y, and the derivatives for q, k and v.
+// The change of y, and the derivatives by q, k and v.
 template <typename T>
 variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement& by,
                         const at::Tensor& likely, const at::Tensor& centred) {
@@ -205,7 +205,7 @@ struct AttentionBackward : torch::autograd::Function<AttentionBackward> {
   }
 };
 
-// No variable of the graph, and undefined where every token sees all before it.
+// Not a variable of the graph. Undefined if every token sees all earlier ones.
 struct Mask {
   at::Tensor visible;
 };
@@ -234,8 +234,8 @@ struct AttentionForward : torch::autograd::Function<AttentionForward> {
 
 }  // namespace
 
-at::Tensor curved_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const at::Tensor& mask) {
+at::Tensor double_backward_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                     const at::Tensor& mask) {
   return AttentionForward::apply(with_unit_stride(q), with_unit_stride(k), with_unit_stride(v),
                                  Mask{mask});
 }

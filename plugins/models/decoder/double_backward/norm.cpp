@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
-#include "models/decoder/curved/operations.hpp"
-#include "models/decoder/curved/ordered_sum.hpp"
+#include "models/decoder/double_backward/operations.hpp"
+#include "models/decoder/double_backward/ordered_sum.hpp"
 #include "models/decoder/norm_kernels.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
@@ -22,19 +22,20 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct CurvedNorm : torch::CustomClassHolder {
-  at::Tensor weight;  // [C], 1 where the norm has none
+struct DoubleBackwardNorm : torch::CustomClassHolder {
+  at::Tensor weight;  // [C]; ones if the norm has no weight
   bool weighted = false;
-  at::Tensor bias;  // undefined: none
+  at::Tensor bias;  // undefined if there is none
   double eps = 0;
   bool centered = false;
-  SharedVectors vectors;
+  SharedHvpVectors vectors;
 };
 
-using Shared = c10::intrusive_ptr<CurvedNorm>;
+using Shared = c10::intrusive_ptr<DoubleBackwardNorm>;
 
 Shared norm_of(AutogradContext* context) {
-  return c10::static_intrusive_pointer_cast<CurvedNorm>(context->saved_data["norm"].toCapsule());
+  return c10::static_intrusive_pointer_cast<DoubleBackwardNorm>(
+      context->saved_data["norm"].toCapsule());
 }
 
 // The mean in float64 of each(c), in a fixed order.
@@ -43,9 +44,9 @@ double mean_over(size_t columns, Each&& each) {
   return ordered_sum(columns, each) / static_cast<double>(columns);
 }
 
-// x^ [N, C] and r [N] of the rows of x.
+// Computes x^ [N, C] and r [N] for the rows of x.
 template <typename T>
-void normalize(const at::Tensor& x, const CurvedNorm& norm, const at::Tensor& normal,
+void normalize(const at::Tensor& x, const DoubleBackwardNorm& norm, const at::Tensor& normal,
                const at::Tensor& inverse) {
   const auto columns = static_cast<size_t>(norm.weight.numel());
   const auto* from = x.const_data_ptr<T>();
@@ -60,8 +61,8 @@ void normalize(const at::Tensor& x, const CurvedNorm& norm, const at::Tensor& no
                     });
 }
 
-// Calls row(n, sums) for the rows; `sums` [C] are added up in a fixed order and added to `to`,
-// which may be undefined.
+// Calls row(n, sums) for each row. The `sums` [C] are added up in a fixed order and then added to
+// `to`, which may be undefined.
 template <typename T, typename Row>
 void over_rows(const at::Tensor& like, size_t columns, const at::Tensor& to, Row&& row) {
   std::vector<T> unwanted(to.defined() ? 0 : columns);
@@ -69,10 +70,10 @@ void over_rows(const at::Tensor& like, size_t columns, const at::Tensor& to, Row
                    to.defined() ? to.mutable_data_ptr<T>() : unwanted.data(), row);
 }
 
-// dx = P(dy weight); the sums of dy x^ go to the weight, those of dy to the bias.
+// dx = P(dy weight). The column sums of dy x^ go to the weight, those of dy to the bias.
 template <typename T>
-at::Tensor backward_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
-                       const at::Tensor& inverse) {
+at::Tensor backward_of(const DoubleBackwardNorm& norm, const at::Tensor& dy,
+                       const at::Tensor& normal, const at::Tensor& inverse) {
   at::Tensor dx = at::empty_like(dy);
   const auto columns = static_cast<size_t>(norm.weight.numel());
   const auto* d = dy.const_data_ptr<T>();
@@ -94,16 +95,16 @@ at::Tensor backward_of(const CurvedNorm& norm, const at::Tensor& dy, const at::T
 
 struct Moved {
   at::Tensor y;  // the change of y
-  at::Tensor x;  // the derivative for x of Σ dx · change
+  at::Tensor x;  // the derivative of Σ dx · change by x
 };
 
-// With x changing by u, the weight by v and the bias by b, x^ changes by w = P(u) and y by
-// w weight + x^ v + b. With g = dy weight, a = mean(u x^), p = Σ g u' and q = Σ g x^, u' being u
-// less its mean where rows are centered, the sum of dx · u is r (p - q a); its derivative for x is
+// If x changes by u, the weight by v and the bias by b, then x^ changes by w = P(u) and y by w
+// weight + x^ v + b. Let g = dy weight, a = mean(u x^), p = Σ g u' and q = Σ g x^, where u' is u
+// minus its mean if rows are centered. The sum of dx · u is r (p - q a). Its derivative by x is
 //   - r² x^ (p - q a) / C - r a P(g) - r q w / C,
-// to which dy v, by way of x^, adds P(dy v).
+// plus P(dy v), which comes from dy v through x^.
 template <typename T>
-Moved change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
+Moved change_of(const DoubleBackwardNorm& norm, const at::Tensor& dy, const at::Tensor& normal,
                 const at::Tensor& inverse, const at::Tensor& change) {
   Moved moved = {at::empty_like(dy), at::empty_like(dy)};
   const auto columns = static_cast<size_t>(norm.weight.numel());
@@ -126,7 +127,7 @@ Moved change_of(const CurvedNorm& norm, const at::Tensor& dy, const at::Tensor& 
         const T* dr = d + row * columns;
         const T* hat = normals + row * columns;
         const T* u = changes + row * columns;
-        T* w = y + row * columns;  // until it becomes the change of y
+        T* w = y + row * columns;  // the place of w until it becomes the change of y
         T* to = x + row * columns;
         const double r = scales[row];
         kernel::project(u, hat, r, norm.centered, columns, w);
@@ -217,9 +218,10 @@ struct NormForward : torch::autograd::Function<NormForward> {
 
 }  // namespace
 
-at::Tensor curved_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                       double eps, Centering centering, const SharedVectors& vectors) {
-  const Shared norm = c10::make_intrusive<CurvedNorm>();
+at::Tensor double_backward_norm(const at::Tensor& x, const at::Tensor& weight,
+                                const at::Tensor& bias, double eps, Centering centering,
+                                const SharedHvpVectors& vectors) {
+  const Shared norm = c10::make_intrusive<DoubleBackwardNorm>();
   norm->weighted = weight.defined();
   norm->weight = weight.defined() ? weight : at::ones({x.size(-1)}, x.options());
   norm->bias = bias;

@@ -1,4 +1,4 @@
-#include "models/decoder/recorder.hpp"
+#include "models/decoder/autograd_scope.hpp"
 
 #include <ATen/ops/amax.h>
 #include <ATen/ops/softmax.h>
@@ -12,47 +12,48 @@
 namespace quench::decoder {
 
 namespace {
-thread_local Recorder* current_recorder = nullptr;
+thread_local AutogradScope* current_scope = nullptr;
 }
 
-Recorder::Recorder(Form form, bool autocast) : form_(form), autocast_(autocast) {
-  kit::expects(current_recorder == nullptr, "a model is differentiated inside another");
-  current_recorder = this;
+AutogradScope::AutogradScope(AutogradMode mode, bool autocast) : mode_(mode), autocast_(autocast) {
+  kit::expects(current_scope == nullptr, "a model is differentiated inside another");
+  current_scope = this;
 }
 
-Recorder::~Recorder() {
-  current_recorder = nullptr;
+AutogradScope::~AutogradScope() {
+  current_scope = nullptr;
 }
 
-Recorder* Recorder::current() {
-  return current_recorder;
+AutogradScope* AutogradScope::current() {
+  return current_scope;
 }
 
-void Recorder::add_gradient(const at::Tensor& weight, at::Tensor gradient) {
+void AutogradScope::add_gradient(const at::Tensor& weight, at::Tensor gradient) {
   gradients_.emplace(weight.const_data_ptr(), std::move(gradient));
 }
 
-void Recorder::add_leaf(const at::Tensor& weight, at::Tensor leaf) {
+void AutogradScope::add_leaf(const at::Tensor& weight, at::Tensor leaf) {
   leaves_.emplace(weight.const_data_ptr(), std::move(leaf));
 }
 
-const at::Tensor& Recorder::leaf(const at::Tensor& weight) {
+const at::Tensor& AutogradScope::leaf(const at::Tensor& weight) {
   const void* key = weight.const_data_ptr();
   if (const auto found = leaves_.find(key); found != leaves_.end()) {
     return found->second;
   }
-  if (form_ != Form::kCurved && (form_ != Form::kTraining || !gradients_.contains(key))) {
+  if (mode_ != AutogradMode::kDoubleBackward &&
+      (mode_ != AutogradMode::kTraining || !gradients_.contains(key))) {
     return weight;
   }
   return leaves_.emplace(key, weight.detach().requires_grad_(true)).first->second;
 }
 
-at::Tensor Recorder::found_leaf(const at::Tensor& weight) const {
+at::Tensor AutogradScope::found_leaf(const at::Tensor& weight) const {
   const auto found = leaves_.find(weight.const_data_ptr());
   return found == leaves_.end() ? at::Tensor() : found->second;
 }
 
-void Recorder::collect() {
+void AutogradScope::collect() {
   for (const auto& [key, leaf] : leaves_) {
     if (leaf.grad().defined()) {
       gradients_.at(key).add_(leaf.grad());
@@ -61,12 +62,12 @@ void Recorder::collect() {
   leaves_.clear();
 }
 
-at::Tensor Recorder::gradient(const at::Tensor& weight) const {
+at::Tensor AutogradScope::gradient(const at::Tensor& weight) const {
   const auto found = gradients_.find(weight.const_data_ptr());
   return found == gradients_.end() ? at::Tensor() : found->second;
 }
 
-const at::Tensor& Recorder::narrowed(const at::Tensor& weight) {
+const at::Tensor& AutogradScope::narrowed(const at::Tensor& weight) {
   at::Tensor& kept = narrowed_[weight.const_data_ptr()];
   if (!kept.defined()) {
     kept = weight.to(at::kBFloat16);
@@ -75,7 +76,7 @@ const at::Tensor& Recorder::narrowed(const at::Tensor& weight) {
 }
 
 at::Tensor softmax(const at::Tensor& x, at::ScalarType type) {
-  if (current_form() != Form::kElementary) {
+  if (current_mode() != AutogradMode::kElementary) {
     return at::softmax(x, -1, type);
   }
   const at::Tensor wide = x.to(type);
@@ -84,8 +85,8 @@ at::Tensor softmax(const at::Tensor& x, at::ScalarType type) {
 }
 
 at::Tensor tracked(const at::Tensor& weight) {
-  Recorder* recorder = Recorder::current();
-  return recorder == nullptr || !weight.defined() ? weight : recorder->leaf(weight);
+  AutogradScope* scope = AutogradScope::current();
+  return scope == nullptr || !weight.defined() ? weight : scope->leaf(weight);
 }
 
 }  // namespace quench::decoder

@@ -1,9 +1,9 @@
-// Vectors of one instruction set, for the files that each_isa.hpp compiles: the compiler's vector
-// extensions for all that they can say, intrinsics for the rest (multiply-add, parts of a vector,
+// Vectors of one instruction set, for the files that each_isa.hpp compiles. Uses the compiler's
+// vector extensions where they suffice, and intrinsics otherwise (multiply-add, partial vectors,
 // transposes, powers of two). Included once per instruction set.
 //
-// AVX-512 and AVX2 give the same bits wherever a kernel's lanes are independent or number 16. The
-// portable form rounds a product before its sum, so its bits are its own.
+// AVX-512 and AVX2 give the same bits if the lanes of a kernel are independent or there are 16 of
+// them. The portable version rounds a product before it is added, so its bits differ.
 #include "shared/matrix/half.hpp"
 
 #define QUENCH_INLINE __attribute__((always_inline)) inline
@@ -15,13 +15,13 @@ QUENCH_INLINE int64_t lesser(int64_t a, int64_t b) {
 }
 
 template <typename T>
-struct Lanes {
+struct Simd {
   static constexpr int64_t kCount = QUENCH_ISA_BYTES / sizeof(T);
   typedef T Vector __attribute__((vector_size(QUENCH_ISA_BYTES)));
 
   QUENCH_INLINE static Vector zero() { return Vector{}; }
   QUENCH_INLINE static Vector same(T x) { return x - Vector{}; }
-  // NaN where b is.
+  // NaN if b is NaN.
   QUENCH_INLINE static Vector greater(Vector a, Vector b) { return a > b ? a : b; }
 
   QUENCH_INLINE static Vector load(const T* from) {
@@ -31,7 +31,7 @@ struct Lanes {
   }
   QUENCH_INLINE static void store(T* to, Vector x) { __builtin_memcpy(to, &x, sizeof x); }
 
-  // The first `count` lanes, which may be none or more than there are; 0 in the others.
+  // Loads the first `count` lanes, which may be none or more than there are, and 0 in the others.
   QUENCH_INLINE static Vector load(const T* from, int64_t count) {
     if (count >= kCount) {
       return load(from);
@@ -53,7 +53,7 @@ struct Lanes {
     store_part(to, count, x);
   }
 
-  // Likewise, widened.
+  // The same, widened.
   template <typename From>
   QUENCH_INLINE static Vector load(const From* from, int64_t count) {
     From part[kCount];
@@ -159,7 +159,8 @@ struct Lanes {
     __builtin_memcpy(&x, from, sizeof x);
     return reinterpret_cast<Vector>(__builtin_convertvector(x, Words) << 16);
   }
-  // Exponents move by 112, which a product does for subnormals too; all ones stay all ones.
+  // Adds 112 to the exponent by a product, which is right for subnormals too; all ones stay all
+  // ones.
   QUENCH_INLINE static Vector widened(const Float16* from) {
     Halves half;
     __builtin_memcpy(&half, from, sizeof half);
@@ -171,9 +172,9 @@ struct Lanes {
   }
 };
 
-// rows[i] lane j -> rows[j] lane i.
+// Moves rows[i] lane j to rows[j] lane i.
 #if QUENCH_ISA_BYTES == 64
-QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[16]) {
+QUENCH_INLINE void transpose(Simd<float>::Vector (&rows)[16]) {
   __m512d pairs[16];
 #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {
@@ -203,7 +204,7 @@ QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[16]) {
     rows[12 + c] = _mm512_shuffle_f32x4(ab_odd, de_odd, 0xDD);
   }
 }
-QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[8]) {
+QUENCH_INLINE void transpose(Simd<double>::Vector (&rows)[8]) {
   __m512d pairs[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
@@ -224,7 +225,7 @@ QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[8]) {
   }
 }
 #elif QUENCH_ISA_BYTES == 32
-QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[8]) {
+QUENCH_INLINE void transpose(Simd<float>::Vector (&rows)[8]) {
   __m256 pairs[8];
 #pragma GCC unroll 2
   for (int i = 0; i < 8; i += 4) {
@@ -244,7 +245,7 @@ QUENCH_INLINE void transpose(Lanes<float>::Vector (&rows)[8]) {
     rows[4 + c] = _mm256_permute2f128_ps(pairs[c], pairs[4 + c], 0x31);
   }
 }
-QUENCH_INLINE void transpose(Lanes<double>::Vector (&rows)[4]) {
+QUENCH_INLINE void transpose(Simd<double>::Vector (&rows)[4]) {
   __m256d pairs[4];
 #pragma GCC unroll 2
   for (int i = 0; i < 4; i += 2) {

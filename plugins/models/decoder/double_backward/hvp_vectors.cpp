@@ -1,27 +1,27 @@
-#include "models/decoder/curved/vectors.hpp"
+#include "models/decoder/double_backward/hvp_vectors.hpp"
 
 #include <utility>
 
 namespace quench::decoder {
 
-void CurvedVectors::add_weight(const at::Tensor& weight, int64_t offset) {
+void HvpVectors::add_weight(const at::Tensor& weight, int64_t offset) {
   offsets_.emplace(weight.const_data_ptr(), offset);
 }
 
-void CurvedVectors::use(at::Tensor to, at::Tensor direction) {
+void HvpVectors::use(at::Tensor to, at::Tensor direction) {
   to_ = std::move(to);
   direction_ = std::move(direction);
 }
 
-at::Tensor CurvedVectors::to(const at::Tensor& weight) const {
+at::Tensor HvpVectors::to(const at::Tensor& weight) const {
   return part(to_, weight);
 }
 
-at::Tensor CurvedVectors::direction(const at::Tensor& weight) const {
+at::Tensor HvpVectors::direction(const at::Tensor& weight) const {
   return part(direction_, weight);
 }
 
-at::Tensor CurvedVectors::part(const at::Tensor& vector, const at::Tensor& weight) const {
+at::Tensor HvpVectors::part(const at::Tensor& vector, const at::Tensor& weight) const {
   if (!vector.defined() || !weight.defined()) {
     return {};
   }
