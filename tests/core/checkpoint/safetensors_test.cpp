@@ -57,7 +57,7 @@ TEST_CASE("SafetensorsSource: reads any slice of any type in file order", "[core
   CHECK(message_of([&] { source.index_of("scaler"); }, folder.path()) ==
         "a.safetensors: no tensor 'scaler', nearest is 'scalar'");
   CHECK(message_of([&] { source.read(0, 5, 2, slice); }, folder.path()) ==
-        "a.safetensors: tensor 'z': 2 elements from 5 asked for, it has 6");
+        "a.safetensors: tensor 'z': wanted 2 elements from 5, it has 6");
 }
 
 TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][checkpoint][bad]") {
