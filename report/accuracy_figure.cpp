@@ -12,7 +12,7 @@ namespace quench {
 
 namespace {
 
-// The quantized model that a value is of, whatever the metric.
+// Identifies the quantized model of a value, for any metric.
 using ModelKey = std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t>;
 
 ModelKey model_of(const Observation& it) {
@@ -20,18 +20,18 @@ ModelKey model_of(const Observation& it) {
           it.record->job};
 }
 
-// Accuracies of quantized models that have the float model's beside them.
+// Accuracies of quantized models that have a float accuracy to compare with.
 std::map<ModelKey, const Observation*> accuracies_of(const std::vector<Observation>& observations) {
   std::map<ModelKey, const Observation*> out;
   for (const Observation& it : observations) {
     if (is_accuracy(*it.record) && it.floating != nullptr) {
-      out.emplace(model_of(it), &it);  // of several, the first of the manifest
+      out.emplace(model_of(it), &it);  // of several, the first in the manifest
     }
   }
   return out;
 }
 
-// The standard error of the mean difference of the items; 0 where they are not the same.
+// The standard error of the mean difference of the items; 0 if the items differ.
 double paired_error(const Observation& it) {
   const std::vector<double> deltas = it.item_deltas();
   const auto count = static_cast<double>(deltas.size());
@@ -100,9 +100,9 @@ Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& o
   }
   out.legend = legend_of(out.panels, colors, dashes);
   out.caption =
-      "Each point is one quantized model: the loss that it gained and the accuracy that it lost "
+      "Each point is one quantized model: how much its loss rose and its accuracy fell "
       "against the float model. Bars: one standard error over questions, paired with the float "
-      "model's. They do not cover other questions of other tasks, calibration data, or training "
+      "model's. They do not cover other questions, other tasks, calibration data, or training "
       "runs.";
   if (out.panels.empty()) {
     out.caption += " No quantized model has both a loss and an accuracy, so nothing is drawn.";

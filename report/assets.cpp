@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// The assembler copies the files in: no source text of 5 MB for the compiler, no tool of our own.
+// The assembler copies the files in: no source text of 5 MB for the compiler, and no extra tool.
 #define QUENCH_ASSET(name, file)               \
   __asm__(                                     \
       ".section .rodata\n"                     \

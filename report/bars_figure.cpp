@@ -97,7 +97,7 @@ class Bars {
                                     *kind_, it, series.replicates[index],
                                     [&](const Observation& one) { return y_of(one); }, factor)
                               : std::nullopt;
-    // A bar without an interval has its height at both ends.
+    // A bar without an interval gets its height as both ends.
     bars.y.push_back(spread ? spread->mean : y_of(it));
     bars.low.push_back(spread ? spread->interval->low : bars.y.back());
     bars.high.push_back(spread ? spread->interval->high : bars.y.back());

@@ -22,7 +22,7 @@ Cell number_cell(double value, const char* format) {
   return {value, fmt::format(fmt::runtime(format), value)};
 }
 
-// 1.5B, 300M, 120k: as revisions have it.
+// 1.5B, 300M, 120k: as names of revisions have it.
 Cell count_cell(const nlohmann::json& value) {
   if (!value.is_number()) {
     return {};
@@ -57,7 +57,7 @@ std::vector<double> deltas(const std::vector<const Observation*>& cell, SpreadKi
   return out;
 }
 
-// One column per kind of replicate; n is what there is.
+// Adds one column per kind of replicate; n is their number.
 void add_spreads(const std::vector<const Observation*>& cell, std::vector<Cell>& row) {
   const Observation& base = *cell[0];
   const std::vector<double> items = base.is_float() ? std::vector<double>() : base.item_deltas();
@@ -102,7 +102,7 @@ std::vector<Cell> row_of(const std::vector<const Observation*>& cell) {
   return row;
 }
 
-// Columns in which no row has anything to say go, as do those that say the same everywhere.
+// Drops columns that are empty in every row or equal in every row.
 void drop_empty_columns(CellTable& table) {
   for (size_t c = table.columns.size(); c-- > 0;) {
     const auto is_empty = [&](const std::vector<Cell>& row) { return row[c].value.is_null(); };
@@ -133,7 +133,7 @@ CellTable make_cell_table(const std::vector<Observation>& observations) {
       {"lr", true, "learning rate"},
       {"averaging", false, ""},
       {"method", false, "label of the quantizer; float: the model as it was trained"},
-      {"bits", true, "stored bits per weight, scales and zeros among them"},
+      {"bits", true, "stored bits per weight, including scales and zeros"},
       {"metric", false, ""},
       {"value", true, ""},
       {"SE", true, "standard error of the value over validation items"},

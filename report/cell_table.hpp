@@ -1,5 +1,5 @@
-// Every finished cell as a row: what was measured, the difference to the float model, and over what
-// it was found to vary.
+// Every finished cell as a row: what was measured, its difference to the float model, and how much
+// it varies over each kind of replicate.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@ struct CellTable {
   struct Column {
     std::string title;
     bool is_number = false;
-    std::string meaning;  // empty where the title says it
+    std::string meaning;  // empty if the title says it
   };
   struct Cell {
-    nlohmann::json value;  // null: nothing to say
-    std::string text;      // as people read it
+    nlohmann::json value;  // null: no value
+    std::string text;      // formatted for people
   };
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
-  std::map<const Record*, size_t> row_of;  // replicates have the row of their draw 0
+  std::map<const Record*, size_t> row_of;  // replicates map to the row of their draw 0
 };
 
 CellTable make_cell_table(const std::vector<Observation>& observations);

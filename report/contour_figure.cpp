@@ -18,7 +18,7 @@ bool is_numbers(const json& value) {
          std::all_of(value.begin(), value.end(), [](const json& x) { return x.is_number(); });
 }
 
-// Details come from plugins: what has another form is no landscape.
+// Details come from plugins: details of another form are not a landscape.
 bool has_landscape(const Record& record) {
   const json& details = record.details;
   if (!details.is_object() || !details.contains("loss") || !details.contains("points") ||
@@ -63,7 +63,7 @@ Trace losses(const json& details, bool is_line) {
   return out;
 }
 
-// The sets of weights: a trajectory is joined; of a plane through corners or a line these alone.
+// The sets of weights; joins only those of a trajectory, not corners or points of a line.
 Trace places(const json& details, bool is_line, const Record& record) {
   Trace out;
   const bool is_trajectory = details.contains("singular_values");

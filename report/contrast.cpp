@@ -15,7 +15,7 @@ namespace {
 
 using Group = std::vector<const Observation*>;
 
-// What a contrast leaves free, from both of its sides.
+// The dimensions that either side of a contrast leaves free.
 struct Freedom {
   bool quantizer = false;
   bool averaging = false;
@@ -40,8 +40,8 @@ bool is_axis(const std::string& dimension) {
   return dimension == "step" || dimension == "tokens" || dimension == "lr";
 }
 
-// What both sides must have in common, as one text; "" where a place on an axis is not known, which
-// is equal to nothing.
+// What both sides must have in common, as one text; "" if a position on an axis is unknown, which
+// never matches.
 std::string common_key(const Observation& it, const Freedom& free,
                        const std::vector<std::string>& match) {
   const Record& record = *it.record;
@@ -131,7 +131,7 @@ const Observation* base_of(const Group& group) {
   return best;
 }
 
-// ΔCE of the replicates of one kind: by draw, by jitter or by seed, all else as in the base.
+// ΔCE of the replicates of one kind (by draw, by jitter or by seed); all else equals the base.
 std::map<int64_t, double> replicates(const Group& group, const Observation& base, SpreadKind kind) {
   std::map<int64_t, double> out;
   for (const Observation* it : group) {
@@ -147,8 +147,8 @@ std::map<int64_t, double> replicates(const Group& group, const Observation& base
   return out;
 }
 
-// The differences over replicates: pair by pair where both sides have them; against the one value
-// of a side that has none of this kind by nature.
+// The differences over replicates: pairwise if both sides have them; against the single value of a
+// side that cannot have this kind.
 std::vector<double> differences(const std::map<int64_t, double>& a,
                                 const std::map<int64_t, double>& b, bool a_fixed, bool b_fixed) {
   std::vector<double> out;
@@ -166,7 +166,7 @@ void add_items(const Observation& a, const Observation& b, ContrastRow& row) {
   const std::vector<double> of_a = a.item_deltas();
   const std::vector<double> of_b = b.item_deltas();
   if (of_a.size() < 2 || of_a.size() != of_b.size()) {
-    row.notes.emplace_back("No spread over validation items: fewer than 2 that both sides have.");
+    row.notes.emplace_back("No spread over validation items: the sides share fewer than 2.");
     return;
   }
   std::vector<double> paired;
@@ -178,7 +178,7 @@ void add_items(const Observation& a, const Observation& b, ContrastRow& row) {
 
 void add_replicates(const Group& in_a, const Group& in_b, const Observation& a,
                     const Observation& b, SpreadKind kind, ContrastRow& row) {
-  // Draws and orders are of calibration rows: a method without them has the one value.
+  // Draws and orders apply to calibration data: a method without it has a single value.
   const bool by_nature = kind != SpreadKind::kSeeds;
   const bool a_fixed = by_nature && !a.is_calibrated();
   const bool b_fixed = by_nature && !b.is_calibrated();
@@ -198,7 +198,7 @@ std::string side_name(const Selector& side) {
   return side.name;
 }
 
-// "3 bits, decay, step400": what both sides have in common, for people.
+// For people: "3 bits, decay, step400", what both sides have in common.
 std::string common_text(const Observation& it, const Observation& other, const Freedom& free,
                         const std::vector<std::string>& match) {
   std::vector<std::string> dimensions = match;
@@ -232,7 +232,7 @@ std::string common_text(const Observation& it, const Observation& other, const F
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// "−0.0152": the sign as a sign, four digits that mean something.
+// For people: "−0.0152", a real minus sign and four significant digits.
 std::string signed_text(double value) {
   const std::string digits = fmt::format("{:.4g}", std::abs(value));
   return (value < 0 ? "\u2212" : value > 0 ? "+" : "") + digits;
@@ -247,7 +247,7 @@ std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
     }
   }
   if (row.spreads.empty()) {
-    return "No spread is known, so nothing is said about which costs less.";
+    return "No spread is known, so neither can be called cheaper.";
   }
   if (!unclear.empty()) {
     return fmt::format("Not told apart from 0 over {}.", fmt::join(unclear, " and "));
@@ -322,12 +322,12 @@ ContrastRow row_of(const ContrastSpec& spec, const Group& in_a, const Group& in_
 std::string refusal(const Selector& side, const Group& group) {
   if (cells_in(group) > 1) {
     return fmt::format(
-        "{}: {} cells agree in what is to match and differ in {}; say which is meant, or add that "
+        "{}: {} cells agree in all dimensions to match and differ in {}; select one, or add it "
         "to `match`",
         side_name(side), cells_in(group), fmt::join(differing(group), ", "));
   }
   return base_of(group) == nullptr
-             ? fmt::format("{}: {}: draw 0 is not there", side_name(side),
+             ? fmt::format("{}: {}: draw 0 is missing", side_name(side),
                            value_text(dimension_value(*group[0]->record, "checkpoint")))
              : "";
 }
@@ -352,13 +352,14 @@ std::string summary_of(const Contrast& contrast) {
   }
   return fmt::format(
       "{} costs less than {} in {} of {} pairs; differences of \u0394CE from {} to {} nats/token. "
-      "Pairs along one training run are not independent, so their number is no sample size; each "
+      "Pairs along one training run are not independent, so their number is not a sample size; "
+      "each "
       "interval stands for itself, with no correction for looking at many.",
       contrast.spec.a.name, contrast.spec.b.name, below, contrast.rows.size(), signed_text(low),
       signed_text(high));
 }
 
-// Along the training, whatever the order of the records.
+// Sorts along the training; the order of the records does not matter.
 void sort_rows(std::vector<ContrastRow>& rows, const std::vector<std::string>& match) {
   const auto key = [&](const ContrastRow& row) {
     nlohmann::json out = nlohmann::json::array();

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
                                   "right", "bar",   "contour", "curve"};
 
-// Quoted where it has to be; a line break inside of a name becomes visible instead.
+// Quotes a text if necessary, and makes a line break inside a name visible.
 std::string field(const std::string& text) {
   const std::string plain = printable(text, 4096);
   if (plain.find_first_of(",\"") == std::string::npos) {
@@ -34,7 +34,7 @@ std::string number(const std::vector<double>& values, size_t i) {
 }  // namespace
 
 std::string figure_csv(const Figure& figure) {
-  // Numbers first: gnuplot splits a line before it looks at quotes within quotes.
+  // Numbers come first: gnuplot splits a line before it interprets quotes within quotes.
   std::string out = "panel,trace,x,y,low,high,z,kind,panel_title,name,point\n";
   for (size_t p = 0; p < figure.panels.size(); ++p) {
     const Panel& panel = figure.panels[p];
@@ -61,7 +61,7 @@ std::string table_csv(const CellTable& table) {
   for (const auto& row : table.rows) {
     for (size_t c = 0; c < row.size(); ++c) {
       const nlohmann::json& value = row[c].value;
-      // An interval is text: its mean alone would not say that there is one.
+      // An interval is written as text: its mean alone would hide that there is one.
       const bool is_interval = row[c].text.find('(') != std::string::npos && value.is_number();
       out += (c == 0 ? "" : ",") + field(value.is_null()     ? ""
                                          : is_interval       ? row[c].text

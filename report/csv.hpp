@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// One line per point: panel, trace (indices, from 0), x, y, low, high, kind, panel_title, name,
-// point. What is not there is empty.
+// One line per point: panel, trace (indices from 0), x, y, low, high, kind, panel_title, name,
+// point. Missing values are empty.
 std::string figure_csv(const Figure& figure);
 std::string table_csv(const CellTable& table);
 

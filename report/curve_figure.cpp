@@ -13,7 +13,7 @@ namespace {
 
 enum class Axis { kTokens, kStep, kPosition };
 
-// The first that all checkpoints have, unless the spec names one.
+// The first axis that all checkpoints have a place on, unless the spec names one.
 Axis axis_of(const FigureSpec& spec, const std::vector<SeriesPanel>& panels) {
   if (spec.x != "auto") {
     return spec.x == "tokens" ? Axis::kTokens : spec.x == "step" ? Axis::kStep : Axis::kPosition;
@@ -84,7 +84,7 @@ class Curves {
     return is_loss_figure() ? it.value() : spec_.y == "delta" ? it.delta() : 100 * it.error();
   }
 
-  // Of one nat per token, in the unit of the y axis.
+  // One nat per token, converted to the unit of the y axis.
   double item_factor(const Observation& it) const {
     return spec_.y == "delta" ? 1 : 100 / it.floating->value.get<double>();
   }
@@ -165,7 +165,7 @@ class Curves {
     intervals.records.push_back(it.record);
   }
 
-  // One dotted line per colour. The learning rate is that of checkpoints that are no averages.
+  // Draws one dotted line per colour. Shows the learning rate of checkpoints, not of averages.
   void draw_right(const SeriesPanel& panel, Panel& out) {
     const bool is_rate = spec_.right == "lr";
     const std::string what = is_rate ? "learning rate" : spec_.right;
@@ -197,13 +197,13 @@ class Curves {
                                                               : std::nullopt;
   }
 
-  // The label of the value's metric, and of a further value its name: "curvature/trace".
+  // The label of the value's metric, plus the name of a further value: "curvature/trace".
   static std::string labelled_name(const Record& record) {
     const size_t slash = record.metric.find('/');
     return record.label + (slash == std::string::npos ? "" : record.metric.substr(slash));
   }
 
-  // The value of the float model that the right axis shows, of the same weights.
+  // The float model's value for the right axis, on the same weights.
   std::optional<double> right_value(const Observation& it) {
     for (const Observation& other : observations_) {
       if (other.is_float() && other.weights == it.weights &&
@@ -223,7 +223,7 @@ class Curves {
               "weights, in nats per token."
             : "\u0394QL = L(quantized)/L(float) \u2212 1, on the same weights and validation data.";
     if (panels_.empty()) {
-      return out + " There is no quantized loss with a float loss beside it, so nothing is drawn.";
+      return out + " No quantized loss has a float loss to compare with, so nothing is drawn.";
     }
     if (spec_.kind == FigureKind::kErrorVsTokens) {
       out += " " + spread_caption(bars_, n_low_, n_high_);

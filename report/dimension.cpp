@@ -18,7 +18,7 @@ nlohmann::json text_or_null(const std::string& text) {
   return text.empty() ? nlohmann::json() : nlohmann::json(text);
 }
 
-// Where no parameter says the number of bits, what is stored per weight, rounded.
+// The stored bits per weight, rounded, if no parameter gives the number of bits.
 nlohmann::json bits_of(const Record& record) {
   nlohmann::json bits = member(member(record.quantizer, "params"), "bits");
   const nlohmann::json stored = member(record.quantizer, "bits_per_weight");
@@ -37,8 +37,8 @@ const nlohmann::json& point_of(const Record& record) {
              : none;
 }
 
-// Where `path` leads in a point of a sweep: {"train.lr": {"peak": 1}} has train.lr.peak.
-// nullptr where it leads nowhere.
+// The value at `path` in a point of a sweep: {"train.lr": {"peak": 1}} has train.lr.peak. nullptr
+// if there is none.
 template <typename Json>
 Json* walk(Json& value, std::string_view path) {
   if (!value.is_object()) {
@@ -86,7 +86,7 @@ nlohmann::json dimension_value(const Record& record, const std::string& name) {
     return value.is_string() && value.get_ref<const std::string&>().empty() ? nlohmann::json()
                                                                             : value;
   }
-  if (name == "checkpoint") {  // the weights' place on the axes, whatever they are called
+  if (name == "checkpoint") {  // the position of the weights on the axes, whatever their name
     const nlohmann::json revision = member(record.checkpoint, "revision");
     return revision.is_null() ? member(record.checkpoint, "model") : revision;
   }
@@ -158,7 +158,7 @@ std::string dimension_text(const std::string& name, const nlohmann::json& value)
   if (name == "checkpoint" || name == "quantizer" || name == "label" || name == "metric") {
     return value_text(value);
   }
-  // A long path ends in the word that people know the value by.
+  // A long path ends with the word by which people know the value.
   const size_t dot = name.starts_with(kSweep) ? name.rfind('.') : name.find('.');
   return (dot == std::string::npos ? name : name.substr(dot + 1)) + " " + value_text(value);
 }

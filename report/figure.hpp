@@ -1,5 +1,5 @@
-// Figures as data: what is drawn, not how. The page and gnuplot both draw from this, so that they
-// show the same.
+// Figures as data: what is drawn, not how. The page and gnuplot both draw from this, so they show
+// the same.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,29 +16,29 @@ namespace quench {
 // One set of points in a panel.
 struct Trace {
   enum class Kind {
-    kLine,      // points joined, with markers
-    kFloat,     // points of the float model, joined, without markers
-    kPoints,    // points apart
+    kLine,      // joined points, with markers
+    kFloat,     // joined points of the float model, without markers
+    kPoints,    // separate points
     kInterval,  // from low to high, with a tick at y
-    kGuide,     // a line to read by, no data
-    kRight,     // on the right axis
+    kGuide,     // a line to read by; no data
+    kRight,     // belongs to the right axis
     kBar,
     kContour,  // z over a regular grid, x fastest
-    kCurve,    // points joined, without markers
+    kCurve,    // joined points, without markers
   };
   Kind kind = Kind::kLine;
-  std::string name;   // all of it, for hovering and for the columns of the CSV
-  std::string label;  // of a kGuide, at its end
-  int color = -1;     // index of a legend entry's colour and marker; -1: no colour
-  int dash = 0;       // index of a legend entry's dash (bars: pattern)
+  std::string name;   // the full name, for hovering and for the columns of the CSV
+  std::string label;  // kGuide: the text at its end
+  int color = -1;     // index of a legend entry with colour and marker; -1: no colour
+  int dash = 0;       // index of a legend entry with dash (bars: pattern)
   std::vector<double> x;
   std::vector<double> y;
   std::vector<double> low;  // kInterval and kBar with an interval: as long as y
   std::vector<double> high;
-  std::vector<double> z;               // kContour: as long as x; NaN where there is none
-  std::vector<std::string> texts;      // per point: what it is; or empty
-  std::vector<const Record*> records;  // per point: what it shows; or empty
-  std::vector<std::string> marks;      // per point: how the manifest marks it; or empty
+  std::vector<double> z;               // kContour: as long as x; NaN for missing values
+  std::vector<std::string> texts;      // per point: its description; or empty
+  std::vector<const Record*> records;  // per point: its record; or empty
+  std::vector<std::string> marks;      // per point: its mark in the manifest; or empty
 };
 
 struct Panel {
@@ -47,36 +47,36 @@ struct Panel {
   std::string y_title;
   std::string right_title;              // empty: no right axis
   std::vector<std::string> categories;  // of the x axis of bars: x is an index into these
-  bool is_square = false;               // both axes in one unit, over the range from low to high
-  bool is_log = false;                  // the y axis, from low on; y > 0
+  bool is_square = false;               // both axes have one unit and the range from low to high
+  bool is_log = false;                  // logarithmic y axis, starting at low; y > 0
   double low = 0;
   double high = 0;
   std::vector<Trace> traces;
 };
 
-// What a colour, a dash or a mark means.
+// The meaning of a colour, a dash or a mark.
 struct LegendEntry {
   enum class Kind { kColor, kDash, kFloat, kRight, kInterval, kMark };
   Kind kind = Kind::kColor;
   int index = 0;
   std::string text;
-  std::string mark;  // of a kMark, as in Trace::marks
+  std::string mark;  // kMark: as in Trace::marks
 };
 
 struct Figure {
   std::string name;
   std::string title;
-  std::string caption;  // what it shows, and what each bar is
+  std::string caption;  // what the figure shows, and what its bars mean
   FigureKind kind = FigureKind::kTable;
   Place place;
   std::vector<LegendEntry> legend;
   std::vector<Panel> panels;
 };
 
-// Colours and dashes by what they stand for, the same in all figures of a report.
+// Assigns colours and dashes to texts, the same in all figures of a report.
 class Palette {
  public:
-  // Index of the text, given out in the order of asking.
+  // Index of the text; new texts get the next index.
   int color(const std::string& text) { return index(colors_, text); }
   int dash(const std::string& text) { return index(dashes_, text); }
 
@@ -86,13 +86,13 @@ class Palette {
   std::vector<std::string> dashes_;
 };
 
-// Error or loss along the training. `observations` are those that `spec.where` keeps.
+// Error or loss along the training. `observations` have passed `spec.where`.
 Figure curve_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                     Palette& palette);
 // Float loss against quantized loss.
 Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                     Palette& palette);
-// What quantization costs in accuracy against what it costs in loss, a point per cell that has
+// The accuracy that quantization costs against the loss that it costs; one point per cell that has
 // both.
 Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                        Palette& palette);
@@ -100,15 +100,15 @@ Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& o
 Figure bars_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                    Palette& palette);
 
-// A curve per record whose details hold a `density`: `values` and `weights`, the nodes of a
+// One curve per record whose details hold a `density`: `values` and `weights`, the nodes of a
 // quadrature. The y axis is logarithmic.
 Figure spectrum_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                        Palette& palette);
 
 // One panel per record whose details hold a landscape: `x`, `y`, `loss` [y][x] (null where the loss
-// is not finite) and `points`, each with `name`, `at` [x,y] and `loss`. A landscape of one row is
-// drawn as a curve, any other as contours with the points in it, joined in their order where they
-// are a trajectory in its principal plane (`singular_values`).
+// is not finite) and `points`, each with `name`, `at` [x,y] and `loss`. Draws a landscape of one
+// row as a curve, any other as contours with its points; joins the points of a trajectory in its
+// principal plane (`singular_values`) in order.
 Figure contour_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                       Palette& palette);
 

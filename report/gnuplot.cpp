@@ -21,7 +21,7 @@ const auto& at(const List& list, int index) {
   return list[static_cast<size_t>(index) % list.size()];
 }
 
-// A string that gnuplot takes as it is: nothing is expanded between single quotes.
+// A string that gnuplot uses unchanged: it expands nothing between single quotes.
 std::string literal(const std::string& text) {
   std::string out = "'";
   for (const char c : printable(text, 4096)) {
@@ -33,7 +33,7 @@ std::string literal(const std::string& text) {
   return out + "'";
 }
 
-// The label of a tick is a format: a percent sign stands twice.
+// gnuplot treats a tick label as a format: doubles each percent sign.
 std::string tick_label(const std::string& text) {
   std::string doubled;
   for (const char c : text) {
@@ -50,7 +50,7 @@ int marker_of(int color, int dash) {
   return at(kColors, color).gnuplot_marker - (at(kDashes, dash).is_open ? 1 : 0);
 }
 
-// As gnuplot's `pt` takes it; what has no shape of its own is a star.
+// The value for gnuplot's `pt`; a mark without a shape of its own is a star.
 std::string mark_symbol(const std::string& mark) {
   return mark == "square"                     ? "5"
          : mark == "circle" || mark == "last" ? "7"
@@ -92,7 +92,7 @@ class Script {
     return square ? kPanelWidth * 0.95 : kPanelHeight;
   }
 
-  // Entries flow from left to right, in centimetres.
+  // Legend entries flow from left to right; positions in centimetres.
   void place_legend() {
     double x = 0.4;
     for (const LegendEntry& entry : figure_.legend) {
@@ -196,7 +196,7 @@ class Script {
       add_plots(panel, index, t, plots);
     }
     out += fmt::format("plot {}\n", fmt::join(plots, ", \\\n     "));
-    // The legend and what is the panel's own do not come again.
+    // Resets the legend and the panel's own settings for the next panel.
     return out +
            "unset label\nunset arrow\nunset object\nunset y2tics\nunset y2label\nset xtics "
            "auto\nset autoscale\nunset logscale\nset format y\n";
@@ -250,8 +250,8 @@ class Script {
     return out > 0 ? out : 1;
   }
 
-  // Some five round numbers from 0 on, as 5B and 200k where they are large; gnuplot's own where the
-  // axis goes below 0.
+  // About five round numbers from 0 on, as 5B and 200k if they are large; gnuplot's own ticks if
+  // the axis goes below 0.
   static std::string number_ticks(const Panel& panel) {
     double begin = 0;
     double end = 0;
@@ -281,8 +281,8 @@ class Script {
     return fmt::format("set xtics ({})\nset xrange [0:{}]\n", fmt::join(ticks, ", "), 1.03 * end);
   }
 
-  // Of the rows of one trace the given columns, as gnuplot's `using` has them. They stand together
-  // in the file, so that what is skipped before and behind them breaks no line.
+  // The given columns of one trace's rows, for gnuplot's `using`. The rows are contiguous in the
+  // file, so skipping the rows before and after them breaks no line.
   std::string rows_of(size_t panel, size_t trace, std::initializer_list<int> columns,
                       double shift = 0) const {
     std::vector<std::string> of;
@@ -293,7 +293,7 @@ class Script {
     return fmt::format("{} every ::1 using {}", literal(data_), fmt::join(of, ":"));
   }
 
-  // x, low, 0, high − low: an interval as an arrow with two blunt heads, where there is one.
+  // x, low, 0, high − low: draws each existing interval as an arrow with two blunt heads.
   std::string bars_of(size_t panel, size_t trace, double shift = 0) const {
     return fmt::format(
         "{0} every ::1 using ($1=={1} && $2=={2} && $6 > $5 ? $3+({3:.4f}) : NaN):5:(0):($6-$5)",

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMaxComplaint = 1u << 20;
 
-// Runs `gnuplot <script>` in `folder`, its words in the file `log`; returns its exit code.
+// Runs `gnuplot <script>` in `folder` with its output in the file `log`; returns its exit code.
 int run_gnuplot(const fs::path& folder, const std::string& script, const fs::path& log) {
   Command command;
   command.words = {"gnuplot", script};
@@ -37,7 +37,7 @@ int run_gnuplot(const fs::path& folder, const std::string& script, const fs::pat
   }
 }
 
-// What gnuplot says before its reason is the command itself.
+// Drops what gnuplot prints before its reason: the command itself.
 std::string last_words(const std::string& complaint) {
   return complaint.size() <= 300 ? complaint : complaint.substr(complaint.size() - 300);
 }
@@ -50,7 +50,7 @@ fs::path plot_figure(const Figure& figure, const fs::path& folder, PlotFormat fo
   const std::string output = figure.name + "." + plot_suffix(format);
   write_file_atomically(folder / data, figure_csv(figure));
   write_file_atomically(folder / script, gnuplot_script(figure, data, output, format));
-  // Drawn under another name: what is there stays until the new one is whole.
+  // Draws under a temporary name: the existing file stays until the new one is complete.
   const std::string tag = "." + std::to_string(getpid()) + ".tmp";
   const fs::path drawn = folder / (output + tag);
   const fs::path to_draw = folder / (script + tag);

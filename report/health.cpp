@@ -21,7 +21,7 @@ struct Sign {
   std::string example;  // a layer
 };
 
-// Notes what one layer has to say under `name`.
+// Notes what one layer reports under `name`.
 void look_at(const nlohmann::json& layer, const char* name, const Record& record,
              std::map<std::string, Sign>& signs) {
   if (!layer.is_object() || !layer.contains(name)) {

@@ -1,4 +1,4 @@
-// What a reader should know before believing the numbers of a run.
+// What a reader should know before trusting the numbers of a run.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace quench {
 
-// One sentence each; none when all went as it should. Methods say by the names of their per-layer
-// figures that something did: `retries`, `dead`, `fallback`, `fallbacks`, `warning`.
+// One sentence per problem; none if there was none. Methods report problems through per-layer
+// figures with these names: `retries`, `dead`, `fallback`, `fallbacks`, `warning`.
 std::vector<std::string> health_of(const RunRecords& run, const Observations& observations);
 
 }  // namespace quench

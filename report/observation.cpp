@@ -57,7 +57,7 @@ Observation observation_of(const Record& record) {
   return out;
 }
 
-// Where a checkpoint stands: by step, by tokens, and where nothing tells, in order of appearance.
+// The position of a checkpoint: by step, by tokens, or else by order of appearance.
 struct Place {
   double step;
   double tokens;
@@ -70,7 +70,7 @@ double number_or_zero(const nlohmann::json& value) {
 }
 
 void set_positions(std::vector<Observation>& all) {
-  // Averages have positions among themselves: a line of their own.
+  // Averages form a line of their own and have positions on it.
   std::map<std::string, std::map<std::string, Place>> lines;  // line → weights → place
   const auto line_of = [](const Observation& it) {
     return nlohmann::json{members(it.record->checkpoint, {"model", "branch"}),
@@ -101,8 +101,8 @@ void set_positions(std::vector<Observation>& all) {
   }
 }
 
-// Each quantized value gets the float one of the same job, or else of another job: a float model
-// that several jobs have in common is measured once.
+// Pairs each quantized value with the float value of the same job, or else of another job: several
+// jobs can share a float model that was measured once.
 void pair_with_float(Observations& out) {
   FloatValues floats;
   for (size_t i = 0; i < out.all.size(); ++i) {
@@ -168,8 +168,8 @@ Observations observe(const std::vector<Record>& records) {
       continue;
     }
     if (!record.value.is_number() || !std::isfinite(record.value.get<double>())) {
-      out.notes.push_back(fmt::format("A value of {} that is no finite number was left out.",
-                                      printable(record.metric)));
+      out.notes.push_back(
+          fmt::format("A value of {} that is not finite was left out.", printable(record.metric)));
       continue;
     }
     Observation it = observation_of(record);

@@ -1,5 +1,5 @@
-// The records of a run as what figures and contrasts are made of: each value beside the float
-// model's value on the same weights and items.
+// Prepares the records of a run for figures and contrasts: pairs each value with the float model's
+// value on the same weights and items.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,39 @@ namespace quench {
 // One measured value. Points into the records that it was made from, which must outlive it.
 struct Observation {
   const Record* record = nullptr;
-  // Of a quantized model: the record of the float model with the same weights, metric, corpora and
-  // environment; nullptr where there is none.
+  // For a quantized model: the record of the float model with the same weights, metric, corpora and
+  // environment; nullptr if there is none.
   const Record* floating = nullptr;
   size_t position = 0;   // of the checkpoint in its branch, from 0
-  bool is_last = false;  // there
+  bool is_last = false;  // whether it is the last one there
   std::string weights;   // one text per set of weights
   std::string cell;      // one text per weights, quantizer, metric and sweep point without its seed
   uint64_t draw = 0;
   uint64_t jitter = 0;
-  int64_t seed = 0;  // where the sweep sets it: tells replicates apart
+  int64_t seed = 0;  // if the sweep sets it; distinguishes replicates
 
   bool is_float() const { return record->quantizer.is_null(); }
   bool is_base() const { return draw == 0 && jitter == 0; }
   bool is_calibrated() const;
   double value() const { return record->value.get<double>(); }
-  // ΔCE: the value minus the float model's, and per item of the metric (empty where the items of
-  // the two are not the same). Of a float model: 0.
+  // ΔCE: the value minus the float model's; and the same per item of the metric (empty if the items
+  // of the two differ). 0 for a float model.
   double delta() const;
   std::vector<double> item_deltas() const;
   // ΔQL = value/float − 1.
   double error() const;
-  // bits per byte of one nat per token, from the size of the corpus; 0 where that is not known.
+  // Bits per byte for one nat per token, from the size of the corpus; 0 if that is unknown.
   double bits_per_byte() const;
 };
 
 struct Observations {
   std::vector<Observation> all;  // in the order of the records
   std::vector<const Record*> failed;
-  // What was left out or could not be paired, one sentence each.
+  // What was left out or could not be paired; one sentence each.
   std::vector<std::string> notes;
 };
 
-// Points of a sweep that differ in the seed alone are replicates of one another.
+// Points of a sweep that differ only in the seed are replicates of each other.
 Observations observe(const std::vector<Record>& records);
 
 }  // namespace quench

@@ -17,9 +17,9 @@ namespace quench {
 
 namespace {
 
-constexpr size_t kMaxRows = 4000;  // of the table of cells: some 2 MB of page
+constexpr size_t kMaxRows = 4000;  // of the table of cells: about 2 MB of page
 
-// 'sha256-...' of a script, as a Content-Security-Policy names it.
+// 'sha256-...' of a script, for a Content-Security-Policy.
 std::string script_hash(std::string_view script) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::string hex = sha256_hex(script);
@@ -130,7 +130,7 @@ std::string summary(const Report& report) {
   return out;
 }
 
-// Where the manifest asks for figure i, in the text that the user wrote; 0 where it does not.
+// The line of the user's manifest that asks for figure i; 0 if none does.
 std::vector<int> figure_lines(const RunDocuments& documents) {
   std::vector<int> out;
   try {
@@ -141,7 +141,7 @@ std::vector<int> figure_lines(const RunDocuments& documents) {
       out.push_back(figures->items[i].place.line);
     }
   } catch (const Error&) {
-    out.clear();  // no text, or none that is YAML: then there is nothing to point at
+    out.clear();  // no text, or no valid YAML: then there is no line to link to
   }
   return out;
 }
@@ -432,7 +432,7 @@ std::string script_json(const nlohmann::json& value) {
   const std::string plain = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string out;
   out.reserve(plain.size());
-  for (const char c : plain) {  // in JSON these stand in strings alone
+  for (const char c : plain) {  // JSON has these characters only inside strings
     if (c == '<' || c == '>' || c == '&') {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     } else {
@@ -451,7 +451,7 @@ std::string page_of(const Report& report) {
       escape_html(name), summary(report));
   const std::vector<int> lines = figure_lines(report.documents);
   for (size_t i = 0; i < report.figures.size(); ++i) {
-    if (report.figures[i].kind != FigureKind::kTable) {  // the table of cells is always there
+    if (report.figures[i].kind != FigureKind::kTable) {  // the table of cells is always included
       out += figure_html(report.figures[i], i, i < lines.size() ? lines[i] : 0);
     }
   }

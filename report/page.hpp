@@ -1,4 +1,4 @@
-// The report as one HTML page that needs nothing else: scripts, styles and data are inside, and its
+// The report as one self-contained HTML page: it includes scripts, styles and data, and its
 // Content-Security-Policy forbids the browser every connection and every script but its own two.
 #pragma once
 
@@ -12,10 +12,10 @@ struct Report;
 
 std::string page_of(const Report& report);
 
-// Text for the inside of an element or of a quoted attribute. What is not UTF-8 and what HTML has
-// no character for becomes U+FFFD.
+// Escapes text for the inside of an element or of a quoted attribute. Invalid UTF-8 and characters
+// that HTML cannot have become U+FFFD.
 std::string escape_html(std::string_view text);
-// JSON for the inside of a <script> element: no `<` in it, whatever the strings hold.
+// JSON for the inside of a <script> element: contains no `<`, whatever the strings hold.
 std::string script_json(const nlohmann::json& value);
 
 }  // namespace quench

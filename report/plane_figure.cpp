@@ -24,7 +24,7 @@ struct Range {
   }
 };
 
-// y = (1 + error) · x inside the square.
+// The line y = (1 + error) · x inside the square.
 Trace guide(double error, const Range& range) {
   Trace out;
   out.kind = Trace::Kind::kGuide;
@@ -36,7 +36,7 @@ Trace guide(double error, const Range& range) {
   return out;
 }
 
-// Round errors in the range of the data, the largest ones if there are many.
+// Guides at round errors in the range of the data; if there are many, only the largest.
 void add_guides(const Range& errors, const Range& range, Panel& panel) {
   panel.traces.push_back(guide(0, range));
   std::vector<double> levels;
@@ -120,11 +120,11 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
       "Each point is one set of weights, joined along the training. On the diagonal quantization "
       "costs nothing; the thin lines have equal \u0394QL. Draw 0 of each method, without bars.";
   if (out.panels.empty()) {
-    out.caption += " There is no quantized loss with a float loss beside it, so nothing is drawn.";
+    out.caption += " No quantized loss has a float loss to compare with, so nothing is drawn.";
   }
   if (outside > 0) {
     out.caption += fmt::format(
-        " The axes hold the later half of each line; {} earlier points lie outside.", outside);
+        " The axes cover the later half of each line; {} earlier points are outside.", outside);
   }
   out.caption += mixed_machines(observations);
   return out;

@@ -22,7 +22,7 @@ std::string text_or_empty(const fs::path& file) {
   return fs::exists(file) ? read_file(file, kMaxDocument) : "";
 }
 
-// Of the float model only what speaks of weights: a figure of one quantizer still has its float.
+// Float values need only meet conditions on weights: a figure of one quantizer keeps its float.
 std::vector<Observation> kept(const FigureSpec& spec, const std::vector<Observation>& all) {
   std::vector<Condition> of_weights;
   for (const Condition& condition : spec.where) {
@@ -67,7 +67,7 @@ Figure draw_figure(const FigureSpec& spec, const Observations& observations, Pal
   return out;
 }
 
-// A line goes on across a checkpoint that failed, so the figure has to say that there is one.
+// A line continues across a failed checkpoint, so the caption says that one is missing.
 Figure make_figure(const FigureSpec& spec, const Observations& observations, Palette& palette) {
   Figure out = draw_figure(spec, observations, palette);
   const size_t failed = observations.failed.size();
@@ -78,7 +78,7 @@ Figure make_figure(const FigureSpec& spec, const Observations& observations, Pal
   return out;
 }
 
-// The report section as the manifest has it; the default one without.
+// The report section of the manifest, or the default one.
 ReportSpec spec_of(const RunDocuments& documents) {
   const nlohmann::json& manifest = documents.manifest;
   if (!manifest.is_object() || !manifest.contains("report")) {
@@ -104,7 +104,7 @@ Report make_report(RunDocuments documents, RunRecords run) {
       !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");
   for (const FigureSpec& spec : out.spec.figures) {
     Figure figure = make_figure(spec, out.observations, palette);
-    // Nobody asked for a landscape, a spectrum, or accuracies; where there are any, they are shown.
+    // Nobody asked for a landscape, a spectrum or accuracies, so they appear only if there are any.
     const bool if_any = spec.kind == FigureKind::kContour || spec.kind == FigureKind::kSpectrum ||
                         spec.kind == FigureKind::kAccuracyVsLoss;
     if (!is_default || !if_any || !figure.panels.empty()) {
@@ -159,7 +159,7 @@ Report read_report_of(const fs::path& folder) {
   }
   RunRecords run = read_run(folder);
   if (run.records.empty()) {
-    fail(QUENCH_NOT_FOUND, "{}: there are no records to report", folder.string());
+    fail(QUENCH_NOT_FOUND, "{}: has no records to report", folder.string());
   }
   return make_report(std::move(documents), std::move(run));
 }

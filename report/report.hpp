@@ -1,5 +1,5 @@
 // The report of a run: figures, contrasts and tables made from its records, and the files they
-// become. Everything is computed here once; the page, gnuplot, CSV and JSON only write it down.
+// become. Everything is computed here once; the page, gnuplot, CSV and JSON only format it.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +17,12 @@
 
 namespace quench {
 
-// What lies in a run's folder beside its records. Texts are empty, JSON null where a file is
-// missing.
+// The files in a run's folder beside its records. A missing file is an empty text or a JSON
+// null.
 struct RunDocuments {
   std::string name;
   std::string manifest_text;  // manifest.yaml, as the user wrote it
-  nlohmann::json manifest;    // manifest.json: resolved, --set applied
+  nlohmann::json manifest;    // manifest.json: resolved, with --set applied
   nlohmann::json run;         // run.json
 };
 
@@ -31,31 +31,31 @@ struct Report {
   RunRecords run;  // everything below points into it
   ReportSpec spec;
   Observations observations;
-  std::vector<Figure> figures;  // in the order of the spec, tables among them
+  std::vector<Figure> figures;  // in the order of the spec, including tables
   std::vector<Contrast> contrasts;
   CellTable cells;
-  // What a reader should know before believing a number: fallbacks, damaged files, conflicts.
+  // What a reader should know before trusting a number: fallbacks, damaged files, conflicts.
   std::vector<std::string> health;
 
   Report() = default;
-  Report(Report&&) = default;  // moving a vector leaves its elements where they are
+  Report(Report&&) = default;  // moving a vector does not move its elements
   Report& operator=(Report&&) = default;
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 };
 
-// Throws Error(INVALID_ARGUMENT) when the manifest's report section is wrong.
+// Throws Error(INVALID_ARGUMENT) if the manifest's report section is wrong.
 Report make_report(RunDocuments documents, RunRecords run);
-// From a run's folder. Throws Error(NOT_FOUND) when there are no records, and what reading throws.
+// Reads a run's folder. Throws Error(NOT_FOUND) if there are no records, and what reading throws.
 Report read_report_of(const std::filesystem::path& folder);
 
-// All numbers of the report: contrasts, and per cell the differences with their spreads.
+// All numbers of the report: contrasts, and the differences of each cell with their spreads.
 nlohmann::json to_json(const Report& report);
 
-// What the contrasts say, a paragraph per pair: for a terminal.
+// The contrasts in words, one paragraph per pair, for a terminal.
 std::vector<std::string> sentences_of(const Report& report);
 
-// Makes <folder>/report.html and returns its path.
+// Writes <folder>/report.html and returns its path.
 std::filesystem::path write_report(const Report& report, const std::filesystem::path& folder);
 
 }  // namespace quench

@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// 3 and 3.0 are one number, and a name that is all digits may be written without quotes.
+// 3 and 3.0 are the same number, and a name of digits needs no quotes.
 bool same(const nlohmann::json& wanted, const nlohmann::json& got) {
   return wanted == got || (got.is_string() && value_text(wanted) == got.get<std::string>()) ||
          (got.is_null() && wanted == "none");
@@ -52,7 +52,7 @@ void note_subject(const std::string& dimension, Selection& out) {
 
 using Test = bool (*)(const Record&, const std::string&);
 
-// The one meaning that the name has in this run; all candidates without it.
+// The single meaning of the name in this run, or a problem that lists all candidates.
 Test meaning_of(const std::string& name, const std::vector<const Observation*>& candidates,
                 Selection& out) {
   Test test = nullptr;

@@ -1,4 +1,4 @@
-// Picking observations by what a manifest says about them.
+// Selects observations by the conditions in a manifest.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace quench {
 // Whether every condition holds for the record.
 bool holds(const std::vector<Condition>& conditions, const Record& record);
 
-// A selector whose meaning has been looked up in the observations.
+// A selector whose meaning was looked up in the observations.
 struct Selection {
   std::vector<const Observation*> found;
-  // What the selector speaks of, and so need not be equal on both sides of a contrast.
+  // What the selector fixes; the two sides of a contrast need not agree in it.
   bool by_quantizer = false;
   bool by_averaging = false;
   bool by_checkpoint = false;
@@ -23,7 +23,7 @@ struct Selection {
   std::string problem;                // nothing found, or a name with two meanings
 };
 
-// Of the quantized losses that have a float loss.
+// Selects among the quantized losses that have a float loss.
 Selection select(const Selector& selector, const std::vector<Observation>& observations);
 
 }  // namespace quench

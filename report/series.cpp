@@ -17,7 +17,7 @@ bool has(const std::vector<std::string>& list, const char* name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// What differs within the figure and so must be said.
+// What differs within the figure and must therefore be named.
 class Naming {
  public:
   Naming(const FigureSpec& spec, const std::vector<const Observation*>& losses) : spec_(spec) {
@@ -93,7 +93,7 @@ class Naming {
   }
 
  private:
-  // The dimensions of the sweep that lines and panels tell apart.
+  // The dimensions of the sweep by which lines and panels are separated.
   std::vector<std::string> said_of_sweep() const {
     std::vector<std::string> out = spec_.lines;
     out.insert(out.end(), spec_.panels.begin(), spec_.panels.end());
@@ -117,7 +117,7 @@ Series& series_in(std::vector<Series>& list, const std::string& color, const std
   return list.back();
 }
 
-// One point per cell, along the training.
+// Makes one point per cell, along the training.
 void make_points(Series& series, std::vector<const Observation*> members) {
   std::stable_sort(members.begin(), members.end(), [](const auto* x, const auto* y) {
     return std::tuple(x->position, x->draw, x->jitter, x->seed) <
@@ -128,7 +128,7 @@ void make_points(Series& series, std::vector<const Observation*> members) {
     const auto [found, is_new] = points.emplace(it->cell, series.points.size());
     if (is_new) {
       if (!it->is_base()) {
-        points.erase(found);  // draw 0 failed: there is nothing that a line may join
+        points.erase(found);  // draw 0 failed: there is no point for the line
         continue;
       }
       series.points.push_back(it);
@@ -225,7 +225,7 @@ std::string spread_caption(std::optional<SpreadKind> kind, size_t n_low, size_t 
     return "No bars are drawn.";
   }
   if (n_high < 2) {
-    return fmt::format("No bars: nowhere are there two {} to take a spread over.",
+    return fmt::format("No bars: no cell has two {} to take a spread over.",
                        *kind == SpreadKind::kItems ? "validation items" : spread_name(*kind));
   }
   const std::string over = spread_text(*kind, n_high);

@@ -19,7 +19,7 @@ std::string advice(const std::string& word, const std::vector<std::string>& know
                       : fmt::format("did you mean `{}`?", near);
 }
 
-// The value of `node`, one of `choices`, or choices[0] and a problem.
+// The value of `node`, one of `choices`; otherwise choices[0] and a problem.
 std::string choice(const YamlNode* node, const std::string& where,
                    const std::vector<std::string>& choices, Problems& problems) {
   if (node == nullptr) {
@@ -62,7 +62,7 @@ std::vector<std::string> read_dimensions(const YamlNode* node, const std::string
   std::vector<std::string> out;
   const std::vector<YamlNode> single = {*node};
   for (const YamlNode& item : node->is_sequence() ? node->items : single) {
-    if (item.is_null()) {  // `panels:` with nothing: none
+    if (item.is_null()) {  // an empty `panels:` means none
       continue;
     }
     const std::string name = read_dimension(item, where, problems);
@@ -104,7 +104,7 @@ std::string plain_text(MappingReader& reader, const std::string& key) {
   return reader.get(key) != nullptr ? reader.text(key, "") : "";
 }
 
-// A figure's name becomes a file's.
+// The name of a figure is also the name of its files.
 void read_name(MappingReader& reader, FigureSpec& figure, const std::string& where,
                Problems& problems) {
   figure.name = plain_text(reader, "name");
@@ -133,7 +133,7 @@ void read_spread(MappingReader& reader, FigureSpec& figure, const std::string& w
   }
 }
 
-// The axes of the plane are what they are; the keys may be written out.
+// The axes of the plane are fixed; the keys may still be written out.
 void read_plane_axes(MappingReader& reader, const std::string& where, Problems& problems) {
   choice(reader.get("x"), where + ": `x`", {"float"}, problems);
   choice(reader.get("y"), where + ": `y`", {"quantized"}, problems);
@@ -302,7 +302,7 @@ void for_each_entry(const YamlNode& list, const std::string& where, Problems& pr
   }
 }
 
-// Names of figures that have none: their kind, and from the second of a kind on a number.
+// Names unnamed figures by their kind, with a number from the second of a kind on.
 void name_figures(std::vector<FigureSpec>& figures, Problems* problems) {
   std::vector<std::string> taken;
   for (const FigureSpec& figure : figures) {

@@ -1,4 +1,4 @@
-// The `report:` section of a manifest: which figures, and which differences are judged.
+// The `report:` section of a manifest: which figures, and which contrasts.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,23 +25,23 @@ enum class FigureKind {
 };
 const char* figure_kind_name(FigureKind kind);
 
-// A condition on a dimension (report/dimension.hpp): one of these values.
+// A condition on a dimension (report/dimension.hpp): its value must be one of these.
 using Condition = std::pair<std::string, std::vector<nlohmann::json>>;
 
 struct FigureSpec {
   FigureKind kind = FigureKind::kTable;
   std::string name;                 // of its files; unique
   std::string title;                // empty: by kind
-  std::vector<std::string> lines;   // dimensions that get a colour each
-  std::vector<std::string> panels;  // dimensions that get a panel each
-  // On the right axis of a curve: "lr", or a value of the float model by its metric or label
-  // (`right: norms/kurtosis`); empty: nothing.
+  std::vector<std::string> lines;   // dimensions that get one colour per value
+  std::vector<std::string> panels;  // dimensions that get one panel per value
+  // The right axis of a curve: "lr", or a value of the float model by its metric or label (`right:
+  // norms/kurtosis`); empty: none.
   std::string right;
   std::string x = "auto";      // tokens, step, position; auto: the first that all have
-  std::string y = "error";     // error, delta; of kBars too
+  std::string y = "error";     // error, delta; also for kBars
   std::string range = "late";  // kLossPlane: late (the later half of each line) or all
   std::string at = "last";     // kBars, kSpectrum: first or last of each branch, or all
-  // What intervals show; empty: draws where there are any, else items. `no_spread`: none.
+  // What intervals show; empty: draws if there are any, else items. `no_spread`: none.
   std::optional<SpreadKind> spread;
   bool no_spread = false;
   std::vector<Condition> where;
@@ -53,7 +53,7 @@ struct Selector {
   std::string name;       // as written, or given with `as`; for sentences
   std::string described;  // as written; for messages
   // A bare name: the id or label of a quantizer or an averaging, a branch, or `raw` for checkpoints
-  // that are no averages. Empty where there are conditions.
+  // without averaging. Empty if there are conditions.
   std::string text;
   std::vector<Condition> conditions;
 };
@@ -61,8 +61,8 @@ struct Selector {
 struct ContrastSpec {
   Selector a;
   Selector b;
-  // Dimensions in which both sides must agree; not given: bits, and the checkpoint where neither
-  // side speaks of one.
+  // Dimensions in which both sides must agree; default: bits, and the checkpoint if neither side
+  // fixes it.
   std::optional<std::vector<std::string>> match;
   std::string at = "all";  // first or last checkpoint of each branch, or all
   Place place;
@@ -74,8 +74,8 @@ struct ReportSpec {
   std::vector<ContrastSpec> contrasts;
 };
 
-// Reads the section; what is wrong is added to `problems`. A section without `figures` has the
-// figures of default_report(), and one without `contrasts` has none.
+// Reads the section and adds its errors to `problems`. A section without `figures` has those of
+// default_report(); one without `contrasts` has none.
 ReportSpec read_report(const YamlNode& node, Problems& problems);
 // For manifests without the section.
 ReportSpec default_report();

@@ -14,9 +14,9 @@ namespace {
 
 using json = nlohmann::json;
 
-constexpr size_t kGrid = 500;             // points of a curve beside its nodes
-constexpr double kBroadening = 0.004;     // of the range of all values: a node's standard deviation
-constexpr double kSmallestWeight = 1e-9;  // what is less is rounding of the quadrature
+constexpr size_t kGrid = 500;             // points of a curve besides its nodes
+constexpr double kBroadening = 0.004;     // standard deviation of a node, as a share of the range
+constexpr double kSmallestWeight = 1e-9;  // smaller weights are rounding errors of the quadrature
 
 struct Density {
   const Observation* of;
@@ -24,7 +24,7 @@ struct Density {
   std::vector<double> weights;
 };
 
-// Details come from plugins: what has another form is no density.
+// Details come from plugins: details of another form are not a density.
 std::optional<Density> density_of(const Observation& it) {
   const json& details = it.record->details;
   if (!details.is_object() || !details.contains("density")) {
@@ -66,7 +66,7 @@ std::string words_of(const std::vector<std::string>& dimensions, const Observati
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// The curves of a panel share grid, width of the nodes and floor, so that they compare.
+// The curves of a panel share grid, node width and floor, so that they can be compared.
 class Curves {
  public:
   explicit Curves(const std::vector<Density>& densities) {
@@ -95,7 +95,7 @@ class Curves {
     return std::max(sum, floor_);
   }
 
-  // Over a regular grid and the nodes themselves, whose peaks a grid would miss.
+  // Samples a regular grid and the nodes themselves, whose peaks a grid would miss.
   Trace curve(const Density& density) const {
     Trace out;
     out.kind = Trace::Kind::kCurve;
@@ -111,7 +111,7 @@ class Curves {
     return out;
   }
 
-  // The largest eigenvalue that the quadrature has seen: the marker of the curve.
+  // The marker of a curve: the largest eigenvalue that the quadrature has found.
   Trace end(const Density& density) const {
     Trace out;
     out.kind = Trace::Kind::kPoints;

@@ -39,13 +39,13 @@ std::string spread_text(SpreadKind kind, size_t n) {
 const char* spread_omits(SpreadKind kind) {
   switch (kind) {
     case SpreadKind::kItems:
-      return "other calibration data, the chaos of rounding, other training runs, other corpora";
+      return "other calibration data, the effect of rounding, other training runs, other corpora";
     case SpreadKind::kDraws:
       return "other validation data, other training runs";
     case SpreadKind::kJitter:
       return "other calibration data, other validation data, other training runs";
     case SpreadKind::kSeeds:
-      return "whatever the seed does not decide: training, where the checkpoints are the same";
+      return "whatever the seed does not decide: training, if the checkpoints are the same";
   }
   return "";
 }
@@ -64,7 +64,7 @@ Spread spread_of(SpreadKind kind, const std::vector<double>& values) {
     }
     out.mean += value / n;
   }
-  // Differences from a first mean: its own rounding cancels, in the mean as in the squares.
+  // Sums differences from a first mean: its own rounding cancels, in the mean and in the squares.
   double rest = 0;
   double squares = 0;
   for (const double value : values) {

@@ -1,5 +1,5 @@
-// How much a number would differ had something else been drawn, and what that something is. Spreads
-// of different origin are never mixed: each has a kind of its own and is told beside the others.
+// How much a number would differ if another sample had been drawn. Spreads over different kinds of
+// samples are never mixed: each kind is reported by itself.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@ inline constexpr double kConfidence = 0.95;
 
 enum class SpreadKind {
   kItems,   // the items of the metric: validation blocks, questions
-  kDraws,   // disjoint slices of the calibration corpus
-  kJitter,  // orders of the same calibration rows: the chaos of rounding alone
+  kDraws,   // disjoint samples of the calibration corpus
+  kJitter,  // orders of the same calibration rows: the effect of rounding alone
   kSeeds,   // runs of the same manifest with other seeds
 };
 
 inline constexpr SpreadKind kSpreadKinds[] = {SpreadKind::kItems, SpreadKind::kDraws,
                                               SpreadKind::kJitter, SpreadKind::kSeeds};
 
-// "items", "draws", "jitter", "seeds": as manifests and JSON have it.
+// "items", "draws", "jitter", "seeds": the names in manifests and JSON.
 const char* spread_name(SpreadKind kind);
 // "3 calibration draws".
 std::string spread_text(SpreadKind kind, size_t n);
-// What such an interval says nothing about.
+// What such an interval does not cover.
 const char* spread_omits(SpreadKind kind);
 
 struct Interval {
@@ -39,17 +39,17 @@ struct Spread {
   SpreadKind kind = SpreadKind::kItems;
   size_t n = 0;
   double mean = 0;
-  // With n >= 2 only: the deviation of the values (n − 1 in the denominator), that of their mean,
-  // and the mean's interval mean ± t · deviation/√n.
+  // For n >= 2 only: the standard deviation of the values (n − 1 in the denominator), the standard
+  // error of their mean, and the interval mean ± t · deviation/√n.
   std::optional<double> deviation;
   std::optional<double> standard_error;
   std::optional<Interval> interval;
 };
 
-// Of independent values, in the order given. Throws Error(INVALID_ARGUMENT) when there are none or
-// one is not finite.
+// The spread of independent values, summed in the given order. Throws Error(INVALID_ARGUMENT) if
+// there are none or one is not finite.
 Spread spread_of(SpreadKind kind, const std::vector<double>& values);
-// All values of the spread times `factor` > 0.
+// Multiplies all values of the spread by `factor` > 0.
 Spread scaled(Spread spread, double factor);
 nlohmann::json to_json(const Spread& spread);
 

@@ -1,6 +1,6 @@
-// What figures look like: the colours of Okabe and Ito (2008), which colour-blind readers can tell
-// apart, in an order that puts the darker ones first; every colour has a marker and every method a
-// dash, so that nothing depends on colour alone.
+// The look of figures: the colours of Okabe and Ito (2008), which colour-blind readers can
+// distinguish, darker ones first. Every colour also has a marker and every method a dash, so that
+// nothing depends on colour alone.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace quench {
 struct ColorStyle {
   const char* color;       // on white
   const char* dark_color;  // on black: the same hue, lighter
-  const char* marker;      // as plotly.js calls it
-  int gnuplot_marker;      // filled; the open one is one less
+  const char* marker;      // plotly.js's name
+  int gnuplot_marker;      // filled; the open marker is one less
 };
 
 inline constexpr std::array<ColorStyle, 8> kColors = {{{"#0072B2", "#4FA8E0", "circle", 7},
@@ -24,13 +24,13 @@ inline constexpr std::array<ColorStyle, 8> kColors = {{{"#0072B2", "#4FA8E0", "c
                                                        {"#B8A800", "#F0E442", "hexagon", 7}}};
 
 struct DashStyle {
-  const char* dash;     // as plotly.js calls it
-  const char* gnuplot;  // as gnuplot's dashtype takes it
-  bool is_open;         // markers are open
+  const char* dash;     // plotly.js's name
+  const char* gnuplot;  // gnuplot's dashtype
+  bool is_open;         // open markers
   const char* pattern;  // of bars
 };
 
-// Dotted is the learning rate's.
+// The dotted line is reserved for the right axis.
 inline constexpr std::array<DashStyle, 5> kDashes = {{{"solid", "1", false, ""},
                                                       {"dash", "'--'", true, "/"},
                                                       {"dashdot", "'_.'", false, "x"},

@@ -1,4 +1,4 @@
-// Averages of a manifest that are written beside the results.
+// Writes averages of a manifest beside the results.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace quench {
 
-// Writes the folder, or leaves it to another process that has written the same meanwhile. `found`:
-// the members' weights where the scheme searched, else empty. `manifest`: its text, for the model
-// card. Throws what keep_average throws.
+// Writes the folder, or leaves it to another process that has written the same one meanwhile.
+// `found`: the members' weights if the scheme searched, else empty. `manifest`: its text, for the
+// model card. Throws what keep_average throws.
 void keep_row(Catalog& catalog, const Experiment& experiment, const OwedFolder& owed,
               const std::vector<double>& found, const std::string& manifest,
               const HubEnvironment& hub);

@@ -1,4 +1,4 @@
-// Reads the weights of the checkpoint after the one at work, on the one I/O thread.
+// Reads the weights of the next checkpoint ahead, on the one I/O thread.
 #pragma once
 
 #include <thread>
@@ -10,8 +10,8 @@
 namespace quench {
 
 // Hashing needs every byte of the weights anyway; done ahead, it leaves them in the system's file
-// cache, and opening the checkpoint waits for no disk. Where the hash is remembered the system is
-// asked to read the files. What goes wrong here is left for whoever opens the checkpoint to say.
+// cache, so that opening the checkpoint need not wait for the disk. If the hash is remembered, asks
+// the system to read the files. Ignores errors: whoever opens the checkpoint reports them.
 class ReadAhead {
  public:
   ReadAhead(Identities& identities, HubEnvironment hub)
@@ -20,7 +20,7 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // Waits for what was begun before, then reads these. `cells` must stay where they are.
+  // Waits for the previous read, then reads these. `cells` must stay where they are.
   void begin(std::vector<const CheckpointCell*> cells);
   void wait();
 

@@ -13,14 +13,14 @@
 
 namespace quench {
 
-// Where they lie. Empty: they are not written.
+// The parent folders. Empty: writes none.
 struct FolderPlaces {
   std::filesystem::path averages;
   std::filesystem::path exports;
 };
 
-// One of them. Written are draw 0 of a checkpoint's quantizer with store_as, and averages of files
-// as they are; averages are quantized as they are measured, and not written so.
+// One folder. Exports are draw 0 of a checkpoint's quantizer with store_as; averages are those of
+// unchanged files. A quantized average is only measured, never written.
 struct RowFolder {
   size_t weights = 0;
   Variant variant;  // without quantizer: the average
@@ -33,31 +33,31 @@ std::vector<RowFolder> row_folders(const Experiment& experiment, const FolderPla
 // "the export of step600, gptq bits=3", "the average soup at step600"
 std::string folder_row_name(const Experiment& experiment, const RowFolder& row);
 
-// All that the folder's content depends on, for its seal; nothing when something that is needed is
-// not remembered and `measure` is false: `missing` then says what. Throws Error where it cannot be
-// measured.
+// Everything that the folder's content depends on, for its seal. Returns nothing if something
+// needed is not remembered and `measure` is false; `missing` then says what. Throws Error if it
+// cannot be measured.
 std::optional<nlohmann::json> content_of(const Experiment& experiment, const RowFolder& row,
                                          Identities& identities, bool measure,
                                          std::string& missing);
 
-// A folder that is not there as it should be.
+// A folder that is missing or outdated.
 struct OwedFolder {
   RowFolder row;
   nlohmann::json made_from;
-  // A quantized model; or an average whose scheme searches, by scores of models.
+  // A quantized model; or an average whose scheme searches by scores of models.
   bool needs_model = false;
 };
 
-// Nothing where the folder is there and current. Throws as content_of; FAILED_PRECONDITION where it
-// holds what quench did not write.
+// Nothing if the folder exists and is current. Throws like content_of; FAILED_PRECONDITION if it
+// holds files that quench did not write.
 std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFolder& row,
                                       Identities& identities);
 
-// Throws Error(INVALID_ARGUMENT) with all that stands in the way of the folders: something that
-// quench did not write, or two that would be one.
+// Throws Error(INVALID_ARGUMENT) listing all obstacles: files that quench did not write, or two
+// folders of the same name.
 void check_row_folders(const std::vector<Experiment>& experiments, const FolderPlaces& places);
 
-// Removes what killed processes left half-written beside them.
+// Removes what killed processes left half-written beside the folders.
 void remove_row_leftovers(const std::vector<Experiment>& experiments, const FolderPlaces& places);
 
 }  // namespace quench

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What belongs to a point of a sweep; the first one's goes without a folder of its own.
+// The folder of a point of a sweep; the first point has none of its own.
 fs::path of_job(const fs::path& folder, const Experiment& experiment) {
   return experiment.job == 0 ? folder : folder / folder_name_of_job(experiment.job);
 }
@@ -24,14 +24,14 @@ void link_to(const fs::path& target, const fs::path& link) {
   const fs::file_type there = fs::symlink_status(link, error).type();
   const bool free = there == fs::file_type::not_found || there == fs::file_type::symlink;
   if (!free || !fs::exists(target, error) || fs::read_symlink(link, error) == target) {
-    return;  // also where something of the user's has the name
+    return;  // also if a file of the user's has the name
   }
   make_folders(link.parent_path());
   fs::remove(link, error);
   fs::create_directory_symlink(target, link, error);
 }
 
-// Names for people beside the results; the run goes by the keys.
+// Writes names for people beside the results; the run uses the keys.
 void describe_in(const fs::path& folder, const Experiment& experiment,
                  const TrainedStates& states) {
   const fs::path links = of_job(folder / "checkpoints", experiment);

@@ -1,4 +1,4 @@
-// The training that an experiment begins with.
+// Runs the training that an experiment begins with.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@ namespace quench {
 
 struct TrainPlace {
   std::filesystem::path home;  // QUENCH_HOME
-  // Of the run: links to its checkpoints and the log of each branch are put there. Empty: nowhere.
+  // The run's folder for links to checkpoints and for the log of each branch. Empty: none.
   std::filesystem::path folder;
 };
 
-// Makes the checkpoints and averages of an experiment that are not there. Returns, by branch, why
-// one is not complete. Throws as train().
+// Makes the missing checkpoints and averages of an experiment. Returns, by branch, why one is
+// incomplete. Throws like train().
 std::map<std::string, Error> train_job(Catalog& catalog, const Experiment& experiment,
                                        const TrainPlace& place,
                                        const std::function<void(const std::string&)>& say);

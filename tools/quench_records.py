@@ -35,9 +35,9 @@ DEFAULTS = {"averaging": None, "cached": None, "count": 1, "draw": None, "index"
 # quantized value q), and why the scale is 0
 DERIVED = {
     "quantization_error": ("nats/token", -1, lambda f, q: q / f - 1, lambda f: f,
-                           "the float loss is 0, so that no ratio to it exists"),
+                           "the float loss is 0, so there is no ratio to it"),
     "relative_accuracy_drop": ("accuracy", 1, lambda f, q: (f - q) / (1 - f), lambda f: 1 - f,
-                               "the float model errs nowhere, so that no ratio to its errors exists"),
+                               "the float model makes no error, so there is no ratio to its errors"),
 }
 COMMON = {  # what a float and a quantized value must have in common to be compared; None: the whole field
     "averaging": ("id", "label", "members", "params"), "label": None, "metric": None, "unit": None,
@@ -83,7 +83,7 @@ def _tombstones(folder, damaged):
         with open(path, "rb") as file:
             body = _unseal(b"tombstone", file.read().rstrip(b"\n"))
         if body is None:
-            damaged.append((path, 0, "a tombstone that does not verify"))
+            damaged.append((path, 0, "the tombstone does not verify"))
             continue
         stone = json.loads(body)
         if stone["schema"] > 1:

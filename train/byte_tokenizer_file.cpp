@@ -17,8 +17,8 @@ std::string utf8(unsigned code_point) {
 
 }  // namespace
 
-// Byte-level BPE writes a byte as a printable character: itself where it is one, else the next
-// unused one from U+0100 on (Radford et al. 2019).
+// Byte-level BPE writes a byte as a printable character: itself if it is one, else the next unused
+// one from U+0100 on (Radford et al. 2019).
 std::string byte_tokenizer_json() {
   ordered_json vocabulary;
   unsigned next = 0x100;

@@ -1,4 +1,4 @@
-// The length of a gradient.
+// The L2 norm of a gradient.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace quench {
 
-// √Σ g², summed in float64 over fixed chunks, whatever the number of threads.
+// √Σ g², summed in float64 over fixed chunks, so it does not depend on the number of threads.
 double gradient_norm(std::span<const float> gradient, uint32_t threads);
 
 }  // namespace quench

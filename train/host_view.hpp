@@ -1,4 +1,4 @@
-// A view of elements that someone else keeps, in C order in host memory.
+// A tensor view of elements that the caller owns, in C order in host memory.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// A plugin's instance sums one chunk of all members; so there is one instance per chunk.
+// One plugin instance sums one chunk of all members, so there is one instance per chunk.
 constexpr uint64_t kChunk = QUENCH_AVERAGING_CHUNK;
 
 std::string step_name(int64_t step) {
@@ -21,7 +21,7 @@ std::string step_name(int64_t step) {
 
 struct LiveAverages::Open {
   size_t index;
-  size_t next = 0;  // member
+  size_t next = 0;  // next member
   std::vector<std::string> names;
   std::vector<quench_averaging_member> members;
   std::vector<AveragingHandle> chunks;  // empty before the first member
@@ -53,21 +53,21 @@ void LiveAverages::resume(int64_t step, const TrainedStates& states, const State
     const size_t members = members_until(average, step);
     const std::string key = live_average_key(average, keys);
     if (members == 0 || !states.has_sums(key, members)) {
-      continue;  // its first member is the state itself, or still to come
+      continue;  // its first member is the state itself, or is still to come
     }
     begin(*open);
     size_t loaded = 0;
     states.load_sums(key, members, [&](size_t chunk, std::span<const double> sums) {
       if (chunk >= open->chunks.size()) {
-        fail(QUENCH_DATA_LOSS, "{}: more chunks than the model has, {}",
+        fail(QUENCH_DATA_LOSS, "{}: has more chunks than the model, {}",
              states.sums_path(key, members).string(), open->chunks.size());
       }
       open->chunks[chunk].resume(members, std::min(kChunk, elements_ - chunk * kChunk), sums);
       ++loaded;
     });
     if (loaded != open->chunks.size()) {
-      fail(QUENCH_DATA_LOSS, "{}: {} chunks, wanted {}", states.sums_path(key, members).string(),
-           loaded, open->chunks.size());
+      fail(QUENCH_DATA_LOSS, "{}: has {} chunks, wanted {}",
+           states.sums_path(key, members).string(), loaded, open->chunks.size());
     }
     open->next = members;
   }
@@ -87,7 +87,7 @@ void LiveAverages::save(TrainedStates& states, const StateKeys& keys) const {
       states.save_sums(key, open->next, sizes,
                        [&](size_t chunk) { return open->chunks[chunk].sums(); });
     } catch (const Error&) {
-      if (!states.has_weights(key)) {  // else another process has finished it, and removed its sums
+      if (!states.has_weights(key)) {  // else another process finished it and removed its sums
         throw;
       }
     }

@@ -1,6 +1,6 @@
-// Averages of weights that pass by and are written nowhere: the same plugins, in the same order of
-// sums, as averages of checkpoints, so the same bits. Those that are open go with a state to disk,
-// as far as their plugins hand out their sums (quench.averaging.sums/1).
+// Averages weights during training without writing the members. Plugins and order of summation are
+// those of averages of checkpoints, so the bits are equal. A saved state includes the sums of
+// unfinished averages if their plugins can export them (quench.averaging.sums/1).
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@ namespace quench {
 
 class LiveAverages {
  public:
-  // Those of `averages` (indices `wanted`) that are to be made, of `elements` weights each.
+  // Makes those `averages` whose indices are in `wanted`, each of `elements` weights.
   LiveAverages(Catalog& catalog, const std::vector<LiveAverage>& averages,
                std::vector<size_t> wanted, uint64_t elements, uint64_t tokens_per_step);
   ~LiveAverages();
 
-  // Goes on from the state after `step`: the averages that were open there have the sums that were
-  // saved with it. Throws Error(DATA_LOSS) when these do not fit.
+  // Continues from the state after `step` and loads the sums saved with it for the averages that
+  // were unfinished. Throws Error(DATA_LOSS) if they do not fit.
   void resume(int64_t step, const TrainedStates& states, const StateKeys& keys);
-  // Saves the sums of those that are open, for the state after the step taken last.
+  // Saves the sums of unfinished averages, for the state after the last step.
   void save(TrainedStates& states, const StateKeys& keys) const;
-  // How far the training can go back for those that are open and cannot be saved: of each, the step
-  // of the first member.
+  // For each unfinished average that cannot be saved, the step of its first member: training must
+  // be able to go back there.
   std::vector<int64_t> begun_unsaved() const;
-  // Indices in `averages` of those that are not finished.
+  // Indices into `averages` of those that are unfinished.
   std::vector<size_t> unfinished() const;
 
-  // Whether the weights after this step enter an average.
+  // Whether an average includes the weights after this step.
   bool needs(int64_t step) const;
-  // Takes the weights after a step, in ascending order of steps.
+  // Adds the weights after a step; steps must ascend.
   void take(int64_t step, std::span<const float> weights);
 
   struct Finished {
-    size_t average;  // index in `averages`
+    size_t average;  // index into `averages`
     std::vector<float> weights;
   };
-  // The averages that end at the step taken last, each once.
+  // The averages that end at the last step, each returned once.
   std::vector<Finished> finished();
 
  private:

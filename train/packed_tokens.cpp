@@ -22,10 +22,10 @@ namespace {
 
 constexpr int kPackingFormat = 2;
 constexpr uint64_t kIdsPerShard = uint64_t{1} << 26;
-constexpr uint64_t kBatchBytes = 16u << 20;  // of text that is tokenized in one go
+constexpr uint64_t kBatchBytes = 16u << 20;  // bytes of text that are tokenized at once
 constexpr uint64_t kMaxIndexBytes = 1u << 20;
-constexpr uint64_t kBlockBytes = 4096;  // that a checksum covers; all of a shard but its end
-constexpr uint64_t kReadBytes = 64 * kBlockBytes;  // that are read in one go
+constexpr uint64_t kBlockBytes = 4096;             // bytes per checksum; a shard may end with fewer
+constexpr uint64_t kReadBytes = 64 * kBlockBytes;  // bytes that are read at once
 constexpr const char* kIndexFile = "index.json";
 constexpr const char* kBlocksFile = "blocks.sums";
 constexpr const char* kDocumentsFile = "documents.hashes";
@@ -49,7 +49,7 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-// A file of numbers as they lie in memory.
+// Reads a file that holds numbers as they are in memory.
 std::vector<uint64_t> read_numbers(const fs::path& path, uint64_t count) {
   const File file(path);
   std::vector<uint64_t> out(count);
@@ -61,7 +61,7 @@ std::vector<uint64_t> read_numbers(const fs::path& path, uint64_t count) {
   return out;
 }
 
-// Writes shards, each a file that is complete or not there.
+// Writes shards; each file appears completely or not at all.
 class ShardWriter {
  public:
   ShardWriter(SealedFolder& folder, uint64_t width) : folder_(folder), width_(width) {}
@@ -92,7 +92,7 @@ class ShardWriter {
   const std::vector<uint64_t>& blocks() const { return blocks_; }
 
  private:
-  // Whole blocks, but at the end of a shard.
+  // Writes whole blocks, except at the end of a shard.
   void flush() {
     if (!file_) {
       file_.emplace(folder_.temporary() / shard_name(shards_), 0, &folder_.files());
@@ -166,7 +166,7 @@ class Packer {
     if (width_ == 2 && std::any_of(ids.begin(), ids.end(), [](int32_t id) {
           return id < 0 || static_cast<size_t>(id) >= kNarrowVocabulary;
         })) {
-      fail(QUENCH_INVALID_ARGUMENT, "corpus {}: an id is outside of the tokenizer's vocabulary",
+      fail(QUENCH_INVALID_ARGUMENT, "corpus {}: an id is outside the tokenizer's vocabulary",
            request_.corpus->name);
     }
     writer_.append(ids);
@@ -213,7 +213,7 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   }
   packer.finish();
   if (corpus.fingerprint() != use.fingerprint) {
-    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed while they were read", use.name);
+    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed during reading", use.name);
   }
   folder.publish({{"packed", path.filename().string()}});
 }
@@ -223,7 +223,7 @@ std::string key_of(const PackingRequest& request) {
   nlohmann::json parameters = use.parameters;
   for (const ParameterSchema& schema : use.plugin->parameters) {
     if (schema.type == QUENCH_PARAMETER_PATH) {
-      parameters.erase(schema.name);  // its content is in the fingerprint
+      parameters.erase(schema.name);  // the fingerprint covers the content
     }
   }
   return sha256_hex(canonical_json(
@@ -245,7 +245,7 @@ std::optional<PackedTokens> PackedTokens::find(const fs::path& folder) {
   if (!fs::exists(folder, error)) {
     return std::nullopt;
   }
-  // The ids themselves are compared as they are read.
+  // Every read compares the checksums of the ids.
   if (const std::string fault = fault_of_sealed_folder(folder, Depth::kSizes, nullptr,
                                                        {kIndexFile, kBlocksFile, kDocumentsFile});
       !fault.empty()) {
@@ -285,7 +285,7 @@ PackedTokens PackedTokens::open(Catalog& catalog, const PackingRequest& request,
     return std::move(*there);
   }
   if (!fault.empty()) {
-    HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; it is made again");
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; making it again");
   }
   try {
     pack(catalog, request, folder);
@@ -297,7 +297,7 @@ PackedTokens PackedTokens::open(Catalog& catalog, const PackingRequest& request,
   }
   auto made = find(folder);
   if (!made) {
-    fail(QUENCH_DATA_LOSS, "{}: cannot be read after it was written", folder.string());
+    fail(QUENCH_DATA_LOSS, "{}: cannot be read after writing", folder.string());
   }
   return std::move(*made);
 }
@@ -320,7 +320,7 @@ void PackedTokens::read(uint64_t first, std::span<int32_t> out) const {
   std::copy(narrow.begin(), narrow.end(), out.begin());
 }
 
-// Whole blocks are read, and what is asked for is copied out of them.
+// Reads whole blocks and copies the requested part.
 void PackedTokens::read_bytes(size_t shard, uint64_t begin, uint64_t end, char* destination) const {
   const File& file = *shards_[shard];
   const uint64_t first_block = shard * blocks_of(per_shard_ * width_);

@@ -1,9 +1,9 @@
-// A corpus as one long row of token ids on disk, cut into shards.
+// A corpus as one long sequence of token ids on disk, split into shards.
 //
-// Documents follow each other, each with the id that ends documents behind it where there is one.
-// The folder lies under QUENCH_HOME/tokens by its content's key: text is tokenized once, whatever
-// trains on it. Ids are read by pread, so a corpus may be larger than memory, and each block of
-// 4096 bytes has a checksum that every read of it compares.
+// Documents follow each other, each ended by the tokenizer's end-of-document id if it has one. The
+// folder is in QUENCH_HOME/tokens under the key of its content: text is tokenized once for all
+// trainings. Ids are read by pread, so a corpus may exceed memory; each block of 4096 bytes has a
+// checksum that every read verifies.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct PackingRequest {
   std::optional<int32_t> document_end;
 };
 
-// Ids that are not what was packed. Their folder is to be removed and packed again.
+// The ids differ from what was packed. The caller removes their folder and packs again.
 class DamagedTokens : public Error {
  public:
   DamagedTokens(std::filesystem::path folder, const std::string& fault)
@@ -40,16 +40,16 @@ class DamagedTokens : public Error {
 
 class PackedTokens {
  public:
-  // Opens what was packed before, or packs; a folder that lacks a file or has one of another size
-  // is told in a warning and packed again. Throws Error: DATA_LOSS when the corpus changes
-  // meanwhile, RESOURCE_EXHAUSTED when the disk is full, and what corpora and tokenizers throw.
+  // Opens the ids packed earlier, or packs them; warns and packs again if a file is missing or has
+  // another size. Throws Error: DATA_LOSS if the corpus changes meanwhile, RESOURCE_EXHAUSTED if
+  // the disk is full, and what corpora and tokenizers throw.
   static PackedTokens open(Catalog& catalog, const PackingRequest& request,
                            const std::filesystem::path& home);
 
-  uint64_t size() const { return ids_; }  // of all documents, their ends included
+  uint64_t size() const { return ids_; }  // of all documents, with their ends
   uint64_t documents() const { return documents_; }
-  int32_t largest() const { return largest_; }  // id, -1 without any
-  // Ids first .. first+out.size()-1. Throws DamagedTokens naming file and bytes.
+  int32_t largest() const { return largest_; }  // the largest id; -1 without ids
+  // Reads ids first .. first+out.size()-1. Throws DamagedTokens naming file and bytes.
   void read(uint64_t first, std::span<int32_t> out) const;
   // The first 64 bits of every document's hash, ascending.
   std::vector<uint64_t> document_hashes() const;
@@ -61,15 +61,15 @@ class PackedTokens {
 
   std::filesystem::path folder_;
   std::vector<std::shared_ptr<const File>> shards_;
-  std::vector<uint64_t> blocks_;  // checksums, of all shards
-  uint64_t per_shard_ = 0;        // ids of all shards but the last
-  uint64_t width_ = 4;            // bytes of an id: 2 or 4
+  std::vector<uint64_t> blocks_;  // checksums of the blocks of all shards
+  uint64_t per_shard_ = 0;        // ids per shard; the last may have fewer
+  uint64_t width_ = 4;            // bytes per id: 2 or 4
   uint64_t ids_ = 0;
   uint64_t documents_ = 0;
   int32_t largest_ = -1;
 };
 
-// How many documents two corpora share, by their content.
+// Counts the documents that two corpora share, by content.
 uint64_t documents_in_both(const PackedTokens& a, const PackedTokens& b);
 
 }  // namespace quench

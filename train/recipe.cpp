@@ -23,7 +23,7 @@ nlohmann::json plugin_json(const PluginDescription& plugin, const nlohmann::json
 }  // namespace
 
 std::string recipe_key(const TrainingRecipe& recipe) {
-  // Files count by their content, wherever they lie; what else is said of them counts as it is.
+  // Files count by content, wherever they are; other parameters count as written.
   nlohmann::json corpus = recipe.corpus.parameters;
   for (const ParameterSchema& schema : recipe.corpus.plugin->parameters) {
     if (schema.type == QUENCH_PARAMETER_PATH) {

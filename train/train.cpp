@@ -25,7 +25,7 @@ PackedTokens packed(Catalog& catalog, const TrainingRecipe& recipe, const Traini
       catalog, {&corpus, recipe.tokenizer, recipe.tokenizer_key, recipe.document_end}, home);
 }
 
-// The texts that a training reads.
+// The corpora that a training reads.
 class Data {
  public:
   Data(Catalog& catalog, const Training& training, const std::filesystem::path& home)
@@ -39,14 +39,13 @@ class Data {
     held_out_.emplace(packed(catalog, training.recipe, corpus, home));
     if (const uint64_t both = documents_in_both(tokens_, *held_out_)) {
       fail(QUENCH_INVALID_ARGUMENT,
-           "train: {} documents of corpus {} are in corpus {} too, so the validation loss would be "
-           "of text that was trained on; wanted parts of one corpus (`part`, `held_out`), or "
-           "others",
+           "train: {} documents of corpus {} are in corpus {} too, so the validation loss would "
+           "cover training text; wanted parts of one corpus (`part`, `held_out`), or others",
            both, corpus.name, training.recipe.corpus.name);
     }
     validation_.emplace(*held_out_, corpus.name, training.recipe.length, 0);
     if (validation_->sequences() < training.validation->sequences) {
-      fail(QUENCH_INVALID_ARGUMENT, "train: validation: {} sequences asked, corpus {} has {}",
+      fail(QUENCH_INVALID_ARGUMENT, "train: validation: wanted {} sequences, corpus {} has {}",
            training.validation->sequences, corpus.name, validation_->sequences());
     }
   }
@@ -63,18 +62,18 @@ class Data {
   std::optional<TrainingBatches> validation_;
 };
 
-// What ends the whole run, and not a branch alone.
+// Whether the error ends the whole run rather than one branch.
 bool is_final(const Error& error) {
   return error.code() == QUENCH_CANCELLED || error.code() == QUENCH_RESOURCE_EXHAUSTED;
 }
 
-// What of a training has a fault is told and removed, so that it is missing, and made again.
+// Reports damaged folders of a training and removes them, so that they are made again.
 class Repair {
  public:
   explicit Repair(TrainedStates& states) : states_(states) {}
 
-  // Before the survey: what lacks a file, and checkpoints and averages of other content. Contents
-  // that were found to be right are not read again as long as sizes and times are what they were.
+  // Runs before the survey: finds incomplete folders, and checkpoints and averages whose content
+  // changed. Does not read again what was found intact while sizes and times stay the same.
   void before_survey(const Training& training, const std::filesystem::path& home) {
     const Fingerprints known(home);
     const std::vector<StateKeys> keys = state_keys(training);
@@ -100,8 +99,8 @@ class Repair {
     }
   }
 
-  // A folder that a leg or a corpus could not use. False when it had a fault before, so that making
-  // it again is of no use.
+  // Handles a folder that a segment or a corpus could not use. Returns false if it was damaged
+  // before: then making it again is of no use.
   bool folder(const std::filesystem::path& path, const Error& fault) {
     if (!seen_.insert(path).second) {
       return false;
@@ -124,7 +123,7 @@ class Repair {
     }
   }
 
-  // Whether nothing was damaged.
+  // Returns whether nothing was damaged.
   bool remove_damaged(const std::filesystem::path& path, Depth depth) {
     const std::string fault = states_.remove_damaged(path, depth);
     if (!fault.empty()) {
@@ -134,14 +133,14 @@ class Repair {
   }
 
   static void tell(const std::string& fault) {
-    HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; it is made again");
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; making it again");
   }
 
   TrainedStates& states_;
   std::set<std::filesystem::path> seen_;
 };
 
-// Makes what is missing, leg by leg; after a repair, what is then missing.
+// Makes what is missing, segment by segment; after a repair, what is missing then.
 class Trainer {
  public:
   Trainer(Catalog& catalog, const Training& training, const TrainOptions& options)
@@ -163,7 +162,7 @@ class Trainer {
         done_.insert(leg->branch);
       } catch (const DamagedState& damage) {
         give_up_unless(repair_.folder(damage.folder(), damage), branch, damage);
-        done_.clear();  // the state may be another branch's
+        done_.clear();  // the removed state may belong to another branch
       } catch (const DamagedTokens& damage) {
         give_up_unless(repair_.folder(damage.folder(), damage), branch, damage);
         data_.reset();
@@ -175,7 +174,7 @@ class Trainer {
   }
 
  private:
-  // The first leg of a branch that has neither been made nor failed.
+  // The first segment of a branch that is neither complete nor failed.
   std::optional<TrainingLeg> next() const {
     for (TrainingLeg& leg : survey_training(training_, states_)) {
       const bool failed = out_.failures.contains(training_.branches[leg.branch].name);
@@ -192,7 +191,7 @@ class Trainer {
     if (forks && out_.failures.contains(training_.branches[0].name) &&
         !states_.has_state(state_keys(training_)[leg.branch].at(leg.from))) {
       fail(QUENCH_FAILED_PRECONDITION,
-           "branch {}: begins at step {}, which its parent did not reach", printable(branch.name),
+           "branch {}: starts at step {}, which its parent did not reach", printable(branch.name),
            leg.from);
     }
     if (!data_) {

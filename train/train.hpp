@@ -16,25 +16,25 @@ namespace quench {
 
 struct TrainOptions {
   std::filesystem::path home;  // QUENCH_HOME
-  // A state from which to go on is written at least this often, whatever the checkpoints.
+  // Writes a resumable state at least this often, independently of the checkpoints.
   double state_seconds = 600;
-  // Called when a leg begins, for people.
+  // Called when a segment begins, for progress messages.
   std::function<void(const std::string& branch)> on_branch;
 };
 
 struct TrainOutcome {
-  // Why a branch is not complete: a loss that is no number, data or a config that do not fit.
+  // Why a branch is incomplete: a loss that is not finite, data or a config that do not fit.
   std::map<std::string, Error> failures;
-  int64_t steps = 0;  // made
+  int64_t steps = 0;  // steps trained
   double seconds = 0;
-  uint64_t parameters = 0;  // of the model; 0 when nothing was made
+  uint64_t parameters = 0;  // of the model; 0 if nothing was trained
 };
 
-// Makes what is missing (survey_training): checkpoints, averages on the way, and the states that
-// forks begin from. What is there is used, whoever made it; killed at any moment, the next call
-// goes on from the last state, bit for bit, with the averages that are open. What is damaged is
-// told in a warning and made again. Throws Error: CANCELLED when a stop was requested, after
-// writing a state; RESOURCE_EXHAUSTED when the disk is full.
+// Makes what is missing (survey_training): checkpoints, averages along the way, and the states from
+// which forks begin. Uses what exists, whoever made it. After a kill at any moment, the next call
+// continues from the last state, bit for bit, with the unfinished averages. Warns about damaged
+// folders and makes them again. Throws Error: CANCELLED after a stop request, once it has written a
+// state; RESOURCE_EXHAUSTED if the disk is full.
 TrainOutcome train(Catalog& catalog, const Training& training, const TrainOptions& options);
 
 }  // namespace quench

@@ -39,7 +39,7 @@ uint64_t size_of(const quench_tensor& tensor) {
   return element_count(shape_of(tensor)).value_or(0) * dtype_size(tensor.dtype);
 }
 
-// The files of a tokenizer under the names that other programs look for.
+// Writes the files of a tokenizer under the names that other programs look for.
 void write_tokenizer(SealedFolder& folder, const std::string& tokenizer) {
   const auto write = [&](const char* name, std::string_view content) {
     write_file_atomically(folder.temporary() / name, content, &folder.files());
@@ -81,7 +81,7 @@ std::string TrainedStates::fault(const fs::path& folder, Depth depth) const {
   }
   const fs::path note = folder / kNoteFile;
   if (depth == Depth::kSizes) {
-    return fs::is_regular_file(note, error) ? "" : note.string() + ": is not there";
+    return fs::is_regular_file(note, error) ? "" : note.string() + ": does not exist";
   }
   try {
     read_sealed_file(note.string(), kNoteSeal, kMaxNoteBytes);
@@ -115,8 +115,8 @@ bool TrainedStates::has_sums(const std::string& average, size_t members) const {
   return is_whole(sums_path(average, members));
 }
 
-// `write` fills a folder and enters what its seal is to cover. Where another process was faster,
-// with the same bytes, there is nothing to do; where it has removed them again, they are written
+// `write` fills a folder and lists the files that its seal covers. If another process was faster,
+// its bytes are the same and nothing remains to do; if it has removed them again, they are written
 // once more.
 template <typename Write>
 void TrainedStates::publish(const fs::path& path, Write write) {
@@ -204,15 +204,15 @@ void TrainedStates::load_optimizer(
     const std::vector<std::pair<std::string, quench_tensor>>& tensors) const {
   const SafetensorsSource source(optimizer_path(key) / kStateFile);
   if (source.count() != tensors.size()) {
-    fail(QUENCH_DATA_LOSS, "{}: has {} tensors, the optimizer {}", source.description(),
+    fail(QUENCH_DATA_LOSS, "{}: has {} tensors, the optimizer has {}", source.description(),
          source.count(), tensors.size());
   }
   for (const auto& [name, view] : tensors) {
     const uint64_t index = source.index_of(name);
     const TensorInfo& info = source.info(index);
     if (info.shape != shape_of(view) || !same_dtype(info.dtype, view.dtype)) {
-      fail(QUENCH_DATA_LOSS, "{}: {} is {} there, wanted {}", source.description(), printable(name),
-           shape_text(info.shape), shape_text(shape_of(view)));
+      fail(QUENCH_DATA_LOSS, "{}: tensor {} is {}, wanted {}", source.description(),
+           printable(name), shape_text(info.shape), shape_text(shape_of(view)));
     }
     source.read(index, 0, element_count(info.shape).value_or(0), bytes_of(view));
   }

@@ -1,7 +1,7 @@
-// What trainings leave on disk, by its key: under QUENCH_HOME/training a folder that other programs
-// open as a checkpoint, and beside it, in folders of their own, what an optimizer needs to go on
-// and the sums of averages that are open. Each lists its files with their hashes
-// (sealed_folder.hpp), and the note has a checksum of its own, because it changes.
+// What trainings store on disk, by key. QUENCH_HOME/training/ has a folder that other programs open
+// as a checkpoint, and beside it separate folders with the optimizer's state and the sums of
+// unfinished averages. Each folder lists its files with their hashes (sealed_folder.hpp); the note
+// has its own checksum because it changes.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace quench {
 
-// One parameter of the flat vector of a model.
+// One parameter of the model's flat vector.
 struct FlatParameter {
   std::string name;
   int32_t role = 0;
@@ -29,14 +29,14 @@ struct FlatParameter {
   uint64_t elements = 0;
 };
 
-// What is written beside the weights.
+// Files written beside the weights.
 struct CheckpointFiles {
   std::string config;     // text of config.json
   std::string tokenizer;  // path of a tokenizer, "bytes", or empty
   nlohmann::json note;    // training.json
 };
 
-// The rows of a training's log since the last state that is kept, and where that one is.
+// Holds the rows of the training log since the last kept state, and that state's key.
 inline constexpr const char* kNoteFile = "training.json";
 
 class TrainedStates {
@@ -47,52 +47,52 @@ class TrainedStates {
   std::filesystem::path optimizer_path(const std::string& key) const {
     return folder_ / (key + ".optimizer");
   }
-  // The sums of the first `members` members of an average.
+  // The sums over the first `members` members of an average.
   std::filesystem::path sums_path(const std::string& average, size_t members) const {
     return folder_ / (average + ".sums") / std::to_string(members);
   }
-  // Whether all files are there with their sizes; their contents are not read.
+  // Whether all files exist with their sizes; does not read their contents.
   bool has_weights(const std::string& key) const;
-  // Weights and all that is needed to go on from them.
+  // Whether the weights and the optimizer's state exist, so that training can continue.
   bool has_state(const std::string& key) const;
   bool has_sums(const std::string& average, size_t members) const;
 
-  // What is wrong with a folder of this home (by one of the paths above): one line, or "" where it
-  // is whole or nothing is there. Throws Error: CANCELLED on request, and FAILED_PRECONDITION where
-  // a file that is there cannot be opened, which says nothing of what is in it.
+  // What is wrong with a folder of this home (by one of the paths above): one line, or "" if it is
+  // intact or missing. Throws Error: CANCELLED on request, and FAILED_PRECONDITION if an existing
+  // file cannot be opened, which proves nothing about its content.
   std::string fault(const std::filesystem::path& folder, Depth depth) const;
-  // Removes the folder if it has a fault, which is returned; one that another process put there
-  // meanwhile stays. What was damaged is then missing, and made again.
+  // Removes the folder if it is damaged and returns the fault; keeps a folder that another process
+  // put there meanwhile. What was damaged is then missing, and made again.
   std::string remove_damaged(const std::filesystem::path& folder, Depth depth);
 
-  // Nothing happens where the weights are there already; a folder is there completely or not at
-  // all. Throws Error(RESOURCE_EXHAUSTED) naming the path when the disk is full; what was there
-  // stays, unless it lacks a file.
+  // Does nothing if the weights exist; the folder appears completely or not at all. Throws
+  // Error(RESOURCE_EXHAUSTED) naming the path if the disk is full; an existing folder stays, unless
+  // it lacks a file.
   void save_weights(const std::string& key, const CheckpointFiles& files,
                     const std::vector<FlatParameter>& parameters, std::span<const float> weights);
-  // Likewise; written before the weights of the same key. `tensors`: names and views in host
+  // Likewise; call it before save_weights of the same key. `tensors`: names and views in host
   // memory.
   void save_optimizer(const std::string& key,
                       const std::vector<std::pair<std::string, quench_tensor>>& tensors);
-  // Fills the views with what save_optimizer wrote. Throws Error when names or shapes differ; what
-  // the bytes are is for fault().
+  // Fills the views with what save_optimizer wrote. Throws Error if names or shapes differ; fault()
+  // checks the bytes.
   void load_optimizer(const std::string& key,
                       const std::vector<std::pair<std::string, quench_tensor>>& tensors) const;
-  // Likewise; `sizes`: how many sums each chunk has, `sums`: those of one.
+  // Likewise; `sizes`: how many sums each chunk has, `sums`: returns those of one chunk.
   void save_sums(const std::string& average, size_t members, const std::vector<uint64_t>& sizes,
                  const std::function<std::vector<double>(size_t chunk)>& sums);
-  // The chunks as they were saved, one after the other.
+  // Loads the chunks in the order in which they were saved.
   void load_sums(const std::string& average, size_t members,
                  const std::function<void(size_t chunk, std::span<const double>)>& take) const;
-  // Throws Error(DATA_LOSS) when it does not verify.
+  // Throws Error(DATA_LOSS) if it does not verify.
   nlohmann::json note(const std::string& key) const;
-  // The note anew, for a folder that is there.
+  // Replaces the note of an existing folder.
   void save_note(const std::string& key, const nlohmann::json& note);
 
-  // Nothing happens where nothing is.
+  // Does nothing if there is nothing.
   void drop_optimizer(const std::string& key);
   void drop_weights(const std::string& key);
-  // All of an average, but for those of so many members.
+  // Drops all sums of an average except those over the member counts in `kept`.
   void drop_sums(const std::string& average, const std::set<size_t>& kept = {});
 
  private:

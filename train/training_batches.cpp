@@ -12,8 +12,8 @@ TrainingBatches::TrainingBatches(const PackedTokens& tokens, const std::string& 
       seed_(seed),
       sequences_(tokens.size() > 0 ? (tokens.size() - 1) / length : 0) {
   if (sequences_ == 0) {
-    fail(QUENCH_INVALID_ARGUMENT, "corpus {}: {} ids, wanted at least {} for one sequence", corpus,
-         tokens.size(), length + 1);
+    fail(QUENCH_INVALID_ARGUMENT, "corpus {}: has {} ids, wanted at least {} for one sequence",
+         corpus, tokens.size(), length + 1);
   }
 }
 

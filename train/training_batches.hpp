@@ -1,4 +1,4 @@
-// Which ids a step sees.
+// Selects the ids of each step.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace quench {
 
-// Sequences of `length` inputs and their targets, one id further on. Sequence w begins at id
+// Sequences of `length` inputs and their targets, shifted by one id. Sequence w begins at id
 // w·length of the packed corpus, so that every id but the first is a target once per epoch; a tail
-// shorter than a sequence is never seen.
+// shorter than a sequence is never used.
 struct IdBatch {
   uint64_t sequences = 0;
   std::vector<int32_t> inputs;   // [sequences, length]
@@ -19,15 +19,15 @@ struct IdBatch {
 
 class TrainingBatches {
  public:
-  // Throws Error(INVALID_ARGUMENT) when the corpus has no whole sequence.
+  // Throws Error(INVALID_ARGUMENT) if the corpus has no whole sequence.
   TrainingBatches(const PackedTokens& tokens, const std::string& corpus, uint64_t length,
                   uint64_t seed);
 
-  uint64_t sequences() const { return sequences_; }  // of an epoch
-  // Sequences first .. first+count-1 of the training, from its beginning: each epoch is a shuffle
-  // of its own.
+  uint64_t sequences() const { return sequences_; }  // per epoch
+  // Sequences first .. first+count-1, counted from the beginning of the training: each epoch has
+  // its own shuffle.
   IdBatch shuffled(uint64_t first, uint64_t count) const;
-  // The same in the order of the corpus; first + count <= sequences().
+  // The same sequences in the order of the corpus; first + count <= sequences().
   IdBatch in_order(uint64_t first, uint64_t count) const;
 
  private:

@@ -46,7 +46,7 @@ void refuse(const fs::path& folder, const std::error_code& error) {
   }
 }
 
-// The keys that links below RUN/checkpoints lead to.
+// Adds the keys that links below RUN/checkpoints lead to.
 void add_linked(const fs::path& run, const fs::path& training, std::set<std::string>& keys) {
   const fs::path links = run / "checkpoints";
   std::error_code error;
@@ -61,11 +61,11 @@ void add_linked(const fs::path& run, const fs::path& training, std::set<std::str
       keys.insert(target.filename().string());
     }
   }
-  refuse(links, error);  // a run that cannot be read must not lose what it uses
+  refuse(links, error);  // the files that an unreadable run uses must not be removed
 }
 
-// With them the states that they came from, as far as these are there: the log of a training is in
-// the notes of all of them.
+// Adds the states that the keys came from, as far as they exist: the log of a training is spread
+// over the notes of all of them.
 void add_ancestors(const TrainedStates& states, std::set<std::string>& keys) {
   std::vector<std::string> open(keys.begin(), keys.end());
   while (!open.empty()) {
@@ -75,7 +75,7 @@ void add_ancestors(const TrainedStates& states, std::set<std::string>& keys) {
     try {
       previous = states.note(key).value("previous", "");
     } catch (const std::exception&) {
-      continue;  // a note that cannot be read leads nowhere
+      continue;  // an unreadable note has no ancestors
     }
     if (!previous.empty() && keys.insert(previous).second) {
       open.push_back(previous);
@@ -129,7 +129,7 @@ TrainingInventory training_inventory(const fs::path& home, const std::vector<fs:
   add_ancestors(states, used);
   for (TrainedEntry& entry : out.entries) {
     entry.at_work = at_work.contains(entry.key);
-    // An average that a run links to is finished: nothing goes on from its sums.
+    // An average that a run links to is finished: nobody continues from its sums.
     entry.used = entry.part == TrainedPart::kSums ? entry.at_work : used.contains(entry.key);
   }
   std::sort(out.entries.begin(), out.entries.end(), [](const auto& a, const auto& b) {

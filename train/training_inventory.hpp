@@ -1,4 +1,4 @@
-// What trainings left under QUENCH_HOME/training, and which of it runs still use.
+// What trainings left under QUENCH_HOME/training, and what runs still use.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace quench {
 
 enum class TrainedPart {
   kWeights,
-  kOptimizer,  // what it needs to go on from the weights of this key
-  kSums        // of an average of this key that is open
+  kOptimizer,  // the optimizer's state that belongs to the weights of this key
+  kSums        // of the unfinished average of this key
 };
 
 struct TrainedEntry {
@@ -19,8 +19,8 @@ struct TrainedEntry {
   TrainedPart part = TrainedPart::kWeights;
   std::filesystem::path path;
   uint64_t bytes = 0;
-  bool at_work = false;  // young, or a young state came from it
-  bool used = false;     // at work; or a run's folder links to the weights, or to what came from it
+  bool at_work = false;  // recent, or a recent state came from it
+  bool used = false;     // at work, or a run links to the weights or to a state that came from them
 };
 
 struct TrainingInventory {
@@ -28,10 +28,10 @@ struct TrainingInventory {
   std::vector<std::filesystem::path> leftover;  // folders that killed processes did not finish
 };
 
-// `runs` are folders of runs, whose checkpoints/ has links. What was written in the last `age`
-// seconds, which count as at least an hour, is at work: a training has no links before its end, but
-// writes states all the time. Leftovers are older than a day. A home without trainings has an empty
-// inventory. Throws Error(FAILED_PRECONDITION) where a folder cannot be listed.
+// `runs` are folders of runs, whose checkpoints/ have links. Anything written in the last `age`
+// seconds, which count as at least an hour, is at work: a training has no links before its end but
+// keeps writing states. Leftovers are older than a day. A home without trainings has an empty
+// inventory. Throws Error(FAILED_PRECONDITION) if a folder cannot be listed.
 TrainingInventory training_inventory(const std::filesystem::path& home,
                                      const std::vector<std::filesystem::path>& runs, int64_t now,
                                      int64_t age);

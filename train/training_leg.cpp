@@ -27,8 +27,8 @@ void check(const TrainedStates& states, const std::filesystem::path& folder) {
 void check_is_there(const TrainedStates& states, const std::string& key, int64_t step) {
   if (!states.has_state(key)) {
     const std::filesystem::path folder = states.weights_path(key);
-    throw DamagedState(folder,
-                       fmt::format("{}: the state at step {} is not there", folder.string(), step));
+    throw DamagedState(
+        folder, fmt::format("{}: the state at step {} does not exist", folder.string(), step));
   }
 }
 
@@ -78,8 +78,8 @@ LegTrainer::LegTrainer(Catalog& catalog, const Training& training, const Trainin
   }
 }
 
-// Which states of the branch are there, and what they are kept for. One that is ahead is from an
-// attempt that got further than this one could begin; it goes when the leg has passed it.
+// Which states of the branch exist and why they are kept. A later state is from an attempt that got
+// further than this one could begin; it is removed once the segment has passed it.
 void LegTrainer::take_over() {
   last_written_ = Clock::now();
   last_ = leg_.from;
@@ -118,7 +118,7 @@ void LegTrainer::stand_on(int64_t step) {
   standing_[step] = std::move(state);
 }
 
-// Those of an average that is open in the state that the leg begins from.
+// Checks the sums of an average that is unfinished in the state where the segment begins.
 void LegTrainer::check_sums(const LiveAverage& average) const {
   const size_t members = members_until(average, leg_.from);
   const bool begins_here = members == 1 && average.members.front() == leg_.from;
@@ -126,7 +126,7 @@ void LegTrainer::check_sums(const LiveAverage& average) const {
   const std::filesystem::path folder = states_.sums_path(key, members);
   check(states_, folder);
   if (members > 0 && !begins_here && !states_.has_sums(key, members)) {
-    throw DamagedState(folder, folder.string() + ": is not there");
+    throw DamagedState(folder, folder.string() + ": does not exist");
   }
 }
 
@@ -136,16 +136,16 @@ void LegTrainer::announce() const {
     return;
   }
   std::string line =
-      fmt::format("{}: {} step {} of {}", where(),
-                  begins ? "beginning again at" : "continuing from", leg_.from, branch_.steps());
+      fmt::format("{}: {} step {} of {}", where(), begins ? "starting again at" : "continuing from",
+                  leg_.from, branch_.steps());
   if (leg_.passed_over > 0) {
-    line += fmt::format("; the state at step {} does not do: {}", leg_.passed_over, leg_.reason);
+    line += fmt::format("; the state at step {} cannot be used: {}", leg_.passed_over, leg_.reason);
   }
   HostServices::instance().log(QUENCH_LOG_INFO, "", line);
 }
 
-// The log up to the state that the leg begins from. A stop during the validation of that step left
-// its loss out.
+// Continues the log after the state where the segment begins. If a stop during that step's
+// validation left out its loss, computes it now.
 void LegTrainer::continue_log() {
   if (leg_.from == 0) {
     return;
@@ -190,8 +190,8 @@ void LegTrainer::run() {
   }
 }
 
-// Mean nll over the batch of a step in nats; its gradient is accumulated. A stop in the middle is
-// one after the step before: no weight has changed yet.
+// Mean nll in nats over the batch of a step; accumulates its gradient. A stop in the middle counts
+// as one after the step before, because no weight has changed yet.
 double LegTrainer::train_on(int64_t step) {
   try {
     return batch_loss(step);
@@ -287,7 +287,7 @@ std::optional<double> LegTrainer::validation_loss(int64_t step) {
   return loss / static_cast<double>(sequences * recipe_.length);
 }
 
-// ---- what is written
+// ---- writing
 
 void LegTrainer::write(int64_t step) {
   take_averages(step);
@@ -324,8 +324,8 @@ CheckpointFiles LegTrainer::files(int64_t step, const State& state) const {
   return {recipe_.config, recipe_.tokenizer, note};
 }
 
-// The weights last: when they are there with the optimizer's folder, they are a state, and the sums
-// of the averages that are open in it are there too.
+// Writes the weights last: weights and optimizer folder together are a state, and then the sums of
+// its unfinished averages exist too.
 void LegTrainer::write_state(int64_t step) {
   State state;
   state.key = keys_.at(step);
@@ -350,8 +350,8 @@ void LegTrainer::write_state(int64_t step) {
   last_written_ = Clock::now();
 }
 
-// Of earlier states, what was only kept as long as they were the last one. Where the sums of an
-// open average cannot be saved, the last state before its first member stays.
+// Removes from earlier states what was kept only while they were the last one. If the sums of an
+// unfinished average cannot be saved, keeps the last state before its first member.
 void LegTrainer::drop_before(int64_t step) {
   std::set<int64_t> needed = {step};
   for (const int64_t begun : averages_.begun_unsaved()) {
@@ -382,7 +382,7 @@ void LegTrainer::drop_before(int64_t step) {
   }
 }
 
-// Makes a state of the last step, so that nothing of it is lost.
+// Writes a state of the last step, so that no progress is lost.
 void LegTrainer::keep_progress(int64_t step) {
   take_averages(step);
   if (step > last_) {

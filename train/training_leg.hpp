@@ -1,4 +1,4 @@
-// One leg of a training: from a state, step by step, to the last thing that is missing.
+// One segment of a training: from a state, step by step, to the last missing output.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace quench {
 
-// A folder from which a leg wanted to go on is not what was written.
+// The folder from which a segment should continue differs from what was written.
 class DamagedState : public Error {
  public:
   DamagedState(std::filesystem::path folder, const std::string& fault)
@@ -32,20 +32,20 @@ class DamagedState : public Error {
 
 class LegTrainer {
  public:
-  // All arguments outlive the trainer; `validation` may be nullptr. Reads the state that the leg
-  // begins from and checks every byte of it. Throws DamagedState, also where another process has
-  // removed the state, and Error as TrainingModel does.
+  // All arguments must outlive the trainer; `validation` may be nullptr. Reads the state where the
+  // segment begins and checks every byte of it. Throws DamagedState, also if another process has
+  // removed the state, and Error like TrainingModel.
   LegTrainer(Catalog& catalog, const Training& training, const TrainingLeg& leg,
              TrainedStates& states, const TrainingBatches& batches,
              const TrainingBatches* validation, double state_seconds);
-  // Throws Error: CANCELLED when a stop was requested, and DamagedTokens; both after writing a
-  // state of the last step.
+  // Throws Error: CANCELLED after a stop request, and DamagedTokens; both after writing a state of
+  // the last step.
   void run();
   uint64_t parameters() const { return model_.size(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  // A state that is there: the leg began from it, has written it, or found it ahead.
+  // An existing state: the segment began from it, has written it, or found it ahead.
   struct State {
     std::string key;
     bool keeps_weights = true;
@@ -87,9 +87,9 @@ class LegTrainer {
   TrainingModel model_;
   LiveAverages averages_;
   TrainingLog log_;
-  std::optional<double> product_rate_;  // floating-point operations a second
+  std::optional<double> product_rate_;  // floating-point operations per second
   double flops_per_step_ = 0;
-  int64_t last_ = 0;                   // step of the state written last, or begun from
+  int64_t last_ = 0;                   // step of the last state written, or the first one
   std::map<int64_t, State> standing_;  // by step
   Clock::time_point last_written_;
 };

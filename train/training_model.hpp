@@ -19,10 +19,10 @@ namespace quench {
 
 class TrainingModel {
  public:
-  // Draws the weights from the recipe's seed. Throws Error: what the family says of the config, and
-  // UNSUPPORTED where it can neither draw weights nor give gradients.
+  // Draws the weights from the recipe's seed. Throws Error: what the family reports about the
+  // config, and UNSUPPORTED if it can neither draw weights nor compute gradients.
   TrainingModel(Catalog& catalog, const TrainingRecipe& recipe);
-  // Goes on from a state. Throws as the constructor, and Error(DATA_LOSS) when it does not fit.
+  // Continues from a state. Throws like the other one, and Error(DATA_LOSS) if it does not fit.
   TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const TrainedStates& states,
                 const std::string& key);
 
@@ -32,16 +32,16 @@ class TrainingModel {
   // of the head, and the causal half of attention.
   double flops_per_token() const;
 
-  // Floating-point operations a second that this machine's products reach, where the family can
-  // tell.
+  // Floating-point operations per second that this machine reaches in matrix products, if the
+  // family measures it.
   std::optional<double> product_rate();
 
   // Adds the gradient of weight · Σ nll of the batch to the gradient; returns Σ nll in nats.
   double accumulate(const IdBatch& batch, double weight);
-  // Norm of the gradient as accumulated; then the update, clipped to `clip`, and the gradient is
-  // zero again. Throws Error(NUMERICAL) when the norm is not finite.
+  // Returns the norm of the accumulated gradient, applies the update, clipped to `clip`, and zeroes
+  // the gradient. Throws Error(NUMERICAL) if the norm is not finite.
   double step(int64_t number, double lr);
-  // Σ nll of the batch with the weights that are evaluated.
+  // Σ nll of the batch with the evaluated weights.
   double evaluate(const IdBatch& batch);
 
   // The weights to evaluate and save; valid until the next step.
@@ -60,10 +60,10 @@ class TrainingModel {
   const quench_model_gradient* gradients_ = nullptr;
   OptimizerHandle optimizer_;
   std::vector<FlatParameter> parameters_;
-  std::vector<std::vector<int64_t>> strides_;  // of parameters_
-  std::vector<float> weights_;                 // the stepped ones
+  std::vector<std::vector<int64_t>> strides_;  // strides of parameters_
+  std::vector<float> weights_;                 // the stepped weights
   std::vector<float> gradient_;
-  std::vector<float> evaluated_;  // empty where they are the stepped ones
+  std::vector<float> evaluated_;  // empty if they equal the stepped weights
   bool evaluated_is_current_ = false;
 };
 

@@ -44,7 +44,7 @@ class Surveyor {
       : training_(training), states_(states), keys_(state_keys(training)) {}
 
   std::vector<TrainingLeg> run() {
-    // Where missing forks begin the first branch has to leave a state.
+    // The first branch must leave a state where missing forks begin.
     std::set<int64_t> begins;
     std::vector<TrainingLeg> forks;
     for (size_t i = 1; i < training_.branches.size(); ++i) {
@@ -74,14 +74,14 @@ class Surveyor {
   }
 
  private:
-  // Why not all that is missing can be made from the state after `step`, or "".
+  // Why the missing outputs cannot all be made from the state after `step`, or "".
   std::string obstacle_at(const TrainingLeg& leg, int64_t step) const {
     const TrainingBranch& branch = training_.branches[leg.branch];
     if (!leg.checkpoints.empty() && leg.checkpoints.front() <= step) {
-      return fmt::format("the checkpoint at step {} is not there", leg.checkpoints.front());
+      return fmt::format("the checkpoint at step {} does not exist", leg.checkpoints.front());
     }
     if (!leg.states.empty() && leg.states.front() <= step) {
-      return fmt::format("the state at step {} is not there", leg.states.front());
+      return fmt::format("the state at step {} does not exist", leg.states.front());
     }
     for (const size_t index : leg.averages) {
       const LiveAverage& average = branch.averages[index];
@@ -89,14 +89,14 @@ class Surveyor {
       const bool begins_here = members == 1 && average.members.front() == step;
       if (members > 0 && !begins_here &&
           !states_.has_sums(live_average_key(average, keys_[leg.branch]), members)) {
-        return fmt::format("the average {} at step {} began at step {}, and its sums are not there",
+        return fmt::format("the average {} at step {} began at step {}, and its sums do not exist",
                            average.label, average.members.back(), average.members.front());
       }
     }
     return "";
   }
 
-  // What of a branch's own outputs is not there; to = 0 where all is.
+  // The missing outputs of a branch; to = 0 if none are missing.
   TrainingLeg missing(size_t index) const {
     const TrainingBranch& branch = training_.branches[index];
     const StateKeys& keys = keys_[index];
@@ -117,11 +117,11 @@ class Surveyor {
     return leg;
   }
 
-  // The latest state from which all that is missing can still be made.
+  // Finds the latest state from which everything missing can still be made.
   void finish(TrainingLeg& leg) const {
     const TrainingBranch& branch = training_.branches[leg.branch];
     std::sort(leg.states.begin(), leg.states.end());
-    // Of a fork that is to come, the state at its beginning will be there.
+    // A fork that is trained later will find the state at its beginning.
     const int64_t sure = leg.branch == 0 ? 0 : branch.begin;
     for (leg.from = leg.to; leg.from > sure; --leg.from) {
       if (!states_.has_state(keys_[leg.branch].at(leg.from))) {

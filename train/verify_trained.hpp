@@ -1,4 +1,4 @@
-// Whether what trainings left is what they wrote.
+// Checks that what trainings left is what they wrote.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct TrainedFaults {
   std::vector<std::string> faults;  // one line each
 };
 
-// Of all checkpoints, states, sums of averages and packed corpora of a home, in the order of their
-// names. Nothing is changed. Throws Error: CANCELLED on request, FAILED_PRECONDITION where a folder
+// Checks all checkpoints, states, sums of averages and packed corpora of a home, in the order of
+// their names. Changes nothing. Throws Error: CANCELLED on request, FAILED_PRECONDITION if a folder
 // cannot be listed.
 TrainedFaults verify_trained(const std::filesystem::path& home, Depth depth);
 

@@ -1,4 +1,4 @@
-// Floating-point elements of any type to float64 and back.
+// Converts floating-point elements of any type to float64 and back.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace quench {
 
-// F64, F32, F16 or BF16.
+// True for F64, F32, F16 and BF16.
 bool is_floating(quench_dtype dtype);
 
-// `count` elements of a floating type as float64; exact. Elements need no alignment.
+// Converts `count` elements of a floating type to float64, exactly. Needs no alignment.
 void to_float64(quench_dtype dtype, const void* elements, uint64_t count, double* values);
 
-// The other way, rounded once, to nearest even; what is too large becomes infinite.
+// The inverse; rounds once, to nearest even, and turns values that are too large into infinity.
 void from_float64(const double* values, uint64_t count, quench_dtype dtype, void* elements);
 
 }  // namespace quench

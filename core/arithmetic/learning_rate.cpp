@@ -10,7 +10,7 @@ namespace {
 
 using Shape = LearningRateSchedule::Shape;
 
-// Updates that decay, at the end.
+// Number of updates in the final decay.
 int64_t decaying(const LearningRateSchedule& schedule) {
   switch (schedule.shape) {
     case Shape::kConstant:

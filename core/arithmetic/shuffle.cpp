@@ -8,7 +8,7 @@ namespace quench {
 
 namespace {
 
-// Four rounds of a Feistel network with a strong round function are a pseudorandom permutation
+// Four rounds of a Feistel network with a strong round function give a pseudorandom permutation
 // (Luby and Rackoff 1988); two more cost nothing here.
 constexpr uint32_t kRounds = 6;
 
@@ -37,8 +37,8 @@ uint64_t Shuffle::round_trip(uint64_t value) const {
   return left << half_bits_ | right;
 }
 
-// The network permutes a power of four, less than four times `count`; values outside are sent round
-// again until one falls inside.
+// The network permutes a power of four that is less than four times `count`; a value outside goes
+// through again until it falls inside.
 uint64_t Shuffle::operator()(uint64_t index) const {
   do {
     index = round_trip(index);

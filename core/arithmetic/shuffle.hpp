@@ -1,5 +1,5 @@
-// A permutation of 0..n-1 that is computed, not stored: any step of a training knows its data from
-// its number alone.
+// A permutation of 0..n-1 that is computed, not stored: the number of a training step alone
+// determines its data.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace quench {
 
 class Shuffle {
  public:
-  // The permutation of `count` >= 1 numbers that belongs to this seed and epoch.
+  // The permutation of `count` >= 1 numbers for this seed and epoch.
   Shuffle(uint64_t count, uint64_t seed, uint64_t epoch);
-  // Where number `index` < count goes.
+  // The image of `index` < count.
   uint64_t operator()(uint64_t index) const;
 
  private:
@@ -19,7 +19,7 @@ class Shuffle {
   uint64_t count_;
   uint64_t seed_;
   uint64_t epoch_;
-  uint32_t half_bits_;  // of each half of the Feistel network
+  uint32_t half_bits_;  // bits of each half of the Feistel network
 };
 
 }  // namespace quench

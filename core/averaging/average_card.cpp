@@ -9,7 +9,7 @@ namespace quench {
 
 namespace {
 
-// A name in a cell of a table, as code.
+// A name as code in a table cell.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : printable(text, 4096)) {
@@ -39,7 +39,7 @@ std::string members_table(const AverageCard& card) {
   return out;
 }
 
-// Longer than any run of backticks inside.
+// A fence longer than any run of backticks inside.
 std::string fenced(const std::string& language, const std::string& text) {
   std::string fence = "```";
   while (text.find(fence) != std::string::npos) {

@@ -1,4 +1,4 @@
-// What an average is, without computing it.
+// Identifies an average without computing it.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace quench {
 
-// SHA-256 over the plugin's bytes, its parameters, the content hashes of the members in their
-// order, how step, tokens and name order them (see canonical_order), the element type and, after a
-// search, the weights that were found. Averages of one identity have the same weights to the last
-// bit; the reverse does not hold. A stored copy of an average has the hash of its content instead.
-// The members' sources may be null.
+// SHA-256 of the plugin's bytes, its parameters, the members' content hashes in their order, the
+// ordering of the members by step, tokens and name (see canonical_order), the element type and,
+// after a search, the weights it found. Averages with equal identity have bit-identical weights;
+// the converse does not hold. A stored copy of an average is identified by its content hash
+// instead. The members' sources may be null.
 std::string average_identity(const AveragingCell& averaging,
                              const std::vector<AverageMember>& members,
                              const std::vector<std::string>& member_hashes, quench_dtype dtype,

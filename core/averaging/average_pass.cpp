@@ -25,15 +25,15 @@ std::vector<uint64_t> name_order(const TensorSource& source) {
 
 namespace {
 
-// Elements of a piece: few enough that pieces stay in the last cache; fewer with many members, so
-// that memory does not grow with their number.
+// Elements per piece: few enough that pieces stay in the last-level cache; fewer with many members,
+// so that memory does not grow with their number.
 constexpr uint64_t kPieceElements = uint64_t{1} << 18;
 constexpr uint64_t kLeastElements = uint64_t{1} << 14;
 constexpr uint64_t kAllElements = uint64_t{1} << 21;
-// Pieces between the one that is written and the newest that is read.
+// Pieces between the one being written and the newest one being read.
 constexpr size_t kPieces = 4;
 
-// A range of a tensor. An empty tensor has one piece too, since it belongs to the hash.
+// A range of a tensor. An empty tensor also has one piece, because the hash covers it.
 struct Piece {
   uint64_t index;
   uint64_t first;
@@ -43,13 +43,13 @@ struct Piece {
 struct Slot {
   std::vector<std::vector<char>> stored;  // [member]
   std::vector<char> averaged;
-  size_t reads = 0;  // members that are read
+  size_t reads = 0;  // members read so far
   bool claimed = false;
-  bool done = false;  // averaged
+  bool done = false;  // average is computed
 };
 
-// The work of a pass as steps that any thread may take: read a piece of one member (a member's
-// pieces in order, for its hash), average a piece that all have read, hand on the oldest one.
+// Splits a pass into steps that any thread may take: read a piece of one member (a member's pieces
+// in order, for its hash), average a piece that all members have read, emit the oldest one.
 class Pipeline {
  public:
   Pipeline(const AverageSource& average, const AveragePass& pass)
@@ -80,7 +80,7 @@ class Pipeline {
         threads.emplace_back([this] { work(); });
       }
     } catch (const std::system_error&) {
-      // Fewer threads do.
+      // The threads that started suffice.
     }
     work();
     for (std::thread& thread : threads) {
@@ -121,7 +121,7 @@ class Pipeline {
     }
   }
 
-  // The oldest thing to do, or false when all there is has been taken.
+  // Takes the oldest pending step; returns false if none is left to take.
   bool step(std::unique_lock<std::mutex>& lock) {
     if (!writing_ && slot_of(written_).done) {
       write(lock);
@@ -222,7 +222,7 @@ class Pipeline {
   std::condition_variable changed_;
   std::vector<Slot> slots_;
   std::vector<size_t> next_read_;  // [member]: its next piece
-  std::vector<char> reading_;      // [member]: a thread is at it
+  std::vector<char> reading_;      // [member]: whether a thread reads it now
   bool writing_ = false;
   size_t written_ = 0;  // pieces
   uint64_t written_bytes_ = 0;

@@ -14,10 +14,10 @@ namespace quench {
 
 namespace {
 
-// Values and sum of a chunk in float64, and the elements as stored, stay in a core's own cache.
+// Float64 values and sum of a chunk, and its stored elements, stay in one core's private cache.
 constexpr uint64_t kChunk = uint64_t{1} << 14;
 static_assert(kChunk <= QUENCH_AVERAGING_CHUNK);
-// Chunks that a thread averages in one go.
+// Chunks that one task averages.
 constexpr uint64_t kChunksPerTask = 16;
 
 quench_averaging_member plugin_member(const AverageMember& member) {
@@ -31,7 +31,7 @@ std::vector<quench_averaging_member> plugin_members(const std::vector<AverageMem
   return out;
 }
 
-// The first tensor of the source that shares this one's storage.
+// The first tensor of the source that shares storage with this one.
 uint64_t storage_of(const TensorSource& source, uint64_t index) {
   while (source.info(index).shared_with != index) {
     index = source.info(index).shared_with;
@@ -63,7 +63,7 @@ struct AverageSource::Worker {
   std::vector<double> values = std::vector<double>(kChunk);
 };
 
-// A worker of the source for as long as the lease lives.
+// Borrows a worker of the source for its own lifetime.
 class AverageSource::Lease {
  public:
   explicit Lease(const AverageSource& source) : source_(source) {
@@ -76,7 +76,7 @@ class AverageSource::Lease {
     }
   }
   ~Lease() {
-    // A chunk that failed half-way is no harm: member 0 starts the next one.
+    // A chunk that failed half-way does no harm: member 0 starts the next one.
     const std::lock_guard lock(source_.mutex_);
     source_.idle_.push_back(std::move(worker_));
   }
@@ -108,7 +108,7 @@ AverageSource::AverageSource(Catalog& catalog, const AveragingCell& averaging,
   check_tensors();
   order_members();
   add_tensors();
-  idle_.push_back(make_worker());  // so that the plugin's complaints come now
+  idle_.push_back(make_worker());  // so that the plugin reports errors now
 }
 
 AverageSource::~AverageSource() = default;
@@ -145,7 +145,7 @@ void AverageSource::check_tensors() {
   }
 }
 
-// The members that have a weight, in the order in which they are summed.
+// Sorts the members with non-zero weight into the order of summation.
 void AverageSource::order_members() {
   std::vector<size_t> order(members_.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -230,7 +230,7 @@ void AverageSource::average_stored(uint64_t index, std::span<const char* const> 
 
 namespace {
 
-// A read whose tasks may throw; the exception of the first task in order is kept.
+// A read whose tasks may throw; keeps the exception of the first task in order.
 struct ParallelRead {
   std::function<void(uint64_t task)> read;
   std::mutex mutex{};

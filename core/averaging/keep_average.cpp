@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keys that say nothing about what the weights compute.
+// Config keys that do not affect what the weights compute.
 const std::set<std::string> kIdleKeys = {"_name_or_path", "transformers_version", "torch_dtype",
                                          "dtype", "use_cache"};
 
@@ -56,12 +56,12 @@ void warn_where_configs_differ(const std::vector<KeptMember>& members) {
   if (!keys.empty()) {
     HostServices::instance().log(
         QUENCH_LOG_WARNING, "",
-        fmt::format("the members' configs differ in {}; the last member's is kept",
+        fmt::format("the members' configs differ in {}; keeping the last member's",
                     fmt::join(keys, ", ")));
   }
 }
 
-// The last member's config with the element type that the weights have now.
+// Writes the last member's config with the element type of the averaged weights.
 void write_config(const KeptMember& last, quench_dtype dtype, SealedFolder& target) {
   if (last.folder.config_json.empty()) {
     return;
@@ -91,12 +91,12 @@ std::string card_text(const AveragingCell& averaging, const std::vector<KeptMemb
   return average_card(card);
 }
 
-// What entered must be what the seal says.
+// The members that were read must be those that the seal names.
 void check_hashes(const std::vector<KeptMember>& members, const std::vector<std::string>& found,
                   const std::vector<std::string>& wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!found[i].empty() && found[i] != wanted[i]) {
-      fail(QUENCH_DATA_LOSS, "{}: changed while it was read", members[i].location);
+      fail(QUENCH_DATA_LOSS, "{}: changed during reading", members[i].location);
     }
   }
 }

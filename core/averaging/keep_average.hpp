@@ -1,4 +1,4 @@
-// An average as a checkpoint on disk.
+// Writes an average as a checkpoint on disk.
 #pragma once
 
 #include <cstdint>
@@ -14,46 +14,46 @@
 
 namespace quench {
 
-// A checkpoint that enters an average, with the files that lie beside its weights.
+// A member of an average, with the files beside its weights.
 struct KeptMember {
   CheckpointFolder folder;
-  std::string location;  // as the user named it
-  std::string commit;    // of a hub checkpoint, else empty
+  std::string location;  // what the user wrote
+  std::string commit;    // commit of a hub checkpoint, else empty
   std::string name;      // revision or path, for messages and for the plugin
   std::optional<int64_t> step = {};
   std::optional<int64_t> tokens = {};
 };
 
-// As an average sees it.
+// The member in the form that AverageSource takes.
 AverageMember average_member(const KeptMember& member);
 
 struct KeepOptions {
   quench_dtype dtype = kFloat32;
-  std::vector<double> weights = {};  // what a search found, else empty
+  std::vector<double> weights = {};  // found by a search, else empty
   uint32_t threads = 1;
   std::filesystem::path tokenizer = {};  // folder or file to copy; empty: the last member's
   std::string manifest = {};             // text, for the model card
-  uint64_t shard_bytes = 5'000'000'000;  // more than this is split, as the hub's tools do
-  // For the folder's seal; null: what the pass itself finds out about the members. Then also their
-  // content hashes, which the pass must find.
+  uint64_t shard_bytes = 5'000'000'000;  // larger weights are sharded, as by the hub's tools
+  // Content of the folder's seal; null: the pass computes it. If it is set, set `member_hashes`
+  // (the members' content hashes) too: the pass verifies them.
   nlohmann::json made_from = nullptr;
   std::vector<std::string> member_hashes = {};
-  bool replaces = false;  // a folder made from something else makes way
+  bool replaces = false;  // a folder made from something else is replaced
   std::function<void(uint64_t done, uint64_t total)> on_progress = {};  // bytes of weights
 };
 
 struct KeptAverage {
   std::string identity;                    // see average_identity
   std::vector<std::string> member_hashes;  // content hashes; "" for members of weight 0
-  uint64_t bytes = 0;                      // of weights
+  uint64_t bytes = 0;                      // bytes of weights
 };
 
 // Writes `folder`: weights as safetensors, config.json (the last member's, with the new element
-// type), tokenizer files, README.md, the model card, and its seal. It appears complete and durable
-// or not at all; where another process has written the same meanwhile, that stays. Each byte of the
-// members is read once; their content hashes are taken on the way. Warns when the members' configs
-// differ. Throws Error: FAILED_PRECONDITION when `folder` is there and does not make way,
-// RESOURCE_EXHAUSTED when it does not fit, CANCELLED, and what AverageSource throws.
+// type), tokenizer files, the model card README.md, and its seal. The folder appears complete and
+// durable or not at all; if another process wrote the same one meanwhile, that one stays. Reads
+// each byte of the members once and computes their content hashes on the way. Warns if the members'
+// configs differ. Throws Error: FAILED_PRECONDITION if `folder` exists and may not be replaced,
+// RESOURCE_EXHAUSTED if it does not fit, CANCELLED, and what AverageSource throws.
 KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
                          const std::vector<KeptMember>& members,
                          const std::filesystem::path& folder, const KeepOptions& options = {});

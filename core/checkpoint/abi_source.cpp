@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// Runs `body(source)`; no exception passes.
+// Runs `body(source)` and lets no exception escape.
 template <typename Body>
 quench_status guarded(const quench_source* source, quench_error* error, Body body) noexcept {
   return quench::guarded(error, [&] { body(*static_cast<const TensorSource*>(source->context)); });

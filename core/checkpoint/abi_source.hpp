@@ -1,4 +1,4 @@
-// A TensorSource as plugins see it.
+// Presents a TensorSource to plugins.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// Owns the C table over a source. `view` is NULL: a view would have to be a map, and a mapped file
-// that another process truncates kills this one; `read` reports DATA_LOSS instead.
+// Owns the C table over a source. `view` is NULL: a view would need a memory map, and if another
+// process truncates a mapped file this process dies; `read` reports DATA_LOSS instead.
 class AbiSource {
  public:
   explicit AbiSource(std::shared_ptr<const TensorSource> source);

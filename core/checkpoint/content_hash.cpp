@@ -12,7 +12,7 @@ namespace quench {
 
 namespace {
 
-// Every part is preceded by its length, so that no two sets of weights have the same byte stream.
+// Hashes the length before every part, so that different sets of weights give different bytes.
 void update_text(Sha256& hash, const std::string& text) {
   hash.update_number(text.size());
   hash.update(text);

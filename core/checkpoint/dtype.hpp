@@ -1,4 +1,4 @@
-// Element types under the names that safetensors uses.
+// Element types by their safetensors names.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ bool same_dtype(quench_dtype a, quench_dtype b);
 // Bytes per element.
 uint64_t dtype_size(quench_dtype dtype);
 
-// "F32"; a type outside the table is shown by its numbers.
+// "F32"; shows a type outside the table by its numbers.
 std::string dtype_name(quench_dtype dtype);
 
-// The type called `name`. Throws Error(UNSUPPORTED) for names that safetensors knows and quench
-// does not read, Error(INVALID_ARGUMENT) for all others; `where` begins the message.
+// The type named `name`. Throws Error(UNSUPPORTED) for names that safetensors defines and quench
+// does not read, Error(INVALID_ARGUMENT) for all others; messages begin with `where`.
 quench_dtype dtype_from_name(std::string_view name, const std::string& where);
 
 }  // namespace quench

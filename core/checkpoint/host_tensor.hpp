@@ -14,7 +14,7 @@ namespace quench {
 class HostTensor {
  public:
   HostTensor() = default;
-  // Zeros.
+  // Filled with zeros.
   HostTensor(quench_dtype dtype, std::vector<int64_t> shape);
 
   quench_dtype dtype() const { return dtype_; }
@@ -22,7 +22,7 @@ class HostTensor {
   uint64_t elements() const;
   std::span<std::byte> bytes() { return bytes_; }
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Elements of type T, which must have the dtype's size.
+  // The elements as type T, whose size must equal the dtype's.
   template <typename T>
   std::span<T> as() {
     return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
@@ -31,8 +31,8 @@ class HostTensor {
   std::span<const T> as() const {
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
-  // Valid as long as this object stays where it is. Writing through the view of a const object is a
-  // fault.
+  // Valid as long as this object stays where it is. Do not write through the view of a const
+  // object.
   quench_tensor view() const;
 
  private:

@@ -23,7 +23,7 @@ OverlaySource::OverlaySource(std::shared_ptr<const TensorSource> base,
     }
     by_index_[index] = &values;
   }
-  // The first tensor of each tied set that still reads the base stands for the set.
+  // In each tied set, the first tensor that still reads from the base represents the set.
   std::map<uint64_t, uint64_t> first_of;
   for (uint64_t i = 0; i < base_->count(); ++i) {
     TensorInfo tensor = base_->info(i);

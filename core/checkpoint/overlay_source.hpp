@@ -10,11 +10,11 @@
 
 namespace quench {
 
-// Order, names and shapes are the base's; replaced tensors are float32. A replaced tensor is tied
-// to nothing any more; the others keep their ties among themselves.
+// Keeps the base's order, names and shapes; replaced tensors are float32. A replaced tensor is no
+// longer tied to others; the others stay tied among themselves.
 class OverlaySource final : public TensorSource {
  public:
-  // Throws Error: NOT_FOUND for a name the base lacks, INVALID_ARGUMENT for another element count.
+  // Throws Error: NOT_FOUND if the base lacks a name, INVALID_ARGUMENT for a wrong element count.
   OverlaySource(std::shared_ptr<const TensorSource> base,
                 std::map<std::string, std::vector<float>> replaced);
 
@@ -24,7 +24,7 @@ class OverlaySource final : public TensorSource {
 
   std::shared_ptr<const TensorSource> base_;
   std::map<std::string, std::vector<float>> replaced_;
-  std::vector<const std::vector<float>*> by_index_;  // null where the base is read
+  std::vector<const std::vector<float>*> by_index_;  // null for tensors read from the base
 };
 
 }  // namespace quench

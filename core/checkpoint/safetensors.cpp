@@ -88,7 +88,7 @@ SafetensorsEntry parse_entry(const std::string& name, const json& value, const s
   return entry;
 }
 
-// One entry against its own shape and the data.
+// Checks one entry against its own shape and the data size.
 void check_entry(const SafetensorsEntry& entry, uint64_t data_bytes, const std::string& where) {
   const std::optional<uint64_t> elements = element_count(entry.shape);
   uint64_t bytes = 0;
@@ -110,7 +110,7 @@ void check_entry(const SafetensorsEntry& entry, uint64_t data_bytes, const std::
   }
 }
 
-// The entries in order against each other: no hole, no overlap, nothing after the last.
+// Checks that sorted entries leave no hole, do not overlap, and end where the data ends.
 void check_layout(const std::vector<SafetensorsEntry>& entries, uint64_t data_bytes,
                   const std::string& name) {
   uint64_t end = 0;
@@ -175,7 +175,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view header, uint64_t dat
     out.entries.push_back(parse_entry(key, value, where));
     check_entry(out.entries.back(), data_bytes, where);
   }
-  // Empty tensors share their place with the next one and come before it.
+  // Empty tensors have the same offset as the next tensor and must come before it.
   std::stable_sort(out.entries.begin(), out.entries.end(),
                    [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
                      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);

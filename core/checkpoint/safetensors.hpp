@@ -1,4 +1,4 @@
-// Reader of safetensors files: 8 bytes of header length, a JSON header, the data.
+// Reads safetensors files: 8 bytes of header length, a JSON header, the data.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace quench {
 
-// The format's own bound on the header.
+// The bound that the format sets for the header.
 inline constexpr uint64_t kSafetensorsMaxHeader = 100'000'000;
 
 struct SafetensorsEntry {
@@ -25,18 +25,18 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  // by place in the data, without hole or overlap
+  std::vector<SafetensorsEntry> entries;  // sorted by offset, without hole or overlap
   std::map<std::string, std::string> metadata;
 };
 
-// Parses and checks the JSON header of a file with `data_bytes` bytes of data; `name` begins every
-// message. Throws Error: INVALID_ARGUMENT, UNSUPPORTED (element type).
+// Parses and checks the JSON header of a file with `data_bytes` bytes of data; messages begin with
+// `name`. Throws Error: INVALID_ARGUMENT, UNSUPPORTED (element type).
 SafetensorsHeader parse_safetensors_header(std::string_view header, uint64_t data_bytes,
                                            const std::string& name);
 
 class SafetensorsSource final : public TensorSource {
  public:
-  // Reads and checks the header; throws Error as above, and as File does.
+  // Reads and checks the header; throws Error like parse_safetensors_header and File.
   explicit SafetensorsSource(const std::filesystem::path& path);
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -13,8 +13,8 @@
 
 namespace quench {
 
-// Declare all tensors, write their data in the order of declaration in pieces of any size, finish.
-// Nothing is visible under `path` before finish(), which enters the file in `list` where there is
+// Declare all tensors, write their data in the order of declaration in pieces of any size, then
+// call finish(). `path` does not exist before finish(), which enters the file in `list` if there is
 // one. Data begins at a multiple of 8 bytes.
 class SafetensorsWriter {
  public:
@@ -22,13 +22,13 @@ class SafetensorsWriter {
                              std::map<std::string, std::string> metadata = {},
                              WrittenFiles* list = nullptr);
 
-  // Only name, dtype and shape are used. Throws Error(INVALID_ARGUMENT) for a name given twice or
-  // reserved and for shapes that overflow, Error(FAILED_PRECONDITION) after the first write().
+  // Uses name, dtype and shape only. Throws Error(INVALID_ARGUMENT) for a repeated or reserved name
+  // and for shapes that overflow, Error(FAILED_PRECONDITION) after the first write().
   void declare(const TensorInfo& tensor);
-  // The next bytes of the data. Throws Error: INVALID_ARGUMENT beyond what was declared, and as
-  // AtomicFile does.
+  // Appends the next bytes of the data. Throws Error: INVALID_ARGUMENT beyond the declared size,
+  // and like AtomicFile.
   void write(const void* data, uint64_t bytes);
-  // Throws Error(FAILED_PRECONDITION) when bytes are missing, and as AtomicFile does.
+  // Throws Error(FAILED_PRECONDITION) if bytes are missing, and like AtomicFile.
   void finish();
 
  private:

@@ -56,7 +56,7 @@ void ShardedWriter::write_all() {
 
 void ShardedWriter::finish() {
   finish_shard();
-  while (opened_ < shards_.size()) {  // of empty tensors alone
+  while (opened_ < shards_.size()) {  // shards of empty tensors only
     open_shard();
     finish_shard();
   }

@@ -1,4 +1,4 @@
-// Weights in one safetensors file, or in shards with their index.
+// Writes weights into one safetensors file, or into shards with an index.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace quench {
 
-// More than this is split, as the hub's tools do.
+// Larger weights are sharded, as by the hub's tools.
 inline constexpr uint64_t kShardBytes = 5'000'000'000;
 
-// model.safetensors, or shards of at most `shard_bytes` each (a larger tensor has its own) with
-// model.safetensors.index.json, written tensor by tensor and entered in `list`. Throws what
+// Writes model.safetensors, or shards of at most `shard_bytes` each (a larger tensor gets its own)
+// with model.safetensors.index.json, tensor by tensor, and enters the files in `list`. Throws what
 // SafetensorsWriter throws.
 class ShardedWriter {
  public:
-  // `order`: indices into `tensors`, each once; what is left out is not written. Both are
-  // borrowed, and `list`.
+  // `order`: indices into `tensors`, each at most once; tensors not listed are not written. The
+  // caller keeps `tensors`, `order` and `list` alive.
   ShardedWriter(std::filesystem::path folder, const TensorSource& tensors,
                 const std::vector<uint64_t>& order, WrittenFiles& list,
                 uint64_t shard_bytes = kShardBytes);
 
   uint64_t total_bytes() const { return total_; }
-  // The next bytes of the tensor, in the constructor's order.
+  // Appends the next bytes of the tensor; tensors come in the constructor's order.
   void write(uint64_t index, const void* data, uint64_t bytes);
   // Reads all tensors from the source and writes them.
   void write_all();

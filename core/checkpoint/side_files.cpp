@@ -50,7 +50,7 @@ void check_space(const fs::path& folder, uint64_t needed) {
   std::error_code unknown;
   const fs::space_info space = fs::space(folder, unknown);
   if (!unknown && space.available < needed) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {} bytes needed, {} available", folder.string(), needed,
+    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: needs {} bytes, {} are available", folder.string(), needed,
          space.available);
   }
 }

@@ -16,7 +16,7 @@ std::optional<uint64_t> element_count(const std::vector<int64_t>& shape) {
   if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; })) {
     return std::nullopt;
   }
-  // Overflow counts also beside a zero, so that a shape is good or bad however it is ordered.
+  // An overflow beside a zero counts too, so that the order of dimensions does not matter.
   uint64_t product = 1;
   for (const int64_t size : shape) {
     if (size == 0) {
@@ -36,8 +36,8 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 const TensorInfo& TensorSource::info(uint64_t index) const {
   if (index >= tensors_.size()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: tensor {} asked for, there are {}", description_, index,
-         tensors_.size());
+    fail(QUENCH_INVALID_ARGUMENT, "{}: got tensor index {}, there are {} tensors", description_,
+         index, tensors_.size());
   }
   return tensors_[index];
 }
@@ -65,7 +65,7 @@ void TensorSource::read(uint64_t index, uint64_t first, uint64_t elements,
   const TensorInfo& tensor = info(index);
   const uint64_t total = *element_count(tensor.shape);
   if (first > total || elements > total - first) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: tensor '{}': {} elements from {} asked for, it has {}",
+    fail(QUENCH_INVALID_ARGUMENT, "{}: tensor '{}': wanted {} elements from {}, it has {}",
          description_, printable(tensor.name), elements, first, total);
   }
   if (elements > 0) {
@@ -92,7 +92,8 @@ uint64_t TensorSource::add(TensorInfo info) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: name given twice", where);
   }
   if (info.shared_with > index) {
-    fail(QUENCH_INTERNAL, "{}: shared with tensor {}, which comes later", where, info.shared_with);
+    fail(QUENCH_INTERNAL, "{}: shares storage with tensor {}, which comes later", where,
+         info.shared_with);
   }
   tensors_.push_back(std::move(info));
   return index;

@@ -1,4 +1,4 @@
-// Anything that yields named tensors.
+// A source of named tensors.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct TensorInfo {
   std::string name;
   quench_dtype dtype{};
   std::vector<int64_t> shape;
-  // Index of an earlier tensor with exactly this one's storage (tied weights), or its own.
+  // Index of an earlier tensor with exactly the same storage (tied weights), or its own index.
   uint64_t shared_with = 0;
 };
 
-// Product of the shape (1 for a scalar, 0 with an empty dimension), or nothing when a dimension is
-// negative or the product does not fit 63 bits. Checked independently of the order of dimensions.
+// Product of the shape (1 for a scalar, 0 with an empty dimension); nothing if a dimension is
+// negative or the product exceeds 63 bits. The order of dimensions does not change the outcome.
 std::optional<uint64_t> element_count(const std::vector<int64_t>& shape);
 
 // "[2, 3]"
 std::string shape_text(const std::vector<int64_t>& shape);
 
-// A table of tensors and the way to their elements. Immutable once built, hence thread-safe.
+// A table of tensors with access to their elements. Immutable once built, hence thread-safe.
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
@@ -35,29 +35,29 @@ class TensorSource {
   TensorSource& operator=(const TensorSource&) = delete;
 
   uint64_t count() const { return tensors_.size(); }
-  // Throws Error(INVALID_ARGUMENT) when out of range.
+  // Throws Error(INVALID_ARGUMENT) if the index is out of range.
   const TensorInfo& info(uint64_t index) const;
   std::optional<uint64_t> find(std::string_view name) const;
-  // Like find, and throws Error(NOT_FOUND) with the nearest name.
+  // Like find, but throws Error(NOT_FOUND) naming the nearest name.
   uint64_t index_of(std::string_view name) const;
 
-  // Copies `elements` elements, from element `first` in C order on, in the tensor's own dtype.
-  // Throws Error: INVALID_ARGUMENT outside the tensor, DATA_LOSS when the file changed.
+  // Copies `elements` elements, starting at element `first` in C order, in the tensor's own dtype.
+  // Throws Error: INVALID_ARGUMENT outside the tensor, DATA_LOSS if the file changed.
   void read(uint64_t index, uint64_t first, uint64_t elements, void* destination) const;
 
-  // For messages: the file or what else the tensors come from.
+  // For messages: the file, or whatever else the tensors come from.
   const std::string& description() const { return description_; }
 
  protected:
   explicit TensorSource(std::string description) : description_(std::move(description)) {}
 
-  // Appends to the table; `shared_with` must be an index so far, or the tensor's own. Throws
-  // Error(INVALID_ARGUMENT) for a name given twice, more than QUENCH_MAX_DIMENSIONS dimensions, a
-  // NUL in the name (it crosses the ABI as a C string) or a shape that overflows.
+  // Appends to the table; `shared_with` must be an earlier index or the tensor's own. Throws
+  // Error(INVALID_ARGUMENT) for a repeated name, more than QUENCH_MAX_DIMENSIONS dimensions, a NUL
+  // in the name (the ABI passes it as a C string) or a shape that overflows.
   uint64_t add(TensorInfo info);
 
  private:
-  // The range lies inside the tensor and is not empty.
+  // The range is inside the tensor and not empty.
   virtual void read_elements(uint64_t index, uint64_t first, uint64_t elements,
                              void* destination) const = 0;
 
@@ -66,7 +66,7 @@ class TensorSource {
   std::unordered_map<std::string, uint64_t> by_name_;
 };
 
-// A whole tensor as float32; F64, F16 and BF16 are converted. Throws Error(UNSUPPORTED) for
+// A whole tensor as float32; converts F64, F16 and BF16. Throws Error(UNSUPPORTED) for
 // integers.
 std::vector<float> read_float32(const TensorSource& source, uint64_t index);
 

@@ -44,7 +44,7 @@ std::optional<int64_t> parse_amount(std::string_view text) {
       behind_point = true;
       continue;
     }
-    // Each digit behind the point uses up one decimal place of the unit.
+    // Each digit behind the point uses up one power of ten of the unit.
     if (!is_digit(c) || (behind_point && unit % 10 != 0) ||
         __builtin_mul_overflow(value, 10, &value) ||
         __builtin_add_overflow(value, c - '0', &value)) {

@@ -7,11 +7,11 @@
 
 namespace quench {
 
-// 10^3, 10^6, 10^9, 10^12 for k (or K), M, B, T; else 0.
+// 10^3, 10^6, 10^9, 10^12 for k (or K), M, B, T; 0 for other letters.
 int64_t unit_of(char letter);
 
-// Digits, perhaps with a decimal point, and perhaps one unit behind them. Nothing where the text is
-// not so written, the value is no whole number (1.5, but not 1.5k), or is beyond 64 bits.
+// Reads digits with an optional decimal point and an optional unit. Returns nothing if the text has
+// another form, the value is not whole (1.5; but 1.5k is), or it exceeds 64 bits.
 std::optional<int64_t> parse_amount(std::string_view text);
 
 }  // namespace quench

@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// Nobody reads on, and a large manifest can have as many problems as it has bytes.
+// Nobody reads more, and a large manifest can have as many problems as it has bytes.
 constexpr size_t kMostProblems = 256;
 
 }  // namespace
@@ -52,8 +52,8 @@ void Problems::throw_if_any() const {
   }
   if (found_.size() >= kMostProblems) {
     messages.push_back(
-        fmt::format("these are the first {} problems that were found; mend them, "
-                    "and look again",
+        fmt::format("these are the first {} problems; correct them "
+                    "and try again",
                     kMostProblems));
   }
   fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages, "\n"));

@@ -1,4 +1,4 @@
-// Versions that a manifest accepts: ">=0.2", ">=0.2,<1", "1.2.3".
+// Ranges of versions that a manifest accepts: ">=0.2", ">=0.2,<1", "1.2.3".
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@ namespace quench {
 
 class VersionRange {
  public:
-  // Conditions (>=, >, <=, <, ==, !=, or nothing for ==) joined by commas; all must hold. Throws
-  // Error(INVALID_ARGUMENT).
+  // Parses conditions (>=, >, <=, <, ==, !=, or nothing for ==) joined by commas; all must hold.
+  // Throws Error(INVALID_ARGUMENT).
   explicit VersionRange(std::string_view text);
-  // Numbers that a version leaves out are 0; what follows the third (-rc1) is not looked at.
+  // Numbers that a version leaves out are 0; text after the third number (-rc1) is ignored.
   bool contains(std::string_view version) const;
 
  private:

@@ -48,7 +48,7 @@ std::string YamlNode::described() const {
 
 namespace {
 
-// Builds the tree from parser events, refusing on the way.
+// Builds the tree from the parser's events and refuses what this reader does not support.
 class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::string file) : file_(std::move(file)) {}
@@ -91,10 +91,10 @@ class TreeBuilder : public YAML::EventHandler {
  private:
   struct Open {
     YamlNode node;
-    std::string key;  // of the member whose value comes next
+    std::string key;  // key of the member whose value comes next
     Place key_place;
     bool has_key = false;
-    std::unordered_map<std::string, int> lines;  // of the keys so far
+    std::unordered_map<std::string, int> lines;  // line of each key so far
   };
 
   Place place(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
@@ -174,7 +174,7 @@ class TreeBuilder : public YAML::EventHandler {
   size_t count_ = 0;
 };
 
-// Bytes that no manifest needs and that hide things from a reader.
+// Refuses bytes that no manifest needs and that can hide text from a reader.
 void refuse_odd_bytes(std::string_view text, const std::string& name) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -192,7 +192,7 @@ void refuse_odd_bytes(std::string_view text, const std::string& name) {
        byte < 0x20 ? "control character" : "byte", byte);
 }
 
-// Length of a number as JSON writes it, at the start of `text`; `integer` tells which kind.
+// Length of the number in JSON's form at the start of `text`; `integer` tells which kind it is.
 size_t number_length(std::string_view text, bool& integer) {
   size_t i = 0;
   const auto digits = [&] {
@@ -249,7 +249,7 @@ nlohmann::json scalar_to_json(const YamlNode& node) {
     if (errno == 0) {
       return value;
     }
-    return text;  // beyond 64 bits: no number here, and no silent rounding either
+    return text;  // beyond 64 bits: treat it as text rather than round it silently
   }
   const double value = std::strtod(text.c_str(), nullptr);
   return value <= std::numeric_limits<double>::max() &&
@@ -262,8 +262,8 @@ nlohmann::json scalar_to_json(const YamlNode& node) {
 
 YamlNode parse_yaml(std::string_view text, const std::string& name) {
   if (text.size() > kYamlMaxBytes) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, more than a manifest may have ({})", name,
-         text.size(), kYamlMaxBytes);
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, wanted at most {}", name, text.size(),
+         kYamlMaxBytes);
   }
   if (text.substr(0, 3) == "\xEF\xBB\xBF" || text.substr(0, 2) == "\xFF\xFE" ||
       text.substr(0, 2) == "\xFE\xFF") {

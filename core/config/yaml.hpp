@@ -1,9 +1,9 @@
-// A YAML document as a tree that remembers where everything stood.
+// A YAML document as a tree whose nodes know their place in the file.
 //
-// Read at the level of events, because the document model of YAML libraries takes the first of two
-// equal keys without a word, follows aliases without bound and accepts cycles. Refused here, with
-// file, line and column: aliases and anchors, tags, merge keys, keys given twice, keys that are not
-// scalars, more than one document, control characters, what is not UTF-8, and documents beyond the
+// Reads the parser's events, because the document model of YAML libraries silently takes the first
+// of two equal keys, follows aliases without bound and accepts cycles. Refuses the following with
+// file, line and column: aliases and anchors, tags, merge keys, duplicate keys, keys that are not
+// scalars, more than one document, control characters, invalid UTF-8, and documents beyond the
 // limits below.
 #pragma once
 
@@ -37,8 +37,8 @@ struct YamlNode {
   Place place;
   std::string scalar;           // text of a scalar
   bool quoted = false;          // a quoted scalar is a string whatever it looks like
-  std::vector<YamlNode> items;  // of a sequence
-  std::vector<Member> members;  // of a mapping, in file order
+  std::vector<YamlNode> items;  // items of a sequence
+  std::vector<Member> members;  // members of a mapping, in file order
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -46,7 +46,7 @@ struct YamlNode {
   bool is_mapping() const { return kind == Kind::kMapping; }
   // The member called `key`, or nullptr.
   const YamlNode* find(std::string_view key) const;
-  // "a mapping", "a list", "the number 3", "the text \"x\"", for messages.
+  // For messages: "a mapping", "a list", "the number 3", "the text \"x\"".
   std::string described() const;
 };
 
@@ -56,13 +56,13 @@ struct YamlNode::Member {
   YamlNode value;
 };
 
-// Parses text; `name` is the file name for messages. Throws Error(INVALID_ARGUMENT); load_yaml also
-// what read_file throws.
+// Parses text; messages show `name`, the file name. Throws Error(INVALID_ARGUMENT); load_yaml also
+// throws what read_file throws.
 YamlNode parse_yaml(std::string_view text, const std::string& name);
 YamlNode load_yaml(const std::filesystem::path& path);
 
-// The node as JSON. Plain scalars become null, booleans (true, false), integers and numbers where
-// they are written exactly so in JSON; everything else is a string: 010, yes, 0x4 and .inf are no
+// The node as JSON. A plain scalar becomes null, a boolean (true, false), an integer or a number
+// only if it has JSON's spelling; everything else is a string: 010, yes, 0x4 and .inf are not
 // numbers.
 nlohmann::json yaml_to_json(const YamlNode& node);
 

@@ -49,7 +49,7 @@ YamlNode& member_at(YamlNode& parent, const std::string& key, const std::string&
   return parent.members.back().value;
 }
 
-// What comes from a command line stands in no line of a file.
+// A value from a command line has no line in a file.
 void put_at(YamlNode& node, const Place& place) {
   node.place = place;
   for (YamlNode& item : node.items) {

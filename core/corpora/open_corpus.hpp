@@ -1,4 +1,4 @@
-// A corpus of an experiment, ready to be read.
+// Opens a corpus of an experiment for reading.
 #pragma once
 
 #include "core/experiment/experiment.hpp"
@@ -7,11 +7,11 @@
 
 namespace quench {
 
-// The files that a corpus reads, as far as its parameters name them.
+// The files that the corpus's parameters name.
 std::vector<std::filesystem::path> corpus_files(const CorpusUse& use);
 
-// Files of it that lie in the hub's cache are compared with the hashes that name them first. Throws
-// what check_blob and the plugin throw.
+// First compares files in the hub's cache with the hashes that are their names. Throws what
+// check_blob and the plugin throw.
 CorpusHandle open_corpus(Catalog& catalog, const CorpusUse& use, const HubEnvironment& hub);
 
 }  // namespace quench

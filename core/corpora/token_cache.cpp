@@ -1,5 +1,5 @@
-// A file is, all numbers little-endian: magic, key, fingerprint, the numbers of ids, offsets and
-// sizes (uint64 each), the ids (int32), the offsets and the sizes (uint64), SHA-256 of all that.
+// File layout, little-endian: magic, key, fingerprint, the counts of ids, offsets and sizes (uint64
+// each), ids (int32), offsets and sizes (uint64), SHA-256 of everything before.
 #include "core/corpora/token_cache.hpp"
 
 #include <bit>
@@ -18,15 +18,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "token files are written as they lie");
+static_assert(std::endian::native == std::endian::little, "token files hold the bytes of memory");
 
 constexpr std::string_view kMagic = "QTOKENS1";
 constexpr uint64_t kDigestBytes = 64;
 constexpr uint64_t kHeadBytes = kMagic.size() + 2 * kDigestBytes + 3 * sizeof(uint64_t);
-// 2^40 ids are 4 TB; sizes below cannot overflow.
+// 2^40 ids are 4 TB; with this bound the sizes below cannot overflow.
 constexpr uint64_t kMostElements = uint64_t{1} << 40;
 
-// Writes, and hashes what it writes.
+// Writes a file and hashes what it writes.
 class Writer {
  public:
   Writer(const fs::path& path, uint64_t bytes) : file_(path, bytes) {}
@@ -50,7 +50,7 @@ class Writer {
   Sha256 hash_;
 };
 
-// Reads in order, and hashes what it reads.
+// Reads a file in order and hashes what it reads.
 class Reader {
  public:
   explicit Reader(const fs::path& path) : file_(path) {}
@@ -72,7 +72,7 @@ class Reader {
     read(out.data(), count * sizeof(T));
     return out;
   }
-  // Whether what follows is the digest of all that was read.
+  // Whether the digest that follows matches everything read before.
   bool verify() {
     std::string digest(kDigestBytes, '\0');
     file_.read(at_, digest.data(), digest.size());
@@ -92,10 +92,10 @@ class Reader {
 TokenizedCorpus read_tokens(const fs::path& path, const std::string& key) {
   Reader reader(path);
   if (reader.size() < kHeadBytes + kDigestBytes) {
-    damaged("it is cut off");
+    damaged("it is cut short");
   }
   if (reader.text(kMagic.size()) != kMagic || reader.text(kDigestBytes) != key) {
-    damaged("it is no token file of this name");
+    damaged("it is not the token file of this key");
   }
   TokenizedCorpus out;
   out.fingerprint = reader.text(kDigestBytes);
@@ -103,13 +103,13 @@ TokenizedCorpus read_tokens(const fs::path& path, const std::string& key) {
   if (counts[0] > kMostElements || counts[1] > kMostElements || counts[2] > kMostElements ||
       reader.size() != kHeadBytes + counts[0] * sizeof(int32_t) +
                            (counts[1] + counts[2]) * sizeof(uint64_t) + kDigestBytes) {
-    damaged("its size is not what it says");
+    damaged("its size differs from its header");
   }
   out.ids = reader.values<int32_t>(counts[0]);
   out.offsets = reader.values<uint64_t>(counts[1]);
   out.bytes = reader.values<uint64_t>(counts[2]);
   if (!reader.verify()) {
-    damaged("its checksum does not fit");
+    damaged("its checksum does not match");
   }
   return out;
 }
@@ -139,7 +139,7 @@ std::optional<TokenizedCorpus> TokenCache::find(const std::string& key) const {
   try {
     return read_tokens(path_of(key), key);
   } catch (const Error& failure) {
-    warn(fmt::format("{}: not used, the text is tokenized again: {}", path_of(key).string(),
+    warn(fmt::format("{}: not used, tokenizing the text again: {}", path_of(key).string(),
                      failure.what()));
     return std::nullopt;
   }
@@ -170,7 +170,7 @@ void TokenCache::keep(const std::string& key, const TokenizedCorpus& corpus) {
     writer.commit();
   } catch (const Error& failure) {
     writable_ = false;
-    warn(fmt::format("tokenized text is not kept for the next run: {}", failure.what()));
+    warn(fmt::format("cannot keep tokenized text for the next run: {}", failure.what()));
   }
 }
 

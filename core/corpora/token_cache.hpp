@@ -1,5 +1,5 @@
-// Tokenized text on disk, by what it depends on. A file that does not verify is as good as none,
-// and a folder that cannot be written costs time, never a result.
+// Caches tokenized text on disk under a key of everything it depends on. A file that does not
+// verify counts as missing; a folder that cannot be written costs time, never a result.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@ namespace quench {
 
 class TokenCache {
  public:
-  // `home`: QUENCH_HOME; files lie in its subfolder tokens/. Empty: nothing is found or kept.
+  // `home`: QUENCH_HOME; files go to its subfolder tokens/. Empty: finds and keeps nothing.
   explicit TokenCache(const std::filesystem::path& home);
 
-  // The name of what depends on `parts` alone: SHA-256 of its canonical JSON.
+  // The key of text that depends on `parts` alone: SHA-256 of their canonical JSON.
   static std::string key_of(const nlohmann::json& parts);
 
-  // What was kept under `key`, without a name; nothing when there is no file. A file that is
-  // damaged, cut or another key's is nothing too, and the log says so.
+  // Returns the corpus kept under `key`, without a name; nothing if there is no file, or if the
+  // file is damaged, cut short or belongs to another key, which the log reports.
   std::optional<TokenizedCorpus> find(const std::string& key) const;
-  // Written to a temporary name, synced, renamed. When that fails the log says so, once, and
-  // nothing is kept from then on.
+  // Writes to a temporary name, syncs and renames. If that fails, logs it once and keeps nothing
+  // from then on.
   void keep(const std::string& key, const TokenizedCorpus& corpus);
 
   std::filesystem::path path_of(const std::string& key) const;

@@ -9,9 +9,9 @@ namespace quench {
 
 struct TokenizedCorpus {
   std::string name;
-  std::vector<int32_t> ids;       // all documents, one after the other
+  std::vector<int32_t> ids;       // all documents, concatenated
   std::vector<uint64_t> offsets;  // [documents+1]
-  std::vector<uint64_t> bytes;    // [documents], empty where the corpus gave ids
+  std::vector<uint64_t> bytes;    // [documents]; empty if the corpus supplies ids
   std::string fingerprint;        // SHA-256 of the corpus's files
   uint64_t documents() const { return offsets.size() - 1; }
 };

@@ -23,12 +23,12 @@ constexpr size_t kSha256Digits = 64;
 constexpr size_t kGitDigits = 40;
 
 struct Blob {
-  fs::path file;           // after all links
-  std::string hash;        // its name
+  fs::path file;           // with all links resolved
+  std::string hash;        // the hash that is its name
   std::string repository;  // "hf://org/name", for messages
 };
 
-// models--org--name and datasets--org--name, the first folder of the cache that `path` lies in.
+// The repository whose folder (models--org--name or datasets--org--name) of the cache holds `path`.
 std::string repository_of(const fs::path& path, const fs::path& root) {
   const fs::path inside = path.lexically_relative(root);
   std::string name = inside.empty() ? "" : inside.begin()->string();
@@ -49,7 +49,7 @@ bool is_under(const fs::path& path, const fs::path& folder) {
          folder.end();
 }
 
-// The cache root after all links, or nothing where there is no cache.
+// The cache root with all links resolved, or nothing if there is no cache.
 std::optional<fs::path> root_of(const HubEnvironment& environment) {
   try {
     return fs::canonical(hub_cache_root(environment));
@@ -71,7 +71,7 @@ std::optional<Blob> blob_at(const fs::path& path, const fs::path& root) {
   return Blob{file, name, repository_of(is_under(folder, root) ? folder : file, root)};
 }
 
-// What the blob's content hashes to.
+// Computes the hash of the blob's content.
 std::string measure(const Blob& blob, const File& file, const std::atomic<bool>* cancel) {
   return blob.hash.size() == kSha256Digits ? sha256_of(file, cancel) : git_blob_id(file, cancel);
 }
@@ -79,11 +79,11 @@ std::string measure(const Blob& blob, const File& file, const std::atomic<bool>*
 std::string fault_of(const Blob& blob, const std::string& measured) {
   return fmt::format(
       "{}: damaged: content has hash {}, its name in the cache of {} says {}: remove "
-      "this file, and download it again",
+      "this file and download it again",
       printable(blob.file.string(), 4096), measured, blob.repository, blob.hash);
 }
 
-// Blobs that were found intact in this process.
+// Remembers the blobs that this process found intact.
 class Intact {
  public:
   bool contains(const std::string& hash, const FileIdentity& identity) {
@@ -118,7 +118,7 @@ void check(const Blob& blob, const Fingerprints& memory, const std::atomic<bool>
   intact.add(blob.hash, file.identity());
 }
 
-// Sorted, and at most as many as a snapshot may have; see check_snapshot.
+// Sorted; at most as many files as a snapshot may have (see check_snapshot).
 std::vector<fs::path> files_at(const fs::path& path) {
   constexpr size_t kMaxFiles = 100'000;
   std::vector<fs::path> out;
@@ -157,7 +157,7 @@ void check_blobs(const fs::path& path, const HubEnvironment& environment,
   std::error_code error;
   const fs::path target = fs::canonical(path, error);
   if (!root || error || !is_under(target, *root)) {
-    return;  // a folder of files that are none of the hub's is not listed
+    return;  // a folder outside the hub's cache is not listed
   }
   for (const fs::path& file : files_at(path)) {
     check_blob(file, environment, cancel);

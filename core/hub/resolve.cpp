@@ -39,7 +39,7 @@ std::vector<std::string> split(const std::string& path) {
   }
 }
 
-// A path of plain names, so that joined to a folder it stays inside.
+// Whether the path has plain names only, so that it stays inside a folder it is appended to.
 bool is_inside(const std::string& path) {
   const std::vector<std::string> parts = split(path);
   return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
@@ -50,7 +50,7 @@ bool is_inside(const std::string& path) {
   });
 }
 
-// The hub's rule for names of organisations and repositories.
+// Whether the hub accepts `name` for an organisation or a repository.
 bool is_repository_name(const std::string& name) {
   return !name.empty() && name.size() <= 96 && name.front() != '.' && name.front() != '-' &&
          name.find("..") == std::string::npos && name.find("--") == std::string::npos &&
@@ -68,7 +68,7 @@ fs::path repository_folder(const HubSpec& spec, const fs::path& root) {
   return root / name;
 }
 
-// Names of all files under refs/, sorted.
+// Returns the names of all files under refs/, sorted.
 std::vector<std::string> cached_revisions(const fs::path& repository) {
   constexpr size_t kMaxRevisions = 100'000;
   std::vector<std::string> out;
@@ -100,7 +100,7 @@ std::vector<std::string> cached_revisions(const fs::path& repository) {
        close.empty() ? "; download it first" : ", nearest is '" + printable(close) + "'");
 }
 
-// The commit of a revision, or "" when there is none.
+// Returns the commit of a revision, or "" if there is none.
 std::string find_commit(const HubSpec& parsed, const fs::path& repository,
                         const std::string& spec) {
   if (is_commit(parsed.revision)) {

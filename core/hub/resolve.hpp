@@ -1,4 +1,4 @@
-// hf://org/name@revision to a folder of the Hugging Face cache, without touching the network.
+// Resolves hf://org/name@revision to a folder of the Hugging Face cache; never uses the network.
 #pragma once
 
 #include <filesystem>
@@ -9,34 +9,34 @@
 
 namespace quench {
 
-// hf://[datasets/][org/]name[/file...][@revision]. The first '@' begins the revision, which may
-// hold slashes; without one it is "main".
+// hf://[datasets/][org/]name[/file...][@revision]. The revision begins after the first '@' and may
+// contain slashes; without '@' it is "main".
 struct HubSpec {
   bool dataset = false;
   std::string repository;  // "org/name" or "name"
-  std::string file;        // path inside the repository, "" for all of it
+  std::string file;        // path inside the repository, "" for the whole repository
   std::string revision;
 };
 
-// A repository of one component is only possible without a file. Throws Error(INVALID_ARGUMENT).
+// A repository name without organisation cannot have a file. Throws Error(INVALID_ARGUMENT).
 HubSpec parse_hub_spec(const std::string& spec);
 
 struct ResolvedModel {
   std::filesystem::path folder;  // snapshots/<commit>
   std::string repository;
-  std::string revision;  // as asked for
+  std::string revision;  // the name in the spec
   std::string commit;    // 40 hexadecimal digits
-  std::string file;      // as in the spec, checked to be there
+  std::string file;      // the file in the spec; it exists
 };
 
-// Looks the spec up in the cache as the Python client lays it out: refs/<revision> holds a commit,
-// snapshots/<commit> its files; a revision of 40 hexadecimal digits is a commit itself. Every file
-// of the snapshot is checked by check_snapshot. Throws Error: INVALID_ARGUMENT (spec), NOT_FOUND
-// (with what is in the cache), DATA_LOSS (a damaged cache).
+// Looks the spec up in the cache, which the Python client lays out: refs/<revision> holds a commit,
+// snapshots/<commit> its files; a revision of 40 hexadecimal digits is itself a commit. Checks
+// every file of the snapshot with check_snapshot. Throws Error: INVALID_ARGUMENT (spec), NOT_FOUND
+// (lists what the cache has), DATA_LOSS (damaged cache).
 ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment);
 
-// Names of the refs of hf://org/name that lie in the cache, sorted; they may hold slashes. Empty
-// when the repository is not there. Throws Error(INVALID_ARGUMENT) for a bad spec.
+// The names of the refs of hf://org/name in the cache, sorted; names may contain slashes. Empty if
+// the repository is not cached. Throws Error(INVALID_ARGUMENT) for a bad spec.
 std::vector<std::string> cached_revisions(const std::string& spec,
                                           const HubEnvironment& environment);
 

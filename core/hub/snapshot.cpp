@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All entries of a folder but its real subfolders; links to folders are entries, not followed.
+// Lists all entries of a folder except real subfolders; a link to a folder is an entry.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   constexpr size_t kMaxFiles = 100'000;
   std::vector<fs::path> out;
@@ -48,7 +48,7 @@ void check_snapshot(const fs::path& folder, const fs::path& cache_root) {
     std::error_code error;
     const fs::path target = fs::canonical(entry, error);
     if (error) {
-      fail(QUENCH_DATA_LOSS, "{}: link to a file that is not there ({})",
+      fail(QUENCH_DATA_LOSS, "{}: links to a file that does not exist ({})",
            printable(entry.string(), 4096), error.message());
     }
     if (!is_under(target, root)) {

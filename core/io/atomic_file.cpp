@@ -37,7 +37,7 @@ AtomicFile::AtomicFile(fs::path path, uint64_t needed, WrittenFiles* list)
     hash_.emplace();
   }
   static std::atomic<uint64_t> counter{0};
-  // Another process (or host, on a shared file system) may use the same name: O_EXCL decides.
+  // Another process (or host, on a shared file system) may pick the same name: O_EXCL decides.
   constexpr int kTries = 100;
   for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
     temporary_ = folder_of(path_) / fmt::format(".{}.{}-{}.tmp", path_.filename().string(),
@@ -74,7 +74,7 @@ void AtomicFile::finish_writing() {
   if (fsync(descriptor_) != 0) {
     fail_writing(path_, "syncing", errno);
   }
-  // After a failed close the descriptor is gone all the same.
+  // close() releases the descriptor even if it fails.
   if (close(std::exchange(descriptor_, -1)) != 0) {
     fail_writing(path_, "closing", errno);
   }
@@ -110,7 +110,7 @@ bool AtomicFile::commit_new() {
   }
   unlink(temporary_.c_str());
   temporary_.clear();
-  // Also where another has published it: his sync may still be under way.
+  // Sync even if another process published the file: its own sync may not be finished.
   sync_folder_of(path_);
   return fresh;
 }
@@ -123,7 +123,7 @@ void sync_folder_of(const fs::path& path) {
   const int result = fsync(descriptor);
   const int number = errno;
   close(descriptor);
-  // Some network file systems do not sync folders and say EINVAL; there is nothing more to do
+  // Some network file systems cannot sync folders and return EINVAL; nothing more can be done
   // there.
   if (result != 0 && number != EINVAL) {
     fail_writing(path, "syncing its folder", number);
@@ -163,7 +163,7 @@ void write_all(int descriptor, const void* data, uint64_t bytes, const fs::path&
       continue;
     }
     if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-      fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {}: {} bytes needed, {} written", path.string(),
+      fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {}: needs {} bytes, {} were written", path.string(),
            errno == ENOSPC ? "no space left on the device" : "disk quota exceeded",
            std::max(needed, already + bytes), already + done);
     }
@@ -177,7 +177,7 @@ void write_all(int descriptor, const void* data, uint64_t bytes, const fs::path&
 void refuse_special_file(const fs::path& path) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: is a {}, and only a file is replaced",
+    fail(QUENCH_FAILED_PRECONDITION, "{}: is a {}; only a regular file can be replaced",
          printable(path.string(), 4096),
          S_ISDIR(status.st_mode)    ? "folder"
          : S_ISFIFO(status.st_mode) ? "pipe"

@@ -1,4 +1,4 @@
-// Files that are there completely or not at all.
+// Files that appear completely or not at all.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 namespace quench {
 
 // Writes to a temporary file in the folder of `path`; commit() makes it durable and gives it its
-// name. Without commit() the temporary is removed and `path` keeps what it had. Every failure
-// throws Error naming the path: RESOURCE_EXHAUSTED when the disk or a quota is full, else
-// FAILED_PRECONDITION.
+// name. Without commit() the destructor removes the temporary file and `path` keeps its old
+// content. Every failure throws Error naming the path: RESOURCE_EXHAUSTED if the disk or a quota is
+// full, else FAILED_PRECONDITION.
 class AtomicFile {
  public:
-  // `needed`: the bytes that will be written, 0 when not known; told to the user when they do not
-  // fit. `list`: commit() enters the file there, hashed as it was written. An existing symbolic
-  // link at `path` is replaced, never followed; a folder, a pipe or a device there is refused.
+  // `needed`: how many bytes will be written, 0 if unknown; the error names it if they do not fit.
+  // `list`: commit() enters the file there with the hash of the written bytes. Replaces a symbolic
+  // link at `path` and never follows it; refuses to replace a folder, a pipe or a device.
   explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0,
                       WrittenFiles* list = nullptr);
   ~AtomicFile();
@@ -33,11 +33,11 @@ class AtomicFile {
 
   void write(const void* data, uint64_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  // fsync, close, rename, fsync of the folder.
+  // Runs fsync, close, rename, and fsync of the folder.
   void commit();
-  // As commit, but what has the name already stays, and false is returned. By link, which never
-  // replaces; by rename where the file system has no links: then two writers at the same time leave
-  // one of their files.
+  // Like commit, but keeps an existing file of this name and then returns false. Publishes by link,
+  // which never replaces a file; by rename where the file system has no links, and then one of two
+  // concurrent writers loses its file.
   bool commit_new();
 
  private:
@@ -48,26 +48,26 @@ class AtomicFile {
   uint64_t needed_;
   uint64_t written_ = 0;
   WrittenFiles* list_;
-  std::optional<Sha256> hash_;  // where there is a list
+  std::optional<Sha256> hash_;  // set if there is a list
 };
 
-// Writes all bytes to an open descriptor, through interruptions and short writes. `path` is for the
-// message, as are `already` (bytes written before) and `needed` (bytes of the whole, 0 unknown).
+// Writes all bytes to an open descriptor and resumes after interruptions and short writes. The
+// message shows `path`, `already` (bytes written before) and `needed` (total bytes, 0 if unknown).
 void write_all(int descriptor, const void* data, uint64_t bytes, const std::filesystem::path& path,
                uint64_t already = 0, uint64_t needed = 0);
 
-// Throws Error(FAILED_PRECONDITION) where something has this name that is neither a file nor a
-// link, which writing a file of the name would take away.
+// Throws Error(FAILED_PRECONDITION) if `path` exists and is neither a file nor a link, because
+// writing a file of this name would remove it.
 void refuse_special_file(const std::filesystem::path& path);
 
-// An AtomicFile with this content.
+// Writes this content through an AtomicFile.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            WrittenFiles* list = nullptr);
 
-// Makes the folder and those above it, each durable in the one above. Throws Error naming the path.
+// Makes the folder and its parents, each durable in its parent. Throws Error naming the path.
 void make_folders(const std::filesystem::path& folder);
 
-// Makes the names in the folder of `path` durable. Throws Error naming the path.
+// Makes the entries of the folder of `path` durable. Throws Error naming the path.
 void sync_folder_of(const std::filesystem::path& path);
 
 }  // namespace quench

@@ -10,8 +10,8 @@ namespace quench {
 
 namespace {
 
-// `size` bytes (whole huge pages) from the kernel, starting at a huge page; nullptr if there are
-// none.
+// Gets `size` bytes (whole huge pages) from the kernel, aligned to a huge page; nullptr if there is
+// no memory.
 char* map_range(size_t size) {
   const size_t span = size + BlockCache::kHugePage;
   void* mapped = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -55,7 +55,7 @@ void* BlockCache::allocate(size_t bytes) {
   }
   in_use_ += size;
   most_in_use_ = most;
-  // Whole huge pages only, so that the last one costs no more than it holds. Advice: no failure.
+  // Whole huge pages only, so that a partial one costs no more than it holds. Failure is harmless.
   madvise(start, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   used_.emplace(start, size);
   return start;
@@ -84,7 +84,7 @@ size_t BlockCache::bytes_kept() const {
   return kept_bytes_;
 }
 
-// The start of the smallest range that is large enough; nullptr when there is none.
+// Takes the smallest kept range that is large enough; nullptr if there is none.
 char* BlockCache::take_kept(size_t size) {
   auto best = kept_.end();
   for (auto range = kept_.begin(); range != kept_.end(); ++range) {
@@ -122,7 +122,7 @@ void BlockCache::keep(char* start, size_t size) {
   kept_.emplace(start, size);
 }
 
-// The smallest ranges go first: a large one serves any request.
+// Unmaps the smallest ranges first, because a large one can serve any request.
 void BlockCache::unmap_all_but(size_t bytes) {
   while (kept_bytes_ > bytes) {
     const auto smallest = std::min_element(kept_.begin(), kept_.end(),

@@ -22,7 +22,7 @@ std::string reason(int number) {
 struct stat status_of(int descriptor, const std::filesystem::path& path) {
   struct stat status = {};
   if (fstat(descriptor, &status) != 0) {
-    fail(QUENCH_DATA_LOSS, "{}: cannot be examined: {}", path.string(), reason(errno));
+    fail(QUENCH_DATA_LOSS, "{}: stat failed: {}", path.string(), reason(errno));
   }
   return status;
 }
@@ -36,7 +36,7 @@ FileIdentity identity_of(const struct stat& status) {
 
 }  // namespace
 
-// O_NONBLOCK: opening a named pipe must not wait for its writer; it has no effect on regular files.
+// O_NONBLOCK: opening a named pipe must not wait for its writer. Regular files ignore the flag.
 File::File(std::filesystem::path path)
     : path_(std::move(path)), descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (descriptor_ < 0) {
@@ -63,7 +63,7 @@ File::~File() {
 
 void File::read(uint64_t offset, void* destination, uint64_t bytes) const {
   if (offset > size() || bytes > size() - offset) {
-    fail(QUENCH_DATA_LOSS, "{}: {} bytes wanted at offset {}, the file has {}", path_.string(),
+    fail(QUENCH_DATA_LOSS, "{}: wanted {} bytes at offset {}, the file has {}", path_.string(),
          bytes, offset, size());
   }
   const uint64_t got = read_present(offset, destination, bytes);
@@ -71,12 +71,12 @@ void File::read(uint64_t offset, void* destination, uint64_t bytes) const {
     fail(QUENCH_DATA_LOSS, "{}: file truncated while in use: ends at offset {}, had {} bytes",
          path_.string(), offset + got, size());
   }
-  // After the read, so that a change during it is seen as well.
+  // Checks after the read, to notice a change during the read as well.
   check_unchanged(offset);
 }
 
 uint64_t File::read_present(uint64_t offset, void* destination, uint64_t bytes) const {
-  // Linux moves at most 2^31 - 4096 bytes a call.
+  // Linux reads at most 2^31 - 4096 bytes per call.
   constexpr uint64_t kLargestRead = uint64_t{1} << 30;
   char* out = static_cast<char*>(destination);
   uint64_t done = 0;
@@ -105,9 +105,9 @@ void File::check_unchanged(uint64_t offset) const {
          "{}: file changed while in use: {} bytes now, {} when opened (reading at offset {})",
          path_.string(), now.size, identity_.size, offset);
   }
-  // Not changed_ns: a link made or removed, a mode or an owner changes it and no content. A file
-  // that AtomicFile::commit_new has just published is opened by others before its temporary name
-  // is gone.
+  // Does not compare changed_ns: a new or removed link, a mode or an owner changes it without
+  // changing the content. Other processes may open a file that AtomicFile::commit_new has just
+  // published before its temporary name is removed.
   if (now.device != identity_.device || now.inode != identity_.inode ||
       now.modified_ns != identity_.modified_ns) {
     fail(QUENCH_DATA_LOSS,
@@ -121,7 +121,7 @@ namespace {
 
 void check_limit(const File& file, uint64_t limit) {
   if (file.size() > limit) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, at most {} are read", file.path().string(),
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, wanted at most {}", file.path().string(),
          file.size(), limit);
   }
 }

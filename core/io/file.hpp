@@ -1,6 +1,6 @@
-// A regular file that is opened once and read by descriptor. Reading is by pread and never by a
-// map: a mapped file that another process truncates kills the reader with SIGBUS, a short pread is
-// an error with a message.
+// A regular file that is opened once and read through its descriptor. Reads use pread, never a map:
+// if another process truncates a mapped file, the reader dies of SIGBUS, while a short pread is an
+// error with a message.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace quench {
 
-// What tells one content of a file from another without reading it.
+// Distinguishes two contents of a file without reading them.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -22,8 +22,8 @@ struct FileIdentity {
 
 class File {
  public:
-  // Opens for reading. Throws Error: NOT_FOUND when there is none, INVALID_ARGUMENT when it is not
-  // a regular file, FAILED_PRECONDITION when it cannot be opened.
+  // Opens the file for reading. Throws Error: NOT_FOUND if it does not exist, INVALID_ARGUMENT if
+  // it is not a regular file, FAILED_PRECONDITION if it cannot be opened.
   explicit File(std::filesystem::path path);
   ~File();
   File(const File&) = delete;
@@ -33,16 +33,16 @@ class File {
   uint64_t size() const { return identity_.size; }
   const FileIdentity& identity() const { return identity_; }
 
-  // Copies `bytes` bytes from `offset` on. Throws Error(DATA_LOSS) naming file and offset when the
-  // range is not there, the device fails, or the file is not what it was when opened. [thread-safe]
+  // Copies `bytes` bytes starting at `offset`. Throws Error(DATA_LOSS) naming file and offset if
+  // the file is shorter, the device fails, or the file changed since it was opened. [thread-safe]
   void read(uint64_t offset, void* destination, uint64_t bytes) const;
 
-  // Like read, of as much as is there, and of a file that changes: returns how many bytes it were.
-  // [thread-safe]
+  // Like read, but stops at the end of the file and allows the file to change. Returns the number
+  // of bytes that were read. [thread-safe]
   uint64_t read_present(uint64_t offset, void* destination, uint64_t bytes) const;
 
-  // Throws Error(DATA_LOSS) when size, time of modification or inode are not those of the opening;
-  // links to the file may come and go. [thread-safe]
+  // Throws Error(DATA_LOSS) if size, time of modification or inode differ from those at opening;
+  // links to the file may be added and removed. [thread-safe]
   void check_unchanged(uint64_t offset = 0) const;
 
  private:
@@ -51,11 +51,11 @@ class File {
   FileIdentity identity_;
 };
 
-// The whole content. Throws like File; INVALID_ARGUMENT when the file is larger than `limit` bytes.
+// Reads the whole file. Throws like File; INVALID_ARGUMENT if the file exceeds `limit` bytes.
 std::string read_file(const std::filesystem::path& path, uint64_t limit);
 
-// The content that an append-only file had when it was opened. What its writer appends while it is
-// read is no change, and what it takes back is left out. Throws like read_file.
+// Reads what an append-only file held when it was opened. Ignores what its writer appends during
+// the read, and leaves out what the writer cuts off. Throws like read_file.
 std::string read_appended_file(const std::filesystem::path& path, uint64_t limit);
 
 }  // namespace quench

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".partial";
 constexpr int64_t kSilence = 86400;  // seconds
 constexpr std::chrono::minutes kBeat{10};
-// A name may have 255 bytes, of which the identity takes less than 80.
+// A file name may have 255 bytes, of which the identity takes fewer than 80.
 constexpr size_t kShownName = 160;
 
 [[noreturn]] void fail_at(const fs::path& path, const std::string& doing, int number) {
@@ -36,11 +36,11 @@ constexpr size_t kShownName = 160;
 }
 
 [[noreturn]] void fail_existing(const fs::path& path) {
-  fail(QUENCH_FAILED_PRECONDITION, "{}: is there already, and nothing is overwritten",
+  fail(QUENCH_FAILED_PRECONDITION, "{}: already exists; nothing is overwritten",
        printable(path.string(), 4096));
 }
 
-// Some network file systems do not sync folders and say EINVAL; there is nothing to do there.
+// Some network file systems cannot sync folders and return EINVAL; nothing more can be done there.
 void sync_folder(int descriptor, const fs::path& path) {
   if (fsync(descriptor) != 0 && errno != EINVAL) {
     fail_at(path, "syncing", errno);
@@ -56,7 +56,7 @@ fs::path temporary_beside(const fs::path& path) {
                                           self.place, self.pid, self.start, random(), kSuffix);
 }
 
-// The process in the name of a temporary folder, or nothing for other names.
+// The process named in a temporary folder's name; nothing for other names.
 std::optional<ProcessIdentity> writer_in(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(kSuffix)) {
     return std::nullopt;
@@ -96,7 +96,7 @@ void remove_abandoned_in(const fs::path& parent, int64_t now_seconds) {
   }
 }
 
-// What processes that are no more left beside `mine`, which was made just now.
+// Removes what ended processes left beside `mine`, which this process has just made.
 void remove_abandoned_beside(const fs::path& mine) {
   struct stat status = {};
   if (lstat(mine.c_str(), &status) == 0) {
@@ -115,7 +115,7 @@ std::optional<FolderIdentity> identity_of_folder(const fs::path& path) {
 }
 
 void remove_ended(const fs::path& parent) {
-  remove_abandoned_in(parent, /*now_seconds=*/0);  // nothing is silent for long seen from there
+  remove_abandoned_in(parent, /*now_seconds=*/0);  // at time 0 no folder has been silent for long
 }
 
 bool is_abandoned(const fs::path& folder, int64_t now_seconds) {
@@ -132,7 +132,7 @@ bool is_abandoned(const fs::path& folder, int64_t now_seconds) {
 
 NewFolder::NewFolder(const fs::path& path, Existing existing) {
   const fs::path normal = fs::absolute(path).lexically_normal();
-  path_ = normal.has_filename() ? normal : normal.parent_path();  // without a slash at the end
+  path_ = normal.has_filename() ? normal : normal.parent_path();  // without a trailing slash
   std::error_code ignored;
   if (existing == Existing::kRefused &&
       fs::symlink_status(path_, ignored).type() != fs::file_type::not_found) {
@@ -187,18 +187,18 @@ void NewFolder::check_whole() const {
   const bool same = fstat(descriptor_, &here) == 0 && lstat(temporary_.c_str(), &named) == 0 &&
                     here.st_dev == named.st_dev && here.st_ino == named.st_ino;
   if (!same) {
-    fail(QUENCH_DATA_LOSS, "{}: {} was removed or replaced while it was written",
+    fail(QUENCH_DATA_LOSS, "{}: {} was removed or replaced during writing",
          printable(path_.string(), 4096), temporary_.filename().string());
   }
   for (const auto& [name, file] : files_) {
     struct stat status = {};
     if (fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode)) {
-      fail(QUENCH_DATA_LOSS, "{}: {} was written, and is not there any more",
+      fail(QUENCH_DATA_LOSS, "{}: {} was written but no longer exists",
            printable(path_.string(), 4096), printable(name));
     }
     if (static_cast<uint64_t>(status.st_size) != file.bytes) {
-      fail(QUENCH_DATA_LOSS, "{}: {} has {} bytes by now, {} were written",
+      fail(QUENCH_DATA_LOSS, "{}: {} now has {} bytes, {} were written",
            printable(path_.string(), 4096), printable(name), status.st_size, file.bytes);
     }
   }
@@ -226,7 +226,7 @@ void NewFolder::commit() {
 bool NewFolder::commit_if_absent() {
   check_whole();
   sync_folder(descriptor_, temporary_);
-  // Where the file system cannot refuse to replace, an empty folder may be replaced.
+  // A file system that cannot refuse to replace may let this replace an empty folder.
   int failed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
   if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) {
     failed = rename(temporary_.c_str(), path_.c_str());
@@ -242,7 +242,7 @@ bool NewFolder::commit_if_absent() {
   return true;
 }
 
-// Afterwards temporary_ names what was under path_. False where there was nothing.
+// Afterwards temporary_ holds the folder that was at path_. Returns false if there was none.
 bool NewFolder::exchange() {
   int failed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE);
   if (failed == 0) {

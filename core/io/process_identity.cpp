@@ -44,7 +44,7 @@ std::string host_name() {
 // Field 22 of /proc/<pid>/stat.
 uint64_t process_start(int64_t pid) {
   const std::string text = content_of(fmt::format("/proc/{}/stat", pid));
-  // The name in parentheses may hold anything; 19 fields stand between it and the wanted one.
+  // The name in parentheses may contain anything; 19 fields lie between it and the start time.
   size_t at = text.rfind(')');
   for (int field = 0; field < 20 && at != std::string::npos; ++field) {
     at = text.find(' ', at + 1);

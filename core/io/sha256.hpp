@@ -11,7 +11,7 @@ namespace quench {
 
 class File;
 
-// Incremental; digests are 64 lower-case hexadecimal digits.
+// Incremental hash; digests are 64 lower-case hexadecimal digits.
 class Sha256 {
  public:
   Sha256();
@@ -21,9 +21,9 @@ class Sha256 {
 
   void update(const void* data, uint64_t bytes);
   void update(std::string_view text) { update(text.data(), text.size()); }
-  // A number as 8 bytes, least significant first.
+  // Adds a number as 8 bytes, least significant first.
   void update_number(uint64_t value);
-  // Ends the computation.
+  // Finishes the hash; the object cannot be used afterwards.
   std::string hex_digest();
 
  private:
@@ -33,16 +33,16 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// The first 64 bits of the hash, as a number: a checksum that is quick to compare.
+// The first 64 bits of the hash as a number: a checksum that is fast to compare.
 uint64_t sha256_head(std::string_view bytes);
 
-// Of a file's content. Remembered for the life of the process by device, inode, size and times, so
-// a file is read once however often it is asked for. Throws Error: DATA_LOSS when the file changes
-// meanwhile, CANCELLED when `cancel` is set. [thread-safe]
+// The hash of a file's content. The process remembers it by device, inode, size and times, so each
+// file is read once no matter how often a caller asks. Throws Error: DATA_LOSS if the file changes
+// meanwhile, CANCELLED if `cancel` is set. [thread-safe]
 std::string sha256_of(const File& file, const std::atomic<bool>* cancel = nullptr);
 
 // The id under which git stores this content: SHA-1 of "blob <size>\0" and the content. The hub's
-// cache names small files so. Throws likewise.
+// cache names small files by it. Throws like sha256_of.
 std::string git_blob_id(const File& file, const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace quench

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kKept = 4 * kTensorMemorySlack;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kCaches = false;  // every block has its own guards, and none is used again
+constexpr bool kCaches = false;  // every block has its own guards, and no block is reused
 #else
 constexpr bool kCaches = true;
 #endif
@@ -36,7 +36,7 @@ void* allocate_tensor_memory(size_t bytes) {
 }
 
 void release_tensor_memory(void* memory) {
-  // Every large block starts at a huge page, and hardly any other.
+  // Every large block is aligned to a huge page, and hardly any small one is.
   const bool perhaps_large = reinterpret_cast<uintptr_t>(memory) % BlockCache::kHugePage == 0;
   if (!kCaches || !perhaps_large || !large_blocks().release(memory)) {
     std::free(memory);

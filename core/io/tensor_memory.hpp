@@ -7,17 +7,17 @@
 
 namespace quench {
 
-// Bytes above what a process needs at its peak that are kept all the same (BlockCache).
+// How many bytes the cache may keep above the process's highest use (BlockCache).
 inline constexpr size_t kTensorMemorySlack = size_t{128} << 20;
 
-// `bytes` of memory, not cleared, 64-byte aligned; nullptr when there is none left. Blocks of 2 MiB
-// and more lie on huge pages (of 4 KiB pages the fault costs more than the clearing) and some are
-// kept when they are released (core/io/block_cache.hpp). [thread-safe]
+// Returns `bytes` of memory, not cleared, aligned to 64 bytes; nullptr if there is none left.
+// Blocks of 2 MiB and more use huge pages (a fault on a 4 KiB page costs more than clearing it),
+// and some stay cached after release (core/io/block_cache.hpp). [thread-safe]
 void* allocate_tensor_memory(size_t bytes);
-// Takes it back; nullptr is allowed. [thread-safe]
+// Releases the memory; accepts nullptr. [thread-safe]
 void release_tensor_memory(void* memory);
 
-// The same for a container.
+// The same memory for a standard container.
 template <typename T>
 struct TensorAllocator {
   using value_type = T;
@@ -33,11 +33,11 @@ struct TensorAllocator {
   bool operator==(const TensorAllocator&) const = default;
 };
 
-// Settings of the heap, where everything else lies, before other threads run: blocks of 4 MiB and
-// more go back to the system when they are freed (glibc would keep blocks of up to 32 MiB, so that
-// a pass over a model held half a gigabyte that nobody used); of smaller ones 32 MiB stay at its
-// end (glibc would keep 128 KiB, so that a small model faulted its activations in again for every
-// batch). What the user's environment says is left alone.
+// Sets up the heap, which holds everything else; call it before other threads run. Blocks of 4 MiB
+// and more return to the system when they are freed: glibc would keep blocks of up to 32 MiB, and a
+// pass over a model would hold half a gigabyte of unused memory. Of smaller blocks, 32 MiB stay at
+// the end of the heap: glibc would keep 128 KiB, and a small model would fault its activations in
+// again for every batch. Respects what the user's environment sets.
 void tune_allocators();
 
 }  // namespace quench

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kLargestEntry = size_t{1} << 16;  // of the user and group databases
+constexpr size_t kLargestEntry = size_t{1} << 16;  // bytes, user and group databases
 
 std::optional<std::string> known_user(uid_t user) {
   std::string buffer(kLargestEntry, '\0');
@@ -29,7 +29,7 @@ std::optional<std::string> known_user(uid_t user) {
                                          : std::nullopt;
 }
 
-// Whether nobody but `user` is in the group: it has his name and no other members.
+// Whether the group is this user's own: it has the user's name and no other members.
 bool is_own_group(gid_t group, uid_t user) {
   std::string buffer(kLargestEntry, '\0');
   struct group entry = {};
@@ -79,9 +79,9 @@ std::string distrust_of_file(const fs::path& file, const Trusted& trusted) {
   return distrust("file", file, status, trusted);
 }
 
-// Of the folders above only those are looked at that everyone can write in: on a cluster they
-// belong to whoever leads a group, and are its group's. In a sticky folder others can add but
-// neither rename nor replace.
+// Looks only at those parent folders that everyone can write to. (On a cluster, parent folders
+// often belong to whoever leads a group and are writable by the group.) In a sticky folder other
+// users can add entries but neither rename nor replace this one.
 std::string distrust_of_folder(const fs::path& folder, const Trusted& trusted) {
   struct stat status = {};
   for (fs::path part = folder;; part = part.parent_path()) {

@@ -1,4 +1,4 @@
-// What was written into a folder, as the bytes passed by.
+// Records which files were written into a folder, hashed from the bytes as they were written.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Numbers that JSON has no form for.
+// Numbers that JSON cannot express.
 #pragma once
 
 #include <cmath>
@@ -6,8 +6,8 @@
 
 namespace quench {
 
-// A number, or "NaN", "Infinity", "-Infinity" as text: the library would write null, and null means
-// that there is no value.
+// A number, or the text "NaN", "Infinity" or "-Infinity". The JSON library would write null, and
+// null means that there is no value.
 inline nlohmann::json json_number(double value) {
   if (std::isfinite(value)) {
     return value;

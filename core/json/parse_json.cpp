@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// An input iterator that tells the handler how far the lexer has read; events carry no position.
+// An input iterator that tells the handler how far the lexer has read: events carry no position.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -42,7 +42,7 @@ class CountingIterator {
   const char** furthest_;
 };
 
-// Builds the document from the parser's events, and refuses what the parser would let through.
+// Builds the document from the parser's events and refuses what the parser would accept.
 class Builder final : public nlohmann::json_sax<json> {
  public:
   Builder(std::string_view text, const std::string& name, const JsonLimits& limits)
@@ -88,8 +88,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
  private:
-  // Line and column count from 1, columns in bytes; the place is where the lexer stands: the
-  // last character of the offending token, one more after a number.
+  // Line and column count from 1, columns in bytes. The place is where the lexer stands: at the
+  // last character of the offending token, one further after a number.
   [[noreturn]] void refuse(const std::string& what) const {
     const size_t read =
         std::min<size_t>(static_cast<size_t>(furthest_ - text_.data()), text_.size());
@@ -142,7 +142,7 @@ class Builder final : public nlohmann::json_sax<json> {
   const JsonLimits& limits_;
   const char* furthest_;
   json root_;
-  // Pointers stay valid: a container only grows after its last child container was closed.
+  // Pointers stay valid: a container grows only after its last child container was closed.
   std::vector<json*> open_;
   std::string key_;
   size_t values_ = 0;
@@ -152,7 +152,7 @@ class Builder final : public nlohmann::json_sax<json> {
 
 json parse_json(std::string_view text, const std::string& name, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes of JSON, at most {} are read", name, text.size(),
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes of JSON, wanted at most {}", name, text.size(),
          limits.max_bytes);
   }
   Builder builder(text, name, limits);
@@ -179,7 +179,7 @@ uint64_t json_unsigned(const json& value, const std::string& where) {
   if (value.is_number_integer() && value.get<int64_t>() >= 0) {
     return static_cast<uint64_t>(value.get<int64_t>());
   }
-  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, expected an integer that is not negative", where,
+  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, expected a non-negative integer", where,
        printable(value.dump(), 40));
 }
 

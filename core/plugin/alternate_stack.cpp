@@ -9,7 +9,7 @@ namespace quench {
 AlternateStack::AlternateStack() noexcept {
   stack_t there{};
   if (sigaltstack(nullptr, &there) != 0 || (there.ss_flags & SS_DISABLE) == 0) {
-    return;  // a sanitizer's, say
+    return;  // a sanitizer's, for example
   }
   memory_.reset(new (std::nothrow) std::byte[kBytes]);
   if (memory_) {

@@ -1,4 +1,4 @@
-// A stack for signal handlers on this thread, so that a stack that overflowed can still be
+// A stack for signal handlers on this thread, so that a stack overflow can still be
 // reported.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace quench {
 
 class AlternateStack {
  public:
-  // Nothing happens where there is no memory, or where the thread has such a stack already.
+  // Does nothing without memory, or if the thread has such a stack already.
   AlternateStack() noexcept;
   ~AlternateStack();
   AlternateStack(const AlternateStack&) = delete;

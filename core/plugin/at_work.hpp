@@ -1,5 +1,5 @@
-// What this process works on, in plain memory: what a signal handler can say of it when a plugin's
-// code ends the process, or when somebody waits for it.
+// What this process is working on, in plain memory, so that a signal handler can report it when a
+// plugin's code ends the process or when somebody waits for it.
 #pragma once
 
 #include <span>
@@ -8,16 +8,16 @@
 
 namespace quench {
 
-// The command line that goes on where this process ends.
+// The command line that continues where this process ends.
 void set_resume_command(std::string_view command);
-// The piece of work at hand, for people: "step600, gptq bits=3".
+// The current work, for people: "step600, gptq bits=3".
 void set_work(std::string_view what);
 // The file that tells the next attempt at a run which cells were at work when a plugin ended the
 // process (core/store/death_note.hpp); "": none.
 void set_death_note(std::string_view path);
 
-// The content keys of the cells that the work under way is for, as long as the object lives; those
-// of an outer object afterwards. Of the host's main thread.
+// The content keys of the cells that the current work is for, while the object lives; then those of
+// the outer object. Host's main thread only.
 class CellsAtWork {
  public:
   explicit CellsAtWork(std::span<const std::string> keys) noexcept;
@@ -33,14 +33,14 @@ class CellsAtWork {
 
 // ---- for signal handlers: nothing below allocates or locks
 
-// Text of a bounded length; what does not fit is left out.
+// Text of bounded length; drops what does not fit.
 class SignalText {
  public:
   SignalText& operator<<(const char* text) noexcept;
   SignalText& operator<<(int64_t number) noexcept;
   const char* text() const { return text_; }
   size_t size() const { return size_; }
-  // On a descriptor, whole.
+  // Writes the whole text to a descriptor.
   void write_to(int descriptor) const noexcept;
 
  private:
@@ -48,13 +48,13 @@ class SignalText {
   size_t size_ = 0;
 };
 
-// Makes the calling thread the one whose call is told where another thread has none.
+// Reports the calling thread's plugin call when another thread has none.
 void watch_calls_of_this_thread() noexcept;
-// "quantizer gptq: quantize (model.layers.0.mlp.up_proj.weight)"; false where no plugin is called.
+// "quantizer gptq: quantize (model.layers.0.mlp.up_proj.weight)"; false if no plugin is called.
 bool describe_call(SignalText& text) noexcept;
-// "; at work on step600, gptq bits=3; go on with: quench run m.yaml", as far as it is known.
+// "; at work on step600, gptq bits=3; continue with: quench run m.yaml", as far as known.
 void describe_work(SignalText& text) noexcept;
-// Writes the note, if it has a place and there are cells at work: `cause` and their keys.
+// Writes the note (`cause` and keys) if it has a path and there are cells at work.
 void write_death_note(const SignalText& cause) noexcept;
 
 }  // namespace quench

@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// A scheme that keeps every member of a chunk needs this many for 256 of them.
+// A scheme that keeps every member of a chunk needs this many sums for 256 members.
 constexpr uint64_t kMostSums = uint64_t{QUENCH_AVERAGING_CHUNK} << 8;
 
 }  // namespace
@@ -128,7 +128,7 @@ void AveragingHandle::begin(std::span<const quench_averaging_member> members,
 
 namespace {
 
-// The score as a plugin calls it; what it throws waits here until the plugin has returned.
+// The score as a plugin calls it; an exception waits here until the plugin has returned.
 struct ScoreCall {
   const std::function<double(std::span<const double>)>& score;
   std::exception_ptr thrown;

@@ -29,23 +29,23 @@ class AveragingHandle {
   uint32_t needs() const;
   // Indices of the members of the average that ends at `last`, ascending.
   std::vector<uint64_t> select(std::span<const quench_averaging_member> members, uint64_t last);
-  // `members` is borrowed until the next begin.
+  // The caller keeps `members` alive until the next begin.
   void begin(std::span<const quench_averaging_member> members);
   void accumulate(uint64_t member, std::span<const double> values);
   void finish(std::span<double> values);
-  // Whether the sums of a chunk are handed out between two members and taken back.
+  // Whether the plugin can export the sums of a chunk between two members and import them.
   bool resumes() const { return sums_ != nullptr; }
-  // Those of the chunk that is being summed, after at least one member, and how many they are.
+  // The sums of the chunk that is being summed, after at least one member.
   std::vector<double> sums() const;
   uint64_t sums_size() const;
-  // After begin: a chunk of `chunk` values as it was with these sums, after `members`.
+  // After begin: restores a chunk of `chunk` values with these sums, after `members`.
   void resume(uint64_t members, uint64_t chunk, std::span<const double> sums);
-  // As begin, with one weight per member, none of them 0; for schemes that search.
+  // Like begin, with one non-zero weight per member; for schemes that search.
   void begin(std::span<const quench_averaging_member> members, std::span<const double> weights);
-  // Whether the scheme chooses its members by their score.
+  // Whether the scheme selects its members by a score.
   bool searches() const { return search_ != nullptr; }
-  // One weight per member, 0 for those left out. `score` gets such weights and returns what their
-  // average scores, lower is better; what it throws passes through.
+  // Returns one weight per member, 0 for those left out. `score` gets such weights and returns the
+  // score of their average, lower is better; its exceptions pass through.
   std::vector<double> search(std::span<const quench_averaging_member> members,
                              const std::function<double(std::span<const double>)>& score);
 

@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<BlockReplay*> offered{nullptr};
 
-// Runs `body` with what is offered now.
+// Runs `body` with the current offer.
 template <typename Body>
 quench_status with_replay(quench_error* error, Body body) noexcept {
   return guarded(error, [&] {

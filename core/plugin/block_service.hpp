@@ -1,4 +1,4 @@
-// What stands behind the service quench.block/1 (quench/abi/extension/block.h).
+// Implements the service quench.block/1 (quench/abi/extension/block.h).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace quench {
 
-// Whoever has calibration batches that can be run on from where they stand. Throws Error.
+// Runs calibration batches on from where they are. Throws Error.
 class BlockReplay {
  public:
   virtual ~BlockReplay() = default;

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The modules of this process; load order for the shutdown.
+// The modules of this process, in the order of loading, for the shutdown.
 struct Live {
   std::mutex mutex;
   std::map<fs::path, std::pair<const quench_module*, std::vector<PluginDescription>>> modules;
@@ -44,10 +44,10 @@ Live& live() {
   return *state;
 }
 
-// Before the first library that may bring an OpenMP runtime, MKL or kernels of its own. They have
-// one thread, whatever the run has: where they split a sum or a loop depends on how many there are,
-// and so do the bits; the run's threads are those of parallel_for, whose ranges depend on shapes
-// alone. Kernels are those of the run's instruction set.
+// Call before the first library that may bring an OpenMP runtime, MKL or its own kernels. They get
+// one thread, whatever the run has, because their number of threads decides where they split a sum
+// or a loop, and therefore the bits; the run's threads are those of parallel_for, whose ranges
+// depend only on shapes. Kernels use the run's instruction set.
 void prepare_libraries() {
   bind_libraries_to(HostServices::instance().instructions());
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
@@ -74,7 +74,7 @@ void check_links(const PluginDescription& description) {
   }
 }
 
-// Loads, initializes and remembers the module of a library.
+// Loads, initializes and registers the module of a library.
 const quench_module* bring_up(const PluginDescription& description,
                               const std::function<void()>& before_loading) {
   Live& state = live();
@@ -93,7 +93,7 @@ const quench_module* bring_up(const PluginDescription& description,
   try {
     const quench_module* module =
         guarded_call(label, "load", {}, open_library, description.library);
-    // The linker opened the file by name; what it found there must still be what was hashed.
+    // The linker opened the file by name; it must still be the file that was hashed.
     if (File(description.library).identity() != file.identity()) {
       fail(QUENCH_DATA_LOSS, "was replaced while it was loaded");
     }
@@ -232,7 +232,7 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
   std::vector<ProbeResult> results =
       probe_libraries(unknown, {options_.self, options_.probe_seconds, false});
   for (size_t i = 0; i < unknown.size(); ++i) {
-    if (results[i].timed_out) {  // a busy machine, perhaps: it is asked again next time
+    if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
       cache.forget(unknown[i]);
       rejected_.push_back({unknown[i], std::move(results[i].rejected)});
       continue;

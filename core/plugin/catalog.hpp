@@ -1,5 +1,5 @@
-// All plugins that the search path holds: found, probed in a child process, cached by content, and
-// loaded on demand.
+// All plugins on the search path: found, probed in a child process, cached by content, and loaded
+// on demand.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct ProbeEntry;
 
 struct CatalogOptions {
   std::vector<std::filesystem::path> search_path;  // in order; see search_path.hpp
-  std::filesystem::path cache_dir;                 // plugins.json lies here; "": no cache
+  std::filesystem::path cache_dir;                 // folder of plugins.json; "": no cache
   std::filesystem::path self;  // the quench executable, which probes as `quench __probe FILE`
   double probe_seconds = 10;   // time limit of one probe
   // Called once, before the first library is loaded into this process.
@@ -33,30 +33,30 @@ class Catalog {
     std::filesystem::path by;  // the library that comes first on the search path
   };
   struct Rejected {
-    std::filesystem::path library;  // or the folder that was refused
+    std::filesystem::path library;  // or the refused folder
     std::string reason;
   };
 
-  // Scans, and probes what the cache does not know. Never throws for a bad library or folder: those
-  // are in rejected().
+  // Scans the search path and probes what the cache does not know. Never throws for a bad library
+  // or folder: rejected() lists those.
   explicit Catalog(CatalogOptions options);
 
   const std::vector<PluginDescription>& items() const { return items_; }  // sorted by kind, id
   const std::vector<Shadowed>& shadowed() const { return shadowed_; }
   const std::vector<Rejected>& rejected() const { return rejected_; }
   const CatalogOptions& options() const { return options_; }
-  // Children that the constructor started; 0 when the cache knew everything.
+  // Child processes that the constructor started; 0 if the cache knew everything.
   size_t probe_count() const { return probe_count_; }
 
-  // nullptr when there is none. Pointers are valid as long as the catalog.
+  // nullptr if there is none. Pointers are valid as long as the catalog.
   const PluginDescription* find(const std::string& kind, const std::string& id) const;
-  // Error(NOT_FOUND) with the nearest spelling, where it looked, and why a library of that name was
-  // rejected.
+  // Throws Error(NOT_FOUND) with the nearest spelling, the folders searched, and why a library of
+  // that name was rejected.
   const PluginDescription& require(const std::string& kind, const std::string& id) const;
   std::vector<const PluginDescription*> of_kind(const std::string& kind) const;
 
-  // Whether it came with this program: its library lies in the program's own lib/quench. Others are
-  // strangers, of whom nothing runs in this process unless they are asked for by name.
+  // Whether the plugin came with this program: its library is in the program's own lib/quench. All
+  // others are strangers, whose code runs in this process only if the user names them.
   bool is_shipped(const PluginDescription& description) const;
 
   // The live item. Loads the library once per process, for good, after checking that its bytes are
@@ -74,10 +74,10 @@ class Catalog {
   size_t probe_count_ = 0;
 };
 
-// Forgets what was probed: the next catalog probes every library again (`plugins rescan`).
+// Forgets all probes: the next catalog probes every library again (`plugins rescan`).
 void forget_probes(const std::filesystem::path& cache_dir);
 
-// Calls `shutdown` of every loaded module, last loaded first; once, at the end of main.
+// Calls `shutdown` of every loaded module, last loaded first. Call it once, at the end of main.
 void shutdown_plugins();
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// `plugins check`: what can be said of one library, for its author.
+// `plugins check`: examines one library for its author.
 #include <algorithm>
 #include <system_error>
 #include <vector>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Findings by weight: a fault fails the check, a remark does not.
+// Findings by severity: a fault fails the check, a remark does not.
 class Findings {
  public:
   void good(const std::string& text) { text_ += "ok      " + text + "\n"; }
@@ -112,7 +112,7 @@ void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& 
     }
   }
   if (const std::string conflict = isolation(catalog, result.items[0]); !conflict.empty()) {
-    findings.fault(conflict);  // the links are the library's, so one item speaks for all
+    findings.fault(conflict);  // the links belong to the library, so one item represents all
   }
   for (const std::string& finding : result.findings) {
     findings.remark(printable(finding, 600));

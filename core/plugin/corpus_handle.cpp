@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// 1 text, 2 ids, 3 record; 0 when not exactly one of them is set.
+// 1 text, 2 ids, 3 record; 0 unless exactly one of them is set.
 int form_of(const quench_document& document) {
   const int text = document.text != nullptr ? 1 : 0;
   const int ids = document.ids != nullptr ? 1 : 0;

@@ -1,5 +1,5 @@
-// An open corpus of a plugin. Every call throws quench::Error whose message starts with
-// "corpus <id>: ".
+// An open corpus of a plugin. Every call throws quench::Error whose message starts with "corpus
+// <id>: ".
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -21,10 +21,10 @@ class CorpusHandle {
   CorpusHandle(const CorpusHandle&) = delete;
 
   const std::string& id() const { return id_; }
-  // Fills the next document, whose pointers are valid until the next call; false at the end.
-  // Exactly one of text, ids, record is set, the same one for all documents of the corpus.
+  // Fills the next document, whose pointers are valid until the next call; returns false at the
+  // end. Sets exactly one of text, ids, record, the same one for all documents of the corpus.
   bool next(quench_document& document);
-  // SHA-256 over the bytes of its files: 64 lower-case hex digits.
+  // SHA-256 of the bytes of its files: 64 lower-case hex digits.
   std::string fingerprint();
   const void* extension(const char* id) const;
 

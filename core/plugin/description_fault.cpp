@@ -1,4 +1,4 @@
-// What the host accepts as the description of a plugin library.
+// Decides which descriptions of plugin libraries the host accepts.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -136,7 +136,7 @@ Elf64_Ehdr read_header(const Reader& file) {
   return header;
 }
 
-// Program headers, all loaded segments being inside the file.
+// The program headers; checks that all loaded segments are inside the file.
 std::vector<Elf64_Phdr> read_segments(const Reader& file, const Elf64_Ehdr& header) {
   auto segments = file.array<Elf64_Phdr>(header.e_phoff, header.e_phnum);
   for (const Elf64_Phdr& segment : segments) {
@@ -148,7 +148,7 @@ std::vector<Elf64_Phdr> read_segments(const Reader& file, const Elf64_Ehdr& head
   return segments;
 }
 
-// Where in the file the byte lies that is loaded at `address`.
+// The file offset of the byte that is loaded at `address`.
 std::optional<uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments, uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
@@ -171,7 +171,7 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-// The build id out of a note segment: name "GNU", type NT_GNU_BUILD_ID.
+// The build id from a note segment: name "GNU", type NT_GNU_BUILD_ID.
 std::string build_id(const Reader& file, const Elf64_Phdr& segment) {
   if (segment.p_filesz > kMaxNote || !file.holds(segment.p_offset, segment.p_filesz)) {
     return "";

@@ -1,5 +1,5 @@
-// What an ELF shared library says of itself, read from the file without loading it. For foreign
-// bytes: every offset is checked, every count bounded.
+// Reads the description of an ELF shared library from the file without loading it. Made for foreign
+// bytes: checks every offset and bounds every count.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace quench {
 
 struct ElfSymbol {
   std::string name;
-  bool unique = false;  // STB_GNU_UNIQUE: shared between libraries in spite of RTLD_LOCAL
+  bool unique = false;  // STB_GNU_UNIQUE: libraries share it in spite of RTLD_LOCAL
 };
 
 struct ElfFile {
   std::string soname;                // DT_SONAME or ""
   std::vector<std::string> needed;   // DT_NEEDED, in order
   std::vector<std::string> runpath;  // entries of DT_RUNPATH; $ORIGIN not yet replaced
-  std::vector<std::string> rpath;    // of DT_RPATH
+  std::vector<std::string> rpath;    // entries of DT_RPATH
   std::string build_id;              // hex or ""
   bool text_relocations = false;
   bool bind_now = false;
 };
 
-// Throws Error(INVALID_ARGUMENT) for what is no shared library for this machine and
+// Throws Error(INVALID_ARGUMENT) for a file that is not a shared library for this machine and
 // Error(DATA_LOSS) for one that is cut short or contradicts itself. Messages name no path.
 ElfFile read_elf(const std::filesystem::path& path);
 
-// The defined symbols that others can link to. Throws like read_elf.
+// The defined symbols that other libraries can link to. Throws like read_elf.
 std::vector<ElfSymbol> exported_symbols(const std::filesystem::path& path);
 
 }  // namespace quench

@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// Rounding is coded alike in MXCSR and in the x87 control word.
+// MXCSR and the x87 control word code the rounding mode alike.
 const char* rounding_name(uint32_t code) {
   static constexpr const char* kNames[] = {"to nearest", "downward", "upward", "toward zero"};
   return kNames[code & 3];
@@ -25,7 +25,7 @@ const char* on_off(uint32_t bit) {
   return bit != 0 ? "on" : "off";
 }
 
-// Bits of a control register that have a meaning of their own.
+// A field of bits of a control register.
 struct Field {
   const char* what;
   uint32_t shift;
@@ -33,8 +33,8 @@ struct Field {
   const char* (*name)(uint32_t code);
 };
 
-// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3 and 8.1.5. A mask
-// that is off is a fault that is trapped.
+// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3 and 8.1.5. A
+// cleared mask means that the fault is trapped.
 constexpr Field kSse[] = {{"the rounding mode", 13, 3, rounding_name},
                           {"flush-to-zero", 15, 1, on_off},
                           {"denormals-are-zero", 6, 1, on_off}};
@@ -65,7 +65,7 @@ std::string describe_change(const FloatingState& found, const FloatingState& wan
   std::vector<std::string> changes;
   compare(kSse, found.control, wanted.control, "the mask of floating-point faults (MXCSR)",
           changes);
-  // fesetround() changes both units alike, which is one change.
+  // fesetround() changes both units alike, which counts as one change.
   constexpr uint32_t kX87Rounding = 0x0C00;
   uint32_t x87 = found.x87;
   if (((x87 >> 10) & 3) == ((found.control >> 13) & 3)) {

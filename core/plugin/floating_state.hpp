@@ -1,6 +1,6 @@
-// How this thread's floating-point unit rounds, what it does with numbers near zero and which
-// faults it traps. Whoever leaves it changed changes the numbers of all that runs on the thread
-// afterwards.
+// How this thread's floating-point unit rounds, how it treats numbers near zero and which faults it
+// traps. Code that leaves the state changed changes the numbers of everything that runs on the
+// thread afterwards.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct FloatingState {
 
   bool operator==(const FloatingState&) const = default;
 
-  // A few nanoseconds.
+  // Takes a few nanoseconds.
   static FloatingState now() noexcept {
     FloatingState state;
 #if defined(__x86_64__)
@@ -31,7 +31,7 @@ struct FloatingState {
 #endif
     return state;
   }
-  // Makes it the state of this thread.
+  // Sets this state on the calling thread.
   void set() const noexcept {
 #if defined(__x86_64__)
     _mm_setcsr(control);
@@ -42,7 +42,7 @@ struct FloatingState {
   }
 };
 
-// "the rounding mode is now upward, wanted to nearest": all in which `found` differs.
+// "the rounding mode is now upward, wanted to nearest": all differences between the two states.
 std::string describe_change(const FloatingState& found, const FloatingState& wanted);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// The command line's form of a plugin with parameters: `gptq:bits=4,group_size=128`.
+// Parses the command line's form of a plugin with parameters: `gptq:bits=4,group_size=128`.
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -55,7 +55,7 @@ json parse_scalar(const ParameterSchema& schema, std::string_view text) {
 }
 
 // Position of the '+' that ends the element starting at `from`. In numbers, the sign of an exponent
-// (1e+5) separates nothing.
+// (1e+5) is not a separator.
 size_t element_end(const ParameterSchema& schema, std::string_view text, size_t from) {
   size_t end = text.find('+', from);
   while (schema.type == QUENCH_PARAMETER_NUMBER_LIST && end != std::string_view::npos &&

@@ -1,4 +1,4 @@
-// Creating an instance of a plugin that takes parameters.
+// Creates an instance of a plugin that takes parameters.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// The table of a loaded item, as the kind's header has it.
+// The table of a loaded item, in the type of its kind's header.
 template <typename Table>
 const Table* load_table(Catalog& catalog, const PluginDescription& description) {
   return static_cast<const Table*>(catalog.load(description).table);

@@ -16,7 +16,7 @@ namespace dll = boost::dll;
 
 namespace {
 
-// The linker's own words out of Boost.DLL's exception.
+// The linker's own message, extracted from Boost.DLL's exception.
 std::string linker_message(const std::string& what) {
   constexpr std::string_view kMark = "dlerror system message: ";
   const size_t mark = what.find(kMark);
@@ -25,7 +25,7 @@ std::string linker_message(const std::string& what) {
   }
   std::string message = what.substr(mark + kMark.size());
   if (const size_t end = message.rfind("): "); end != std::string::npos) {
-    message.resize(end);  // what follows is the text of an error code that dlopen does not set
+    message.resize(end);  // the rest is the text of an error code that dlopen does not set
   } else if (!message.empty() && message.back() == ')') {
     message.pop_back();
   }
@@ -47,7 +47,7 @@ Entry& entry_of(const dll::shared_library& library, const fs::path& path) {
   if (!library.has(QUENCH_ENTRY_SYMBOL)) {
     fail(QUENCH_FAILED_PRECONDITION, "has no symbol " QUENCH_ENTRY_SYMBOL);
   }
-  // dlsym also finds what only a dependency defines.
+  // dlsym also finds symbols that only a dependency defines.
   Entry& entry = library.get<Entry>(QUENCH_ENTRY_SYMBOL);
   std::error_code error;
   const fs::path from = dll::symbol_location_ptr(reinterpret_cast<const void*>(&entry), error);
@@ -76,10 +76,10 @@ const quench_module* open_library(const fs::path& path) {
   std::error_code error;
   if (fs::equivalent(path, dll::program_location(error), error)) {
     fail(QUENCH_FAILED_PRECONDITION,
-         "is the program itself");  // dlopen(NULL) would find its symbols
+         "is the program itself");  // dlopen(NULL) would find the program's symbols
   }
   auto library = load(path);
-  auto* kept = library.release();  // also when what follows fails: it may have threads by now
+  auto* kept = library.release();  // even if the rest fails: the library may have threads by now
   const quench_module* module = entry_of(*kept, path)();
   if (module == nullptr) {
     fail(QUENCH_FAILED_PRECONDITION, QUENCH_ENTRY_SYMBOL " returned NULL");

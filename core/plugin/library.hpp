@@ -1,4 +1,4 @@
-// Plugin libraries in this process.
+// Opens plugin libraries in this process.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 namespace quench {
 
-// Loads a library (RTLD_NOW | RTLD_LOCAL, never unloaded) and calls its entry; a second time for
-// the same path returns the same module. `path`: canonical. Throws Error(FAILED_PRECONDITION),
-// without the path in its message: what the dynamic linker says, no entry symbol, an entry that is
-// another library's, the program itself. Nothing in the module has been looked at.
+// Loads a library (RTLD_NOW, RTLD_LOCAL, never unloaded) and calls its entry; returns the same
+// module for the same path. `path`: canonical. Throws Error(FAILED_PRECONDITION) without the path
+// in its message: the linker's message, no entry symbol, another library's entry, the program
+// itself. Does not examine the module.
 const quench_module* open_library(const std::filesystem::path& path);
 
 }  // namespace quench

@@ -29,7 +29,7 @@ int collect_path(dl_phdr_info* info, size_t, void* paths) {
   return 0;
 }
 
-// `entry` of a RUNPATH of a library in `origin`, or "" when it uses what is not understood.
+// Expands an `entry` of a RUNPATH of a library in `origin`; "" if it uses an unknown variable.
 fs::path expand(std::string entry, const fs::path& origin) {
   for (const char* token : {"$ORIGIN", "${ORIGIN}"}) {
     for (size_t at; (at = entry.find(token)) != std::string::npos;) {
@@ -58,7 +58,7 @@ fs::path find_in(const std::vector<fs::path>& folders, const std::string& name) 
   return {};
 }
 
-// The first two different files of one name.
+// The first two different files with the same name.
 std::optional<std::pair<const LinkedLibrary*, const LinkedLibrary*>> find_clash(
     const std::vector<LinkedLibrary>& wanted, const std::vector<LinkedLibrary>& there) {
   for (const LinkedLibrary& want : wanted) {
@@ -75,7 +75,7 @@ std::optional<std::pair<const LinkedLibrary*, const LinkedLibrary*>> find_clash(
 
 struct Pending {
   fs::path path;
-  std::vector<fs::path> inherited;  // RPATH of those that brought it in
+  std::vector<fs::path> inherited;  // RPATH of the libraries that needed it
 };
 
 }  // namespace
@@ -132,7 +132,7 @@ std::vector<LinkedLibrary> bundled_libraries(const fs::path& library) {
       found.push_back({elf.soname.empty() ? next.path.filename().string() : elf.soname, next.path,
                        elf.build_id});
     }
-    // RUNPATH serves a library's own needs; RPATH, where there is no RUNPATH, also its children's.
+    // RUNPATH serves a library's own needs; RPATH, without RUNPATH, also its dependencies' needs.
     const fs::path origin = next.path.parent_path();
     std::vector<fs::path> inherited = expand_all(elf.rpath, origin);
     inherited.insert(inherited.end(), next.inherited.begin(), next.inherited.end());

@@ -1,5 +1,5 @@
-// An instance of a metric plugin. Every call throws quench::Error whose message starts with
-// "metric <id>: ".
+// An instance of a metric plugin. Every call throws quench::Error whose message starts with "metric
+// <id>: ".
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -27,9 +27,9 @@ class MetricHandle {
   void evaluate(const quench_evaluate_args& args);
   const void* extension(const char* id) const;
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
-  // Extension quench.metric.memory/1; `model` may be a description.
+  // Extension quench.metric.memory/1; `model` may be a description only.
   bool predicts_memory() const { return extension(QUENCH_METRIC_MEMORY) != nullptr; }
-  uint64_t memory(const ModelHandle& model) const;  // 0 without it
+  uint64_t memory(const ModelHandle& model) const;  // 0 without the extension
 
  private:
   std::string id_;

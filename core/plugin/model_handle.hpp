@@ -1,5 +1,5 @@
-// An open model of a plugin. Every call throws quench::Error whose message starts with
-// "model <id>: ". Pointers that come back are the model's own and valid until the handle goes.
+// An open model of a plugin. Every call throws quench::Error whose message starts with "model <id>:
+// ". Returned pointers belong to the model and are valid as long as the handle.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class ModelHandle {
   const quench_block_info& block(uint32_t block) const;
   std::span<const quench_carry_info> carry(uint32_t block, uint32_t stage) const;
 
-  // Device memory; `allocate` gives nullptr for a family that runs in host memory.
+  // Device memory; `allocate` is nullptr for a family that runs in host memory.
   bool has_own_memory() const { return table_->allocate != nullptr; }
   void* allocate(uint64_t bytes);
   void release(void* memory);
@@ -49,11 +49,11 @@ class ModelHandle {
   void weight_get(const std::string& name, const quench_tensor& destination) const;
   void weight_set(const std::string& name, const quench_tensor& value);
   uint64_t weight_generation(const std::string& name) const;
-  // nullptr restores the weight; else the model takes the op over.
+  // nullptr restores the weight; otherwise the model takes ownership of the op.
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
-  // The first stage of `block` that can be run on some of the tokens alone, with the same result
-  // for those (extension/token_wise.h); stage_count where there is none, and where an op stands in
-  // place of one of the block's linears, since what an op makes of a row may depend on the others.
+  // The first stage of `block` that can run on some of the tokens alone with the same result for
+  // them (extension/token_wise.h). stage_count if there is none, or if an op replaces one of the
+  // block's linears, because an op's result for a row may depend on the other rows.
   uint32_t token_wise_from(uint32_t block) const;
 
   // The rows that the output head reads (extension/head.h); `table` is this model's extension.
@@ -73,15 +73,15 @@ class ModelHandle {
   std::set<std::array<uint32_t, 3>> ops_;  // block, group, linear
 };
 
-// Throws Error(NOT_FOUND) with the way to give one when there is no config; `where` is its path.
+// Throws Error(NOT_FOUND) with a remedy if there is no config; `where` is its path.
 void require_config(std::string_view config_json, const std::string& where);
 
-// The family for this config.json. Those that come with the program are asked first, and the best
-// probe score among them decides; only where none fits are strangers asked, in a child process, so
-// that a library that merely lies on the search path neither runs here nor takes a model from a
-// family that opened it before. Who wants a stranger for such a config names it. `where` (the
-// config's path) begins the message of the Error(UNSUPPORTED) that is thrown when none fits: it has
-// the config's model_type, the nearest family and what each family said.
+// The family for this config.json. Asks the families that come with the program first and takes the
+// best probe score; asks strangers only if none fits, in a child process, so that a library that
+// merely is on the search path neither runs here nor takes a model away from a family that opened
+// it before. A user who wants a stranger for such a config names it. Throws Error(UNSUPPORTED) if
+// none fits; its message begins with `where` (the config's path) and has the config's model_type,
+// the nearest family and each family's reason.
 const PluginDescription& choose_family(Catalog& catalog, std::string_view config_json,
                                        const std::string& where);
 

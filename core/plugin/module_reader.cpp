@@ -16,7 +16,7 @@ constexpr size_t kMaxText = 4096;
 constexpr size_t kMaxLongText = 16384;
 constexpr uint32_t kMaxCount = 256;
 
-// A string of the plugin's. `what` names it in messages.
+// Copies a string of the plugin's. Messages call it `what`.
 std::string copy_text(const char* text, size_t limit, const std::string& what) {
   if (text == nullptr) {
     fail(QUENCH_FAILED_PRECONDITION, "{} is NULL", what);
@@ -99,7 +99,7 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: {} parameters at {}, expected at most {}", named,
          in->parameter_count, in->parameters == nullptr ? "NULL" : "an address", kMaxCount);
   }
-  // Elements lie as far apart as the plugin's own header has it, which may be a longer one.
+  // The distance between elements follows the plugin's own header, which may have a longer struct.
   const auto* at = reinterpret_cast<const char*>(in->parameters);
   for (uint32_t i = 0; i < in->parameter_count; ++i) {
     const auto& parameter = *reinterpret_cast<const quench_parameter*>(at);
@@ -127,7 +127,7 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
 }
 
 void check_version(const quench_module& module) {
-  // The versions stand first, so that they can be read in a module of any other version.
+  // The versions come first, so that they can be read in a module of any other version.
   check_size(module.struct_size, offsetof(quench_module, min_host_minor), "quench_module");
   if (module.abi_major != QUENCH_ABI_MAJOR || module.abi_minor != QUENCH_ABI_MINOR) {
     fail(QUENCH_FAILED_PRECONDITION,

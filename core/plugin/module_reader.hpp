@@ -1,4 +1,4 @@
-// A module's own structures, checked before they are believed.
+// Reads a module's own structures and checks them before use.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace quench {
 
-// Checks versions, sizes, flags and pointers of a module and of its items, tables included, and
-// copies what it says. Fills everything of a description but library, sha256 and links. Whether the
-// content makes sense is find_fault's business. Throws Error(FAILED_PRECONDITION).
+// Checks versions, sizes, flags and pointers of a module, its items and tables, and copies the
+// content. Fills everything in a description except library, sha256 and links. find_fault decides
+// whether the content makes sense. Throws Error(FAILED_PRECONDITION).
 std::vector<PluginDescription> read_module(const quench_module& module);
 
 }  // namespace quench

@@ -26,11 +26,11 @@ class OptimizerHandle {
   const std::string& label() const { return label_; }
   void begin(std::span<const quench_parameter_info> tensors, quench_device device);
   void step(const quench_step_args& args);
-  // Whether the weights to evaluate and save are others than the stepped ones.
+  // Whether the weights to evaluate and save differ from the stepped ones.
   bool evaluates_other() const { return table_->evaluation_weights != nullptr; }
   void evaluation_weights(uint64_t tensor, const quench_tensor& stepped,
                           const quench_tensor& evaluated);
-  // Names and writable views of all state, valid as long as the optimizer.
+  // Names and writable views of the whole state, valid as long as the optimizer.
   std::vector<std::pair<std::string, quench_tensor>> state();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// A value as a message shows it. Lists and objects are not written out: they may be deep.
+// A value for a message. Does not write out lists and objects, which may be deep.
 std::string shown(const json& value) {
   if (value.is_array()) {
     return value.empty() ? "an empty list" : "a list";
@@ -64,7 +64,7 @@ bool is_numeric(int32_t type) {
          type == QUENCH_PARAMETER_NUMBER || type == QUENCH_PARAMETER_NUMBER_LIST;
 }
 
-// The message against a value of no list, or "". `where`: "bits" or "betas[1]".
+// The message against a value that is not a list, or "". `where`: "bits" or "betas[1]".
 std::string scalar_problem(const ParameterSchema& schema, const std::string& where,
                            const json& value) {
   if (!has_type(schema.type, value)) {
@@ -87,7 +87,7 @@ std::string scalar_problem(const ParameterSchema& schema, const std::string& whe
   return "";
 }
 
-// The value in the one form in which it enters records and keys.
+// The value in the one form that enters records and keys.
 json normalized(int32_t type, const json& value) {
   if (type == QUENCH_PARAMETER_NUMBER || type == QUENCH_PARAMETER_NUMBER_LIST) {
     return value.get<double>();

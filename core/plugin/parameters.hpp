@@ -1,4 +1,4 @@
-// Hyper-parameters of a plugin: checked against its schema before any work starts.
+// Checks a plugin's hyper-parameters against its schema before any work starts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,26 +13,26 @@
 namespace quench {
 
 struct ParameterProblem {
-  std::string parameter;  // the key at fault; "" when the whole is
+  std::string parameter;  // the key at fault; "" for the whole object
   std::string message;    // complete: "bits = 9, expected 2..8"
 };
 
-// Checks `given` (an object) against the schema and fills in defaults. Problems are appended, all
-// of them, not thrown. Where the parameter `preset` names one of the plugin's presets, that one's
-// values stand in for the defaults. The result has every parameter of the schema whose value is
-// sound, numbers as doubles and integers as integers, so that equal settings give equal JSON.
+// Checks `given` (an object) against the schema and fills in defaults. Appends all problems instead
+// of throwing. If the parameter `preset` names one of the plugin's presets, its values replace the
+// defaults. The result has every parameter of the schema whose value is valid, numbers as doubles
+// and integers as integers, so that equal settings give equal JSON.
 nlohmann::json complete_parameters(const PluginDescription& description,
                                    const nlohmann::json& given,
                                    std::vector<ParameterProblem>& problems);
 
-// The value that a parameter has when it is not given: the preset's where `parameters` (given or
-// complete) picks one that sets it, else the schema's default, which may be none.
+// The default of a parameter: the preset's value if `parameters` (given or complete) select a
+// preset that sets it, else the schema's default, which may be missing.
 std::optional<nlohmann::json> default_under(const PluginDescription& description,
                                             const nlohmann::json& parameters,
                                             const ParameterSchema& schema);
 
-// One value against one parameter: appends at most a few problems, returns the value as it will
-// reach the plugin (null when there is a problem).
+// Checks one value against one parameter: appends at most a few problems and returns the value that
+// the plugin will receive (null if there is a problem).
 nlohmann::json check_parameter(const ParameterSchema& schema, const nlohmann::json& value,
                                std::vector<ParameterProblem>& problems);
 
@@ -41,15 +41,15 @@ struct InlineSpec {
   std::string id;
   std::vector<std::pair<std::string, std::string>> options;
 };
-// Throws Error(INVALID_ARGUMENT): no id, an option without '=', a key given twice.
+// Throws Error(INVALID_ARGUMENT): no id, an option without '=', a repeated key.
 InlineSpec parse_inline(std::string_view text);
 
-// An option's text by the type of its parameter: "3" -> 3, "true" -> true, "0.9+0.95" ->
-// [0.9,0.95], "null" -> null where that is the default. Range is not checked here. Throws
+// Converts an option's text to the type of its parameter: "3" -> 3, "true" -> true, "0.9+0.95" ->
+// [0.9,0.95], "null" -> null if that is the default. Does not check the range. Throws
 // Error(INVALID_ARGUMENT).
 nlohmann::json parse_option(const ParameterSchema& schema, std::string_view text);
 
-// "2..8", "at least 1", "one of a, b", or "" where everything goes.
+// "2..8", "at least 1", "one of a, b", or "" if there is no bound.
 std::string range_text(const ParameterSchema& schema);
 
 }  // namespace quench

@@ -38,7 +38,7 @@ void PluginCall::keep_disturbance(const CallFrame& frame) noexcept {
       kept = message_of(frame);
     }
   } catch (...) {
-    return;  // no memory for a message: the state itself is set back
+    return;  // no memory for a message: the state is restored anyway
   }
 }
 

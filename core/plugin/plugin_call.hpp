@@ -1,5 +1,5 @@
-// One call into a plugin. While it lasts, this thread knows whom it called: what a signal handler
-// says of it when the process ends meanwhile. When it ends, the floating-point state is the host's.
+// One call into a plugin. During it, this thread knows the plugin, so that a signal handler can
+// report it if the process ends. After it, the floating-point state is the host's.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace quench {
 
-// What of the model a call is about, for messages.
+// The part of the model that a call is about, for messages.
 struct CallPlace {
-  const char* name = nullptr;  // of a linear; lives as long as the call
-  int64_t block = -1;          // where there is no name; -1: none
+  const char* name = nullptr;  // name of a linear; must live as long as the call
+  int64_t block = -1;          // used without a name; -1: none
 };
 
 // Plain memory, so that a signal handler can read it.
@@ -20,20 +20,20 @@ struct CallFrame {
   const char* plugin = nullptr;    // "quantizer gptq"
   const char* function = nullptr;  // "quantize"
   CallPlace place;
-  CallFrame* outer = nullptr;  // the call of this thread within which this one was made
-  bool disturbed = false;      // it, or a task of its own, left another floating-point state
+  CallFrame* outer = nullptr;  // the call of this thread that encloses this one
+  bool disturbed = false;      // it, or one of its own tasks, changed the floating-point state
   FloatingState found;         // that state
 };
 
 // The innermost call of this thread, or nullptr.
 extern thread_local constinit CallFrame* innermost_call;
 
-// The state that all of the host's threads have, taken before main.
+// The state of all host threads, taken before main.
 extern const FloatingState kHostFloatingState;
 
 class PluginCall {
  public:
-  // Both strings live as long as the object.
+  // Both strings must live as long as the object.
   PluginCall(const char* plugin, const char* function, CallPlace place = {}) noexcept
       : frame_{plugin, function, place, innermost_call, false, {}} {
     if (FloatingState::now() != kHostFloatingState) [[unlikely]] {
@@ -43,7 +43,7 @@ class PluginCall {
     }
     innermost_call = &frame_;
   }
-  // Where finish() was not called, what was left changed is kept for take_disturbance().
+  // Without finish(), keeps the change for take_disturbance().
   ~PluginCall() {
     if (innermost_call == &frame_) {
       end();
@@ -55,8 +55,8 @@ class PluginCall {
   PluginCall(const PluginCall&) = delete;
   PluginCall& operator=(const PluginCall&) = delete;
 
-  // The call has returned. Sets the floating-point state back and throws Error(INTERNAL) that names
-  // plugin, function and what was changed, where it was not the host's.
+  // The call has returned. Restores the floating-point state and throws Error(INTERNAL) naming
+  // plugin, function and change if it was changed.
   void finish() {
     end();
     if (frame_.disturbed) [[unlikely]] {
@@ -64,14 +64,14 @@ class PluginCall {
     }
   }
 
-  // For calls that cannot throw, as of a task: whether the state was changed; sets it back.
+  // For calls that cannot throw, such as a task: restores the state and returns whether it changed.
   bool disturbed() noexcept {
     end();
     return frame_.disturbed;
   }
   const FloatingState& found() const { return frame_.found; }
 
-  // Sets the host's state on this thread, and remembers `found` in `frame` if there is one.
+  // Restores the host's state on this thread, and records `found` in `frame` if there is one.
   static void blame(CallFrame* frame, const FloatingState& found) noexcept;
 
  private:
@@ -87,8 +87,8 @@ class PluginCall {
   CallFrame frame_;
 };
 
-// What a call that cannot fail (destroy, end, close) left changed since the last question, as the
-// message of an error; "" where nothing was.
+// What a call that cannot fail (destroy, end, close) has changed since the last query, as the
+// message of an error; "" if nothing.
 std::string take_disturbance();
 
 }  // namespace quench

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
-// Entries of another format, ABI or host version say nothing about what this host would find.
+// Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
   constexpr int kFormat = 3;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
@@ -121,7 +121,7 @@ ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
       entries_.emplace(library, entry_from_json(entry, library));
     }
   } catch (const std::exception&) {
-    entries_.clear();  // broken: all is probed and written again
+    entries_.clear();  // broken: probe everything again
   }
 }
 

@@ -25,19 +25,19 @@ enum class Stage { kNotWatched, kAtWork, kDone };
 struct End {
   std::atomic<Stage> stage{Stage::kNotWatched};
   std::atomic<int> code{0};
-  std::atomic<pid_t> process{0};   // children that were forked off end as they like
-  std::atomic<pid_t> reporter{0};  // the thread that says it
-  char exception[600] = {};        // what() of the one that nobody caught
+  std::atomic<pid_t> process{0};   // forked children may end as they like
+  std::atomic<pid_t> reporter{0};  // the thread that reports the end
+  char exception[600] = {};        // what() of the uncaught exception
   std::array<struct sigaction, kSignals.size()> before{};
 };
 End end;
 
 const char* signal_text(int signal) {
-  const char* name = sigabbrev_np(signal);  // a constant of libc's
+  const char* name = sigabbrev_np(signal);  // a constant of libc
   return name != nullptr ? name : "?";
 }
 
-// The line, once. False in a child that was forked off and for a second thread.
+// Prints the line once. Returns false in a forked child and for a second thread.
 bool report(const SignalText& cause, bool with_note) noexcept {
   pid_t nobody = 0;
   if (::getpid() != end.process || !end.reporter.compare_exchange_strong(nobody, ::gettid())) {
@@ -80,7 +80,7 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
     }
   }
   if (sent) {
-    ::syscall(SYS_tgkill, ::getpid(), ::gettid(), number);  // is taken when this handler returns
+    ::syscall(SYS_tgkill, ::getpid(), ::gettid(), number);  // delivered when this handler returns
   }
 }
 

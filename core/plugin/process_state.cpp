@@ -22,7 +22,7 @@ namespace quench {
 
 namespace {
 
-// Those that end, stop or wake the process; profilers are free to use theirs.
+// Signals that end, stop or wake the process; profilers may use theirs.
 constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
                                  SIGPIPE, SIGCHLD, SIGALRM, SIGABRT, SIGSEGV,
                                  SIGBUS,  SIGFPE,  SIGILL,  SIGSYS,  SIGTRAP};
@@ -36,7 +36,7 @@ bool same_folder(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// From /proc, because umask() only tells the value by replacing it, for all threads.
+// Reads /proc, because umask() returns the value only by replacing it, for all threads.
 std::optional<mode_t> current_umask() {
   std::ifstream in("/proc/self/status");
   for (std::string line; std::getline(in, line);) {
@@ -115,7 +115,7 @@ class HostState {
     for (size_t i = 0; i < kSignals.size(); ++i) {
       struct sigaction now {};
       ::sigaction(kSignals[i], nullptr, &now);
-      // A handler stands in a union; its address says which of the two forms it is, too.
+      // A handler is stored in a union; its address also tells which of the two forms it has.
       if (now.sa_handler != actions_[i].sa_handler) {
         ::sigaction(kSignals[i], &actions_[i], nullptr);
         changes.push_back(

@@ -1,19 +1,19 @@
-// What the whole process shares and a plugin has no business with: the current folder, the locale,
-// the handlers and the mask of signals, the umask. A plugin that leaves it changed would change
-// where the host writes, how it reads numbers and whether it can be stopped.
+// State of the whole process that a plugin must leave alone: the current folder, the locale, the
+// handlers and the mask of signals, the umask. A change would affect where the host writes, how it
+// reads numbers and whether it can be stopped.
 #pragma once
 
 #include <string>
 
 namespace quench {
 
-// Remembers the state of now as the host's. Called once, before the first library is loaded.
+// Saves the current state as the host's. Call it once, before the first library is loaded.
 void keep_process_state();
 
-// Sets back what is not as it was kept. "the current folder is now /, wanted /home/a", or "" where
-// nothing was changed, or nothing was kept. Some microseconds: for calls that compute. The umask,
-// which can only be asked for by changing it or by reading a file, is left to
-// restore_whole_process_state().
+// Restores what differs from the saved state. Returns "the current folder is now /, wanted
+// /home/a", or "" if nothing changed or nothing was saved. Takes some microseconds: for calls that
+// compute. restore_whole_process_state() handles the umask, which can only be read by changing it
+// or from a file.
 std::string restore_process_state();
 std::string restore_whole_process_state();
 

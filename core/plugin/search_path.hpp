@@ -1,4 +1,4 @@
-// Where plugins are looked for.
+// The folders that are searched for plugins.
 #pragma once
 
 #include <filesystem>
@@ -10,34 +10,34 @@
 
 namespace quench {
 
-// What the search path takes from the environment. main fills it by secure_getenv, so that a
-// program that runs with more rights than its caller takes nothing from there.
+// The environment variables that the search path uses. main reads them with secure_getenv, so that
+// a program with more rights than its caller ignores them.
 struct PluginEnvironment {
-  std::optional<std::string> plugin_path;    // QUENCH_PLUGIN_PATH: folders, ':' between them
+  std::optional<std::string> plugin_path;    // QUENCH_PLUGIN_PATH: folders, separated by ':'
   std::optional<std::string> system_path;    // QUENCH_PLUGIN_SYSTEM_PATH: likewise; "" for none
   std::optional<std::string> xdg_data_home;  // XDG_DATA_HOME
   std::optional<std::string> home;           // HOME
 };
 
-// Where the plugins lie that come with this program: <folder of the executable>/../lib/quench.
-// Empty where the executable is not known.
+// The folder of the plugins that come with this program: <folder of the executable>/../lib/quench.
+// Empty if the executable is unknown.
 std::filesystem::path own_plugins(const std::filesystem::path& executable);
 
-// In order: the command line's (relative ones against the working directory), QUENCH_PLUGIN_PATH,
-// $XDG_DATA_HOME/quench/plugins, own_plugins(), the system's folders.
-// Relative entries of the environment stay relative: the catalog refuses them and says so.
+// In order: the command line's folders (relative to the working directory), QUENCH_PLUGIN_PATH,
+// $XDG_DATA_HOME/quench/plugins, own_plugins(), the system's folders. Relative entries of the
+// environment stay relative: the catalog refuses and reports them.
 std::vector<std::filesystem::path> default_search_path(
     const std::vector<std::filesystem::path>& command_line, const std::filesystem::path& executable,
     const PluginEnvironment& environment);
 
-// Whose code is loaded: this user's, and that of whoever may write to the program itself.
+// The users whose code is loaded: this user, and whoever may write to the program itself.
 Trusted trusted_with_plugins(const std::filesystem::path& executable);
 
-// Why nothing is loaded from `folder`, or "": relative, not a folder, of another user, or others
-// may write there or put another one in its place. A folder that is not there is no fault.
+// Why nothing is loaded from `folder`, or "": relative, not a folder, owned by another user, or
+// others may write to it or replace it. A missing folder is not a fault.
 std::string folder_fault(const std::filesystem::path& folder, const Trusted& trusted);
 
-// The libraries in a folder of the search path: *.so in it and in its folders named after kinds,
+// The libraries in a folder of the search path: *.so in it and in its subfolders named after kinds,
 // sorted by name.
 std::vector<std::filesystem::path> libraries_in(const std::filesystem::path& folder);
 

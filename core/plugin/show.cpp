@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using Row = std::vector<std::string>;
 
-// Rows as columns, the last one not padded; `indent` before each line.
+// Formats rows as columns without padding the last one; begins each line with `indent`.
 std::string columns(const std::vector<Row>& rows, const std::string& indent = "") {
   std::vector<size_t> widths;
   for (const Row& row : rows) {
@@ -55,7 +55,7 @@ std::vector<Row> parameter_rows(const PluginDescription& item) {
   return rows;
 }
 
-// All items called `id`, or the one called kind/id.
+// All items with this id, or the one named kind/id.
 std::vector<const PluginDescription*> items_called(const Catalog& catalog, const std::string& id) {
   std::vector<const PluginDescription*> found;
   for (const PluginDescription& item : catalog.items()) {
@@ -130,7 +130,7 @@ json rejected_json(const Catalog& catalog) {
   return out;
 }
 
-// Text inside a cell of a Markdown table.
+// Text for a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {

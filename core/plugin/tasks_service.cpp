@@ -1,4 +1,4 @@
-// quench.tasks/1 on oneTBB.
+// Implements quench.tasks/1 on oneTBB.
 #include <tbb/blocked_range.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
@@ -26,7 +26,7 @@ struct Work {
   uint64_t grain;
   Body body;
   void* user;
-  CallFrame* caller;  // the plugin's call that asks for it, where it does so on the host's thread
+  CallFrame* caller;  // the plugin's call that asks for it, if it does so on the host's thread
 
   std::atomic<bool> failed{false};
   std::mutex mutex{};
@@ -70,8 +70,8 @@ struct Work {
   }
 };
 
-// The arena of the run; made anew when the budget changes. A call holds it by the shared pointer.
-// More threads than processors would get no workers, and a warning on stderr.
+// The arena of the run, recreated when the budget changes. A call holds it by the shared pointer.
+// More threads than processors would get no workers and a warning on stderr.
 std::shared_ptr<tbb::task_arena> arena_of(uint32_t budget) {
   const int threads = std::min(static_cast<int>(std::min<uint32_t>(budget, INT16_MAX)),
                                tbb::info::default_concurrency());
@@ -84,7 +84,7 @@ std::shared_ptr<tbb::task_arena> arena_of(uint32_t budget) {
   return *arena;
 }
 
-// False where the scheduler failed; a body throws nothing.
+// Returns false if the scheduler failed; a body throws nothing.
 bool run_parallel(Work& work, uint32_t threads) noexcept {
   try {
     arena_of(threads)->execute([&] {
@@ -112,7 +112,7 @@ quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain, Bod
     return QUENCH_INVALID_ARGUMENT;
   }
   CallFrame* const caller = innermost_call;
-  // oneTBB's workers take over the state of the thread that makes their arena.
+  // oneTBB's workers inherit the state of the thread that creates their arena.
   if (const FloatingState now = FloatingState::now(); now != kHostFloatingState) {
     PluginCall::blame(caller, now);
   }

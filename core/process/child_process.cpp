@@ -83,8 +83,8 @@ class Attributes {
   posix_spawnattr_t attributes_;
 };
 
-// Where SIGCHLD is ignored, which a process inherits, the system takes ended children away itself,
-// and a number that this process still holds may already belong to somebody else.
+// A process may inherit an ignored SIGCHLD. The kernel then reaps ended children by itself, and a
+// process id that this process still holds may already belong to another process.
 void keep_ended_children() {
   struct sigaction action {};
   if (sigaction(SIGCHLD, nullptr, &action) == 0 &&
@@ -95,7 +95,7 @@ void keep_ended_children() {
   }
 }
 
-// Until the child is there to be taken; false when it is no child of this process.
+// Blocks until the child can be reaped; returns false if it is no child of this process.
 bool wait_without_taking(pid_t id) {
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOWAIT) != 0) {
@@ -136,14 +136,14 @@ ChildProcess ChildProcess::start_copy(const std::function<int()>& body) {
   keep_ended_children();
   const pid_t id = ::fork();
   if (id < 0) {
-    fail_with(errno, "a copy of this process");
+    fail_with(errno, "copying this process");
   }
   if (id == 0) {
     constexpr int kThrown = 127;
     int code = kThrown;
     try {
       code = body();
-    } catch (...) {  // there is nobody to tell but by the code
+    } catch (...) {  // the parent sees nothing but the exit code
     }
     ::_exit(code);
   }
@@ -163,7 +163,7 @@ ChildProcess::~ChildProcess() {
   if (id_ > 0) {
     try {
       end();
-    } catch (const std::system_error&) {  // it is no child any more: nothing is left to end
+    } catch (const std::system_error&) {  // it is no longer a child: nothing is left to end
     }
   }
 }
@@ -185,7 +185,7 @@ ProcessEnd ChildProcess::wait() {
   if (id_ <= 0) {
     fail_with(ECHILD, "waiting for a process");
   }
-  // As long as the child has not been taken, its group's number belongs to nobody else.
+  // As long as the child has not been reaped, no other process can get its group's id.
   if (leads_group_ && wait_without_taking(id_)) {
     signal(SIGKILL);
   }

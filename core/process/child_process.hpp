@@ -1,5 +1,5 @@
-// A program, or a copy of this one, in a process of its own. The object owns the process: it alone
-// signals it and waits for it, and destroying the object ends it.
+// Runs a program, or a copy of this one, in a child process. The object owns the process: nothing
+// else signals it or waits for it, and destroying the object ends it.
 #pragma once
 
 #include <sys/resource.h>
@@ -13,12 +13,12 @@
 
 namespace quench {
 
-// What one descriptor of a child is.
+// Where one descriptor of a child leads.
 struct ChildStream {
   int descriptor;
-  std::string path;  // of a file to open, or ""
-  int flags;         // of open(2)
-  int copy_of;       // a descriptor of the child as it is by then, or −1
+  std::string path;  // the file to open, or ""
+  int flags;         // flags of open(2)
+  int copy_of;       // a descriptor that the child has by then, or −1
 
   static ChildStream file(int descriptor, const std::string& path, int flags) {
     return {descriptor, path, flags, -1};
@@ -28,50 +28,50 @@ struct ChildStream {
 };
 
 enum class ChildGroup {
-  kInherited,  // signals of the caller's terminal reach it
-  kOwn,        // a process group; what the child starts is signalled with it, and ends with it
-  kSession,    // likewise, in a session: the first terminal that it opens controls it
+  kInherited,  // signals of the caller's terminal reach the child
+  kOwn,        // own process group: what the child starts is signalled with it and ends with it
+  kSession,    // own session as well: the first terminal that the child opens controls it
 };
 
 struct Command {
-  std::vector<std::string> words;  // program and arguments; a name without "/" is sought on PATH
+  std::vector<std::string> words;  // program and arguments; PATH is searched for a name without "/"
   std::optional<std::vector<std::string>> environment;  // "NAME=value"; nothing: the caller's
-  std::filesystem::path folder;                         // to work in; "": the caller's
-  std::vector<ChildStream> streams;  // set in this order; the others are the caller's
+  std::filesystem::path folder;                         // working folder; "": the caller's
+  std::vector<ChildStream> streams;  // opened in this order; the other descriptors are the caller's
   ChildGroup group = ChildGroup::kInherited;
 };
 
 struct ProcessEnd {
-  int exit_code = 0;  // 0 when a signal ended it
-  int signal = 0;     // 0 when it exited
+  int exit_code = 0;  // 0 if a signal ended the process
+  int signal = 0;     // 0 if the process exited
   rusage usage{};
 
-  // As a shell tells it: the exit code, or 128 + the signal.
+  // The code that a shell reports: the exit code, or 128 + the signal.
   int code() const { return signal == 0 ? exit_code : 128 + signal; }
 };
 
 class ChildProcess {
  public:
-  // The child blocks and ignores no signals. Throws std::system_error when it cannot be started.
+  // The child blocks and ignores no signals. Throws std::system_error if it cannot be started.
   static ChildProcess start(const Command& command);
-  // A copy of this process in which the calling thread alone goes on, with `body`: its result is
-  // the exit code, 127 when it throws. Throws std::system_error.
+  // Copies this process; only the calling thread goes on, in `body`, whose result is the exit code
+  // (127 if it throws). Throws std::system_error.
   static ChildProcess start_copy(const std::function<int()>& body);
 
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
 
-  // Has it ended? It stays to be waited for.
+  // True once the child has ended. It must still be waited for.
   bool has_ended() const;
-  // To the child, or to all of a group of its own. One that was waited for gets nothing.
+  // Signals the child, or its whole group if it has its own. Does nothing after wait().
   void signal(int number) const;
-  // Until it ends. Once only.
+  // Waits until the child ends. Call it once only.
   ProcessEnd wait();
-  // The same, after SIGKILL.
+  // Sends SIGKILL, then waits.
   ProcessEnd end();
 
-  pid_t id() const { return id_; }  // 0 when it was waited for
+  pid_t id() const { return id_; }  // 0 after wait()
 
  private:
   ChildProcess(pid_t id, bool leads_group) : id_(id), leads_group_(leads_group) {}
@@ -80,7 +80,7 @@ class ChildProcess {
   bool leads_group_ = false;
 };
 
-// Has this process any child at all, whoever started it? One that has ended is taken away.
+// Whether this process has any child at all, no matter who started it. Reaps one that has ended.
 bool has_children();
 
 }  // namespace quench

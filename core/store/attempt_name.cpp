@@ -16,7 +16,7 @@ bool all_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-// "<job>-[<number>-]<8 hex>", taken apart from its end.
+// Parses "<job>-[<number>-]<8 hex>" from its end.
 AttemptName parse(const std::string& stem) {
   AttemptName out;
   const size_t last = stem.rfind('-');

@@ -74,8 +74,8 @@ class Counting {
     return tombstones_.any() ? scan_.files[first(group).file].filename().string() : std::string();
   }
 
-  // The values of one evaluation are written at once and in order; whatever breaks that order is
-  // the rest of something torn.
+  // A writer writes the values of one evaluation at once and in order; whatever breaks that order
+  // is the rest of a torn write.
   void make_groups() {
     std::unordered_map<std::string_view, Group> open;
     uint32_t file = 0;
@@ -108,8 +108,8 @@ class Counting {
     report_open(open, scan_.lines.size());
   }
 
-  // What is left at the end of a file, whose lines end before index `end`. The group of its last
-  // line may be one that a writer has not finished.
+  // Reports incomplete groups at the end of a file whose lines end before index `end`. A writer may
+  // not have finished the group of its last line.
   void report_open(std::unordered_map<std::string_view, Group>& open, size_t end) {
     for (auto& [key, group] : open) {
       const bool last = !group.lines.empty() && group.lines.back() + 1 == end;
@@ -118,7 +118,7 @@ class Counting {
     open.clear();
   }
 
-  // Whether damage lies behind the line in its file.
+  // Whether its file has damage after the line.
   bool is_followed(const RecordLine& line) const {
     return std::any_of(scan_.damaged.begin(), scan_.damaged.end(), [&](const DamagedLine& other) {
       return other.offset > line.offset && other.file == scan_.files[line.file];
@@ -159,8 +159,8 @@ class Counting {
     }
   }
 
-  // Several cells may have one key: the same weights under two names. False when an equal group of
-  // the same cell is there, which becomes its original.
+  // Several cells may share a key: the same weights under two names. Returns false if an equal
+  // group of the same cell exists, which becomes its original.
   bool is_first_of_its_cell(Group& group, std::string_view key) {
     const auto found = success_.find(key);
     if (found == success_.end()) {
@@ -193,8 +193,8 @@ class Counting {
     return true;
   }
 
-  // One cell under several keys: the one that was written last counts, also where it was written
-  // before.
+  // If a cell has values under several keys, the one written last counts, even if that key was also
+  // written earlier.
   void supersede() {
     for (const size_t i : chosen_) {
       usable_.insert(i);
@@ -216,7 +216,7 @@ class Counting {
     }
   }
 
-  // A failure counts where its cell has no success; of several the last.
+  // A failure counts if its cell has no success; of several failures the last one counts.
   void choose_failures() {
     std::unordered_map<std::string, size_t> failures;
     for (size_t i = 0; i < groups_.size(); ++i) {
@@ -247,8 +247,8 @@ class Counting {
   Tombstones tombstones_;
   std::vector<Group> groups_;
   std::vector<size_t> chosen_;                                         // groups that count
-  std::unordered_map<std::string_view, std::vector<size_t>> success_;  // of each key
-  std::unordered_map<std::string, size_t> latest_;                     // group of each cell
+  std::unordered_map<std::string_view, std::vector<size_t>> success_;  // successes of each key
+  std::unordered_map<std::string, size_t> latest_;                     // last group of each cell
   std::unordered_set<size_t> usable_;
   bool any_failed_ = false;
 };

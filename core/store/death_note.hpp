@@ -1,5 +1,5 @@
-// What a process that a plugin ended leaves behind for the next attempt at its run:
-// died-<job>-<attempt>.txt, which a signal handler writes (core/plugin/at_work.hpp), hence plain
+// What a process leaves for the next attempt at its run if a plugin ends it:
+// died-<job>-<attempt>.txt. A signal handler writes it (core/plugin/at_work.hpp), so it has plain
 // lines: the cause, the content keys of the cells at work, "end".
 #pragma once
 
@@ -19,11 +19,11 @@ struct DeathNote {
 std::filesystem::path death_note_path(const std::filesystem::path& folder, const std::string& job,
                                       const std::string& attempt);
 
-// All notes of a run, in the order of their attempts. What is torn counts as far as it goes: a key
-// that is not whole is left out.
+// All notes of a run in the order of their attempts. A torn note counts as far as it is complete; a
+// partial key is dropped.
 std::vector<DeathNote> read_death_notes(const std::filesystem::path& folder);
 
-// The attempt that they tell of has been gone on from.
+// Removes notes once a later attempt has continued from them.
 void remove_death_notes(const std::vector<DeathNote>& notes);
 
 }  // namespace quench

@@ -22,22 +22,22 @@ namespace {
 
 using nlohmann::json;
 
-// difference(float value, quantized value) / scale(float value), of values of a unit and direction.
+// difference(float value, quantized value) / scale(float value), per unit and direction.
 struct Derivation {
   std::string_view name;
   std::string_view unit;
   int direction;
   double (*value)(double floating, double quantized);
   double (*scale)(double floating);
-  const char* impossible;  // why scale is 0
+  const char* impossible;  // why the scale is 0
 };
 
 constexpr Derivation kDerivations[] = {
     {"quantization_error", "nats/token", -1, quantization_error, [](double f) { return f; },
-     "the float loss is 0, so that no ratio to it exists"},
+     "the float loss is 0, so there is no ratio to it"},
     {"relative_accuracy_drop", "accuracy", 1, [](double f, double q) { return (f - q) / (1 - f); },
      [](double f) { return 1 - f; },
-     "the float model errs nowhere, so that no ratio to its errors exists"},
+     "the float model makes no error, so there is no ratio to its errors"},
 };
 constexpr const Derivation& kOfLoss = kDerivations[0];
 constexpr const Derivation& kOfAccuracy = kDerivations[1];
@@ -47,7 +47,7 @@ bool is_defined(const Derivation& derivation, const Record& record) {
          record.direction == derivation.direction;
 }
 
-// Members of a record's field, by name ascending as canonical JSON has them; none: all of it.
+// Members of a record's field, sorted by name as in canonical JSON; none: the whole field.
 struct CommonField {
   std::string_view name;
   std::span<const std::string_view> members;
@@ -75,7 +75,7 @@ bool has(std::span<const std::string_view> members, std::string_view name) {
 
 void append(std::string_view field, std::string_view member, std::string_view text,
             std::string& out) {
-  if (text != "null") {  // as if it were not there
+  if (text != "null") {  // null counts as missing
     out.append(field).append(".").append(member).append("=").append(text).append("\n");
   }
 }
@@ -100,8 +100,8 @@ std::vector<double> numbers_of(std::string_view list) {
   return out;
 }
 
-// The standard error of the mean difference of paired items (the spread between items cancels), or
-// nothing.
+// The standard error of the mean difference of paired items (the spread between items cancels);
+// nothing if it cannot be computed.
 std::optional<double> paired_error(const std::vector<double>& floating,
                                    const std::vector<double>& quantized) {
   const size_t n = floating.size();
@@ -130,7 +130,7 @@ struct FieldText {
   std::string text;
 };
 
-// The fields that a derived value does not share with the quantized one, as canonical JSON.
+// The fields in which a derived record differs from the quantized one, as canonical JSON.
 std::vector<FieldText> own_fields(const Derivation& derivation, const RecordLine& floating,
                                   const RecordLine& quantized) {
   const double f = number_of(floating.field("value"));
@@ -165,14 +165,14 @@ std::vector<FieldText> own_fields(const Derivation& derivation, const RecordLine
       {"unit", "\"1\""},   {"value", value}};
 }
 
-// Canonical JSON of the schema that the quantized value's record has.
+// The derived record as canonical JSON, in the schema of the quantized value's record.
 std::string body_of(const Derivation& derivation, const RecordLine& floating,
                     const RecordLine& quantized) {
   const std::vector<FieldText> own = own_fields(derivation, floating, quantized);
   std::string out;
   const auto fields = record_fields();
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (quantized.fields[i].empty()) {  // not in its schema
+    if (quantized.fields[i].empty()) {  // its schema lacks this field
       continue;
     }
     const auto found = std::find_if(own.begin(), own.end(), [&](const FieldText& field) {
@@ -185,7 +185,7 @@ std::string body_of(const Derivation& derivation, const RecordLine& floating,
   return out + "}";
 }
 
-// What may derive or be derived from; nullptr for all other lines.
+// The derivation that a line takes part in; nullptr for all other lines.
 const Derivation* derivation_of(const RecordLine& line) {
   const auto matches = [&](const Derivation& derivation) {
     return plain_text(line.field("unit")) == derivation.unit &&
@@ -207,7 +207,7 @@ uint64_t job_of(const RecordLine& line) {
   return out;
 }
 
-// The bodies of what derives from each of the counted lines, in their order; "" for most.
+// For each counted line, the body of the record derived from it; "" for most.
 std::vector<std::string> derive(const RunScan& scan) {
   FloatValues floats;
   for (const size_t i : scan.counted) {

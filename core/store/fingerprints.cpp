@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kMostFiles = 10'000;
 constexpr size_t kLargestEntry = 1 << 20;
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kRacy = 2 * kSecond;  // also the coarsest times of a file system (FAT)
+constexpr int64_t kRacy = 2 * kSecond;  // also the coarsest timestamp of a file system (FAT)
 
 struct Seen {
   std::string text;  // path and identity of every file
@@ -82,7 +82,7 @@ int64_t now_ns() {
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-// Whole or not at all, and not waited for: an entry that a power failure takes is measured again.
+// Atomic but not synced: an entry lost in a power failure is measured again.
 void write_entry(const fs::path& path, const std::string& text) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
@@ -143,7 +143,7 @@ std::optional<std::string> Fingerprints::find(const nlohmann::json& what,
       return plain.size() + 2 == measured.size() ? std::string(plain)
                                                  : parse_json(measured, path).get<std::string>();
     }
-  } catch (const Error&) {  // not there, or does not verify: measured again
+  } catch (const Error&) {  // missing or does not verify: measure again
   }
   return std::nullopt;
 }
@@ -152,7 +152,7 @@ void Fingerprints::remember(const Stamp& before, const std::string& measured) co
   if (home_.empty() || !before.complete() || now_ns() - before.newest_ns_ < kRacy) {
     return;
   }
-  // A file that changed while it was measured: the value belongs to neither state.
+  // The file changed during the measurement: the value belongs to neither state.
   if (look(before.what_, before.files_).name_ != before.name_) {
     return;
   }

@@ -1,4 +1,4 @@
-// What was measured about files, remembered between runs as long as the files are what they were.
+// Remembers between runs what was measured about files, as long as the files stay unchanged.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace quench {
 
-// One small sealed file per entry under home/fingerprints, named after a hash of what was asked and
-// of path, device, inode, size and both times of every file. A folder stands for all regular files
-// below it, links followed, at most 10,000. Entries are a cache: those that are lost or do not
-// verify cost a measurement, and none is kept when a file changed less than two seconds ago,
-// because the next change could leave the same times. (Reliable as far as the kernel's change times
-// are: a clock that is set back and a write of equal length within the same nanosecond stay
-// unseen.)
+// Each entry is a small sealed file under home/fingerprints, named by a hash of the question and
+// of path, device, inode, size and both times of every file. A folder stands for all regular
+// files below it, following links, at most 10,000. Entries are a cache: one that is lost or does
+// not verify costs a new measurement. An entry is not kept if a file changed less than two
+// seconds ago, because the next change could leave the same times. (As reliable as the kernel's
+// change times: it misses a write of equal length at the same nanosecond after the clock was set
+// back.)
 class Fingerprints {
  public:
-  // `home`: QUENCH_HOME. Empty: nothing is found and nothing kept.
+  // `home`: QUENCH_HOME. Empty: finds and keeps nothing.
   explicit Fingerprints(std::filesystem::path home);
 
-  // What was remembered for the same question about the same files, which are now as they were
-  // then. Throws nothing for files that are not there: nothing is found.
+  // Returns the answer remembered for this question if the files are unchanged since; nothing
+  // otherwise. Does not throw for missing files: it finds nothing.
   std::optional<std::string> find(const nlohmann::json& what,
                                   const std::vector<std::filesystem::path>& files) const;
-  // Call with the identities as they were before measuring, so that a change during it is not
-  // covered: see Stamp. A cache that cannot be written is no error.
+  // Pass the identities from before the measurement, so that a change during it is noticed: see
+  // Stamp. A cache that cannot be written is not an error.
   class Stamp;
   Stamp look(const nlohmann::json& what, const std::vector<std::filesystem::path>& files) const;
   void remember(const Stamp& before, const std::string& measured) const;
-  // Looks now; for callers that know that nothing changed since they measured.
+  // Takes the identities now; for callers that know that nothing changed since they measured.
   void remember(const nlohmann::json& what, const std::vector<std::filesystem::path>& files,
                 const std::string& measured) const;
 
@@ -48,7 +48,7 @@ class Fingerprints::Stamp {
 
  private:
   friend class Fingerprints;
-  std::string name_;  // hash of what and all identities; empty: a file is not there, or too many
+  std::string name_;       // hash of question and identities; empty: files missing or too many
   int64_t newest_ns_ = 0;  // the latest of all times
   nlohmann::json what_;
   std::vector<std::filesystem::path> files_;

@@ -146,8 +146,8 @@ void Heartbeat::end(const char* state) {
   thread_.join();
 }
 
-// By rename, so that a reader sees one state or the next. Nothing waits for the disk, and a failure
-// leaves the older state: the sequence shows it.
+// Renames, so that a reader sees one state or the next. Never waits for the disk; a failure leaves
+// the older state, which readers notice by its sequence number.
 void Heartbeat::write() {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   state_.elapsed_seconds = elapsed.count();
@@ -180,7 +180,7 @@ std::vector<HeartbeatState> read_heartbeats(const fs::path& folder) {
     try {
       const std::string path = name.path.string();
       out.push_back(from_json(parse_json(read_sealed_file(path, "status", kLargestStatus), path)));
-    } catch (const Error&) {  // torn, or gone meanwhile: no sign of life
+    } catch (const Error&) {  // torn, or removed meanwhile: no sign of life
     } catch (const nlohmann::json::exception&) {
     }
   }

@@ -1,5 +1,5 @@
-// Signs of life of a running attempt, for people and for `quench status`. Never a lock: no decision
-// about records depends on them, and a run that cannot write them goes on.
+// Shows people and `quench status` that an attempt is alive. Never a lock: no decision about
+// records depends on it, and a run that cannot write it goes on.
 #pragma once
 
 #include <chrono>
@@ -15,23 +15,23 @@
 
 namespace quench {
 
-// What status-<job>-<attempt>.json says. Times are of the writer's clock and for people alone.
+// Content of status-<job>-<attempt>.json. Times come from the writer's clock, for people only.
 struct HeartbeatState {
   std::string job;
   std::string attempt;
   std::string state;  // "running", "finished", "stopped" (resumable)
   int64_t pid = 0;
-  uint64_t process_start = 0;  // clock ticks since boot, as /proc has it: tells a reused pid apart
+  uint64_t process_start = 0;  // clock ticks since boot, from /proc: detects a reused pid
   std::string host;
   std::string boot;       // the kernel's boot id
   std::string started;    // UTC, ISO 8601
   uint64_t sequence = 0;  // grows with every write
-  std::string cell;       // what is being computed
-  uint64_t done = 0;      // cells, also those that were there at the start; failed ones not
+  std::string cell;       // the cell being computed
+  uint64_t done = 0;      // cells without failures, including those done before the start
   uint64_t failed = 0;
   uint64_t total = 0;
   double elapsed_seconds = 0;
-  std::optional<double> rate;         // cells a second since the start, once one is computed
+  std::optional<double> rate;         // cells per second since the start, once one is computed
   std::optional<double> eta_seconds;  // from the rate
 };
 
@@ -41,14 +41,14 @@ class Heartbeat {
   Heartbeat(std::filesystem::path folder, const std::string& job, const std::string& attempt,
             uint64_t total, uint64_t done = 0,
             std::chrono::milliseconds interval = std::chrono::seconds(10));
-  // Marks the attempt as stopped where it was not finished.
+  // Marks the attempt as stopped unless it has finished.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  // A cell begins; so many are done and failed by now. [thread-safe]
+  // A cell begins; `done` and `failed` count the cells before it. [thread-safe]
   void cell(const std::string& what, uint64_t done, uint64_t failed);
-  // All cells were tried.
+  // All cells have been tried.
   void finish(uint64_t done, uint64_t failed);
 
  private:
@@ -66,7 +66,7 @@ class Heartbeat {
   std::thread thread_;
 };
 
-// Of all attempts in `folder`, in their order; what does not verify is left out.
+// The heartbeats of all attempts in `folder`, in order; skips those that do not verify.
 std::vector<HeartbeatState> read_heartbeats(const std::filesystem::path& folder);
 
 enum class Life { kRunning, kFinished, kStopped, kDead, kElsewhere };
@@ -74,8 +74,8 @@ enum class Life { kRunning, kFinished, kStopped, kDead, kElsewhere };
 // "running", "finished", "stopped", "dead", "on another host".
 const char* life_text(Life life);
 
-// Decides from what it sees: a process of this host by its pid; one of another host by its
-// sequence, which has to grow within 60 seconds of the reader's own clock. Until then it is
+// Judges by evidence: a process of this host by its pid; one of another host by its sequence
+// number, which must grow within 60 seconds of the reader's own clock. Until then it is
 // kElsewhere.
 class HeartbeatWatcher {
  public:

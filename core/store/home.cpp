@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMarkText =
-    "This folder is quench's: its runs keep here what they share (docs/records.md), and\n"
+    "This folder belongs to quench: its runs share data here (docs/records.md), and\n"
     "`quench clean` removes from it. Without this file `quench clean` leaves it alone.\n";
 
 const std::set<std::string> kKept = {"records",      "fingerprints", "equivalences",
@@ -41,11 +41,11 @@ std::optional<fs::path> folder_of_user() {
     return std::nullopt;
   }
   const std::optional<fs::path> folder = absolute_folder(found->pw_dir);
-  std::error_code ignored;  // users of services have folders that are not there
+  std::error_code ignored;  // users of services may have a folder that does not exist
   return folder && fs::is_directory(*folder, ignored) ? folder : std::nullopt;
 }
 
-// Temporary files of the program itself begin with a dot.
+// The program's own temporary files begin with a dot.
 bool has_only_what_is_kept(const fs::path& home) {
   std::error_code error;
   for (fs::directory_iterator it(home, error), end; !error && it != end; it.increment(error)) {
@@ -57,7 +57,7 @@ bool has_only_what_is_kept(const fs::path& home) {
   return !error;
 }
 
-// What cannot be written is told by who has something to write.
+// Ignores failures: whoever writes here later reports them.
 void make_home(const fs::path& home) {
   try {
     make_folders(home.parent_path());
@@ -96,7 +96,7 @@ fs::path find_home(const HomeEnvironment& environment) {
     return *home / ".cache/quench";
   }
   fail(QUENCH_FAILED_PRECONDITION,
-       "no place for what runs share: HOME is not set, and user {} has no folder in the user "
+       "no folder for what runs share: HOME is not set, and user {} has no folder in the user "
        "database; set QUENCH_HOME",
        geteuid());
 }
@@ -108,12 +108,12 @@ void open_home(const fs::path& home) {
   }
   const fs::path real = fs::canonical(home, error);
   if (error) {
-    return;  // there is none, and nothing is found in it
+    return;  // there is no folder, so nothing is found in it
   }
   const std::string fault = distrust_of_folder(real, {{geteuid()}, {}});
   if (!fault.empty()) {
     fail(QUENCH_FAILED_PRECONDITION,
-         "{}: {}, and what lies there would be believed as this user's ({}) own results; set "
+         "{}: {}, and its content would be trusted as this user's ({}) own results; set "
          "QUENCH_HOME to another folder",
          printable(home.string(), 4096), fault, user_name(geteuid()));
   }

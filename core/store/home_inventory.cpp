@@ -34,7 +34,7 @@ bool is_number(std::string_view text) {
   return all_of(text, "0123456789");
 }
 
-// "<key><rest>": the rest, or nothing where there is no key.
+// The part of "<key><rest>" after the key; nothing if there is no key.
 std::string_view behind_key(std::string_view name) {
   return name.size() > kDigits && is_hex(name.substr(0, kDigits), kDigits) ? name.substr(kDigits)
                                                                            : std::string_view();
@@ -49,7 +49,7 @@ bool is_record(std::string_view name) {
   return is_number(rest.substr(1, rest.size() - 6));
 }
 
-// ".<name>.<pid>-<number>.tmp", as AtomicFile calls them.
+// ".<name>.<pid>-<number>.tmp", AtomicFile's temporary names.
 bool is_temporary(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(".tmp")) {
     return false;
@@ -77,7 +77,7 @@ class Inventory {
  public:
   explicit Inventory(int64_t now) : now_(now) {}
 
-  // Calls `take(name, entry, is_folder)` for what lies in the folder, sorted by name.
+  // Calls `take(name, entry, is_folder)` for each entry of the folder, sorted by name.
   template <typename Take>
   void list(const fs::path& folder, Take take) {
     std::error_code error;
@@ -91,7 +91,7 @@ class Inventory {
     }
     std::sort(paths.begin(), paths.end());
     for (const fs::path& path : paths) {
-      struct stat status = {};  // gone meanwhile: somebody else cleans
+      struct stat status = {};  // removed meanwhile: another process cleans
       if (::lstat(path.c_str(), &status) != 0 ||
           !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
         continue;
@@ -102,7 +102,7 @@ class Inventory {
     }
   }
 
-  // Folders of two digits, and files of those that `keeps` knows.
+  // Visits folders named by two digits, and in them the files that `keeps` recognizes.
   template <typename Keeps>
   void add_keyed(const fs::path& folder, Keeps keeps) {
     list(folder, [&](const std::string& digits, const HomeEntry& inside, bool is_folder) {
@@ -149,7 +149,7 @@ class Inventory {
     if (!is_temporary(name)) {
       return false;
     }
-    if (now_ - entry.modified > kDay) {  // a younger one may still be written
+    if (now_ - entry.modified > kDay) {  // a writer may still be at a younger one
       out_.leftover.push_back(entry);
     }
     return true;
@@ -174,7 +174,7 @@ void remove_home_entry(const HomeEntry& entry) {
   std::error_code error;
   if (fs::is_directory(fs::symlink_status(entry.path, error))) {
     const NewFolder aside(entry.path, NewFolder::Existing::kMayBeReplaced);
-    fs::rename(entry.path, aside.temporary(), error);  // which is removed with what is in it
+    fs::rename(entry.path, aside.temporary(), error);  // the destructor removes it with its content
   } else {
     fs::remove(entry.path, error);
   }

@@ -1,4 +1,4 @@
-// What lies in QUENCH_HOME and can be made again: records, hashes, tokenized text.
+// Lists what QUENCH_HOME holds that can be made again: records, hashes, tokenized text.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct HomeEntry {
 };
 
 struct HomeInventory {
-  std::vector<HomeEntry> kept;      // could be removed, oldest first
-  std::vector<HomeEntry> leftover;  // what ended processes left behind, and hidden records
+  std::vector<HomeEntry> kept;      // may be removed, oldest first
+  std::vector<HomeEntry> leftover;  // left by ended processes, and hidden records
 };
 
-// By name: what quench does not call so is not in it, and so are tombstones, which hide a
-// generation for good. Throws Error(FAILED_PRECONDITION) where a folder cannot be listed.
+// Goes by name: leaves out files that quench does not name so, and tombstones, which hide a
+// generation for good. Throws Error(FAILED_PRECONDITION) if a folder cannot be listed.
 HomeInventory home_inventory(const std::filesystem::path& home, int64_t now);
 
-// Removes an entry; a folder under another name, so that no half of it is ever found. One that is
-// gone already is removed. Throws Error(FAILED_PRECONDITION).
+// Removes an entry; renames a folder first, so that half of it is never found. An entry that is
+// already gone counts as removed. Throws Error(FAILED_PRECONDITION).
 void remove_home_entry(const HomeEntry& entry);
 
 }  // namespace quench

@@ -6,7 +6,7 @@ namespace quench {
 
 namespace {
 
-// Past the closing quote of the text whose opening quote is at `at`; nullptr without one.
+// Returns the position after the closing quote of the text that opens at `at`; nullptr without one.
 const char* skip_text(const char* at, const char* end) {
   for (const char* from = at + 1; from < end;) {
     const char* quote =
@@ -16,7 +16,7 @@ const char* skip_text(const char* at, const char* end) {
     }
     size_t escapes = 0;
     while (quote[-1 - static_cast<std::ptrdiff_t>(escapes)] == '\\') {
-      ++escapes;  // ends at the opening quote at the latest
+      ++escapes;  // the opening quote ends the loop at the latest
     }
     if (escapes % 2 == 0) {
       return quote + 1;
@@ -26,7 +26,7 @@ const char* skip_text(const char* at, const char* end) {
   return nullptr;
 }
 
-// Past the object or array that begins at `at`; nullptr when it does not end.
+// Returns the position after the object or array that begins at `at`; nullptr if it does not end.
 const char* skip_container(const char* at, const char* end) {
   int depth = 0;
   while (at < end) {

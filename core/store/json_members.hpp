@@ -1,5 +1,5 @@
-// Walks over the members of an object in canonical JSON and leaves the values unparsed: most
-// readers of a hundred thousand records want a few members of each.
+// Walks over the members of an object in canonical JSON without parsing the values: most readers of
+// a hundred thousand records need a few members of each.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,13 @@ namespace quench {
 
 class JsonMembers {
  public:
-  // `object`: text that begins with '{'; its bytes are verified, but anything is safe.
+  // `object`: text that begins with '{'. Its bytes are verified, but any text is safe.
   explicit JsonMembers(std::string_view object);
 
-  // The next member, or false at the end and where the text is no object; malformed() tells which.
+  // Advances to the next member; false at the end or if the text is malformed (see malformed()).
   bool next();
   bool malformed() const { return malformed_; }
-  // As spelled in the text, without quotes; a name with escapes is not unescaped.
+  // As spelled in the text, without quotes; escapes in a name stay.
   std::string_view name() const { return name_; }
   std::string_view value() const { return value_; }
 
@@ -32,7 +32,7 @@ class JsonMembers {
 // The value of one member, or an empty view.
 std::string_view json_member(std::string_view object, std::string_view name);
 
-// A text value without its quotes; nothing when it is no text or has escapes.
+// A text value without its quotes; nothing if it is not a text or has escapes.
 std::string_view plain_text(std::string_view value);
 
 }  // namespace quench

@@ -6,7 +6,7 @@ namespace quench {
 
 namespace {
 
-// Numbers without a form in JSON as text, at any depth.
+// Replaces numbers that JSON cannot express by text, at any depth.
 void spell_numbers(nlohmann::json& value) {
   if (value.is_number_float()) {
     value = json_number(value.get<double>());

@@ -11,7 +11,7 @@ namespace quench {
 inline constexpr int kRecordSchema = 2;
 
 struct Record {
-  // What the value depends on: `key` is SHA-256 of `parts` as canonical JSON. A metric may give
+  // What the value depends on: `key` is SHA-256 of `parts` as canonical JSON. A metric may return
   // several values at once: they share a key, and this is value `index` of `count`.
   std::string key;
   nlohmann::json parts;
@@ -20,40 +20,40 @@ struct Record {
 
   // {model, revision, commit, branch, parent, mark, step, tokens, lr, phase}
   nlohmann::json checkpoint;
-  // null for a checkpoint as it is, else {id, params, label, version, sha256, members: [revision]}
+  // null for a single checkpoint, else {id, params, label, version, sha256, members: [revision]}
   nlohmann::json averaging;
   // null for the float model, else {id, params, label, version, sha256, bits_per_weight,
   // calibration: name or null}
   nlohmann::json quantizer;
-  // Which slice of the calibration corpus, and which order of its rows (0: as they come). Both null
-  // for the float model and for methods without calibration.
+  // The index of the calibration sample and the seed of its order (0: unshuffled). Both null for
+  // the float model and for methods without calibration.
   nlohmann::json draw;
   nlohmann::json jitter;
   std::string metric;    // metric id, or "<id>/<name>" for its further values
-  std::string label;     // of the metric in the manifest: tells two corpora under one id apart
+  std::string label;     // from the manifest: tells two corpora under one id apart
   nlohmann::json value;  // number (any double), or null for a failed cell
   std::string unit;
   int direction = 0;              // -1 lower is better, 1 higher, 0 neither
   nlohmann::json standard_error;  // number or null
   nlohmann::json details = nlohmann::json::object();
   std::vector<double> items;  // one value per item (block, question) for paired comparison
-  std::string error;          // of a failed cell, else empty
+  std::string error;          // message of a failed cell, else empty
   double seconds = 0;
   uint64_t job = 0;  // point of the sweep
-  // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}; of a sweep also
-  // sweep: {"dotted.path": value}, what its point sets.
+  // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}; in a sweep also sweep:
+  // {"dotted.path": value}, the values of its point.
   nlohmann::json environment;
-  std::string cached;  // the run folder that computed it, where it came from the store
+  std::string cached;  // the run folder that computed it, if it came from the store
 };
 
-// Canonical JSON can write it: numbers that JSON has no form for become "NaN", "Infinity" and
-// "-Infinity", wherever they stand.
+// JSON for canonical_json: numbers that JSON cannot express become "NaN", "Infinity" and
+// "-Infinity", at any depth.
 nlohmann::json to_json(const Record& record);
 
-// The record that to_json made, equal to the last bit (numbers inside of `details` and `parts` that
-// had no form in JSON stay text). A record of an older schema is read as far as that had fields,
-// with an empty key where there was none. `where` begins every message. Throws Error: DATA_LOSS for
-// what is no record, with the field; FAILED_PRECONDITION for one of a newer version.
+// Inverts to_json, exact to the last bit (numbers in `details` and `parts` that JSON cannot express
+// stay text). Reads a record of an older schema as far as its fields go, with an empty key if it
+// had none. `where` begins every message. Throws Error: DATA_LOSS naming the field for a malformed
+// record; FAILED_PRECONDITION for one from a newer version.
 Record record_from_json(nlohmann::json json, const std::string& where);
 
 }  // namespace quench

@@ -135,13 +135,13 @@ void sort_records(const RunScan& scan, std::vector<size_t>& lines) {
 }
 
 struct ColumnReader::State {
-  // Of a column: which field, and which member of it ("" for the field itself).
+  // The field of a column and the member inside it ("" for the field itself).
   struct Source {
     size_t field;
     std::string_view member;
   };
   std::vector<Source> sources;
-  // The members of the objects seen so far; most records share theirs with others.
+  // The members of the objects seen so far; most records share their objects.
   std::array<std::unordered_map<std::string_view, std::vector<std::string_view>>, kRecordFields>
       known;
   std::vector<std::string_view> row;
@@ -168,7 +168,7 @@ const std::vector<std::string_view>& ColumnReader::read(const RecordLine& line) 
       state.row[c++] = text;
       continue;
     }
-    // Columns of one object stand side by side.
+    // Columns of one object are adjacent.
     size_t end = c;
     while (end < state.sources.size() && state.sources[end].field == field) {
       ++end;

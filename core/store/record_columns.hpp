@@ -1,4 +1,4 @@
-// Records as rows: the columns that exports have, and the order of the rows.
+// Records as rows: the columns of exports and the order of the rows.
 #pragma once
 
 #include <span>
@@ -13,17 +13,17 @@ enum class ColumnType { kText, kInteger, kReal, kJson };
 
 struct RecordColumn {
   const char* name;
-  const char* path;  // dotted, as FieldPath has it
+  const char* path;  // dotted, in the form of FieldPath
   ColumnType type;
 };
 
 std::span<const RecordColumn> record_columns();
 
-// Orders `lines` (indices into scan.lines) by point, checkpoint, averaging, quantizer, draw, jitter
-// and metric, floats first and derived values last: the same for every history of a run.
+// Sorts `lines` (indices into scan.lines) by point, checkpoint, averaging, quantizer, draw, jitter
+// and metric, float models first and derived values last: the same for every history of a run.
 void sort_records(const RunScan& scan, std::vector<size_t>& lines);
 
-// The JSON text of every column of a line; "" or "null" where it has none.
+// Returns the JSON text of every column of a line; "" or "null" for a missing value.
 class ColumnReader {
  public:
   ColumnReader();

@@ -32,7 +32,7 @@ RecordFile::RecordFile(const std::filesystem::path& folder, const std::string& j
          path_.string(), std::strerror(number));
   }
   try {
-    sync_folder_of(path_);  // else a power failure takes the file with all that is in it
+    sync_folder_of(path_);  // otherwise a power failure removes the file with its content
   } catch (...) {
     ::close(std::exchange(descriptor_, -1));
     throw;
@@ -47,7 +47,7 @@ RecordFile::~RecordFile() {
 
 void RecordFile::append(std::span<const Record> records) {
   if (broken_ || descriptor_ < 0) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: takes no more records after a failure", path_.string());
+    fail(QUENCH_FAILED_PRECONDITION, "{}: accepts no more records after a failure", path_.string());
   }
   std::string lines;
   for (const Record& record : records) {

@@ -1,4 +1,4 @@
-// The records of one attempt of one job: a file of its own, only ever appended to.
+// The records of one attempt at one job: a file of its own that is only ever appended to.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace quench {
 
-// records-<job>-<attempt>.jsonl, created with O_EXCL, so that a job that a cluster starts twice
-// writes two files; its folder is made where it is not there. Each line is {"record": ...,
-// "sha256":
-// "<of the record's canonical JSON>"}; append() returns after the lines are on the disk. Throws
-// Error naming the path: RESOURCE_EXHAUSTED when the disk or a quota is full, else
+// records-<job>-<attempt>.jsonl, created with O_EXCL, so that a job that a
+// cluster starts twice writes two files; creates its folder if it is missing.
+// Each line is {"record": ..., "sha256": "<hash of the record's canonical
+// JSON>"}; append() returns after the lines are on disk. Throws Error naming the
+// path: RESOURCE_EXHAUSTED if the disk or a quota is full, else
 // FAILED_PRECONDITION.
 class RecordFile {
  public:
@@ -22,12 +22,12 @@ class RecordFile {
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
 
-  // All values of one evaluation, in the order of their index, with one write and one fsync. After
-  // a failure the file is cut back to what it had, and takes no more: what a failed fsync left
-  // behind is not known.
+  // Appends all values of one evaluation, ordered by index, with one write and one fsync. After a
+  // failure it cuts the file back to its old size and accepts no more records, because nobody knows
+  // what a failed fsync left behind.
   void append(std::span<const Record> records);
   void append(const Record& record) { append({&record, 1}); }
-  // Closes the file and reports what only close can.
+  // Closes the file and reports errors that only close reports.
   void close();
   const std::filesystem::path& path() const { return path_; }
   // "0001-5eed1234": the attempt's name within its job.

@@ -17,7 +17,7 @@ class Reader {
 
   Record read() {
     if (!json_.is_object()) {
-      fail(QUENCH_DATA_LOSS, "{}: {} instead of a record", where_, json_.type_name());
+      fail(QUENCH_DATA_LOSS, "{}: got {}, wanted a record", where_, json_.type_name());
     }
     check_schema();
     check_names();
@@ -57,17 +57,17 @@ class Reader {
   void check_schema() {
     const auto found = json_.find("schema");
     if (found == json_.end() || !is_count(*found) || *found < 1) {
-      fail(QUENCH_DATA_LOSS, "{}: a record without its schema", where_);
+      fail(QUENCH_DATA_LOSS, "{}: the record has no schema", where_);
     }
     schema_ = found->get<uint64_t>();
     if (schema_ > kRecordSchema) {
       fail(QUENCH_FAILED_PRECONDITION,
-           "{}: a record of schema {}, written by a newer version; this one reads up to {}", where_,
+           "{}: a newer version wrote this record of schema {}; this one reads up to {}", where_,
            schema_, kRecordSchema);
     }
   }
 
-  // Every field of the schema with its type, and no other.
+  // Checks that the record has every field of its schema with its type, and no other.
   void check_names() const {
     size_t known = 0;
     for (const RecordField& field : record_fields()) {
@@ -76,7 +76,7 @@ class Reader {
         continue;
       }
       if (found == json_.end()) {
-        fail(QUENCH_DATA_LOSS, "{}: a record without {}", where_, field.name);
+        fail(QUENCH_DATA_LOSS, "{}: the record has no {}", where_, field.name);
       }
       if (!fits(*found, field.type)) {
         fail(QUENCH_DATA_LOSS, "{}: {} is {}", where_, field.name, printable(found->dump(), 40));
@@ -89,14 +89,14 @@ class Reader {
           return field.name == name && field.since <= static_cast<int>(schema_);
         };
         if (std::none_of(record_fields().begin(), record_fields().end(), same)) {
-          fail(QUENCH_DATA_LOSS, "{}: '{}' is no field of schema {}", where_, printable(name, 40),
-               schema_);
+          fail(QUENCH_DATA_LOSS, "{}: schema {} has no field '{}'", where_, schema_,
+               printable(name, 40));
         }
       }
     }
   }
 
-  // A value built in C++ from a signed integer is not tagged unsigned.
+  // nlohmann does not tag a value built from a signed C++ integer as unsigned.
   static bool is_count(const json& value) {
     return value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
   }

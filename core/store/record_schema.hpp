@@ -1,5 +1,5 @@
-// The fields of a record as data: what a reader may rely on, and what two records are compared by.
-// docs/records.md says the same for people; a test holds the two together.
+// The fields of a record as data: what a reader may rely on and what a comparison of two records
+// uses. docs/records.md documents them; a test keeps the two equal.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -30,14 +30,14 @@ struct RecordField {
   bool compared;  // false: may differ between two computations of one value
 };
 
-// By name, ascending: the order in which canonical JSON has them.
+// Sorted by name, the order of canonical JSON.
 std::span<const RecordField> record_fields();
 
-// Names that do not count in a comparison wherever they stand outside of `parts`: times, memory and
-// what depends on who computed the record.
+// Whether a name takes part in a comparison. Outside of `parts`, times, memory and what depends on
+// who computed the record do not.
 bool is_compared(std::string_view name);
 
-// Takes out of a value, at any depth, what is not compared.
+// Removes from a value, at any depth, what is not compared.
 void strip_not_compared(nlohmann::json& value);
 
 // The record without what is not compared: equal for two computations of one value.

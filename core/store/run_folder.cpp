@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// The record of a line, or why it is none although its checksum holds.
+// The record of a line, or why it is invalid although its checksum holds.
 struct Parsed {
   Record record;
   std::string fault;

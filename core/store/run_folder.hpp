@@ -1,4 +1,4 @@
-// Reading back what the attempts of a run wrote.
+// Reads back what the attempts of a run wrote.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@ namespace quench {
 // A line of a record file that does not count, and why.
 struct DamagedLine {
   std::filesystem::path file;
-  uint64_t line = 0;  // from 1; 0: the whole file
+  uint64_t line = 0;  // counts from 1; 0: the whole file
   uint64_t offset = 0;
   std::string reason;
 };
 
 struct RunRecords {
   // Valid and not forgotten. Of several attempts at one key the first complete success counts; a
-  // failed one counts where its cell has no success, the last of several.
+  // failure counts if its cell has no success, and then the last one.
   std::vector<Record> records;
-  // As valid, but a later attempt has a value of the same cell (same point, checkpoint, labels,
-  // draw and jitter) under another key, because what it depends on has changed. Such a record may
-  // be used again: appended to a later attempt, it is the one that counts.
+  // Valid, but a later attempt has a value of the same cell (same point, checkpoint, labels, draw
+  // and jitter) under another key, because a dependency has changed. Such a record can be reused:
+  // appended to a later attempt, it counts again.
   std::vector<Record> superseded;
   std::vector<DamagedLine> damaged;
-  // The ends of files that no newline or no last value closes: what a writer was making when they
-  // were read, or when it was killed. Not damage; does not count.
+  // Ends of files without a newline or without the last value: a writer was still at work or was
+  // killed. They are not damage and do not count.
   std::vector<DamagedLine> unfinished;
-  // Keys for which two attempts hold different values (times aside): both stay in `records`.
+  // Keys for which two attempts have different values (apart from times): `records` keeps both.
   std::vector<std::string> conflicts;
 };
 
-// All records-*.jsonl of `folder`, in the order of the attempts' numbers. A folder that is not
-// there has no records. Throws Error when a file cannot be read, or was written by a newer version.
+// Reads all records-*.jsonl of `folder` in the order of the attempts. A missing folder has no
+// records. Throws Error if a file cannot be read or a newer version wrote it.
 RunRecords read_run(const std::filesystem::path& folder);
 
-// Hides what the run has under `keys` by now, for good: values appended later count. `reason` is
-// kept beside it. Returns after it is on the disk. Throws Error naming the path.
+// Hides for good what the run has under `keys` now; values appended later count. Stores `reason`
+// with it. Returns once it is on disk. Throws Error naming the path.
 void forget_in_run(const std::filesystem::path& folder, const std::vector<std::string>& keys,
                    const std::string& reason);
 

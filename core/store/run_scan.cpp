@@ -31,7 +31,7 @@ size_t place_of(std::string_view name) {
                                                       : static_cast<size_t>(found - fields.begin());
 }
 
-// False when `text` is there and is no number that fits.
+// False if `text` is not empty and not a number that fits the type.
 template <typename Integer>
 bool read_count(std::string_view text, Integer& out) {
   if (text.empty()) {
@@ -46,10 +46,10 @@ const std::span<const RecordField> kFields = record_fields();
 struct Slot {
   std::string_view text;
   uint64_t line = 0;
-  bool cut = false;  // without a newline: the file's last
+  bool cut = false;  // no newline: the last line of the file
   RecordLine record;
   std::string fault;
-  uint64_t newer = 0;  // its schema
+  uint64_t newer = 0;  // its schema, if that is newer than ours
 };
 
 bool has_all_fields(const RecordLine& record, uint64_t schema) {
@@ -62,7 +62,7 @@ bool has_all_fields(const RecordLine& record, uint64_t schema) {
   return true;
 }
 
-// Points the fields of the slot's record into `body`, or says why it is none.
+// Points the fields of the slot's record into `body`, or sets `fault`.
 void slice(std::string_view body, Slot& slot) {
   RecordLine& record = slot.record;
   record.body = body;
@@ -92,7 +92,7 @@ void slice(std::string_view body, Slot& slot) {
   if (members.malformed() || !counts || schema == 0 || unknown > 0 ||
       !has_all_fields(record, schema) || record.index >= record.count ||
       (schema > 1 && record.field("key").size() != record.key.size() + 2)) {
-    slot.fault = fmt::format("no record of schema {}", schema);
+    slot.fault = fmt::format("not a record of schema {}", schema);
   }
 }
 
@@ -127,7 +127,7 @@ void scan_file(const fs::path& path, RunScan& out) {
     const auto offset = static_cast<uint64_t>(slot.text.data() - content->data());
     if (slot.newer > 0) {
       fail(QUENCH_FAILED_PRECONDITION,
-           "{}:{}: a record of schema {}, written by a newer version; this one reads up to {}",
+           "{}:{}: a newer version wrote this record of schema {}; this one reads up to {}",
            path.string(), slot.line, slot.newer, kRecordSchema);
     }
     if (!slot.fault.empty() && slot.cut) {

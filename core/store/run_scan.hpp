@@ -1,4 +1,4 @@
-// The records of a run as they lie in its files: verified, told apart, hardly parsed.
+// The records of a run as its files hold them: verified and classified, hardly parsed.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ struct RecordLine {
   std::string_view body;                               // the whole record
   std::array<std::string_view, kRecordFields> fields;  // in the order of record_fields(); may be ""
   uint32_t file = 0;                                   // index into RunScan::files
-  uint64_t line = 0;                                   // from 1
+  uint64_t line = 0;                                   // counts from 1
   uint64_t offset = 0;
   std::string_view key;  // 64 digits, or ""
   uint32_t index = 0;
   uint32_t count = 1;
   bool failed = false;
 
-  // By a name of record_fields(), which must be one.
+  // `name` must be one of record_fields().
   std::string_view field(std::string_view name) const;
 };
 
@@ -36,19 +36,19 @@ struct RunScan {
   std::vector<std::filesystem::path> files;  // in the order of their attempts
   std::vector<RecordLine> lines;             // all that verify, in the order of the files
   std::vector<size_t> counted;               // indices into lines, ascending
-  std::vector<size_t> superseded;            // likewise
+  std::vector<size_t> superseded;            // indices as well
   std::vector<DamagedLine> damaged;
   std::vector<DamagedLine> unfinished;
   std::vector<std::string> conflicts;
 
-  std::vector<std::shared_ptr<const void>> contents;  // what the views point into
+  std::vector<std::shared_ptr<const void>> contents;  // the bytes that the views point into
 };
 
-// The line of a record that this process has written: `body` is its canonical JSON, and outlives
+// The line of a record that this process has written: `body` is its canonical JSON and must outlive
 // the line.
 RecordLine record_line(std::string_view body);
 
-// Throws like read_run. Records of derived values, which earlier versions stored, are left out.
+// Throws like read_run. Skips stored records of derived values, which earlier versions wrote.
 RunScan scan_run(const std::filesystem::path& folder);
 
 }  // namespace quench

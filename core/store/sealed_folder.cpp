@@ -58,7 +58,7 @@ Seal read_seal(const fs::path& folder) {
     }
     return out;
   } catch (const nlohmann::json::exception&) {
-    fail(QUENCH_DATA_LOSS, "{}: not a seal of a folder", path);
+    fail(QUENCH_DATA_LOSS, "{}: not the seal of a folder", path);
   }
 }
 
@@ -67,8 +67,8 @@ bool is_newer(const struct stat& a, const struct stat& b) {
                                               : a.st_mtim.tv_nsec > b.st_mtim.tv_nsec;
 }
 
-// What the files have against the seal, or "". Hashes are compared of all files, or of those that
-// are newer than the seal.
+// Describes how the files differ from the seal; "" if they do not. Compares hashes of all files
+// with `read_all`, else only of files newer than the seal.
 std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_all) {
   struct stat sealed = {};
   ::lstat((folder / kFolderSeal).c_str(), &sealed);
@@ -79,7 +79,7 @@ std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_
       return fmt::format("{} is missing", printable(name));
     }
     if (!S_ISREG(status.st_mode)) {
-      return fmt::format("{} is no file", printable(name));
+      return fmt::format("{} is not a file", printable(name));
     }
     if (static_cast<uint64_t>(status.st_size) != file.bytes) {
       return fmt::format("{} has {} bytes, {} were written", printable(name), status.st_size,
@@ -92,7 +92,7 @@ std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_
   return "";
 }
 
-// A name in the folder that is not in the seal, or "".
+// A name in the folder that the seal does not list, or "".
 std::string unknown_name(const fs::path& folder, const WrittenFiles& files) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -112,11 +112,11 @@ std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
   return fmt::format("{} changed", fmt::join(paths, ", "));
 }
 
-// The seal of a folder that quench wrote, or why it is none.
+// The seal of a folder that quench wrote, or why there is none.
 std::optional<Seal> seal_of(const fs::path& path, std::string& foreign) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    foreign = "it is no folder";
+    foreign = "it is not a folder";
     return std::nullopt;
   }
   if (::lstat((path / kFolderSeal).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -200,7 +200,7 @@ std::string fault_of_sealed_folder(const fs::path& folder, Depth depth,
   }
 }
 
-// What an earlier process with this id left under the other name goes before.
+// First removes what an earlier process with this id left under the other name.
 void remove_folder(const fs::path& folder) {
   std::error_code ignored;
   const fs::path doomed =
@@ -239,11 +239,11 @@ void SealedFolder::publish(const nlohmann::json& made_from) {
       return;
     }
     if (there.state != FolderState::kAbsent && !makes_way) {
-      fail(QUENCH_FAILED_PRECONDITION, "{}: is there already, and nothing is overwritten: {}",
+      fail(QUENCH_FAILED_PRECONDITION, "{}: already exists; nothing is overwritten: {}",
            printable(path().string(), 4096), there.reason);
     }
   }
-  fail(QUENCH_FAILED_PRECONDITION, "{}: other processes replace it again and again",
+  fail(QUENCH_FAILED_PRECONDITION, "{}: other processes keep replacing it",
        printable(path().string(), 4096));
 }
 

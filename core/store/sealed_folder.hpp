@@ -1,6 +1,6 @@
-// Folders of weights that say what they hold: quench.json beside the weights, sealed, has the key
-// of what they were made from, and size and hash of every file. Readers of checkpoints do not look
-// at it.
+// Folders of weights that state what they hold. Their sealed quench.json, beside the weights, holds
+// the key of what they were made from, and size and hash of every file. Readers of checkpoints
+// ignore it.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,9 @@ inline constexpr const char* kFolderSeal = "quench.json";
 
 enum class FolderState {
   kAbsent,
-  kCurrent,  // made from what is wanted, and whole
-  kStale,    // written by quench and nobody else, from something else or not whole any more
-  kForeign   // holds what quench did not write: it is never touched
+  kCurrent,  // made from what is wanted, and complete
+  kStale,    // only quench wrote it, but from something else, or it is no longer complete
+  kForeign   // holds what quench did not write: never touched
 };
 
 struct FolderSurvey {
@@ -30,53 +30,53 @@ struct FolderSurvey {
   std::optional<FolderIdentity> identity;
 };
 
-// What lies at `path`, where a folder made from `made_from` is wanted. Files are compared by size;
-// those that were changed after the seal was written, by hash too.
+// Examines `path`, where the caller wants a folder made from `made_from`. Compares files by size,
+// and by hash too if they changed after the seal was written.
 FolderSurvey survey_folder(const std::filesystem::path& path, const nlohmann::json& made_from);
 
-// Why what lies at `path` may not be replaced, or "".
+// Why the content of `path` may not be replaced, or "".
 std::string foreign_content(const std::filesystem::path& path);
 
-// What the files of the folder have against its seal, all of them read and hashed; "" when nothing.
-// Throws Error as read_sealed_file does.
+// How the folder's files differ from its seal, or "". Reads and hashes all files. Throws Error like
+// read_sealed_file.
 std::string damage_of(const std::filesystem::path& path);
 
 enum class Depth {
-  kSizes,    // every file is there with its size: nothing but the seal is read
-  kContents  // all bytes are what they were
+  kSizes,    // every file exists with its size: reads only the seal
+  kContents  // all bytes are unchanged
 };
 
-// What is wrong with a folder that was sealed: one line with the file's path, what was got and what
-// was wanted. "" when it is whole; files that the seal does not know do not count. `whole`: files
-// whose contents are read whatever the depth. Throws Error: CANCELLED when `cancel` is set
-// meanwhile, FAILED_PRECONDITION where a file that is there cannot be opened, which says nothing of
-// what is in it.
+// What is wrong with a folder that was sealed: one line with the file's path, the value found and
+// the value wanted; "" if it is complete. Ignores files that the seal does not list. `whole`:
+// files to read completely at any depth. Throws Error: CANCELLED if `cancel` is set meanwhile,
+// FAILED_PRECONDITION if an existing file cannot be opened, which proves nothing about its
+// content.
 std::string fault_of_sealed_folder(const std::filesystem::path& folder, Depth depth,
                                    const std::atomic<bool>* cancel = nullptr,
                                    const std::set<std::string>& whole = {});
 
-// Removes a folder, under another name first, so that no half of it is ever under its own. Nothing
-// happens where nothing is, or where it cannot be renamed.
+// Removes a folder; renames it first, so that its name never refers to half of it. Does nothing if
+// it does not exist or cannot be renamed.
 void remove_folder(const std::filesystem::path& folder);
 
-// Removes the folder when `fault` finds one, and returns what it found. A folder that another
-// process put there since `fault` began stays.
+// Removes the folder if `fault` finds a fault, and returns the fault. Keeps a folder that another
+// process put there after `fault` began.
 std::string remove_damaged(const std::filesystem::path& folder,
                            const std::function<std::string()>& fault);
 
-// A NewFolder that ends with its seal.
+// A NewFolder that commit finishes with a seal.
 class SealedFolder {
  public:
-  // `replaces`: a stale folder at `path` makes way. Throws as NewFolder.
+  // `replaces`: a stale folder at `path` may be replaced. Throws like NewFolder.
   SealedFolder(const std::filesystem::path& path, bool replaces);
 
   const std::filesystem::path& path() const { return folder_.path(); }
   const std::filesystem::path& temporary() const { return folder_.temporary(); }
   WrittenFiles& files() { return folder_.files(); }
 
-  // Writes the seal and gives the folder its name. Where another process has published a folder
-  // made from the same meanwhile, that one stays. Throws Error: FAILED_PRECONDITION where something
-  // else is there that does not make way, and as NewFolder::commit.
+  // Writes the seal and gives the folder its name. If another process has published a folder made
+  // from the same meanwhile, keeps that one. Throws Error: FAILED_PRECONDITION if something else
+  // exists there that may not be replaced; otherwise like NewFolder::commit.
   void publish(const nlohmann::json& made_from);
 
  private:

@@ -32,11 +32,11 @@ Unsealed unseal(std::string_view name, std::string_view line) {
   const bool begins = line.size() > head && line.substr(0, 2) == "{\"" &&
                       line.substr(2, name.size()) == name && line.substr(head - 2, 2) == "\":";
   if (!begins) {
-    return {{}, "not the beginning of such a line"};
+    return {{}, "it does not begin as a sealed line"};
   }
   if (line.size() < head + kTail || !line.ends_with("\"}") ||
       line.substr(line.size() - kTail, kSeal.size()) != kSeal) {
-    return {{}, "cut short: no checksum at its end"};
+    return {{}, "it is cut short: no checksum at its end"};
   }
   const std::string_view body = line.substr(head, line.size() - head - kTail);
   if (sha256_hex(body) != line.substr(line.size() - kDigits - 2, kDigits)) {
@@ -48,7 +48,7 @@ Unsealed unseal(std::string_view name, std::string_view line) {
 std::string read_sealed_file(const std::string& path, std::string_view name, size_t limit) {
   const File file(path);
   if (file.size() > limit) {
-    fail(QUENCH_DATA_LOSS, "{}: {} bytes, at most {} are read", path, file.size(), limit);
+    fail(QUENCH_DATA_LOSS, "{}: {} bytes, wanted at most {}", path, file.size(), limit);
   }
   std::string content(file.size(), '\0');
   file.read(0, content.data(), content.size());

@@ -23,7 +23,7 @@ std::optional<double> number_of(std::string_view text) {
              : std::nullopt;
 }
 
-// The text of a JSON text, the spelling of anything else.
+// The content of a JSON text; the spelling of any other value.
 std::string text_of(std::string_view value) {
   const std::string_view plain = plain_text(value);
   if (!plain.empty() || !value.starts_with('"')) {
@@ -60,7 +60,7 @@ FieldPath::FieldPath(const std::string& text) : text_(text) {
       names.emplace_back(column.name);
     }
     const std::string near = nearest(parts[0], names);
-    fail(QUENCH_INVALID_ARGUMENT, "no field of a record is called '{}'{}", printable(parts[0]),
+    fail(QUENCH_INVALID_ARGUMENT, "a record has no field '{}'{}", printable(parts[0]),
          near.empty() ? "" : "; did you mean " + near + "?");
   }
   field_ = static_cast<size_t>(found - fields.begin());
@@ -163,7 +163,7 @@ class Parser {
     return "'" + printable(text_.substr(at_, end - at_), 40) + "'";
   }
 
-  // A keyword, where it stands alone.
+  // Takes a keyword if it stands alone.
   bool take(std::string_view word) {
     skip_spaces();
     const size_t end = at_ + word.size();
@@ -265,7 +265,7 @@ class Parser {
     if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
       const size_t end = text_.find(text_[at_], at_ + 1);
       if (end == std::string::npos) {
-        refuse("a quote that does not end");
+        refuse("a quote is not closed");
       }
       const std::string out = text_.substr(at_ + 1, end - at_ - 1);
       at_ = end + 1;

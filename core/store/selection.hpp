@@ -1,4 +1,4 @@
-// Which records are meant: `quantizer.id=gptq and checkpoint.step>=600 and
+// Selects records: `quantizer.id=gptq and checkpoint.step>=600 and
 // metric=quantization_error`.
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace quench {
 
-// A field of a record by its dotted name: `checkpoint.step`, `quantizer.params.bits`. The short
-// names of record_columns() are understood as well.
+// A field of a record by its dotted name: `checkpoint.step`, `quantizer.params.bits`. Accepts the
+// short names of record_columns() too.
 class FieldPath {
  public:
-  // Throws Error(INVALID_ARGUMENT) naming the nearest field when the first part is none.
+  // Throws Error(INVALID_ARGUMENT) naming the nearest field if the first part is not a field.
   explicit FieldPath(const std::string& text);
 
-  // The JSON text of the value, or "" where the record has none.
+  // The JSON text of the value, or "" if the record has none.
   std::string_view of(const RecordLine& line) const;
   const std::string& text() const { return text_; }
-  // The whole of a field that holds an object, so that only its members can be compared.
+  // True for a whole field that holds an object; only its members can be compared.
   bool is_object() const;
 
  private:
@@ -31,11 +31,11 @@ class FieldPath {
 };
 
 // An expression:
-//   expression  any of: a `or` b, a `and` b, `not` a, (a), comparison;  `not` binds closest, then
-//   `and` comparison  field op value, op one of = != < <= > >= ~ value       a word, or a text in
-//   single or double quotes
-// Numbers compare as numbers; other values compare as text with = and !=; `~` looks for a part of
-// a text; `null` stands for what is not there.
+//   expression   a `or` b, a `and` b, `not` a, (a) or a comparison; `not` binds closest, then
+// `and`
+//   comparison   field op value; op: = != < <= > >= or ~; value: a word or a quoted text
+// Numbers compare as numbers; other values compare as text with = and !=; `~` looks for a
+// substring; `null` stands for a missing value.
 class Selection {
  public:
   // "" selects everything. Throws Error(INVALID_ARGUMENT) with the place: "selection:12: ...".

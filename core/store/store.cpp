@@ -17,7 +17,7 @@ namespace {
 
 void check_key(const std::string& key) {
   if (key.size() != 64 || key.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    fail(QUENCH_INVALID_ARGUMENT, "store: '{}' is no key, wanted 64 hexadecimal digits",
+    fail(QUENCH_INVALID_ARGUMENT, "store: got key '{}', wanted 64 hexadecimal digits",
          printable(key, 80));
   }
 }
@@ -27,12 +27,12 @@ bool is_there(const fs::path& path) {
   const bool there = fs::exists(fs::symlink_status(path, error));
   if (error && error != std::errc::no_such_file_or_directory &&
       error != std::errc::not_a_directory) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be examined: {}", path.string(), error.message());
+    fail(QUENCH_FAILED_PRECONDITION, "{}: stat failed: {}", path.string(), error.message());
   }
   return there;
 }
 
-// True when this call made the file.
+// Returns true if this call created the file.
 bool publish_text(const fs::path& path, const std::string& text) {
   make_folders(path.parent_path());
   AtomicFile file(path, text.size());
@@ -47,7 +47,7 @@ std::vector<Record> read_store_file(const fs::path& path, const std::string& key
   try {
     list = parse_json(read_sealed_file(path.string(), "records"), path.string());
   } catch (const Error& error) {
-    if (error.code() == QUENCH_INVALID_ARGUMENT) {  // JSON that is none, under a good checksum
+    if (error.code() == QUENCH_INVALID_ARGUMENT) {  // invalid JSON under a valid checksum
       throw Error(QUENCH_DATA_LOSS, error.what());
     }
     throw;
@@ -118,7 +118,7 @@ void Store::publish(const std::vector<Record>& records) {
     const Record& record = records[i];
     if (record.key != key || record.index != i || record.count != records.size() ||
         !record.error.empty()) {
-      fail(QUENCH_INVALID_ARGUMENT, "store: not all values of one evaluation, value {} of {}", i,
+      fail(QUENCH_INVALID_ARGUMENT, "store: incomplete values of an evaluation: value {} of {}", i,
            key);
     }
     list.push_back(to_json(record));

@@ -28,7 +28,7 @@ Tombstones::Tombstones(const fs::path& folder, std::vector<DamagedLine>& damaged
       stone = parse_json(read_sealed_file(name.path.string(), "tombstone"), name.path.string());
       if (const auto schema = stone.at("schema").get<int>(); schema > kTombstoneSchema) {
         fail(QUENCH_FAILED_PRECONDITION,
-             "{}: a tombstone of schema {}, written by a newer version; this one reads up to {}",
+             "{}: a newer version wrote this tombstone of schema {}; this one reads up to {}",
              name.path.string(), schema, kTombstoneSchema);
       }
       for (const auto& [key, files] : stone.at("keys").items()) {
@@ -40,7 +40,7 @@ Tombstones::Tombstones(const fs::path& folder, std::vector<DamagedLine>& damaged
       if (error.code() != QUENCH_DATA_LOSS && error.code() != QUENCH_INVALID_ARGUMENT) {
         throw;
       }
-      damaged.push_back({name.path, 0, 0, "a tombstone that does not verify"});
+      damaged.push_back({name.path, 0, 0, "the tombstone does not verify"});
     } catch (const nlohmann::json::exception&) {
       damaged.push_back({name.path, 0, 0, "not a tombstone"});
     }

@@ -1,5 +1,5 @@
 // What somebody asked a run to forget. A tombstone names a key and the attempts whose records of it
-// are hidden, so that what is computed afterwards counts; nothing is ever taken out of a file.
+// are hidden, so that later values count; nothing is ever removed from a file.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace quench {
 
 class Tombstones {
  public:
-  // Reads tombstone-*.json of the folder; those that do not verify are added to `damaged`.
+  // Reads tombstone-*.json of the folder; adds those that do not verify to `damaged`.
   Tombstones(const std::filesystem::path& folder, std::vector<DamagedLine>& damaged);
 
   bool hides(const std::string& file, std::string_view key) const;

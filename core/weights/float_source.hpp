@@ -1,4 +1,4 @@
-// The weights of a model as they were before it was quantized in place.
+// The weights that a model had before it was quantized in place.
 #pragma once
 
 #include <map>
@@ -8,9 +8,9 @@
 
 namespace quench {
 
-// All parameters of the model under their own names, in their order: those that `kept` has from
-// there, the others, which nothing has changed, copied from the model now, so that a metric may
-// change any weight later. `kept` must outlive the source and keep nothing more meanwhile.
+// All parameters of the model under their own names, in their order. Takes those that `kept` has
+// from there, and copies the unchanged others from the model now, so that a metric may change
+// any weight later. `kept` must outlive the source and keep nothing more meanwhile.
 // [thread-safe]
 class FloatSource final : public TensorSource {
  public:

@@ -11,7 +11,7 @@
 
 namespace quench {
 
-// Keeps weights as they were, and puts them back.
+// Saves the original weights and restores them.
 class FloatWeights {
  public:
   explicit FloatWeights(ModelHandle& model) : model_(model) {}
@@ -19,23 +19,23 @@ class FloatWeights {
   FloatWeights(const FloatWeights&) = delete;
   FloatWeights& operator=(const FloatWeights&) = delete;
 
-  // Keeps the current value of a weight, once.
+  // Saves the current value of a weight, once.
   void keep(const std::string& name, const HostTensor& value);
-  // The value kept in the layer of now, or nullptr: with a transform, the transformed float weight.
+  // The value saved in the current layer, or nullptr; the transformed float weight, if transformed.
   const HostTensor* find(const std::string& name) const;
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
-  // Whether linears are replaced by operations, which no weight describes.
+  // Whether operations, which no weight describes, replace linears.
   bool has_ops() const { return !ops_.empty(); }
-  // Sets one kept weight back, and goes on keeping it.
+  // Restores one saved weight, and keeps it saved.
   void put_back(const std::string& name) const;
-  // Sets every kept weight back and forgets it.
+  // Restores every saved weight and forgets it.
   void restore();
-  // What is kept from here on lies above what was kept before: put_back gives the weights of now,
-  // and restore goes through both.
+  // Opens a layer above the earlier ones: put_back then restores the values of this layer, and
+  // restore goes through all layers.
   void open_layer() { layers_.emplace_back(); }
-  // Takes what `other` keeps into the layer of now, where nothing is kept under the same name.
+  // Moves what `other` saved into the current layer, unless that has the same name already.
   void take_over(FloatWeights& other);
-  // Exchanges the weights of the layer of now with those in the model; twice is not at all.
+  // Exchanges the weights of the current layer with those in the model; a second call undoes it.
   void exchange();
 
  private:

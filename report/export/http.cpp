@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxReply = size_t{64} << 20;
 constexpr long kSeconds = 30;
 
-// The functions of libcurl that are used here.
+// The functions of libcurl that this file uses.
 struct Curl {
   decltype(&curl_global_init) global_init;
   decltype(&curl_easy_init) init;
@@ -39,7 +39,7 @@ const Curl& curl() {
   static const Curl kCurl = [] {
     void* library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      fail(QUENCH_UNSUPPORTED, "libcurl.so.4, which talks to servers, cannot be loaded: {}",
+      fail(QUENCH_UNSUPPORTED, "libcurl.so.4 is needed for HTTP and cannot be loaded: {}",
            printable(dlerror(), 200));
     }
     Curl out{};
@@ -61,7 +61,7 @@ const Curl& curl() {
 size_t take_reply(char* data, size_t size, size_t count, void* to) {
   auto& body = *static_cast<std::string*>(to);
   if (body.size() + size * count > kMaxReply) {
-    return 0;  // which ends the transfer
+    return 0;  // ends the transfer
   }
   body.append(data, size * count);
   return size * count;

@@ -1,5 +1,5 @@
-// Requests over HTTP, by libcurl, which is loaded when the first one is made: linked into the
-// program it would bring some thirty libraries into every start.
+// HTTP requests by libcurl. The first request loads the library: linked into the program, it would
+// load about thirty libraries at every start.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ struct HttpReply {
   std::string body;
 };
 
-// POST of a JSON body, at most 30 seconds, replies of at most 64 MiB, http and https alone, no
-// redirects. Throws Error: UNSUPPORTED where libcurl is not installed, FAILED_PRECONDITION naming
-// the URL where no reply comes.
+// Posts a JSON body; at most 30 seconds, replies of at most 64 MiB, http and https only, no
+// redirects. Throws Error: UNSUPPORTED if libcurl is not installed, FAILED_PRECONDITION naming the
+// URL if there is no reply.
 HttpReply http_post_json(const std::string& url, const std::string& body);
 
 }  // namespace quench

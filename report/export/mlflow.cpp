@@ -16,12 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-// Bounds of the interface.
+// Limits of the REST interface.
 constexpr size_t kMaxMetrics = 1000;
 constexpr size_t kMaxParameters = 100;
 constexpr size_t kMaxText = 500;
 
-// Names may have letters, digits and "_-. /"; what else there is becomes an underscore.
+// Names may contain letters, digits and "_-. /"; other characters become underscores.
 std::string name_for_mlflow(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
@@ -33,7 +33,7 @@ std::string name_for_mlflow(std::string name) {
   return name.substr(0, 250);
 }
 
-// Nested members as "quantizer.params.bits".
+// Flattens nested members to names such as "quantizer.params.bits".
 void flatten(const json& value, const std::string& name, json& out) {
   if (value.is_object()) {
     for (const auto& [key, member] : value.items()) {
@@ -54,7 +54,7 @@ class Server {
     }
   }
 
-  // The reply; nothing where the server does not know what is asked for.
+  // Returns the reply; nothing if the server does not know the object.
   std::optional<json> call(const std::string& path, const json& body) const {
     const std::string url = url_ + "/api/2.0/mlflow/" + path;
     const HttpReply reply = post_(url, body.dump());
@@ -62,8 +62,8 @@ class Server {
     try {
       parsed = parse_json(reply.body, url);
     } catch (const Error&) {
-      fail(QUENCH_FAILED_PRECONDITION, "{}: status {}, and no JSON: {}", printable(url, 400),
-           reply.status, printable(reply.body, 200));
+      fail(QUENCH_FAILED_PRECONDITION, "{}: status {}, the reply is not JSON: {}",
+           printable(url, 400), reply.status, printable(reply.body, 200));
     }
     if (reply.status == 200) {
       return parsed;
@@ -79,10 +79,10 @@ class Server {
     if (std::optional<json> reply = call(path, body)) {
       return std::move(*reply);
     }
-    fail(QUENCH_FAILED_PRECONDITION, "{}: {}: the server knows nothing of it", printable(url_, 400),
+    fail(QUENCH_FAILED_PRECONDITION, "{}: {}: the server does not know it", printable(url_, 400),
          path);
   }
-  // A text at a path of the reply. A server that leaves it out is not what it is taken for.
+  // A text at a path of the reply. A server that leaves it out is not an MLflow server.
   std::string text(const json& reply, const json::json_pointer& path) const {
     if (!reply.contains(path) || !reply.at(path).is_string()) {
       fail(QUENCH_FAILED_PRECONDITION, "{}: the reply has no {}: is this an MLflow server?",
@@ -96,8 +96,8 @@ class Server {
   const HttpPost& post_;
 };
 
-// The experiment of this name; made where there is none. Asking for a name is a GET, and filters
-// have no way to write a quote, so that all names are looked at.
+// Returns the id of the experiment with this name, and creates it if there is none. Looking up by
+// name would be a GET, and filters cannot quote a quote, so this lists all names.
 std::string experiment_id(const Server& server, const std::string& name) {
   std::string page;
   do {
@@ -125,7 +125,7 @@ std::string content_of(const TrackedLine& line) {
   return sha256_hex(canonical_json({{"about", line.about}, {"points", points}}));
 }
 
-// The server's run of this line: its id, and the hash of what it was made from.
+// What the server has of a line: the id of its run, and the hash of the data that made it.
 struct Known {
   std::string id;
   std::string content;
@@ -171,7 +171,7 @@ void log_points(const Server& server, const std::string& run, const TrackedLine&
   };
   for (const TrackedPoint& point : line.points) {
     if (!std::isfinite(point.value)) {
-      continue;  // JSON has no form for it
+      continue;  // JSON cannot express the value
     }
     metrics.push_back({{"key", name_for_mlflow(point.tag)},
                        {"value", point.value},
@@ -201,7 +201,7 @@ void make_run(const Server& server, const std::string& experiment, const Tracked
     server.require("runs/log-batch", {{"run_id", run}, {"params", some}});
   }
   log_points(server, run, line);
-  // Last: a run that was cut off has no hash, and is made anew.
+  // The tag comes last: an interrupted run has no hash and is created again.
   server.require("runs/set-tag", {{"run_id", run}, {"key", "quench.content"}, {"value", content}});
   server.require("runs/update", {{"run_id", run}, {"status", "FINISHED"}, {"end_time", 0}});
 }

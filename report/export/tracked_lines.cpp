@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// A part of a name, which is a folder's name elsewhere: what separates parts does not do so in it,
-// and none leads out of a folder.
+// A part of a name; trackers may use it as the name of a folder. Replaces the separator of parts,
+// and anything that leads out of a folder.
 std::string part(std::string text) {
   std::replace(text.begin(), text.end(), '/', '_');
   if (text.find_first_not_of('.') == std::string::npos) {
@@ -51,7 +51,7 @@ std::string line_name(const Record& record) {
   return name;
 }
 
-// The label tells two corpora under one metric apart, and begins with the metric's id.
+// The label distinguishes two corpora under one metric; it begins with the metric's id.
 std::string tag_of(const Record& record) {
   const std::string id = record.metric.substr(0, record.metric.find('/'));
   if (record.label.empty()) {
@@ -67,7 +67,7 @@ bool is_number(const Record& record) {
   return record.error.empty() && record.value.is_number();
 }
 
-// The step of each checkpoint, by its name.
+// The step of each checkpoint, by name.
 class Steps {
  public:
   explicit Steps(const std::vector<Record>& records) {

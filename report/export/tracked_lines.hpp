@@ -1,4 +1,4 @@
-// The records of a run as trackers of experiments have them: lines of values over steps.
+// Converts the records of a run to the form of experiment trackers: lines of values over steps.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct TrackedPoint {
 // One variant (the float model, or one quantizer) of one branch.
 struct TrackedLine {
   std::string name;      // "main/float", "main/gptq bits=3", parts joined by '/'
-  nlohmann::json about;  // {branch, averaging, quantizer, environment}: what they have in common
-  std::vector<TrackedPoint> points;  // by tag, then step; one value for each
+  nlohmann::json about;  // {branch, averaging, quantizer, environment}: what all points share
+  std::vector<TrackedPoint> points;  // by tag, then step; one value per step
 };
 
-// Lines by name. A step is a checkpoint's step of training where all checkpoints of the run have
-// one, else its place in the order of the records. Failed cells and values that are no numbers are
-// left out.
+// Lines by name. The step of a point is the checkpoint's training step if all checkpoints of the
+// run have one, else its index in the order of the records. Leaves out failed cells and values that
+// are not numbers.
 std::vector<TrackedLine> tracked_lines(const std::vector<Record>& records);
 
 }  // namespace quench

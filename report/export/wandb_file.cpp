@@ -31,7 +31,7 @@ enum Content : uint32_t {
   kHeader = 21
 };
 
-// Records in their order: num = 1, then the content.
+// Appends records in order: num = 1, then the content.
 class Records {
  public:
   void add(Content field, const std::string& content) {
@@ -46,7 +46,7 @@ class Records {
   std::vector<std::string> records_;
 };
 
-// The client reads what Python's json does.
+// Writes a number as Python's json does, which the client reads.
 std::string number_text(double value) {
   if (std::isnan(value)) {
     return "NaN";
@@ -54,8 +54,8 @@ std::string number_text(double value) {
   return std::isinf(value) ? (value > 0 ? "Infinity" : "-Infinity") : json(value).dump();
 }
 
-// Of history and summary, nested_key = 2 (each a part of a path), value_json = 16; the message is
-// field 1 of both. One part alone, so that a point in a tag makes no path.
+// For history and summary: nested_key = 2 (each a part of a path), value_json = 16; the message is
+// field 1 of both. Writes a single part, so that a dot in a tag does not make a path.
 void append_item(const std::string& tag, const std::string& value, std::string& message) {
   std::string item;
   append_bytes_field(2, tag, item);
@@ -72,8 +72,8 @@ std::string header() {
   return out;
 }
 
-// RunRecord: run_id = 1, project = 3, config = 4, display_name = 8, start_time = 17.
-// ConfigRecord: update = 1. ConfigItem: key = 1, value_json = 16. A start_time of nothing is 0.
+// RunRecord: run_id = 1, project = 3, config = 4, display_name = 8, start_time = 17. ConfigRecord:
+// update = 1. ConfigItem: key = 1, value_json = 16. An empty start_time is 0.
 std::string run(const std::string& project, const TrackedLine& line) {
   std::string config;
   for (const auto& [key, value] : line.about.items()) {
@@ -106,7 +106,7 @@ std::string history(int64_t step, const std::map<std::string, double>& values) {
   return out;
 }
 
-// Names of projects have at most 128 characters, and none of these.
+// A project's name has at most 128 characters and none of these.
 std::string project_name(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
@@ -128,7 +128,7 @@ bool has_content(const fs::path& path, const std::string& content) {
          content;
 }
 
-// What the client leaves beside a file that it sent.
+// Removes the mark that the client leaves beside a file it has sent.
 void forget_mark(const fs::path& mark) {
   std::error_code error;
   fs::remove(mark, error);
@@ -170,7 +170,7 @@ std::string wandb_file(const std::string& project, const TrackedLine& line) {
   }
   records.add(kSummary, summary);
   records.add(kExit, "");   // with code 0
-  records.add(kFinal, "");  // older clients end the run when they read it
+  records.add(kFinal, "");  // ends the run for older clients
   return records.file();
 }
 
@@ -187,7 +187,7 @@ WandbOutcome export_to_wandb(const fs::path& folder, const std::string& project_
       ++out.unchanged;
       continue;
     }
-    make_folders(below / "files");  // where the client puts what it makes of the file
+    make_folders(below / "files");  // where the client puts what it extracts from the file
     for (const char* mark : {".synced", ".syncstate"}) {
       forget_mark(path.string() + mark);
     }

@@ -1,5 +1,5 @@
-// Lines of values as runs of Weights & Biases, in the files that its client writes without a
-// network and `wandb sync` sends.
+// Writes lines of values as offline runs of Weights & Biases, in the files that its client writes
+// without a network and `wandb sync` sends.
 #pragma once
 
 #include <filesystem>
@@ -10,25 +10,25 @@
 
 namespace quench {
 
-// 16 letters and digits that follow from the names of the project and of the line alone, so that
-// more values of the same line are the same run.
+// 16 letters and digits, a function of the names of project and line alone, so that more values of
+// the same line belong to the same run.
 std::string wandb_run_id(const std::string& project, const std::string& line);
 
-// The whole content of the file of this line: its parameters as the run's config, one row of
-// history for each step, and the values of the last step of each tag as its summary. All times are
-// 0, so the same line makes the same bytes.
+// The file of this line: its parameters as the run's config, one row of history per step, and
+// the last value of each tag as its summary. All times are 0, so the same line gives the same
+// bytes.
 std::string wandb_file(const std::string& project, const TrackedLine& line);
 
-// How many lines the folder had not as they are now.
+// How many lines were new to the folder or had changed.
 struct WandbOutcome {
   size_t written = 0;
   size_t unchanged = 0;
 };
 
-// For each line FOLDER/offline-run-19700101_000000-ID/run-ID.wandb. A file that is there as it
-// would be written is left alone, and so are the marks beside it that it was sent; of a file that
-// changes the marks are removed. `project` may be any text: what a name of a project cannot have
-// becomes an underscore. Throws Error naming the path.
+// Writes FOLDER/offline-run-19700101_000000-ID/run-ID.wandb for each line. Leaves an unchanged file
+// alone, with the marks that say it was sent; removes the marks of a file that changes. `project`
+// may be any text: characters that a project's name cannot have become underscores. Throws Error
+// naming the path.
 WandbOutcome export_to_wandb(const std::filesystem::path& folder, const std::string& project,
                              const std::vector<TrackedLine>& lines);
 

@@ -75,8 +75,7 @@ TEST_CASE("average: what cannot be averaged is said in one line, and nothing is 
         std::string::npos);
   const Outcome existing = here.run({"average", "tiny", "--scheme", "soup", "-o", "tiny"});
   CHECK(existing.code == 2);
-  CHECK(existing.err.find("tiny: is there already, and nothing is overwritten") !=
-        std::string::npos);
+  CHECK(existing.err.find("tiny: already exists; nothing is overwritten") != std::string::npos);
   CHECK(hidden_in(here.folder().path()).empty());
 }
 

@@ -171,7 +171,7 @@ TEST_CASE("results: SQLite takes the place of a file and of nothing else", "[cli
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const auto ended = place.run({"results", "r", "--sqlite", "pipe"});
   CHECK(ended.code == 1);
-  CHECK(ended.err == "pipe: is a pipe, and only a file is replaced\n");
+  CHECK(ended.err == "pipe: is a pipe; only a regular file can be replaced\n");
   CHECK(fs::is_fifo(pipe));
 }
 

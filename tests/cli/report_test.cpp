@@ -61,7 +61,7 @@ TEST_CASE("report: what is not there is told", "[cli]") {
   CHECK(none.err == "no: there is no such folder, nor runs/no\n");
   const Outcome empty = here.run({"report", "empty"});
   CHECK(empty.code == 1);
-  CHECK(empty.err == "empty: there are no records to report\n");
+  CHECK(empty.err == "empty: has no records to report\n");
   const Outcome figure = here.run({"report", "r", "--format", "csv", "--figure", "loss_plain"});
   CHECK(figure.code == 2);
   CHECK(figure.err ==

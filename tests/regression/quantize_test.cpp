@@ -131,7 +131,7 @@ TEST_CASE("quantize: nothing is overwritten, and what is quantized already is re
   CHECK(run_quench(scene.quantize("rtn:bits=4,group_size=16", "gptq")).code == 0);
   const Finished again = run_quench(scene.quantize("rtn:bits=4,group_size=16", "gptq"));
   CHECK(again.code == 2);
-  CHECK(again.err.find("is there already") != std::string::npos);
+  CHECK(again.err.find("already exists") != std::string::npos);
   std::vector<std::string> arguments = scene.quantize("rtn:bits=4,group_size=16", "gptq");
   arguments[1] = scene.out().string();
   arguments[9] = scene.out().string() + "2";

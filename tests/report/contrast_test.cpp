@@ -284,7 +284,7 @@ TEST_CASE("contrast: an ambiguous pair is refused with what differs", "[report]"
   CHECK(got.rows.empty());
   REQUIRE(got.problems.size() == 1);
   CHECK_THAT(got.problems[0],
-             Catch::StartsWith("good: 2 cells agree in what is to match and differ "
+             Catch::StartsWith("good: 2 cells agree in all dimensions to match and differ "
                                "in label, params.group;"));
 }
 

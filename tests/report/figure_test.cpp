@@ -140,7 +140,7 @@ TEST_CASE("figures: bars are of calibration draws where there are any, and say s
   single.items = 1;
   const Report none = report_of(demo_records(single));
   CHECK(count(none.figures[0].panels[0], Trace::Kind::kInterval) == 0);
-  CHECK_THAT(none.figures[0].caption, Catch::Contains("No bars: nowhere are there two"));
+  CHECK_THAT(none.figures[0].caption, Catch::Contains("No bars: no cell has two"));
 }
 
 TEST_CASE("figures: an interval over draws is that of the hand-worked t", "[report]") {
@@ -181,7 +181,7 @@ TEST_CASE("figures: the plane has both losses, the diagonal and lines of equal e
   const Trace& two = trace_of(figure.panels[0], Trace::Kind::kGuide, "ΔQL 2 %");
   CHECK(two.y[0] == Approx(1.02 * two.x[0]));
   CHECK(two.y[1] == Approx(1.02 * two.x[1]));
-  CHECK_THAT(figure.caption, Catch::Contains("earlier points lie outside"));
+  CHECK_THAT(figure.caption, Catch::Contains("earlier points are outside"));
 }
 
 TEST_CASE("figures: without tokens they go by step, without steps by position", "[report]") {

@@ -68,7 +68,7 @@ void check_each(const fs::path& home, const SmallSettings& settings,
       REQUIRE(training.run());
       CHECK((training.outputs() == expected));
       CHECK(training.has_said(fs::path(file).parent_path().string()));
-      CHECK(training.has_said("; it is made again"));
+      CHECK(training.has_said("; making it again"));
       CHECK(verify_trained(place / "h", Depth::kContents).faults.empty());
     }
   }
@@ -105,7 +105,7 @@ TEST_CASE("damaged training: a checkpoint and an average that changed are made a
       SmallTraining training(other / "h", {});
       REQUIRE(training.run());
       CHECK(training.has_said(file.string() + ": "));
-      CHECK(training.has_said("; it is made again"));
+      CHECK(training.has_said("; making it again"));
       CHECK((training.outputs() == expected));
     }
   }
@@ -123,7 +123,7 @@ TEST_CASE("damaged training: folders of before there were hashes are made again"
     }
   }
   REQUIRE(stopped.run());
-  CHECK(stopped.has_said("quench.json: cannot be opened: No such file or directory; it is made"));
+  CHECK(stopped.has_said("quench.json: cannot be opened: No such file or directory; making it"));
   CHECK((stopped.outputs() == whole.outputs()));
 }
 

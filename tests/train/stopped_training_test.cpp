@@ -62,7 +62,7 @@ TEST_CASE("stopped training: after any step it goes on there, with the same bits
       CHECK(training.has_said("training of fork: continuing from step " + std::to_string(stop - 6) +
                               " of 10"));
     }
-    CHECK_FALSE(training.has_said("does not do"));
+    CHECK_FALSE(training.has_said("cannot be used"));
     undisturbed.check(training);
     CHECK(folders_with(training.training(), ".sums") == 0);
     CHECK(folders_with(training.training(), ".optimizer") == 3);  // the fork's begin, both ends
@@ -111,12 +111,12 @@ TEST_CASE("stopped training: an average without sums is made from the state befo
     if (stop <= 8) {
       CHECK(training.has_said("continuing from step " + std::to_string(stop) + " of 12"));
     } else {
-      CHECK(
-          training.has_said("training of trunk: continuing from step 6 of 12; the state at step " +
-                            std::to_string(stop) +
-                            " does not do: the average template_averaging at step 12 began at step "
-                            "8, and its sums are "
-                            "not there"));
+      CHECK(training.has_said(
+          "training of trunk: continuing from step 6 of 12; the state at step " +
+          std::to_string(stop) +
+          " cannot be used: the average template_averaging at step 12 began at step "
+          "8, and its sums do "
+          "not exist"));
     }
     undisturbed.check(training);
     CHECK(folders_with(training.training(), ".optimizer") == 1);

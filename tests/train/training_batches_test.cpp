@@ -85,5 +85,5 @@ TEST_CASE("training batches: a corpus without a whole sequence is refused", "[tr
   const TemporaryDir home;
   const PackedTokens tokens = packed(home, "abc");
   CHECK(quench::test::message_of([&] { TrainingBatches(tokens, "text", 3, 0); }) ==
-        "corpus text: 3 ids, wanted at least 4 for one sequence");
+        "corpus text: has 3 ids, wanted at least 4 for one sequence");
 }

@@ -137,9 +137,9 @@ TEST_CASE("keep_average: what is there already stays as it is", "[core][averagin
   root.write("out/mine", "x");
   const std::vector<std::string> before = names_in(root.path());
   CHECK(message_of([&] { keep_average(built_catalog(), soup(), members, root / "out", {}); },
-                   root.path()) == "out: is there already, and nothing is overwritten");
+                   root.path()) == "out: already exists; nothing is overwritten");
   CHECK(message_of([&] { keep_average(built_catalog(), soup(), members, root / "out/", {}); },
-                   root.path()) == "out: is there already, and nothing is overwritten");
+                   root.path()) == "out: already exists; nothing is overwritten");
   CHECK(names_in(root / "out") == std::vector<std::string>{"mine"});
   CHECK(names_in(root.path()) == before);
 }
@@ -175,7 +175,7 @@ TEST_CASE("keep_average: members that are not what the seal says are not average
   options.member_hashes = {content_hash(*members[0].folder.source), std::string(64, '0')};
   CHECK(message_of([&] {
           keep_average(built_catalog(), soup(), members, root / "out", options);
-        }) == "two: changed while it was read");
+        }) == "two: changed during reading");
   CHECK_FALSE(fs::exists(root / "out"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("keep_average: configs that differ are told of", "[core][averaging]") 
                {one, member(root, "three", 4, R"({"rope_theta": 2, "more": 1})")}, root / "out",
                {});
   HostServices::instance().set_log_sink(nullptr);
-  CHECK(said == "the members' configs differ in more, rope_theta; the last member's is kept");
+  CHECK(said == "the members' configs differ in more, rope_theta; keeping the last member's");
 }
 
 }  // namespace quench::test

@@ -36,7 +36,8 @@ TEST_CASE("AbiSource: gives a plugin names, shapes, elements and errors", "[core
 
   CHECK(source->find(source, "x", &index, nullptr) == QUENCH_NOT_FOUND);
   CHECK(source->info(source, 1, &info, &error) == QUENCH_INVALID_ARGUMENT);
-  CHECK(std::string(error.message).ends_with("a.safetensors: tensor 1 asked for, there are 1"));
+  CHECK(std::string(error.message)
+            .ends_with("a.safetensors: got tensor index 1, there are 1 tensors"));
   info.struct_size = 8;
   CHECK(source->info(source, 0, &info, &error) == QUENCH_INVALID_ARGUMENT);
   std::filesystem::resize_file(path, 10);

@@ -57,7 +57,7 @@ TEST_CASE("SafetensorsSource: reads any slice of any type in file order", "[core
   CHECK(message_of([&] { source.index_of("scaler"); }, folder.path()) ==
         "a.safetensors: no tensor 'scaler', nearest is 'scalar'");
   CHECK(message_of([&] { source.read(0, 5, 2, slice); }, folder.path()) ==
-        "a.safetensors: tensor 'z': 2 elements from 5 asked for, it has 6");
+        "a.safetensors: tensor 'z': wanted 2 elements from 5, it has 6");
 }
 
 TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][checkpoint][bad]") {
@@ -135,12 +135,11 @@ TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][ch
       {safetensors(one("U8", "[0,4294967296,4294967296]", "[0,0]")),
        "f.safetensors: tensor 'w': shape [0, 4294967296, 4294967296] overflows"},
       {safetensors(one("U8", "[-1]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': shape: -1, expected an integer that is not negative"},
+       "f.safetensors: tensor 'w': shape: -1, expected a non-negative integer"},
       {safetensors(one("U8", "[1.0]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': shape: 1.0, expected an integer that is not negative"},
+       "f.safetensors: tensor 'w': shape: 1.0, expected a non-negative integer"},
       {safetensors(one("U8", "[18446744073709551616]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': shape: 1.8446744073709552e+19, expected an integer that is not "
-       "negative"},
+       "f.safetensors: tensor 'w': shape: 1.8446744073709552e+19, expected a non-negative integer"},
       {safetensors(one("U8", "[18446744073709551615]", "[0,1]"), "1"),
        "f.safetensors: tensor 'w': dimension 18446744073709551615 is over 2^63"},
       {safetensors(one("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]"), "1"),
@@ -150,7 +149,7 @@ TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][ch
       {safetensors(one("U8", "[4]", "[0]"), "1234"),
        "f.safetensors: tensor 'w': data_offsets is not an array of two numbers"},
       {safetensors(one("U8", "[4]", "[0,-4]"), "1234"),
-       "f.safetensors: tensor 'w': data_offsets: -4, expected an integer that is not negative"},
+       "f.safetensors: tensor 'w': data_offsets: -4, expected a non-negative integer"},
       // B5: element types
       {safetensors(one("U3", "[1]", "[0,1]"), "1"),
        "f.safetensors: tensor 'w': unknown element type 'U3', expected F64, F32, F16, BF16, I64, "

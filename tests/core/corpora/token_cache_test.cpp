@@ -75,7 +75,7 @@ TEST_CASE("token cache: what is kept is found, under its key alone", "[core][run
   const LogLines log;
   fs::rename(cache.path_of(kKey), cache.path_of(std::string(64, 'b')));
   CHECK_FALSE(cache.find(std::string(64, 'b')));
-  CHECK_THAT(log.text(), Catch::Contains("it is no token file of this name"));
+  CHECK_THAT(log.text(), Catch::Contains("it is not the token file of this key"));
 }
 
 TEST_CASE("token cache: a file with any byte changed is not used, and the log says so",
@@ -91,7 +91,7 @@ TEST_CASE("token cache: a file with any byte changed is not used, and the log sa
     const LogLines log;
     INFO("byte " << at);
     CHECK_FALSE(cache.find(kKey));
-    CHECK_THAT(log.text(), Catch::Contains("not used, the text is tokenized again: it"));
+    CHECK_THAT(log.text(), Catch::Contains("not used, tokenizing the text again: it"));
   }
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("token cache: a file cut anywhere, or too long, is not used", "[core][
   forged[8 + 64 + 64 + 15] = '\x20';
   home.write("tokens/" + kKey + ".tokens", forged);
   CHECK_FALSE(cache.find(kKey));
-  CHECK_THAT(log.text(), Catch::Contains("its size is not what it says"));
+  CHECK_THAT(log.text(), Catch::Contains("its size differs from its header"));
 }
 
 TEST_CASE("token cache: a folder that cannot be written costs one warning and nothing else",
@@ -123,7 +123,7 @@ TEST_CASE("token cache: a folder that cannot be written costs one warning and no
   const LogLines log;
   cache.keep(kKey, small_corpus());
   cache.keep(kKey, small_corpus());
-  CHECK_THAT(log.text(), Catch::StartsWith("tokenized text is not kept for the next run: "));
+  CHECK_THAT(log.text(), Catch::StartsWith("cannot keep tokenized text for the next run: "));
   CHECK(std::count(log.text().begin(), log.text().end(), '\n') == 1);
   CHECK_FALSE(cache.find(kKey));
   CHECK(tokenized(home.write("lines.txt", "a\nb\nc\n"), home.path()) == 3);
@@ -160,7 +160,7 @@ TEST_CASE("corpora: a damaged file of tokens is replaced by a whole one", "[core
   {
     const LogLines log;
     CHECK(tokenized(lines, home) == 3);
-    CHECK_THAT(log.text(), Catch::Contains("its size is not what it says"));
+    CHECK_THAT(log.text(), Catch::Contains("its size differs from its header"));
   }
   CHECK(tokenized(lines, home) == 0);
 }

@@ -62,7 +62,7 @@ TEST_CASE("check_blob: a file written under its SHA-256 is refused with all that
   CHECK(cache.fault("model.safetensors") ==
         "cache/models--org--name/blobs/" + name + ": damaged: content has hash " +
             quench::sha256_hex("xxxxxxx") + ", its name in the cache of hf://org/name says " +
-            name + ": remove this file, and download it again");
+            name + ": remove this file and download it again");
 }
 
 TEST_CASE("check_blob: a small file is compared with its git id", "[core][hub]") {

@@ -169,11 +169,11 @@ TEST_CASE("resolve: a file that leaves the cache is refused", "[core][hub]") {
   SECTION("link to nothing") {
     fs::create_symlink("../../blobs/no", cache.snapshot() / "z");
     CHECK(cache.message("hf://org/name") ==
-          snapshot + "/z: link to a file that is not there (No such file or directory)");
+          snapshot + "/z: links to a file that does not exist (No such file or directory)");
   }
   SECTION("link to itself") {
     fs::create_symlink("z", cache.snapshot() / "z");
     CHECK(cache.message("hf://org/name") ==
-          snapshot + "/z: link to a file that is not there (Too many levels of symbolic links)");
+          snapshot + "/z: links to a file that does not exist (Too many levels of symbolic links)");
   }
 }

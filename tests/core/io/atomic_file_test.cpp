@@ -57,9 +57,9 @@ TEST_CASE("AtomicFile: a pipe or a folder is not replaced", "[core][io]") {
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   fs::create_directory(folder / "sub");
   CHECK(message_of([&] { AtomicFile(folder / "pipe"); }, folder.path()) ==
-        "pipe: is a pipe, and only a file is replaced");
+        "pipe: is a pipe; only a regular file can be replaced");
   CHECK(message_of([&] { AtomicFile(folder / "sub"); }, folder.path()) ==
-        "sub: is a folder, and only a file is replaced");
+        "sub: is a folder; only a regular file can be replaced");
 }
 
 TEST_CASE("AtomicFile: a folder that is not there is named", "[core][io]") {
@@ -87,7 +87,7 @@ TEST_CASE("write_all: a full disk tells how much was needed", "[core][io]") {
   const int full = open("/dev/full", O_WRONLY);
   REQUIRE(full >= 0);
   CHECK(message_of([&] { quench::write_all(full, "abc", 3, "out/x", 100, 5000); }) ==
-        "out/x: no space left on the device: 5000 bytes needed, 100 written");
+        "out/x: no space left on the device: needs 5000 bytes, 100 were written");
   CHECK(quench::test::code_of([&] { quench::write_all(full, "abc", 3, "x"); }) ==
         QUENCH_RESOURCE_EXHAUSTED);
   close(full);

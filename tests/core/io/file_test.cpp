@@ -23,11 +23,11 @@ TEST_CASE("File: reads any range", "[core][io]") {
   file.read(10, out, 0);
   CHECK(quench::read_file(folder / "a", 10) == "0123456789");
   CHECK(message_of([&] { file.read(7, out, 4); }, folder.path()) ==
-        "a: 4 bytes wanted at offset 7, the file has 10");
+        "a: wanted 4 bytes at offset 7, the file has 10");
   CHECK(message_of([&] { file.read(UINT64_MAX, out, 4); }, folder.path()) ==
-        "a: 4 bytes wanted at offset 18446744073709551615, the file has 10");
+        "a: wanted 4 bytes at offset 18446744073709551615, the file has 10");
   CHECK(message_of([&] { quench::read_file(folder / "a", 9); }, folder.path()) ==
-        "a: 10 bytes, at most 9 are read");
+        "a: 10 bytes, wanted at most 9");
 }
 
 TEST_CASE("File: what cannot be opened is told with its reason", "[core][io]") {

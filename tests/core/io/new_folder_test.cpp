@@ -78,17 +78,17 @@ TEST_CASE("new_folder: one that lost a file while it was written is not publishe
   SECTION("the file is gone") {
     fs::remove(folder.temporary() / "a");
     CHECK(message_of([&] { folder.commit(); }, root.path()) ==
-          "out: a was written, and is not there any more");
+          "out: a was written but no longer exists");
   }
   SECTION("the file is cut") {
     fs::resize_file(folder.temporary() / "b", 2);
     CHECK(message_of([&] { folder.commit(); }, root.path()) ==
-          "out: b has 2 bytes by now, 3 were written");
+          "out: b now has 2 bytes, 3 were written");
   }
   SECTION("the folder is gone") {
     fs::remove_all(folder.temporary());
     CHECK_THAT(message_of([&] { folder.commit(); }, root.path()),
-               Catch::Contains("was removed or replaced while it was written"));
+               Catch::Contains("was removed or replaced during writing"));
   }
   CHECK_FALSE(fs::exists(root / "out"));
 }
@@ -137,7 +137,7 @@ TEST_CASE("new_folder: what is at its place by now stays, but where it is to be 
   root.write("out/a", "old");
   SECTION("commit") {
     CHECK(message_of([&] { folder.commit(); }, root.path()) ==
-          "out: is there already, and nothing is overwritten");
+          "out: already exists; nothing is overwritten");
     CHECK(read_file(root / "out/a") == "old");
   }
   SECTION("commit_if_absent") {

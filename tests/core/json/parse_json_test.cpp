@@ -81,7 +81,7 @@ TEST_CASE("parse_json: size and number of values are limited", "[core][json]") {
   quench::JsonLimits limits;
   limits.max_bytes = 8;
   CHECK(message_of([&] { parse_json("[1,2,3,4]", "f", limits); }) ==
-        "f: 9 bytes of JSON, at most 8 are read");
+        "f: 9 bytes of JSON, wanted at most 8");
   limits.max_bytes = 100;
   limits.max_values = 3;
   CHECK(message_of([&] { parse_json("[1,2,3]", "f", limits); }) ==
@@ -93,9 +93,9 @@ TEST_CASE("json_unsigned: converts nothing", "[core][json]") {
   CHECK(quench::json_unsigned(value[0], "f") == 7);
   CHECK(quench::json_integer(value[1], "f") == -1);
   CHECK(message_of([&] { quench::json_unsigned(value[1], "f: k"); }) ==
-        "f: k: -1, expected an integer that is not negative");
+        "f: k: -1, expected a non-negative integer");
   CHECK(message_of([&] { quench::json_unsigned(value[2], "f: k"); }) ==
-        "f: k: 1.9, expected an integer that is not negative");
+        "f: k: 1.9, expected a non-negative integer");
   CHECK(message_of([&] { quench::json_integer(value[3], "f: k"); }) ==
         "f: k: \"3\", expected an integer");
   CHECK(message_of([&] { quench::json_integer(value[4], "f: k"); }) ==

@@ -119,7 +119,7 @@ TEST_CASE("derived: nothing of a failed value", "[store]") {
 TEST_CASE("derived: of a float loss of 0 is an error, not an infinity", "[store]") {
   const Record error = only_derived({loss("", 0), loss("q4", 2)});
   CHECK(error.value.is_null());
-  CHECK(error.error == "quantization_error: the float loss is 0, so that no ratio to it exists");
+  CHECK(error.error == "quantization_error: the float loss is 0, so there is no ratio to it");
 }
 
 TEST_CASE("derived: of a value that is no finite number is none either", "[store]") {
@@ -142,8 +142,8 @@ TEST_CASE("derived: the relative accuracy drop is what is lost of what the float
   CHECK(drop.details.at("delta_stderr").get<double>() == Approx(0.25));
   CHECK(drop.standard_error.get<double>() == Approx(1.0));
   CHECK(only_derived({accuracy("", 1), accuracy("q4", 0.5)}).error ==
-        "relative_accuracy_drop: the float model errs nowhere, so that no ratio to its errors "
-        "exists");
+        "relative_accuracy_drop: the float model makes no error, so there is no ratio to its "
+        "errors");
 }
 
 TEST_CASE("derived: a metric says by unit and direction whether anything derives from it",

@@ -82,7 +82,7 @@ TEST_CASE("home: one that others can write to is refused", "[core][store]") {
     REQUIRE(::chmod(home.c_str(), 0700) == 0);
     REQUIRE(::chown(home.c_str(), 54321, 54321) == 0);
     CHECK_THAT(message_of([&] { open_home(home); }),
-               Catch::Contains("the folder belongs to user 54321, and what lies there"));
+               Catch::Contains("the folder belongs to user 54321, and its content"));
   }
 }
 

@@ -96,5 +96,5 @@ TEST_CASE("record file: a write that does not fit is an error, not a short recor
   // The torn line is gone, and nothing is written after it.
   CHECK(lines_of(file.path()).size() == 1);
   CHECK_THAT(quench::test::message_of([&] { file.append(record_of(3)); }),
-             Catch::EndsWith("takes no more records after a failure"));
+             Catch::EndsWith("accepts no more records after a failure"));
 }

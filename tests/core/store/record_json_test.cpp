@@ -83,7 +83,7 @@ TEST_CASE("record JSON: schema 1 is read as far as it had fields", "[store]") {
   json mixed = old;
   mixed["items"] = json::array();
   CHECK(message_of([&] { record_from_json(mixed, "f:1"); }) ==
-        "f:1: 'items' is no field of schema 1");
+        "f:1: schema 1 has no field 'items'");
 }
 
 TEST_CASE("record JSON: a newer schema is refused", "[store]") {
@@ -91,7 +91,7 @@ TEST_CASE("record JSON: a newer schema is refused", "[store]") {
   out["schema"] = 3;
   CHECK(code_of([&] { record_from_json(out, "f:1"); }) == QUENCH_FAILED_PRECONDITION);
   CHECK(message_of([&] { record_from_json(out, "f:1"); }) ==
-        "f:1: a record of schema 3, written by a newer version; this one reads up to 2");
+        "f:1: a newer version wrote this record of schema 3; this one reads up to 2");
 }
 
 TEST_CASE("record JSON: what is no record is refused with its field", "[store]") {
@@ -101,7 +101,7 @@ TEST_CASE("record JSON: what is no record is refused with its field", "[store]")
     out[name] = std::move(value);
     return message_of([&] { record_from_json(out, "f:7"); });
   };
-  CHECK(with("schema", "2") == "f:7: a record without its schema");
+  CHECK(with("schema", "2") == "f:7: the record has no schema");
   CHECK(with("index", -1) == "f:7: index is -1");
   CHECK(with("index", 1) == "f:7: index 1 of 1 values");
   CHECK(with("index", 4294967296) == "f:7: index is 4294967296");
@@ -111,12 +111,12 @@ TEST_CASE("record JSON: what is no record is refused with its field", "[store]")
   CHECK(with("items", {1.0, "x"}) == "f:7: items is [1.0,\"x\"]");
   CHECK(with("metric", nullptr) == "f:7: metric is null");
   CHECK(with("quantizer", "q") == "f:7: quantizer is \"q\"");
-  CHECK(with("colour", 1) == "f:7: 'colour' is no field of schema 2");
+  CHECK(with("colour", 1) == "f:7: schema 2 has no field 'colour'");
   json less = good;
   less.erase("unit");
-  CHECK(message_of([&] { record_from_json(less, "f:7"); }) == "f:7: a record without unit");
+  CHECK(message_of([&] { record_from_json(less, "f:7"); }) == "f:7: the record has no unit");
   CHECK(message_of([&] { record_from_json(json::array(), "f:7"); }) ==
-        "f:7: array instead of a record");
+        "f:7: got array, wanted a record");
   CHECK(code_of([&] { record_from_json(less, "f:7"); }) == QUENCH_DATA_LOSS);
 }
 

@@ -184,8 +184,8 @@ TEST_CASE("run folder: zeros, merged and foreign lines are reported with their p
   }
   CHECK(reasons ==
         std::vector<std::string>{"1: a line of zeros", "2: the checksum does not match",
-                                 "3: an empty line", "4: not the beginning of such a line",
-                                 "5: no record of schema 0", "6: no record of schema 0"});
+                                 "3: an empty line", "4: it does not begin as a sealed line",
+                                 "5: not a record of schema 0", "6: not a record of schema 0"});
 }
 
 TEST_CASE("run folder: a line whose values have other types is reported", "[store]") {
@@ -300,7 +300,7 @@ TEST_CASE("run folder: a tombstone hides what was there and nothing later", "[st
   }
   const RunRecords run = read_run(folder.path());
   REQUIRE(run.damaged.size() == 1);
-  CHECK(run.damaged[0].reason == "a tombstone that does not verify");
+  CHECK(run.damaged[0].reason == "the tombstone does not verify");
 }
 
 TEST_CASE("run folder: records of a newer version are refused", "[store]") {
@@ -311,8 +311,8 @@ TEST_CASE("run folder: records of a newer version are refused", "[store]") {
   folder.write("records-0-0001-00000000.jsonl",
                quench::seal("record", quench::canonical_json(newer)) + "\n");
   CHECK(message_of([&] { read_run(folder.path()); }, folder.path()) ==
-        "records-0-0001-00000000.jsonl:1: a record of schema 3, written by a newer version; this "
-        "one reads up to 2");
+        "records-0-0001-00000000.jsonl:1: a newer version wrote this record of schema 3; this one "
+        "reads up to 2");
 }
 
 TEST_CASE("run folder: records of schema 1 all count", "[store]") {

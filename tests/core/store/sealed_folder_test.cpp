@@ -55,12 +55,12 @@ TEST_CASE("sealed_folder: is current for what it was made from, as long as it is
   CHECK(survey_folder(path, kFour).state == FolderState::kStale);
   const std::string reason =
       GENERATE("config.json is missing", "model.safetensors has 2 bytes, 5 were written",
-               "model.safetensors was changed", "config.json is no file");
+               "model.safetensors was changed", "config.json is not a file");
   if (reason == "config.json is missing") {
     fs::remove(path / "config.json");
   } else if (reason == "model.safetensors was changed") {  // with its length kept
     overwrite(path / "model.safetensors", "eerht");
-  } else if (reason == "config.json is no file") {
+  } else if (reason == "config.json is not a file") {
     fs::remove(path / "config.json");
     fs::create_symlink(root.write("other", "{}"), path / "config.json");
   } else {
@@ -97,7 +97,7 @@ TEST_CASE("sealed_folder: what quench did not write is foreign", "[core][store]"
   CHECK_FALSE(foreign_content(path).empty());
   const std::optional<FolderIdentity> before = identity_of_folder(path);
   CHECK_THAT(message_of([&] { publish(path, kThree, "three"); }, root.path()),
-             Catch::StartsWith("out: is there already, and nothing is overwritten"));
+             Catch::StartsWith("out: already exists; nothing is overwritten"));
   CHECK(identity_of_folder(path) == before);
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("sealed_folder: one that may not replace refuses another's other conte
   fill(mine, "three");
   publish(path, kFour, "four");
   CHECK(message_of([&] { mine.publish(kThree); }, root.path()) ==
-        "out: is there already, and nothing is overwritten: quantizer.bits changed");
+        "out: already exists; nothing is overwritten: quantizer.bits changed");
   CHECK(read_file(path / "model.safetensors") == "four");
 }
 

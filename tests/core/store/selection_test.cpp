@@ -80,15 +80,14 @@ TEST_CASE("selection: a fault is told with its place", "[store]") {
   const auto message = [](const std::string& text) {
     return message_of([&] { Selection selection(text); });
   };
-  CHECK(message("stepp=3") ==
-        "selection:1: no field of a record is called 'stepp'; did you mean step?");
+  CHECK(message("stepp=3") == "selection:1: a record has no field 'stepp'; did you mean step?");
   CHECK(message("step=3 & value=2") == "selection:8: wanted `and`, `or` or the end, got '&'");
   CHECK(message("step=3 and") == "selection:11: wanted a field, got the end");
   CHECK(message("step") == "selection:5: wanted one of = != < <= > >= ~, got the end");
   CHECK(message("step= ") == "selection:7: wanted a value, got the end");
   CHECK(message("step<many") == "selection:6: < compares numbers, got 'many'");
   CHECK(message("(step=3") == "selection:8: wanted ')', got the end");
-  CHECK(message("label='x") == "selection:7: a quote that does not end");
+  CHECK(message("label='x") == "selection:7: a quote is not closed");
   CHECK(message("quantizer=q") ==
         "selection:1: quantizer has members; compare one of them, as in quantizer.id");
   CHECK_THAT(message(std::string(5000, '(')), Catch::EndsWith("nested deeper than 100 levels"));

@@ -170,7 +170,7 @@ TEST_CASE("store: a store of a newer version is refused", "[store]") {
     return "{\"records\":" + body + ",\"sha256\":\"" + quench::sha256_hex(body) + "\"}\n";
   }());
   CHECK_THAT(message_of([&] { store.find(record.key); }),
-             Catch::Contains("a record of schema 9, written by a newer version"));
+             Catch::Contains("a newer version wrote this record of schema 9"));
 }
 
 TEST_CASE("store: eight processes publish the same keys without a loss", "[store]") {

@@ -164,7 +164,7 @@ TEST_CASE("mlflow: what a server says against it is told", "[core][export]") {
   CHECK(fault({500, R"({"error_code":"INTERNAL_ERROR","message":"no disk"})"}) ==
         "http://s/api/2.0/mlflow/experiments/search: status 500: no disk");
   CHECK(fault({200, "<html>"}) ==
-        "http://s/api/2.0/mlflow/experiments/search: status 200, and no JSON: <html>");
+        "http://s/api/2.0/mlflow/experiments/search: status 200, the reply is not JSON: <html>");
   CHECK(fault({200, "{}"}) ==
         "http://s: the reply has no /experiment_id: is this an MLflow server?");
 }

@@ -123,7 +123,7 @@ TEST_CASE("manifest: of very many problems the first are told, and at once", "[c
           const std::string message = problems_of(text);
           const auto lines = 1 + std::count(message.begin(), message.end(), '\n');
           throw std::runtime_error(std::to_string(lines) + message.substr(message.rfind('\n')));
-        }) == "257\nthese are the first 256 problems that were found; mend them, and look again");
+        }) == "257\nthese are the first 256 problems; correct them and try again");
 }
 
 TEST_CASE("manifest: words of many kilobytes cost no gigabytes", "[config]") {
