@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/checkpoint/packed/store_linear.hpp"
+#include "core/plugin/format_writer.hpp"
 #include "core/weights/open_weights.hpp"
 #include "run/job.hpp"
 #include "run/row_folders.hpp"

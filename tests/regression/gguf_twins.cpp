@@ -5,7 +5,7 @@
 #include <regex>
 #include <vector>
 
-#include "core/checkpoint/convert_float.hpp"
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "tests/plugins/formats/gguf/gguf_file.hpp"
