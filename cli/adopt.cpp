@@ -51,9 +51,10 @@ struct Build {
 
 // Names of parts that hold a plugin, and the kinds that it is of.
 const std::map<std::string, std::string> kKindOfPart = {
-    {"averaging", "averaging"}, {"family", "model"},        {"format", "format"},
-    {"judge", "quantizer"},     {"metric", "metric"},       {"quantizer", "quantizer"},
-    {"score", "metric"},        {"tokenizer", "tokenizer"}, {"transform", "transform"}};
+    {"averaging", "averaging"}, {"family", "model"},  {"format", "format"},
+    {"judge", "quantizer"},     {"metric", "metric"}, {"quantizer", "quantizer"},
+    {"score", "metric"},        {"stored", "format"}, {"tokenizer", "tokenizer"},
+    {"transform", "transform"}};
 
 void add_builds(const json& parts, const std::string& id, std::vector<Build>& out) {
   for (const auto& [name, part] : parts.items()) {

@@ -6,11 +6,14 @@
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/choose_tokenizer.hpp"
+#include "core/plugin/code_identity.hpp"
 
 namespace quench {
 
 std::string TokenizerIdentity::key() const {
-  return plugin == nullptr ? file : fmt::format("{} {} {}", file, plugin->id, plugin->code.dump());
+  return plugin == nullptr ? file
+                           : fmt::format("{} {} {} {}", file, plugin->id, plugin->code.dump(),
+                                         computing_libraries(plugin->links).dump());
 }
 
 TokenizerChoice::TokenizerChoice(std::optional<std::string> path, std::string missing_message)

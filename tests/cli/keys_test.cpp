@@ -1,7 +1,10 @@
 // What changes the key of a value, and what does not: through the program.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/plugin/elf_file.hpp"
 #include "core/plugin/instruction_set.hpp"
@@ -34,12 +37,17 @@ std::string unhex(const std::string& hex) {
   return out;
 }
 
+const std::string kQuantizer = "template/quantizers/template_quantizer.so";
+
+std::string build_id(const fs::path& built = kQuantizer) {
+  return quench::read_elf(quench::test::binary_dir() / built).build_id;
+}
+
 // A run of three cells, and a folder of plugins that come before the built ones.
 class Study {
  public:
   Study() {
     here.folder().write("m.yaml", kManifest);
-    fs::create_directories(plugins() / "quantizers");
     const Outcome ran = here.run({"run", "m.yaml"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);
@@ -50,10 +58,22 @@ class Study {
   // The built quantizer, its bytes changed.
   template <typename Change>
   void put_quantizer(Change change) const {
-    std::string bytes = quench::test::read_file(quench::test::binary_dir() /
-                                                "template/quantizers/template_quantizer.so");
+    put(kQuantizer, "quantizers", change);
+  }
+  template <typename Change>
+  void put(const fs::path& built, const std::string& folder, Change change) const {
+    std::string bytes = quench::test::read_file(quench::test::binary_dir() / built);
     change(bytes);
-    std::ofstream(plugins() / "quantizers/template_quantizer.so", std::ios::binary) << bytes;
+    fs::create_directories(plugins() / folder);
+    std::ofstream(plugins() / folder / built.filename(), std::ios::binary) << bytes;
+  }
+  // As if it had been built of other sources.
+  void put_rebuilt(const fs::path& built, const std::string& folder) const {
+    put(built, folder, [&](std::string& bytes) {
+      const size_t at = bytes.find(unhex(build_id(built)));
+      REQUIRE(at != std::string::npos);
+      bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    });
   }
 
   // `plan`, as counts and as text.
@@ -78,11 +98,6 @@ class Study {
   const Workplace here;
 };
 
-std::string build_id() {
-  return quench::read_elf(quench::test::binary_dir() / "template/quantizers/template_quantizer.so")
-      .build_id;
-}
-
 const json kAllDone = {{"done", 3}};
 const json kQuantizedToDo = {{"done", 1}, {"to do", 2}};
 
@@ -97,11 +112,7 @@ TEST_CASE("keys: a copy of a plugin elsewhere, with other bytes behind its end, 
 
 TEST_CASE("keys: another build of a plugin is another key, and the plan names it", "[cli][keys]") {
   const Study study;
-  study.put_quantizer([](std::string& bytes) {
-    const size_t at = bytes.find(unhex(build_id()));
-    REQUIRE(at != std::string::npos);
-    bytes[at] = static_cast<char>(bytes[at] ^ 1);
-  });
+  study.put_rebuilt(kQuantizer, "quantizers");
   CHECK(study.counts() == kQuantizedToDo);
   CHECK_THAT(study.plan({"--all"}), Catch::Contains("the build of template_quantizer changed"));
   const Outcome why = study.here.run(
@@ -138,6 +149,40 @@ TEST_CASE("keys: a plugin without a build id goes by its bytes", "[cli][keys]") 
   const std::string one = key();
   study.put_quantizer(without_id("more"));
   CHECK(key() != one);
+}
+
+TEST_CASE("keys: another build of the tokenizer's plugin is another key", "[cli][keys]") {
+  const Study study;
+  study.put_rebuilt("lib/quench/tokenizers/tokenizer_json.so", "tokenizers");
+  CHECK(study.counts() == json{{"to do", 3}});
+  CHECK_THAT(study.plan({"--all"}), Catch::Contains("the build of tokenizer_json changed"));
+}
+
+TEST_CASE("keys: another decoder of the same weights reads them again and changes no key",
+          "[cli][keys]") {
+  quench::test::need_plugin("quantizers/rtn");
+  const Study study;
+  const Outcome packed =
+      study.here.run({"quantize", "tiny", "--quantizer", "rtn:bits=4,group_size=16", "--format",
+                      "template_format", "-o", "packed"});
+  INFO(packed.err);
+  REQUIRE(packed.code == 0);
+  study.here.folder().write("m.yaml",
+                            "name: p\ncheckpoints: {model: packed}\n"
+                            "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+                            "corpora: {v: {text: {path: t.txt}}}\n");
+  // Hashes of files that have just changed are not remembered.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  REQUIRE(study.here.run({"run", "m.yaml"}).code == 0);
+  const auto remembered = [&] {
+    const fs::recursive_directory_iterator all(study.here.folder() / "home/fingerprints");
+    return std::count_if(begin(all), end(all), [](const auto& e) { return e.is_regular_file(); });
+  };
+  CHECK(study.counts() == json{{"done", 1}});
+  const auto before = remembered();
+  study.put_rebuilt("template/formats/template_format.so", "formats");
+  CHECK(study.counts() == json{{"done", 1}});
+  CHECK(remembered() > before);
 }
 
 TEST_CASE("keys: other kernels are another key", "[cli][keys]") {
