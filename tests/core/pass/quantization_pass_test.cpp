@@ -440,3 +440,27 @@ TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counte
   CHECK(memory.observing == 0);
   CHECK(memory.quantizing == 2 * 32 * 32 * 4);
 }
+
+TEST_CASE("pass: an instance gives in its second pass what it gave in its first", "[core][run]") {
+  need_gptq();
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  options.keep_tensors = true;
+  QuantizerHandle once = quantizer({{"bits", 3}});
+  const QuantizationResult first = quench::quantize_model(f.model, once, options, f.kept);
+  f.kept.restore();
+  // On other rows in between, which must leave nothing behind.
+  const quench::CalibrationRows others = calibration(kTokens / 2);
+  options.calibration = &others;
+  quench::quantize_model(f.model, once, options, f.kept);
+  f.kept.restore();
+  options.calibration = &f.rows;
+  const QuantizationResult again = quench::quantize_model(f.model, once, options, f.kept);
+  f.kept.restore();
+  REQUIRE(first.layers.size() == again.layers.size());
+  for (size_t i = 0; i < first.layers.size(); ++i) {
+    CHECK(same(first.layers[i].tensors.at("weight"), again.layers[i].tensors.at("weight")));
+    CHECK(first.layers[i].numbers == again.layers[i].numbers);
+  }
+}
