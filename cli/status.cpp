@@ -1,4 +1,4 @@
-// quench status RUN: what runs, what is done, how long it will take.
+// quench status RUN: what is running, what is done, and how long the rest will take.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct StatusOptions {
   bool json = false;
 };
 
-// Evaluations by the records alone: what a resumed run would find.
+// Counts evaluations from the records alone, as a resumed run would find them.
 struct Done {
   uint64_t done = 0;
   uint64_t failed = 0;
@@ -52,7 +52,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// The attempts that still say something: those that run, and the last of each job.
+// The attempts of interest: running ones, and the last one of each job.
 std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
                                   HeartbeatWatcher& watcher) {
   std::map<std::string, std::string> last;
@@ -106,7 +106,7 @@ std::string line_of(const HeartbeatState& state, Life life) {
   return out + "\n";
 }
 
-// True when something still runs, or may.
+// Returns true while something runs, or may run.
 bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
   const RunScan scan = scan_run(options.run);
   const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
@@ -157,10 +157,11 @@ int status(const StatusOptions& options) {
 
 void add_status(CLI::App& app, Context&, Action& action) {
   auto options = std::make_shared<StatusOptions>();
-  CLI::App* command = app.add_subcommand("status", "Show what runs, what is done and what is left");
+  CLI::App* command =
+      app.add_subcommand("status", "Show what is running, what is done and what is left");
   command->add_option("run", options->run, "Folder of the run")->required();
-  command->add_flag("--watch", options->watch, "Show it every two seconds until nothing runs");
-  command->add_flag("--json", options->json, "Print JSON, one document a line");
+  command->add_flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
+  command->add_flag("--json", options->json, "Print JSON, one document per line");
   command->callback([&action, options] { action = [options] { return status(*options); }; });
 }
 
