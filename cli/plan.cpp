@@ -99,16 +99,16 @@ std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, co
 nlohmann::json training_json(const std::vector<TrainingCost>& training) {
   nlohmann::json out = nlohmann::json::array();
   for (const TrainingCost& cost : training) {
-    nlohmann::json legs = nlohmann::json::array();
-    for (const LegCost& leg : cost.legs) {
-      legs.push_back({{"branch", leg.branch},
-                      {"from", leg.from},
-                      {"to", leg.to},
-                      {"tokens", leg.tokens},
-                      {"flops", leg.flops},
-                      {"seconds", leg.seconds}});
+    nlohmann::json segments = nlohmann::json::array();
+    for (const SegmentCost& segment : cost.segments) {
+      segments.push_back({{"branch", segment.branch},
+                          {"from", segment.from},
+                          {"to", segment.to},
+                          {"tokens", segment.tokens},
+                          {"flops", segment.flops},
+                          {"seconds", segment.seconds}});
     }
-    out.push_back({{"legs", legs},
+    out.push_back({{"segments", segments},
                    {"parameters", cost.parameters},
                    {"tokens", cost.tokens},
                    {"flops", cost.flops},
@@ -122,10 +122,11 @@ nlohmann::json training_json(const std::vector<TrainingCost>& training) {
 void print_training(const std::vector<TrainingCost>& training) {
   std::vector<std::vector<std::string>> rows = {{"training", "steps", "tokens", "time"}};
   for (const TrainingCost& cost : training) {
-    for (const LegCost& leg : cost.legs) {
-      rows.push_back(
-          {leg.branch.empty() ? "the run" : leg.branch, fmt::format("{}..{}", leg.from, leg.to),
-           fmt::format("{:.3g}", static_cast<double>(leg.tokens)), duration_text(leg.seconds)});
+    for (const SegmentCost& segment : cost.segments) {
+      rows.push_back({segment.branch.empty() ? "the run" : segment.branch,
+                      fmt::format("{}..{}", segment.from, segment.to),
+                      fmt::format("{:.3g}", static_cast<double>(segment.tokens)),
+                      duration_text(segment.seconds)});
     }
   }
   if (rows.size() == 1) {

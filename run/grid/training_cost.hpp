@@ -12,7 +12,7 @@
 
 namespace quench {
 
-struct LegCost {
+struct SegmentCost {
   std::string branch;
   int64_t from = 0;
   int64_t to = 0;
@@ -22,7 +22,7 @@ struct LegCost {
 };
 
 struct TrainingCost {
-  std::vector<LegCost> legs;  // what is to be trained; empty if nothing is missing
+  std::vector<SegmentCost> segments;  // what is to be trained; empty if nothing is missing
   uint64_t parameters = 0;
   uint64_t tokens = 0;
   double flops = 0;
