@@ -89,7 +89,7 @@ void tell_of_unfinished(const fs::path& folder) {
     last[state.job] = std::move(state);
   }
   for (const auto& [job, state] : last) {
-    if (watcher.judge(state) == Life::kDead) {
+    if (watcher.liveness(state) == Liveness::kDead) {
       HostServices::instance().log(
           QUENCH_LOG_WARNING, "",
           fmt::format("the last attempt ({}) did not finish: its process is gone{}", state.attempt,

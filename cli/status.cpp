@@ -61,21 +61,21 @@ std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
   }
   std::vector<HeartbeatState> out;
   for (const HeartbeatState& state : all) {
-    if (last[state.job] == state.attempt || watcher.judge(state) == Life::kRunning) {
+    if (last[state.job] == state.attempt || watcher.liveness(state) == Liveness::kRunning) {
       out.push_back(state);
     }
   }
   return out;
 }
 
-nlohmann::json describe(const HeartbeatState& state, Life life) {
+nlohmann::json describe(const HeartbeatState& state, Liveness life) {
   const auto or_null = [](const std::optional<double>& value) {
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
   };
   const uint64_t ended = state.done + state.failed;
   return {{"job", state.job},
           {"attempt", state.attempt},
-          {"state", life_text(life)},
+          {"state", liveness_text(life)},
           {"pid", state.pid},
           {"host", state.host},
           {"started", state.started},
@@ -89,12 +89,12 @@ nlohmann::json describe(const HeartbeatState& state, Life life) {
           {"eta_seconds", or_null(state.eta_seconds)}};
 }
 
-std::string line_of(const HeartbeatState& state, Life life) {
+std::string line_of(const HeartbeatState& state, Liveness life) {
   const uint64_t ended = state.done + state.failed;
   std::string out = fmt::format("job {:<4} {}, {}/{} done, {} failed, {} to do", state.job,
-                                life_text(life), state.done, state.total, state.failed,
+                                liveness_text(life), state.done, state.total, state.failed,
                                 state.total > ended ? state.total - ended : 0);
-  if (life == Life::kRunning || life == Life::kElsewhere) {
+  if (life == Liveness::kRunning || life == Liveness::kElsewhere) {
     out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
     if (state.eta_seconds) {
       out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
@@ -115,8 +115,8 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
   nlohmann::json jobs = nlohmann::json::array();
   std::string text;
   for (const HeartbeatState& state : states) {
-    const Life life = watcher.judge(state);
-    alive = alive || life == Life::kRunning || life == Life::kElsewhere;
+    const Liveness life = watcher.liveness(state);
+    alive = alive || life == Liveness::kRunning || life == Liveness::kElsewhere;
     jobs.push_back(describe(state, life));
     text += line_of(state, life);
   }

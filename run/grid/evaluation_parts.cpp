@@ -126,9 +126,9 @@ class Parts {
         average_identity(averaging, members_of(experiment_, weights), hashes, kFloat32);
     if (AveragingHandle(identities_.catalog(), *averaging.plugin, averaging.parameters)
             .searches()) {
-      const MetricCell& judge = experiment_.metrics.front();
+      const MetricCell& criterion = experiment_.metrics.front();
       nlohmann::json& score = out_["averaging"]["score"];
-      if (!add_evaluation(score, judge)) {
+      if (!add_evaluation(score, criterion)) {
         return false;
       }
       score["tokenizer"] = tokenizer();

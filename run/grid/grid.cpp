@@ -247,7 +247,7 @@ class Surveyor {
   Surveyor(Identities& identities, const Finished& finished, const SurveyOptions& options)
       : identities_(identities), finished_(finished), options_(options) {}
 
-  void judge(const Experiment& experiment, Cell& cell) {
+  void classify(const Experiment& experiment, Cell& cell) {
     if (const std::string absence = absence_of(experiment, cell); !absence.empty()) {
       cell.state = CellState::kBlocked;
       cell.reason = absence;
@@ -336,7 +336,7 @@ std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities&
   std::vector<Cell> cells = cells_of(experiments);
   Surveyor surveyor(identities, finished, options);
   for (Cell& cell : cells) {
-    surveyor.judge(experiments[cell.job], cell);
+    surveyor.classify(experiments[cell.job], cell);
   }
   return cells;
 }
