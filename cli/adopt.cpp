@@ -126,7 +126,7 @@ std::vector<Cell> regained(const LoadedRun& run, RunKnowledge& knowledge,
   return out;
 }
 
-// The experiment cut down to one set of weights and one quantizer.
+// Reduces the experiment to one set of weights and one quantizer.
 Experiment cut_down(const Experiment& experiment, const Cell& cell) {
   Experiment out = experiment;
   out.weights = {experiment.weights[cell.weights]};
@@ -153,7 +153,7 @@ json values_of(const std::vector<Record>& records) {
   return out;
 }
 
-// Computes a cell again and compares it with its old records; the evidence, or an Error.
+// Computes a cell again and compares it with its old records. Returns the evidence or throws Error.
 json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Context& context) {
   const Experiment experiment = cut_down(run.experiments[cell.job], cell);
   RunnerOptions options;
@@ -248,7 +248,7 @@ struct Proof {
 
 Proof prove(const LoadedRun& run, std::vector<Cell> cells, const Build& build,
             RunKnowledge& knowledge, const AdoptOptions& options, Context& context) {
-  // Replicates beyond the first draw are not computed again.
+  // Draws beyond the first are not computed again.
   std::erase_if(cells,
                 [](const Cell& cell) { return cell.variant.draw > 0 || cell.variant.jitter > 0; });
   std::shuffle(cells.begin(), cells.end(), std::mt19937(std::random_device()()));
@@ -283,7 +283,7 @@ int adopt(const AdoptOptions& options, Context& context) {
     builds = earlier_builds(run, knowledge, context.catalog(), options.plugin);
   }
   for (const Build& build : builds) {
-    // One pair of builds at a time: a plugin rebuilt twice is adopted in two steps.
+    // One pair of builds at a time: a plugin that was rebuilt twice is adopted in two steps.
     const json present = context.equivalences().canonical_code(
         context.catalog().require(build.kind, options.plugin).code);
     const Equivalence pair = {build.kind, options.plugin, build.code,
@@ -315,14 +315,14 @@ int adopt(const AdoptOptions& options, Context& context) {
 void add_adopt(CLI::App& app, Context& context, Action& action) {
   CLI::App* command =
       app.add_subcommand("adopt",
-                         "Let a rebuilt plugin keep its records, once it has shown that "
-                         "it computes the same");
+                         "Let a rebuilt plugin keep its records after checking that "
+                         "it computes the same values");
   auto options = std::make_shared<AdoptOptions>();
   add_manifest_options(*command, context, options->manifest);
   command->add_option("--plugin", options->plugin, "Id of the plugin")->required();
-  command->add_option("--reason", options->reason, "Why it was rebuilt; kept with the proof")
+  command->add_option("--reason", options->reason, "Why it was rebuilt; stored with the evidence")
       ->required();
-  command->add_option("--cells", options->cells, "How many cells to compute again, at random")
+  command->add_option("--cells", options->cells, "Number of random cells to compute again")
       ->check(CLI::Range(1, 1000));
   add_thread_option(*command, context);
   command->callback([&context, &action, options] {

@@ -1,4 +1,4 @@
-// quench average MODEL...: several checkpoints into one, as a folder.
+// quench average MODEL...: averages several checkpoints into one folder.
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -26,7 +26,7 @@ struct AverageArguments {
   bool json = false;
 };
 
-// The members and the scheme; nothing has been computed yet.
+// The members and the scheme, before anything is computed.
 struct Job {
   AveragingCell averaging;
   std::vector<KeptMember> members;
@@ -42,7 +42,7 @@ std::vector<CheckpointCell> cells_of(const std::vector<std::string>& models) {
 
 Job make_job(const AverageArguments& options, Context& context) {
   if (std::filesystem::exists(std::filesystem::symlink_status(options.out))) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already, and nothing is overwritten",
+    fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; nothing is overwritten",
          printable(options.out, 4096));
   }
   if (!options.tokenizer.empty() && options.tokenizer != "bytes" &&
@@ -82,7 +82,7 @@ TokenizerChoice tokenizer_of(const std::string& given, const CheckpointFolder& f
                                "");
 }
 
-// The weights that a scheme finds by a score, or nothing where it does not search.
+// The weights that a scheme finds by a score; empty if it does not search.
 std::vector<double> find_weights(const Job& job, const AverageArguments& options, Context& context,
                                  Progress& progress) {
   const bool searches =
@@ -148,7 +148,7 @@ int average(const AverageArguments& options, Context& context) {
   KeepOptions keep;
   keep.dtype = job.dtype;
   keep.threads = HostServices::instance().threads();
-  if (options.tokenizer != "bytes") {  // which is no file
+  if (options.tokenizer != "bytes") {  // "bytes" is not a file
     keep.tokenizer = options.tokenizer;
   }
   keep.weights = find_weights(job, options, context, progress);
@@ -172,20 +172,20 @@ void add_average(CLI::App& app, Context& context, Action& action) {
       ->add_option("models", options->models,
                    "Folders, files, or hf://org/name@revision, in the order of training")
       ->required();
-  command->add_option("--scheme", options->scheme, "id[:key=value,...], such as lawa:window=5")
+  command->add_option("--scheme", options->scheme, "id[:key=value,...], for example lawa:window=5")
       ->type_name("SPEC")
       ->required();
-  command->add_option("-o,--out", options->out, "Folder to make; it must not be there")
+  command->add_option("-o,--out", options->out, "Folder to write; must not exist")
       ->type_name("DIR")
       ->required();
   command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
   command
       ->add_option("--metric", options->metric,
-                   "id[:key=value,...]: the score of schemes that choose by one")
+                   "id[:key=value,...]: the score, for schemes that search by one")
       ->type_name("SPEC");
   command->add_option("--tokenizer", options->tokenizer,
                       "Folder or file to copy, or bytes (default: the last checkpoint's)");
-  command->add_flag("--json", options->json, "Print what was made as JSON");
+  command->add_flag("--json", options->json, "Print the result as JSON");
   add_plugin_options(*command, context);
   add_thread_option(*command, context);
   command->callback([&context, &action, options] {

@@ -1,5 +1,5 @@
-// quench clean: frees disk space of what runs share. All of it can be computed again; a run that
-// reads a file keeps it until it closes it. Checkpoints that were trained go on request alone.
+// quench clean: frees the disk space that runs share. Everything it removes can be computed again;
+// a run that has a file open keeps it. Removes trained checkpoints only on request.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -28,7 +28,7 @@ struct CleanOptions {
   bool json = false;
 };
 
-// A number and one of `units`, each a letter and its factor.
+// Parses a number with one of `units`, each a letter and its factor.
 uint64_t with_unit(const std::string& option, const std::string& text,
                    const std::vector<std::pair<char, uint64_t>>& units) {
   uint64_t number = 0;
@@ -77,7 +77,7 @@ std::vector<HomeEntry> choose(const HomeInventory& inventory, const CleanOptions
   return out;
 }
 
-// The folders of runs: what is given, each itself or what lies in it.
+// The folders of runs: each given folder is a run, or contains runs.
 std::vector<fs::path> run_folders(const std::vector<std::string>& given) {
   std::vector<fs::path> out;
   for (const std::string& text : given) {
@@ -104,20 +104,21 @@ CleanTraining training_request(const CleanOptions& options, int64_t now) {
   std::error_code error;
   const bool usual = options.runs.empty() && fs::is_directory("runs", error);
   if (options.training && options.runs.empty() && !usual) {
-    throw UsageError(QUENCH_INVALID_ARGUMENT,
-                     "--training: there is no folder runs here; say with --runs whose checkpoints "
-                     "stay");
+    throw UsageError(
+        QUENCH_INVALID_ARGUMENT,
+        "--training: there is no folder runs here; name with --runs the runs whose checkpoints "
+        "stay");
   }
   out.runs = run_folders(usual ? std::vector<std::string>{"runs"} : options.runs);
   return out;
 }
 
-// A folder that was named by mistake has things of others.
+// Refuses a folder that was named by mistake and holds other people's files.
 void require_mark(const fs::path& home) {
   if (fs::exists(home) && !is_marked_home(home)) {
     throw UsageError(QUENCH_FAILED_PRECONDITION,
-                     fmt::format("{}: holds more than quench keeps and has no {}, so nothing is "
-                                 "removed; if it is quench's alone, make that file there",
+                     fmt::format("{}: holds foreign files and has no {}, so nothing is "
+                                 "removed; if only quench uses it, create that file there",
                                  home.string(), kHomeMark));
   }
 }
@@ -160,21 +161,21 @@ int clean(const CleanOptions& options, const Context& context) {
 
 void add_clean(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<CleanOptions>();
-  CLI::App* command = app.add_subcommand(
-      "clean", "Remove what runs share and nobody needs: without options only leftovers");
-  command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
-  command->add_option("--older", options->older, "Also what was written longer ago: 30d, 12h, 8w")
+  CLI::App* command =
+      app.add_subcommand("clean", "Free shared disk space; without options removes only leftovers");
+  command->add_flag("--dry-run", options->dry_run, "Only show what would be removed");
+  command->add_option("--older", options->older, "Also files older than this: 30d, 12h, 8w")
       ->type_name("AGE");
   command->add_option("--max", options->most, "Also the oldest, until this much is left: 2G, 500M")
       ->type_name("SIZE");
   command->add_flag("--training", options->training,
-                    "Also trained checkpoints that no run uses and that are older than --older, or "
+                    "Also trained checkpoints that no run uses and that are older than --older or "
                     "a day");
   command->add_flag("--optimizer-states", options->optimizer_states,
-                    "Also what trainings would go on from, of that age; the checkpoints stay");
+                    "Also optimizer states of that age; the checkpoints stay");
   command
       ->add_option("--runs", options->runs,
-                   "Folder of a run or of runs, whose checkpoints stay; may be given several times "
+                   "Folder of a run or of runs whose checkpoints stay; repeatable "
                    "(default: runs)")
       ->type_name("DIR");
   command->add_flag("--json", options->json, "Print JSON");

@@ -68,7 +68,7 @@ json clean_training(const fs::path& home, const CleanTraining& request) {
     }
   }
   for (const fs::path& folder : inventory.leftover) {
-    std::error_code ignored;  // gone meanwhile: somebody else cleans
+    std::error_code ignored;  // removed meanwhile by another process
     if (!request.dry_run) {
       fs::remove_all(folder, ignored);
     }
@@ -82,7 +82,7 @@ std::string describe_clean_training(const json& outcome, bool dry_run) {
   const json& checkpoints = outcome.at("checkpoints");
   const json& optimizers = outcome.at("optimizer_states");
   std::string out = "training: " + tell(checkpoints, "checkpoints", "used by runs") + "; " +
-                    tell(optimizers, "states of optimizers", "of these");
+                    tell(optimizers, "optimizer states", "of these");
   const auto number = [](const json& tally, const char* key) {
     return tally.at(key).get<uint64_t>();
   };

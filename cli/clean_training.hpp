@@ -1,5 +1,5 @@
-// What `quench clean` does with the checkpoints that trainings wrote, which take hours to make
-// again: it tells what there is, and removes on request alone.
+// The part of `quench clean` for trained checkpoints, which take hours to make again: reports what
+// exists, and removes only on request.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace quench {
 
 struct CleanTraining {
   bool dry_run = false;
-  bool checkpoints = false;       // remove those that no run uses, and what goes on from them
-  bool optimizer_states = false;  // remove what goes on from any
+  bool checkpoints = false;       // remove those that no run uses, with their optimizer states
+  bool optimizer_states = false;  // remove all optimizer states
   int64_t now = 0;                // seconds since 1970
-  int64_t age = 0;                // seconds: what is younger is at work, and stays
+  int64_t age = 0;                // seconds: anything younger is at work and stays
   std::vector<std::filesystem::path> runs;  // their folders
 };
 
-// {checkpoints, optimizer_states: {count, bytes, used, removed, removed_bytes}, leftovers}; null
-// where nothing was ever trained. Leftovers of killed processes always go. Throws Error naming what
+// {checkpoints, optimizer_states: {count, bytes, used, removed, removed_bytes}, leftovers}; null if
+// nothing was ever trained. Always removes leftovers of killed processes. Throws Error naming what
 // cannot be removed.
 nlohmann::json clean_training(const std::filesystem::path& home, const CleanTraining& request);
 
-// The same in words, one line.
+// The same outcome in words, on one line.
 std::string describe_clean_training(const nlohmann::json& outcome, bool dry_run);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// What the subcommands share.
+// Declarations that all subcommands share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,31 +20,31 @@ namespace quench {
 
 // Exit codes, as documented.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;         // a run with failed cells finishes the others first
+inline constexpr int kExitFailed = 1;         // a cell failed; the others are finished
 inline constexpr int kExitUsage = 2;          // bad command line or manifest
 inline constexpr int kExitResumable = 75;     // stopped on request (SIGTERM, SIGUSR1)
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C
 
-// The command line or a manifest is at fault, not the work: exit code 2.
+// The command line or a manifest is wrong, not the work: exit code 2.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-// Throws UsageError if `error` is the fault of what the user wrote, else nothing.
+// Throws UsageError if the user's input caused `error`; otherwise does nothing.
 inline void throw_if_usage(const Error& error) {
   if (error.code() == QUENCH_INVALID_ARGUMENT || error.code() == QUENCH_NOT_FOUND) {
     throw UsageError(error.code(), error.what());
   }
 }
 
-// What the standard library says of a path, as one line: "PATH: File name too long".
+// The standard library's message about a path, as one line: "PATH: File name too long".
 inline std::string path_message(const std::filesystem::filesystem_error& error) {
   return fmt::format("{}: {}", printable(error.path1().string(), 200), error.code().message());
 }
 
-// Runs `body`, in which a wrong argument, a missing thing or a path that the system does not take
-// is the fault of what the user wrote.
+// Runs `body`; reports a wrong argument, a missing object or an invalid path in it as an error of
+// the user's input.
 template <typename Body>
 auto as_usage(Body body) -> decltype(body()) {
   try {
@@ -57,19 +57,19 @@ auto as_usage(Body body) -> decltype(body()) {
   }
 }
 
-// The process as its commands see it. The environment is read in main and nowhere else.
+// The process as commands see it. Only main reads the environment.
 struct Context {
   std::filesystem::path executable;
   HomeEnvironment home_environment;
   PluginEnvironment plugin_environment;
   HubEnvironment hub_environment;
   std::vector<std::string> plugin_path;  // --plugin-path
-  unsigned threads = 0;                  // --threads; 0: all of the machine
+  unsigned threads = 0;                  // --threads; 0: all cores
   std::vector<std::string> arguments;    // the command line, for messages that repeat it
 
-  // QUENCH_HOME: found, made, and checked to be this user's, once. Throws UsageError.
+  // QUENCH_HOME: found, created and checked to be this user's, once. Throws UsageError.
   const std::filesystem::path& home() const;
-  // The hub's cache; which of its files are intact is remembered in home().
+  // The hub's cache; home() remembers which of its files are intact.
   HubEnvironment hub() const;
   // Scans the search path, once.
   Catalog& catalog();
@@ -79,9 +79,9 @@ struct Context {
   // into the one before are not valid any more.
   void assume(const Equivalence& equivalence);
   void forget_assumed();
-  // Sets the thread budget of the host; the catalog tells it to OpenMP when it loads a plugin.
+  // Sets the host's thread budget; the catalog passes it to OpenMP when it loads a plugin.
   void apply_threads() const;
-  // The command line as a shell would take it again, without --retry and --fresh.
+  // The command line in shell syntax, without --retry and --fresh.
   std::string command_line() const;
 
  private:
@@ -90,7 +90,7 @@ struct Context {
   mutable std::optional<std::filesystem::path> home_;
 };
 
-// The chosen subcommand's work; returns the exit code.
+// The work of the chosen subcommand; returns the exit code.
 using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Context& context, Action& action);
@@ -115,7 +115,7 @@ void add_doctor(CLI::App& app, Context& context, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 
-// Options that several subcommands have.
+// Options of several subcommands.
 void add_plugin_options(CLI::App& command, Context& context);
 void add_thread_option(CLI::App& command, Context& context);
 

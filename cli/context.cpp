@@ -94,12 +94,12 @@ std::string Context::command_line() const {
 void add_plugin_options(CLI::App& command, Context& context) {
   command
       .add_option("--plugin-path", context.plugin_path,
-                  "Folder to search for plugins first; may be given several times")
+                  "Folder to search for plugins first; repeatable")
       ->type_name("DIR");
 }
 
 void add_thread_option(CLI::App& command, Context& context) {
-  command.add_option("--threads", context.threads, "Threads to use (default: all cores)")
+  command.add_option("--threads", context.threads, "Number of threads (default: all cores)")
       ->check(CLI::Range(1, 1024));
 }
 

@@ -1,4 +1,4 @@
-// quench diff RUN1 RUN2: what differs between two manifests, and between the values of equal cells.
+// quench diff RUN1 RUN2: how two manifests differ, and the values of equal cells.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -38,11 +38,11 @@ nlohmann::json manifest_of(const std::string& run) {
 
 struct Change {
   std::string cell;
-  nlohmann::json was;  // values; null where failed
+  nlohmann::json was;  // values; null if failed
   nlohmann::json is;
   std::optional<double> delta;
-  // Of delta: over paired items where both runs have the same number of them, else from both
-  // standard errors as if they were independent.
+  // Of delta: over paired items if both runs have equally many, else from both standard errors as
+  // if they were independent.
   std::optional<double> standard_error;
   bool paired = false;
 };
@@ -224,7 +224,7 @@ int diff(const DiffOptions& options) {
 void add_diff(CLI::App& app, Context&, Action& action) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command =
-      app.add_subcommand("diff", "Show what differs between two runs: manifests, then values");
+      app.add_subcommand("diff", "Show the differences between two runs: manifests, then values");
   command->add_option("run1", options->before, "Folder of the first run")->required();
   command->add_option("run2", options->after, "Folder of the second run")->required();
   command->add_flag("--json", options->json, "Print JSON");

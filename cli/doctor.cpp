@@ -1,4 +1,4 @@
-// quench doctor: what a report of a fault should begin with.
+// quench doctor: describes the installation, as a bug report should.
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -47,12 +47,12 @@ int examine(Context& context) {
   } catch (const Error& error) {
     hub = error.what();
   }
-  fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (not there)");
+  fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (missing)");
   fmt::print("own cache   {}\n", context.home().string());
   Catalog& catalog = context.catalog();
   for (const auto& folder : catalog.options().search_path) {
     fmt::print("plugins in  {}{}\n", folder.string(),
-               std::filesystem::exists(folder) ? "" : " (not there)");
+               std::filesystem::exists(folder) ? "" : " (missing)");
   }
   fmt::print("plugins     {} found, {} shadowed, {} rejected\n", catalog.items().size(),
              catalog.shadowed().size(), catalog.rejected().size());
@@ -89,7 +89,7 @@ int examine(Context& context) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "Describe this installation and its machine");
+  CLI::App* command = app.add_subcommand("doctor", "Describe this installation and machine");
   add_plugin_options(*command, context);
   command->callback([&context, &action] { action = [&context] { return examine(context); }; });
 }

@@ -1,4 +1,4 @@
-// Times as people read them.
+// Formats times for people.
 #pragma once
 
 #include <fmt/format.h>

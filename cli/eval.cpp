@@ -1,4 +1,4 @@
-// quench eval MODEL: one checkpoint, any quantizers, any metrics, no manifest.
+// quench eval MODEL: measures one checkpoint with any quantizers and metrics, without a manifest.
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -81,9 +81,9 @@ void add_eval(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<EvalOptions>();
   CLI::App* command = app.add_subcommand("eval", "Measure one checkpoint, float and quantized");
   add_single_model(*command, *options);
-  command->add_option("--quantizer", options->quantizers, "id[:key=value,...]; several times")
+  command->add_option("--quantizer", options->quantizers, "id[:key=value,...]; repeatable")
       ->type_name("SPEC");
-  command->add_option("--metric", options->metrics, "id[:key=value,...]; several times")
+  command->add_option("--metric", options->metrics, "id[:key=value,...]; repeatable")
       ->type_name("SPEC")
       ->required();
   command->add_flag("--json", options->json, "Print records as JSON");

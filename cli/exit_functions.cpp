@@ -1,6 +1,6 @@
-// libc's functions that end the process, as the program defines them: the dynamic linker binds the
-// calls of plugins, and of libraries that they bring, to the program's symbols before libc's.
-// libc's own way out of main does not come through here.
+// Replaces libc's functions that end the process: the dynamic linker binds the calls of plugins,
+// and of the libraries they load, to the program's symbols before libc's. Returning from main does
+// not call these.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,12 +11,12 @@ namespace {
 
 using Exit = void (*)(int);
 
-// libc's function; nullptr where there is none, which is no libc that we know.
+// libc's function; nullptr if there is none, which no known libc causes.
 Exit next(const char* name) {
   return reinterpret_cast<Exit>(dlsym(RTLD_NEXT, name));
 }
 
-// At once: other threads are at work, and destructors would run under their feet.
+// Ends immediately: other threads are at work, and destructors would pull objects from under them.
 [[noreturn]] void leave(const char* name, int code) noexcept {
   const std::optional<int> wanted = quench::code_of_end(name, code);
   if (const Exit original = wanted ? nullptr : next(name); original != nullptr) {

@@ -1,4 +1,4 @@
-// quench export RUN: the records of a run for trackers of experiments.
+// quench export RUN: exports the records of a run to experiment trackers.
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -27,13 +27,13 @@ fs::path folder_of(const std::string& run) {
   const fs::path below = fs::path("runs") / run;
   if (!fs::is_directory(run) && !fs::is_directory(below)) {
     throw UsageError(QUENCH_NOT_FOUND,
-                     fmt::format("{}: there is no such folder, nor runs/{}", run, run));
+                     fmt::format("{}: no such folder, and no runs/{} either", run, run));
   }
   return fs::is_directory(run) ? fs::path(run) : below;
 }
 
-// One event file for each line, in a folder of its name, so that every line is a run with the same
-// tags. The name is fixed: a second export replaces the first.
+// Writes one event file per line into a folder of its name, so that each line is one run and all
+// have the same tags. The file name is fixed: a second export replaces the first.
 void write_event_files(const std::vector<TrackedLine>& lines, const fs::path& folder) {
   size_t points = 0;
   for (const TrackedLine& line : lines) {
@@ -79,24 +79,25 @@ int export_run(const ExportOptions& options) {
 
 void add_export(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("export", "Hand the values of a run to a tracker of experiments");
+      app.add_subcommand("export", "Export the values of a run to an experiment tracker");
   auto options = std::make_shared<ExportOptions>();
   command->add_option("run", options->run, "Folder of the run, or its name below runs/")
       ->required();
   command
       ->add_option("--to", options->to,
-                   "tensorboard: event files; mlflow: runs on a server; wandb: its offline files")
+                   "tensorboard: event files; mlflow: runs on a server; wandb: offline files")
       ->required()
       ->check(CLI::IsMember({"tensorboard", "mlflow", "wandb"}));
   command
       ->add_option("-o,--out", options->out,
-                   "Folder of the files (default: RUN/tensorboard, RUN/wandb)")
+                   "Folder to write to (default: RUN/tensorboard, RUN/wandb)")
       ->type_name("DIR");
-  command->add_option("--server", options->server, "Of MLflow, such as http://127.0.0.1:5000")
+  command
+      ->add_option("--server", options->server, "MLflow server, for example http://127.0.0.1:5000")
       ->type_name("URL");
   command
       ->add_option("--experiment", options->experiment,
-                   "Name there, of wandb's project too (default: that of the run's folder)")
+                   "Name of the experiment or wandb project (default: name of the run's folder)")
       ->type_name("NAME");
   command->callback([&action, options] { action = [options] { return export_run(*options); }; });
 }

@@ -1,4 +1,4 @@
-// quench forget SELECTOR --run RUN --reason TEXT: hides values, so that they are computed again.
+// quench forget SELECTOR --run RUN --reason TEXT: hides values, so that the next run computes them.
 #include <fmt/format.h>
 
 #include <set>
@@ -44,7 +44,7 @@ int forget(const ForgetOptions& options, const Context& context) {
                                                 "`quench run --retry failed`"
                                               : ""));
   }
-  // The store first: killed in between, the run still has what it had, and asking again ends it.
+  // The store first: after a kill in between, the run is unchanged and the command can be repeated.
   Store store(context.home());
   size_t shared = 0;
   for (const std::string& key : keys) {
@@ -61,10 +61,10 @@ void add_forget(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<ForgetOptions>();
   CLI::App* command =
       app.add_subcommand("forget", "Hide values of a run, so that they are computed again");
-  command->add_option("selector", options->selector, "Which: as `quench results --where`")
+  command->add_option("selector", options->selector, "Which values, as in `quench results --where`")
       ->required();
   command->add_option("--run", options->run, "Folder of the run")->required();
-  command->add_option("--reason", options->reason, "Why; kept beside what is hidden")->required();
+  command->add_option("--reason", options->reason, "Why; stored with the hidden keys")->required();
   command->callback([&context, &action, options] {
     action = [&context, options] { return forget(*options, context); };
   });

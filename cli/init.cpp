@@ -1,4 +1,4 @@
-// quench init [MODEL]: a first manifest for a folder of checkpoints.
+// quench init [MODEL]: writes a first manifest for a folder of checkpoints.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -22,7 +22,7 @@ struct InitOptions {
   std::string out;
 };
 
-// The model's last part, fit for a file's name.
+// The last part of the model's path, as a valid file name.
 std::string name_of(const std::string& model) {
   const fs::path path =
       is_hub_model(model) ? fs::path(model) : fs::absolute(model).lexically_normal();
@@ -35,11 +35,11 @@ std::string name_of(const std::string& model) {
   return name.empty() || name[0] == '.' ? "experiment" : name;
 }
 
-// Never replaces a file: what stands there was perhaps written by hand.
+// Never replaces a file, which may have been written by hand.
 void write_new_file(const fs::path& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "wx");
   if (file == nullptr && errno == EEXIST) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already; name another file with -o", path.string());
+    fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; name another file with -o", path.string());
   }
   if (file == nullptr) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(),
@@ -65,12 +65,12 @@ int init(const InitOptions& options, Context& context) {
   const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
   return as_usage([&] {
     if (!is_hub_model(model) && !fs::is_directory(model)) {
-      fail(QUENCH_NOT_FOUND, "{}: is no folder of checkpoints", model);
+      fail(QUENCH_NOT_FOUND, "{}: is not a folder of checkpoints", model);
     }
     RevisionNames revisions(context.catalog(), context.hub());
     const std::vector<std::string> names = revisions.of(model, model);
     std::string written = model;
-    if (!is_hub_model(model)) {  // a manifest's paths are relative to its folder
+    if (!is_hub_model(model)) {  // paths in a manifest are relative to its folder
       const fs::path folder = fs::absolute(out).parent_path();
       written = fs::absolute(model)
                     .lexically_normal()
@@ -79,8 +79,8 @@ int init(const InitOptions& options, Context& context) {
       written = written.empty() ? fs::absolute(model).string() : written;
     }
     write_new_file(out, starter_manifest(name, written, names, context.catalog()));
-    fmt::print(results(), "{}: written; fill in the two corpora, then: quench plan {}\n",
-               out.string(), out.string());
+    fmt::print(results(), "wrote {}; fill in the two corpora, then: quench plan {}\n", out.string(),
+               out.string());
     return kExitOk;
   });
 }
@@ -89,11 +89,12 @@ int init(const InitOptions& options, Context& context) {
 
 void add_init(CLI::App& app, Context& context, Action& action) {
   auto options = std::make_shared<InitOptions>();
-  CLI::App* command = app.add_subcommand("init", "Write a first manifest for some checkpoints");
+  CLI::App* command =
+      app.add_subcommand("init", "Write a first manifest for a folder of checkpoints");
   command->add_option(
       "model", options->model,
       "Folder of checkpoints, or hf://org/name in the cache (default: this folder)");
-  command->add_option("--from", options->from, "The same, by name")->type_name("MODEL");
+  command->add_option("--from", options->from, "Same as MODEL")->type_name("MODEL");
   command->add_option("-o,--out", options->out, "File to write (default: NAME.yaml)")
       ->type_name("FILE");
   add_plugin_options(*command, context);

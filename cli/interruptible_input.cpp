@@ -15,7 +15,7 @@ InterruptibleInput::int_type InterruptibleInput::underflow() {
     if (cancel_) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }
-    // With an end, because a signal may come between the question above and the waiting.
+    // Waits with a timeout, because a signal may arrive between the check above and the wait.
     constexpr int kMilliseconds = 100;
     pollfd waited{descriptor_, POLLIN, 0};
     if (::poll(&waited, 1, kMilliseconds) <= 0) {

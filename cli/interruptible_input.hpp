@@ -1,4 +1,4 @@
-// Standard input that a request to stop ends.
+// Standard input that a stop request interrupts.
 #pragma once
 
 #include <array>
@@ -7,13 +7,13 @@
 
 namespace quench {
 
-// The standard library reads on when a signal interrupts a read, so a program that waits for a
-// terminal or a pipe would not see that it is asked to stop. Reading throws
-// Error(CANCELLED) within a tenth of a second after `cancel` is set, Error(DATA_LOSS) when the
-// device fails.
+// The standard library resumes a read that a signal interrupts, so a program that waits
+// for a terminal or a pipe would not notice a stop request. Reading throws
+// Error(CANCELLED) within a tenth of a second after `cancel` is set, Error(DATA_LOSS) if
+// the device fails.
 class InterruptibleInput final : public std::streambuf {
  public:
-  // Both are borrowed.
+  // The caller keeps both alive.
   InterruptibleInput(int descriptor, const std::atomic<bool>& cancel)
       : descriptor_(descriptor), cancel_(cancel) {}
 

@@ -1,4 +1,4 @@
-// quench layer FILE: one linear layer through one or two quantizers, for the authors of quantizers.
+// quench layer FILE: quantizes one linear layer by one or two methods, for authors of quantizers.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -87,7 +87,7 @@ int quantize(const LayerOptions& options, Context& context) {
     }
     for (const QuantizerCell& cell : cells) {
       if (cell.transform) {
-        fail(QUENCH_INVALID_ARGUMENT, "{}: a transform wants a whole model", cell.label);
+        fail(QUENCH_INVALID_ARGUMENT, "{}: a transform needs a whole model", cell.label);
       }
     }
   });
@@ -147,11 +147,11 @@ void add_layer(CLI::App& app, Context& context, Action& action) {
   command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
       ->type_name("SPEC")
       ->required();
-  command->add_option("--against", options->against, "A second quantizer to compare with")
+  command->add_option("--against", options->against, "A second quantizer for comparison")
       ->type_name("SPEC");
   command
       ->add_option("-o,--out", options->out,
-                   "Write codes, scales, zeros, perm and the dequantized weight")
+                   "Write codes, scales, zeros, perm and dequantized weight to this file")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print figures as JSON");
   add_plugin_options(*command, context);

@@ -1,4 +1,4 @@
-// The command line's entry: reads the environment (nothing else does), picks the subcommand, turns
+// The program's entry: reads the environment (nothing else does), selects the subcommand, and turns
 // exceptions into one line and an exit code.
 #include <fmt/format.h>
 #include <signal.h>
@@ -22,8 +22,8 @@ namespace {
 
 volatile sig_atomic_t stop_signal = 0;
 
-// The first signal asks for a stop; work ends at the next micro-batch. A second Ctrl-C ends at
-// once.
+// The first signal requests a stop; work ends at the next micro-batch. A second Ctrl-C ends the
+// process immediately.
 extern "C" void on_signal(int number) {
   if (stop_signal != 0 && number == SIGINT) {
     quench::end_process(quench::kExitInterrupted);
@@ -36,19 +36,19 @@ extern "C" void on_signal(int number) {
 }
 
 void install_signal_handlers() {
-  quench::HostServices::instance();  // made here, not in the handler
+  quench::HostServices::instance();  // constructed here, not in the handler
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     struct sigaction before {};
     sigaction(number, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) {  // nohup, or a shell's background job: they mean it
+    if (before.sa_handler != SIG_IGN) {  // nohup or a shell's background job: ignored on purpose
       sigaction(number, &action, nullptr);
     }
   }
-  signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not a death
-  signal(SIGXFSZ, SIG_IGN);  // and so is a limit of a file's size
+  signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of the write, not a death
+  signal(SIGXFSZ, SIG_IGN);  // likewise for a file-size limit
 }
 
 std::optional<std::string> variable(const char* name) {
@@ -56,14 +56,14 @@ std::optional<std::string> variable(const char* name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// The parser's complaint as one line that says where help is.
+// The parser's complaint as one line that points to --help.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::string command = chosen.empty() ? "quench" : "quench " + chosen[0]->get_name();
   return fmt::format("{}: {}; see `{} --help`", command, error.what(), command);
 }
 
-// "" when the first word is a subcommand or an option.
+// "" if the first word is a subcommand or an option.
 std::string unknown_command_message(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') {
     return "";
@@ -94,8 +94,7 @@ int run(int argc, char** argv) {
                                 variable("QUENCH_PLUGIN_SYSTEM_PATH"), variable("XDG_DATA_HOME"),
                                 variable("HOME")};
   context.hub_environment = quench::hub_environment_from_process();
-  CLI::App app("quench: what does the way a model was trained decide about quantization's cost?",
-               "quench");
+  CLI::App app("quench: measures how training decides what quantization costs a model", "quench");
   app.set_version_flag("--version", std::string("quench ") + quench::kVersion);
   app.require_subcommand(1);
   quench::Action action;
@@ -161,14 +160,14 @@ int main(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     quench::print_error(quench::path_message(error));
   } catch (const std::system_error& error) {
-    // fmt::print throws this when stdout does not take what is printed; flush_output names it.
+    // fmt::print throws this if stdout rejects output; flush_output reports it.
     if (std::ferror(quench::results()) == 0) {
       quench::print_error(std::string("internal error: ") + error.what());
     }
   } catch (const std::exception& error) {
     quench::print_error(std::string("internal error: ") + error.what());
   }
-  // Output that did not reach the disk or the pipe is data lost.
+  // Output that did not reach the disk or the pipe is lost data.
   if (!quench::flush_output() && code == quench::kExitOk) {
     code = quench::kExitFailed;
   }

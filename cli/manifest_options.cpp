@@ -7,12 +7,10 @@ namespace quench {
 
 void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options) {
   command.add_option("manifest", options.manifest, "YAML manifest")->required();
-  command
-      .add_option("--set", options.sets,
-                  "a.b=value: change the manifest; may be given several times")
+  command.add_option("--set", options.sets, "a.b=value: change the manifest; repeatable")
       ->type_name("PATH=VALUE");
-  command.add_option("--device", options.device, "cpu or cuda:N, instead of the manifest's");
-  command.add_option("--job", options.job, "Only this point of the sweep, from 0")
+  command.add_option("--device", options.device, "cpu or cuda:N; overrides the manifest");
+  command.add_option("--job", options.job, "Only this point of the sweep, counted from 0")
       ->check(CLI::Range(0, 1 << 30));
   command.add_option("--out", options.out, "Folder of the results (default: runs/NAME)")
       ->type_name("DIR");
@@ -22,14 +20,14 @@ void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& 
 
 namespace {
 
-// Where the results cannot be is told before anything is computed.
+// Reports a results folder that cannot exist before anything is computed.
 void check_folder(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   for (fs::path at = fs::absolute(folder).lexically_normal(); at.has_relative_path();
        at = at.parent_path()) {
     const fs::file_status status = fs::status(at);
     if (fs::exists(status) && !fs::is_directory(status)) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: {} is no folder, so that no results can be in it",
+      fail(QUENCH_INVALID_ARGUMENT, "{}: {} is not a folder, so it cannot contain results",
            printable(folder.string(), 4096), printable(at.string(), 4096));
     }
     if (fs::exists(status)) {

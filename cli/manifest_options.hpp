@@ -1,5 +1,5 @@
-// What the subcommands that take a manifest share: its options, its experiments, and what is known
-// of them already.
+// Shared by subcommands with a manifest: its options, its experiments, and what is already known
+// about them.
 #pragma once
 
 #include <memory>
@@ -30,19 +30,19 @@ struct ManifestOptions {
 // Adds MANIFEST, --set, --device, --job, --out, --json and the plugin path.
 void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options);
 
-// A manifest with everything looked up, and the folder of its run.
+// A resolved manifest and the folder of its run.
 struct LoadedRun {
   Manifest manifest;
   std::vector<Experiment> experiments;
   std::filesystem::path folder;
 };
-// Throws UsageError with all that is wrong.
+// Throws UsageError with all problems.
 LoadedRun load_run(const ManifestOptions& options, Context& context);
 
-// Where a run writes weights.
+// The folders where a run writes weights.
 FolderPlaces folder_places(const std::filesystem::path& run);
 
-// The records of the run and of other runs, and the hashes of what they depend on.
+// The records of this run and of other runs, and the hashes of what they depend on.
 class RunKnowledge {
  public:
   RunKnowledge(const LoadedRun& run, Context& context);

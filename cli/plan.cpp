@@ -1,4 +1,4 @@
-// quench plan MANIFEST: what would run, what is there already, why, and what it will cost.
+// quench plan MANIFEST: what would run, what exists already, why, and what it will cost.
 #include <fmt/format.h>
 
 #include <map>
@@ -19,7 +19,7 @@ namespace quench {
 
 namespace {
 
-constexpr size_t kShownCells = 60;  // more are summed up, unless --all
+constexpr size_t kShownCells = 60;  // sums up further cells, unless --all
 
 struct PlanOptions {
   ManifestOptions manifest;
@@ -80,12 +80,12 @@ nlohmann::json checkpoints_json(const LoadedRun& run) {
   return out;
 }
 
-// What each point is to train; points that train the same count once.
+// The training of each point; points that train the same thing count once.
 std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates) {
   std::vector<TrainingCost> out;
   std::set<std::string> seen;
   for (const Experiment& experiment : run.experiments) {
-    // One whose data are not there is not costed either: to know a model's size, it is drawn.
+    // No estimate for a training whose data is missing: it would draw a model to learn the size.
     if (experiment.training == nullptr || !experiment.absent.empty() ||
         !seen.insert(experiment.checkpoints.back().location).second) {
       continue;
@@ -99,16 +99,16 @@ std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, co
 nlohmann::json training_json(const std::vector<TrainingCost>& training) {
   nlohmann::json out = nlohmann::json::array();
   for (const TrainingCost& cost : training) {
-    nlohmann::json legs = nlohmann::json::array();
-    for (const LegCost& leg : cost.legs) {
-      legs.push_back({{"branch", leg.branch},
-                      {"from", leg.from},
-                      {"to", leg.to},
-                      {"tokens", leg.tokens},
-                      {"flops", leg.flops},
-                      {"seconds", leg.seconds}});
+    nlohmann::json segments = nlohmann::json::array();
+    for (const SegmentCost& segment : cost.segments) {
+      segments.push_back({{"branch", segment.branch},
+                          {"from", segment.from},
+                          {"to", segment.to},
+                          {"tokens", segment.tokens},
+                          {"flops", segment.flops},
+                          {"seconds", segment.seconds}});
     }
-    out.push_back({{"legs", legs},
+    out.push_back({{"segments", segments},
                    {"parameters", cost.parameters},
                    {"tokens", cost.tokens},
                    {"flops", cost.flops},
@@ -122,10 +122,11 @@ nlohmann::json training_json(const std::vector<TrainingCost>& training) {
 void print_training(const std::vector<TrainingCost>& training) {
   std::vector<std::vector<std::string>> rows = {{"training", "steps", "tokens", "time"}};
   for (const TrainingCost& cost : training) {
-    for (const LegCost& leg : cost.legs) {
-      rows.push_back(
-          {leg.branch.empty() ? "the run" : leg.branch, fmt::format("{}..{}", leg.from, leg.to),
-           fmt::format("{:.3g}", static_cast<double>(leg.tokens)), duration_text(leg.seconds)});
+    for (const SegmentCost& segment : cost.segments) {
+      rows.push_back({segment.branch.empty() ? "the run" : segment.branch,
+                      fmt::format("{}..{}", segment.from, segment.to),
+                      fmt::format("{:.3g}", static_cast<double>(segment.tokens)),
+                      duration_text(segment.seconds)});
     }
   }
   if (rows.size() == 1) {
@@ -138,7 +139,7 @@ void print_training(const std::vector<TrainingCost>& training) {
              basis_text(first.basis));
 }
 
-// Exports that their format cannot hold: their quantizers are measured all the same.
+// Exports that their format cannot hold; their quantizers are still measured.
 std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun& run) {
   std::map<std::string, std::string> out;
   for (const Experiment& experiment : run.experiments) {
@@ -151,7 +152,7 @@ std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun
   return {out.begin(), out.end()};
 }
 
-// Metrics that say how much memory they take, with the most of all points.
+// Metrics that predict their memory, with the maximum over all points.
 std::map<std::string, uint64_t> hungry_metrics(const LoadedRun& run,
                                                const std::vector<MetricMemory>& memory) {
   std::map<std::string, uint64_t> out;
@@ -181,7 +182,7 @@ PlannedFolder planned_folder(const Experiment& experiment, const RowFolder& row,
   std::optional<nlohmann::json> made_from;
   try {
     made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
-  } catch (const Error& error) {  // its cells say so too
+  } catch (const Error& error) {  // its cells report the error too
     missing = error.what();
   }
   const FolderSurvey there = survey_folder(row.path, made_from ? *made_from : nlohmann::json());
@@ -348,10 +349,10 @@ int plan(const PlanOptions& options, Context& context) {
   print_cells(run, cells, cost, options.all);
   print_folders(folders, options.all);
   for (const auto& [label, why] : refused_exports(run)) {
-    fmt::print(results(), "not exported, only measured: {}: {}\n", label, why);
+    fmt::print(results(), "measured but not exported: {}: {}\n", label, why);
   }
   for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
-    fmt::print(results(), "{}: about {} of memory beside the model\n", label, bytes_text(bytes));
+    fmt::print(results(), "{}: about {} of memory besides the model\n", label, bytes_text(bytes));
   }
   std::vector<std::string> states;
   states.reserve(counts.size());
@@ -376,8 +377,8 @@ void add_plan(CLI::App& app, Context& context, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Show what a manifest would run, and why");
   auto options = std::make_shared<PlanOptions>();
   add_manifest_options(*command, context, options->manifest);
-  command->add_flag("--all", options->all, "Every cell, however many there are");
-  command->add_flag("--jobs", options->jobs, "The points of the sweep and their numbers");
+  command->add_flag("--all", options->all, "List every cell");
+  command->add_flag("--jobs", options->jobs, "List the points of the sweep with their numbers");
   add_thread_option(*command, context);
   command->callback([&context, &action, options] {
     action = [&context, options] { return plan(*options, context); };

@@ -60,7 +60,7 @@ int markdown(Context& context, const PluginsOptions&) {
 void add_plugins(CLI::App& app, Context& context, Action& action) {
   const auto options = std::make_shared<PluginsOptions>();
   CLI::App* command =
-      app.add_subcommand("plugins", "What plugins there are, and why others are not");
+      app.add_subcommand("plugins", "List plugins, and explain why others cannot be used");
   add_plugin_options(*command, context);
   command->add_flag("--json", options->json, "Print JSON");
   command->require_subcommand(0, 1);

@@ -39,7 +39,7 @@ void Progress::step(const std::string& what, uint64_t done, uint64_t total) {
   if (cells_total_ == 0) {
     first_cell_ = done;
   }
-  if (done == first_cell_) {  // what comes before the first cell says nothing of how long they take
+  if (done == first_cell_) {  // the time before the first cell says nothing about cells
     start_ = Clock::now();
   }
   cells_done_ = done;

@@ -1,5 +1,5 @@
 // Progress on stderr. For people: a line that is rewritten on a terminal, a full line every 30 s
-// elsewhere. For programs: one JSON object a line, as often as something happens.
+// elsewhere. For programs: one JSON object per line for every event.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@ namespace quench {
 class Progress {
  public:
   enum class Form { kText, kQuiet, kJson };
-  // Connects to the host's progress and log services; disconnects at the end of its life.
+  // Connects to the host's progress and log services; the destructor disconnects.
   explicit Progress(Form form);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Names the piece of work at hand: "step600, gptq bits=3".
-  // `done` of `total` cells of the run are behind it; 0 of 0 where there is no count.
+  // Names the current work: "step600, gptq bits=3". `done` of `total` cells of the run precede it;
+  // 0 of 0 if there is no count.
   void step(const std::string& what, uint64_t done = 0, uint64_t total = 0);
-  // Clears the line on a terminal, so that other output starts clean.
+  // Clears the line on a terminal, so that other output starts on an empty line.
   void clear();
 
  private:
@@ -32,7 +32,7 @@ class Progress {
   // "3/40 " and, from the pace so far, "2 min 10 s left "; empty without a count.
   std::string cells_text() const;
   void write_json(const std::string& what, uint64_t done, uint64_t total) const;
-  // To stderr; a line that cannot be written must not end the run.
+  // Writes to stderr; a failure to write must not end the run.
   static void write(const std::string& text);
 
   std::mutex mutex_;  // plugins report from any thread
@@ -42,7 +42,7 @@ class Progress {
   std::string step_;
   uint64_t cells_done_ = 0;
   uint64_t cells_total_ = 0;
-  uint64_t first_cell_ = 0;  // done when the first step began, which says nothing of the pace
+  uint64_t first_cell_ = 0;  // done when the first step began; excluded from the pace
   Clock::time_point start_;
   std::string work_;
   uint64_t first_done_ = 0;

@@ -1,4 +1,4 @@
-// quench quantize MODEL: one checkpoint quantized and written as a folder that other tools load.
+// quench quantize MODEL: quantizes one checkpoint into a folder that other tools load.
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -37,7 +37,7 @@ struct Job {
 
 Job make_job(const QuantizeArguments& options, Context& context) {
   if (std::filesystem::exists(std::filesystem::symlink_status(options.out))) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: is there already, and nothing is overwritten",
+    fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; nothing is overwritten",
          printable(options.out, 4096));
   }
   Job job;
@@ -88,7 +88,7 @@ OpenCheckpoint open(const Job& job, QuantizerInstances& quantizers, Context& con
   return opened;
 }
 
-// Values of all metrics on the model as it is.
+// Measures all metrics on the current weights.
 std::vector<Record> measure(const Experiment& experiment, Corpora& corpora, ModelHandle& model,
                             TokenizerChoice& tokenizer, Context& context) {
   std::vector<Record> out;
@@ -108,7 +108,7 @@ struct Outcome {
   ExportedFolder written;
 };
 
-// What the folder is made from. The hashes of files are remembered as those of runs are.
+// The key of the folder's content. Remembers hashes of files as runs do.
 nlohmann::json content_of(const Job& job, const fs::path& folder, Identities& identities) {
   std::string missing;
   return *content_of(job.experiment, {0, Variant{0, 0, 0}, folder}, identities, /*measure=*/true,
@@ -130,7 +130,7 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   QuantizeCell quantize(context.catalog(), corpora, quantizers);
   const QuantizerCell& cell = experiment.quantizers.front();
   const CalibrationDraw draw{0, 1, 0, experiment.seed};
-  if (cell.calibration) {  // that it is there is known before anything is measured
+  if (cell.calibration) {  // first, so that a missing corpus is reported at once
     quantize.rows(cell, draw, opened.model, tokenizer);
   }
   Outcome out;
@@ -148,7 +148,7 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   out.written = export_weights(opened.folder, opened.model, *quantized.stored, target,
                                options.tokenizer == "bytes" ? "" : options.tokenizer);
   if (!identities.unchanged(experiment.checkpoints.front())) {
-    fail(QUENCH_DATA_LOSS, "{}: changed while it was read", options.model);
+    fail(QUENCH_DATA_LOSS, "{}: changed during reading", options.model);
   }
   target.publish(made_from);
   return out;
@@ -213,14 +213,14 @@ void add_quantize(CLI::App& app, Context& context, Action& action) {
       ->add_option("--format", options->format,
                    "Id of a format that writes, such as gptq or compressed-tensors")
       ->required();
-  command->add_option("-o,--out", options->out, "Folder to make; it must not be there")
+  command->add_option("-o,--out", options->out, "Folder to write; must not exist")
       ->type_name("DIR")
       ->required();
   command
       ->add_option("--metric", options->metrics,
-                   "id[:key=value,...], measured before and after; several times")
+                   "id[:key=value,...], measured before and after; repeatable")
       ->type_name("SPEC");
-  command->add_flag("--json", options->json, "Print what was made as JSON");
+  command->add_flag("--json", options->json, "Print the result as JSON");
   add_plugin_options(*command, context);
   add_thread_option(*command, context);
   command->callback([&context, &action, options] {

@@ -24,13 +24,13 @@ struct ReportOptions {
   bool json = false;
 };
 
-// A name that is no folder is one below runs/.
+// A name that is not a folder is one below runs/.
 fs::path folder_of(const std::string& run) {
   const fs::path path(run);
   const fs::path below = fs::path("runs") / path;
   if (!fs::is_directory(path) && !fs::is_directory(below)) {
     throw UsageError(QUENCH_NOT_FOUND,
-                     fmt::format("{}: there is no such folder, nor runs/{}", run, run));
+                     fmt::format("{}: no such folder, and no runs/{} either", run, run));
   }
   return fs::is_directory(path) ? path : below;
 }
@@ -71,7 +71,7 @@ void write_figures(const Report& report, const ReportOptions& options, const fs:
     } else if (figure->panels.empty()) {
       if (figures.size() == 1) {
         fail(QUENCH_FAILED_PRECONDITION, "figure {}: {}", figure->name,
-             figure->kind == FigureKind::kTable ? "a table is not drawn; --format csv writes it"
+             figure->kind == FigureKind::kTable ? "a table cannot be drawn; --format csv writes it"
                                                 : "there is nothing to draw");
       }
     } else {
@@ -104,18 +104,19 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("report", "Draw the figures of a run and judge contrasts");
+  CLI::App* command =
+      app.add_subcommand("report", "Draw the figures of a run and evaluate its contrasts");
   auto options = std::make_shared<ReportOptions>();
   command->add_option("run", options->run, "Folder of the run, or its name below runs/")
       ->required();
   command
       ->add_option("--format", options->format,
-                   "html: one page; pdf, svg, png: a file per figure (gnuplot), with script and "
+                   "html: one page; pdf, svg, png: one file per figure (gnuplot), with script and "
                    "data; csv: the data")
       ->check(CLI::IsMember({"html", "pdf", "svg", "png", "csv"}));
   command
       ->add_option("-o,--out", options->out,
-                   "Folder of the files (default: RUN, and RUN/figures for all but html)")
+                   "Folder to write to (default: RUN for html, else RUN/figures)")
       ->type_name("DIR");
   command->add_option("--figure", options->figure, "Only this figure")->type_name("NAME");
   command->add_flag("--json", options->json, "Print contrasts, cells and failures as JSON instead");

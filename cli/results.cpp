@@ -1,4 +1,4 @@
-// quench results RUN...: records as a table, CSV, JSON, SQLite, Markdown or LaTeX.
+// quench results RUN...: prints records as a table, CSV, JSON, SQLite, Markdown or LaTeX.
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -33,7 +33,7 @@ struct ResultsOptions {
   bool json = false;
 };
 
-// Several runs as one, with what does not count told on stderr.
+// Merges several runs and reports on stderr what does not count.
 RunScan scan_runs(const std::vector<std::string>& runs) {
   RunScan all;
   for (const std::string& run : runs) {
@@ -69,8 +69,8 @@ void write_out(const std::string& text) {
   }
 }
 
-// RFC 4180: quotes around what has a comma, a quote or a line break, and quotes doubled. A text
-// that a spreadsheet would compute is told to be text by an apostrophe.
+// Follows RFC 4180: quotes a text with a comma, a quote or a line break, and doubles its quotes. An
+// apostrophe keeps a spreadsheet from computing a text that looks like a formula.
 void append_csv(std::string_view value, ColumnType type, std::string& out) {
   if (value.empty() || value == "null") {
     return;
@@ -102,7 +102,7 @@ void append_csv(std::string_view value, ColumnType type, std::string& out) {
 
 constexpr size_t kMaxText = 16384;
 constexpr size_t kBlockRows = 1024;
-constexpr size_t kBlocks = 16;  // at a time, which bounds the memory
+constexpr size_t kBlocks = 16;  // blocks at a time; bounds the memory
 
 void append_csv_rows(const RunScan& scan, std::span<const size_t> lines, std::string& out) {
   ColumnReader reader;
@@ -126,7 +126,7 @@ void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
   }
   out += "\r\n";
   write_out(out);
-  // Blocks of rows are made side by side and written in order.
+  // Formats blocks of rows in parallel and writes them in order.
   for (size_t first = 0; first < lines.size(); first += kBlocks * kBlockRows) {
     std::vector<std::string> blocks(kBlocks);
     tbb::parallel_for(size_t{0}, kBlocks, [&](size_t b) {
@@ -140,7 +140,7 @@ void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
   }
 }
 
-// Canonical JSON as it lies in the files.
+// Writes canonical JSON, unchanged from the files.
 void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
   std::string out = "{\"records\": [";
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -154,7 +154,7 @@ void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
   write_out(out + "\n]}\n");
 }
 
-// What a table shows of records; their long fields stay unread, and what many share is parsed once.
+// Reads what a table shows of records; skips their long fields, and parses shared objects once.
 class TableReader {
  public:
   TableEntry read(const RecordLine& line, const std::string& where) {
@@ -178,7 +178,7 @@ class TableReader {
   }
 
  private:
-  // Records of one checkpoint come one after the other.
+  // Records of one checkpoint are consecutive.
   const std::string& name(std::string_view checkpoint, std::string_view averaging,
                           const std::string& where) {
     if (checkpoint != last_checkpoint_ || averaging != last_averaging_ || name_.empty()) {
@@ -211,7 +211,7 @@ class TableReader {
     if (error == std::errc() && end == text.data() + text.size()) {
       return out;
     }
-    const nlohmann::json other = scalar(text, where);  // null, or a number without a form in JSON
+    const nlohmann::json other = scalar(text, where);  // null, or a number that JSON cannot express
     return other.is_string() ? std::strtod(plain_text(text).data(), nullptr)
                              : std::numeric_limits<double>::quiet_NaN();
   }
@@ -247,7 +247,7 @@ void write_value(const std::string& name, const nlohmann::json& value, int depth
   }
 }
 
-// Inputs, versions and hashes of one evaluation, as text for an appendix.
+// Prints inputs, versions and hashes of one evaluation, as text for an appendix.
 void write_provenance(const RunScan& scan, const std::vector<size_t>& lines,
                       const std::string& cell) {
   size_t found = 0;
@@ -308,10 +308,11 @@ int results(const ResultsOptions& options) {
 void add_results(CLI::App& app, Context&, Action& action) {
   auto options = std::make_shared<ResultsOptions>();
   CLI::App* command = app.add_subcommand("results", "Show or export the records of runs");
-  command->add_option("run", options->runs, "Folders of runs")->required();
+  command->add_option("run", options->runs, "Folder of a run; repeatable")->required();
   command
-      ->add_option("--where", options->where,
-                   "Only these: \"quantizer.id=x and step>=600 and metric=quantization_error\"")
+      ->add_option(
+          "--where", options->where,
+          "Only these records: \"quantizer.id=x and step>=600 and metric=quantization_error\"")
       ->type_name("EXPR");
   CLI::Option* csv = command->add_flag("--csv", options->csv, "Print comma-separated values");
   CLI::Option* json = command->add_flag("--json", options->json, "Print records as JSON");

@@ -39,7 +39,7 @@ struct RunOptions {
   std::string progress;
 };
 
-// What the numbers depend on beside the manifest.
+// Everything besides the manifest that the numbers depend on.
 nlohmann::json run_description(const LoadedRun& run, Context& context) {
   const Experiment& experiment = run.experiments.front();
   nlohmann::json plugins = nlohmann::json::array();
@@ -61,7 +61,7 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
           {"plugins", plugins}};
 }
 
-// Makes the results' folder with all that describes the run.
+// Creates the results folder with the files that describe the run.
 void prepare_folder(const LoadedRun& run, Context& context) {
   make_folders(run.folder);
   write_file_atomically(run.folder / "manifest.yaml", read_file(run.manifest.file, kYamlMaxBytes));
@@ -70,7 +70,7 @@ void prepare_folder(const LoadedRun& run, Context& context) {
   write_file_atomically(run.folder / "run.json", run_description(run, context).dump(1) + "\n");
 }
 
-// What a cell's record says where the process died when an earlier attempt was at work on it.
+// By key, the error of a cell at work when the process of an earlier attempt died.
 std::map<std::string, std::string> deaths_by_key(const std::vector<DeathNote>& notes) {
   std::map<std::string, std::string> out;
   for (const DeathNote& note : notes) {
@@ -81,15 +81,15 @@ std::map<std::string, std::string> deaths_by_key(const std::vector<DeathNote>& n
   return out;
 }
 
-// Attempts that did not get to say how they ended: killed, or on a machine that went down.
+// Reports attempts that could not record their end: killed, or on a machine that crashed.
 void tell_of_unfinished(const fs::path& folder) {
   HeartbeatWatcher watcher;
-  std::map<std::string, HeartbeatState> last;  // of each job
+  std::map<std::string, HeartbeatState> last;  // last attempt of each job
   for (HeartbeatState& state : read_heartbeats(folder)) {
     last[state.job] = std::move(state);
   }
   for (const auto& [job, state] : last) {
-    if (watcher.judge(state) == Life::kDead) {
+    if (watcher.liveness(state) == Liveness::kDead) {
       HostServices::instance().log(
           QUENCH_LOG_WARNING, "",
           fmt::format("the last attempt ({}) did not finish: its process is gone{}", state.attempt,
@@ -98,10 +98,10 @@ void tell_of_unfinished(const fs::path& folder) {
   }
 }
 
-// One attempt at a run: keeps each record before the next cell begins.
+// One attempt at a run: saves each record before the next cell begins.
 class Attempt {
  public:
-  // `to_do`, `total`: cells as the survey found them.
+  // `to_do`, `total`: numbers of cells from the survey.
   Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
           Context& context, uint64_t to_do, uint64_t total)
       : options_(options),
@@ -161,7 +161,7 @@ class Attempt {
         throw_if_usage(error);
       }
       if (error.code() == QUENCH_CANCELLED) {
-        fail(QUENCH_CANCELLED, "stopped on request; {} new records are in {}; go on with: {}",
+        fail(QUENCH_CANCELLED, "stopped on request; {} new records are in {}; continue with: {}",
              kept_.size(), run_.folder.string(), context_.command_line());
       }
       throw;
@@ -170,7 +170,7 @@ class Attempt {
 
   // The records that this attempt added.
   const std::vector<Record>& kept() const { return kept_; }
-  // Folders of weights that it could not write, with the reason.
+  // Folders of weights that it could not write, each with the reason.
   const std::vector<std::string>& unwritten() const { return unwritten_; }
 
  private:
@@ -207,7 +207,7 @@ class Attempt {
   std::vector<std::string> unwritten_;
 };
 
-// Parameters of the models that were measured, by the hash of their weights.
+// Numbers of parameters of the measured models, by the hash of their weights.
 std::map<std::string, uint64_t> model_sizes(const LoadedRun& run, Identities& identities) {
   std::map<std::string, uint64_t> sizes;
   for (const Experiment& experiment : run.experiments) {
@@ -220,7 +220,7 @@ std::map<std::string, uint64_t> model_sizes(const LoadedRun& run, Identities& id
   return sizes;
 }
 
-// What was learned about this machine's speed; no run fails because it could not be written down.
+// Saves what was learned about this machine's speed; a failure to save does not fail the run.
 void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
                  const std::vector<Record>& kept) {
   try {
@@ -233,8 +233,8 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
 
 constexpr size_t kMostSentences = 5;
 
-// The page is written and its contrasts are said in words; what fails is a warning, since the
-// records are what matters.
+// Writes the page and prints its contrasts in words. A failure is only a warning, because the
+// records are safe.
 std::string conclude(const fs::path& folder) {
   std::string out;
   try {
@@ -296,7 +296,7 @@ int run(const RunOptions& options, Context& context) {
     fmt::print(results(), "{}", records_table(with_derived(records)));
     fmt::print(results(), "{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
                loaded.folder.string());
-    fmt::print(results(), "took {}, the estimate was {}\n", duration_text(took.count()),
+    fmt::print(results(), "took {}, estimated {}\n", duration_text(took.count()),
                duration_text(expected.seconds));
     fmt::print(results(), "{}", conclusion);
     if (failures > 0) {
@@ -304,7 +304,7 @@ int run(const RunOptions& options, Context& context) {
                  context.command_line());
     }
     if (!attempt.unwritten().empty()) {
-      fmt::print(results(), "{} folders of weights are not written; try again with: {}\n",
+      fmt::print(results(), "{} folders of weights could not be written; try again with: {}\n",
                  attempt.unwritten().size(), context.command_line());
     }
   }
@@ -314,11 +314,11 @@ int run(const RunOptions& options, Context& context) {
 }  // namespace
 
 void add_run(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("run", "Run the experiment of a manifest");
+  CLI::App* command = app.add_subcommand("run", "Run the experiments of a manifest");
   auto options = std::make_shared<RunOptions>();
   add_manifest_options(*command, context, options->manifest);
   command->add_flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
-  command->add_flag("--fresh", options->fresh, "Compute every cell again, whatever is there");
+  command->add_flag("--fresh", options->fresh, "Compute every cell again");
   command->add_option("--retry", options->retry, "failed: try failed cells again")
       ->check(CLI::IsMember({"failed"}));
   command->add_option("--progress", options->progress, "json: progress as JSON lines on stderr")

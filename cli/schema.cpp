@@ -1,4 +1,4 @@
-// quench schema: JSON Schema of manifests, for editors.
+// quench schema: prints the JSON Schema of manifests, for editors.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -21,7 +21,7 @@ void add_single_model(CLI::App& command, SingleModel& to) {
       "the checkpoint's own)");
   command.add_option("--dtype", to.dtype, "float32, float64, bfloat16, float16");
   command.add_option("--device", to.device, "cpu or cuda:N");
-  command.add_option("--seed", to.seed, "Seed of everything random")
+  command.add_option("--seed", to.seed, "Seed of all random numbers")
       ->check([](const std::string& text) {
         const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
         return digits && text.size() <= 19 ? "" : "got " + text + ", wanted a whole number from 0";

@@ -1,4 +1,4 @@
-// The one model that `quench eval` and `quench quantize` are about, as their arguments name it.
+// The single model of `quench eval` and `quench quantize`, from their arguments.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,10 +18,10 @@ struct SingleModel {
   uint64_t seed = 0;
 };
 
-// `to` outlives the command.
+// `to` must outlive the command.
 void add_single_model(CLI::App& command, SingleModel& to);
-// An experiment of that checkpoint as it is, without quantizers and metrics. Throws Error for a
-// dtype, a device, a tokenizer or a place that is none.
+// An experiment of that checkpoint without quantizers and metrics. Throws Error for an unknown
+// dtype, device or tokenizer, or an invalid path.
 Experiment experiment_of(const SingleModel& model, Catalog& catalog);
 
 }  // namespace quench

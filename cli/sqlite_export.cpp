@@ -32,7 +32,7 @@ class Database {
     const int code = sqlite3_open(path.c_str(), &opened);
     database_.reset(opened);
     check(code);
-    // Written once, and named only when it is complete: no journal is needed.
+    // The file is written once and gets its name when it is complete, so it needs no journal.
     run("PRAGMA journal_mode=OFF; PRAGMA synchronous=FULL; BEGIN");
   }
 

@@ -1,4 +1,4 @@
-// Records as a table of an SQLite file.
+// Exports records as a table of an SQLite file.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace quench {
 
-// Writes `path` anew: the table `records` with the columns of record_columns(), typed, and `items`
-// and `details` as JSON. What was there stays until the new file is complete. Throws Error naming
-// the path.
+// Replaces `path` by a new database: the table `records` with the typed columns of
+// record_columns(), and `items` and `details` as JSON. The old file stays until the new one is
+// complete. Throws Error naming the path.
 void export_sqlite(const std::filesystem::path& path, const RunScan& scan,
                    const std::vector<size_t>& lines);
 

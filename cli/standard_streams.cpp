@@ -37,7 +37,7 @@ void divert_plugin_output() {
   }
   own_stream = ::fdopen(own, "w");
   if (own_stream == nullptr) {
-    ::close(own);  // descriptor 1 was closed at the start: nothing that is printed arrives anyway
+    ::close(own);  // descriptor 1 was closed at the start: nobody receives what is printed
     return;
   }
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -46,7 +46,7 @@ void divert_plugin_output() {
 void guard_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF) {
-      // The lowest free number is this one. Opened the wrong way round, so that use is an error.
+      // The lowest free number is this one. The wrong access mode makes every use fail.
       ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
   }
@@ -54,7 +54,7 @@ void guard_standard_streams() {
 
 void print_error(const std::string& line) noexcept {
   std::string out;
-  for (size_t begin = 0; begin <= line.size();) {  // a message may have lines of its own
+  for (size_t begin = 0; begin <= line.size();) {  // a message may have several lines
     const size_t end = std::min(line.find('\n', begin), line.size());
     out += printable(std::string_view(line).substr(begin, end - begin), kMaxLine) + "\n";
     begin = end + 1;
@@ -65,7 +65,7 @@ void print_error(const std::string& line) noexcept {
 bool flush_output() noexcept {
   std::cout.flush();
   if (own_stream != nullptr) {
-    std::fflush(stdout);  // a plugin's, by now
+    std::fflush(stdout);  // a plugin's by now
   }
   errno = 0;
   const bool flushed = std::fflush(results()) == 0;

@@ -1,4 +1,4 @@
-// The three standard streams of the program, as they may have been left by whoever started it.
+// The program's three standard streams, which its caller may have closed.
 #pragma once
 
 #include <cstdio>
@@ -6,23 +6,23 @@
 
 namespace quench {
 
-// Gives descriptors 0, 1 and 2 that were closed a file of their own, from which nothing can be read
-// and to which nothing can be written: otherwise the next file opened, a record file say, would
-// receive what is printed. First thing in main.
+// Opens a file for each of descriptors 0, 1 and 2 that is closed; reading and writing it fails.
+// Otherwise the next opened file, such as a record file, would receive what is printed. main calls
+// this first.
 void guard_standard_streams();
 
-// Where a command prints its results. From divert_plugin_output() on it is a stream of its own on
-// what was descriptor 1, and that descriptor and libc's stdout lead to stderr: what a plugin prints
-// mixes with no result that is piped or parsed. Before, it is stdout. Every command that loads
-// plugins prints there.
+// Where a command prints its results. After divert_plugin_output() it is a separate stream on the
+// original descriptor 1, while descriptor 1 and libc's stdout lead to stderr: output of plugins
+// never mixes with results that are piped or parsed. Before, it is stdout. Every command that loads
+// plugins prints here.
 std::FILE* results();
-// Called before the first plugin is loaded.
+// Call this before the first plugin is loaded.
 void divert_plugin_output();
 
-// One line for people. Never throws; where stderr is gone, the line is lost.
+// Prints one line for people. Never throws; the line is lost if stderr is closed.
 void print_error(const std::string& line) noexcept;
 
-// Flushes results() and stdout. False, after a line on stderr, when a result did not arrive.
+// Flushes results() and stdout. Returns false, after a line on stderr, if output was lost.
 bool flush_output() noexcept;
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// quench status RUN: what runs, what is done, how long it will take.
+// quench status RUN: what is running, what is done, and how long the rest will take.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct StatusOptions {
   bool json = false;
 };
 
-// Evaluations by the records alone: what a resumed run would find.
+// Counts evaluations from the records alone, as a resumed run would find them.
 struct Done {
   uint64_t done = 0;
   uint64_t failed = 0;
@@ -52,7 +52,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// The attempts that still say something: those that run, and the last of each job.
+// The attempts of interest: running ones, and the last one of each job.
 std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
                                   HeartbeatWatcher& watcher) {
   std::map<std::string, std::string> last;
@@ -61,21 +61,21 @@ std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
   }
   std::vector<HeartbeatState> out;
   for (const HeartbeatState& state : all) {
-    if (last[state.job] == state.attempt || watcher.judge(state) == Life::kRunning) {
+    if (last[state.job] == state.attempt || watcher.liveness(state) == Liveness::kRunning) {
       out.push_back(state);
     }
   }
   return out;
 }
 
-nlohmann::json describe(const HeartbeatState& state, Life life) {
+nlohmann::json describe(const HeartbeatState& state, Liveness life) {
   const auto or_null = [](const std::optional<double>& value) {
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
   };
   const uint64_t ended = state.done + state.failed;
   return {{"job", state.job},
           {"attempt", state.attempt},
-          {"state", life_text(life)},
+          {"state", liveness_text(life)},
           {"pid", state.pid},
           {"host", state.host},
           {"started", state.started},
@@ -89,12 +89,12 @@ nlohmann::json describe(const HeartbeatState& state, Life life) {
           {"eta_seconds", or_null(state.eta_seconds)}};
 }
 
-std::string line_of(const HeartbeatState& state, Life life) {
+std::string line_of(const HeartbeatState& state, Liveness life) {
   const uint64_t ended = state.done + state.failed;
   std::string out = fmt::format("job {:<4} {}, {}/{} done, {} failed, {} to do", state.job,
-                                life_text(life), state.done, state.total, state.failed,
+                                liveness_text(life), state.done, state.total, state.failed,
                                 state.total > ended ? state.total - ended : 0);
-  if (life == Life::kRunning || life == Life::kElsewhere) {
+  if (life == Liveness::kRunning || life == Liveness::kElsewhere) {
     out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
     if (state.eta_seconds) {
       out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
@@ -106,7 +106,7 @@ std::string line_of(const HeartbeatState& state, Life life) {
   return out + "\n";
 }
 
-// True when something still runs, or may.
+// Returns true while something runs, or may run.
 bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
   const RunScan scan = scan_run(options.run);
   const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
@@ -115,8 +115,8 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
   nlohmann::json jobs = nlohmann::json::array();
   std::string text;
   for (const HeartbeatState& state : states) {
-    const Life life = watcher.judge(state);
-    alive = alive || life == Life::kRunning || life == Life::kElsewhere;
+    const Liveness life = watcher.liveness(state);
+    alive = alive || life == Liveness::kRunning || life == Liveness::kElsewhere;
     jobs.push_back(describe(state, life));
     text += line_of(state, life);
   }
@@ -157,10 +157,11 @@ int status(const StatusOptions& options) {
 
 void add_status(CLI::App& app, Context&, Action& action) {
   auto options = std::make_shared<StatusOptions>();
-  CLI::App* command = app.add_subcommand("status", "Show what runs, what is done and what is left");
+  CLI::App* command =
+      app.add_subcommand("status", "Show what is running, what is done and what is left");
   command->add_option("run", options->run, "Folder of the run")->required();
-  command->add_flag("--watch", options->watch, "Show it every two seconds until nothing runs");
-  command->add_flag("--json", options->json, "Print JSON, one document a line");
+  command->add_flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
+  command->add_flag("--json", options->json, "Print JSON, one document per line");
   command->callback([&action, options] { action = [options] { return status(*options); }; });
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxCell = 4096;  // bytes
 
-// Characters, not bytes, so that columns with a plus-minus sign line up.
+// Counts characters, not bytes, so that columns with a plus-minus sign line up.
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -106,7 +106,7 @@ std::string latex(const std::vector<std::vector<std::string>>& rows) {
   return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
-// Names come from manifests and plugins: none may end a line or speak to the terminal.
+// Names come from manifests and plugins: none may end a line or control the terminal.
 std::vector<std::vector<std::string>> printable_cells(std::vector<std::vector<std::string>> rows) {
   for (auto& row : rows) {
     for (std::string& cell : row) {
@@ -155,8 +155,8 @@ TableEntry entry_of(const Record& record) {
   return out;
 }
 
-// Rows of the table that wait for the error derived from them, first come first served: two
-// attempts may hold different values of one cell; errors come in the same order.
+// Rows of the table that wait for the derived error, in order of arrival: two attempts may have
+// different values of one cell; errors come in the same order.
 struct Waiting {
   std::vector<size_t> rows;
   size_t next = 0;
@@ -196,7 +196,7 @@ std::string bits_text(const nlohmann::json& quantizer) {
   const nlohmann::json bits =
       quantizer.is_object() ? quantizer.value("bits_per_weight", nlohmann::json()) : nullptr;
   return bits.is_number()   ? fmt::format("{:.2f}", bits.get<double>())
-         : bits.is_string() ? bits.get<std::string>()  // no finite number
+         : bits.is_string() ? bits.get<std::string>()  // not a finite number
                             : "-";
 }
 

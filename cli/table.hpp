@@ -1,4 +1,4 @@
-// Records as tables for people and papers.
+// Formats records as tables for people and papers.
 #pragma once
 
 #include <string>
@@ -10,35 +10,35 @@ namespace quench {
 
 enum class TableStyle { kText, kMarkdown, kLatex };
 
-// What a table shows of one record.
+// The columns of one record in a table.
 struct TableEntry {
-  std::string checkpoint;  // checkpoint_name
-  std::string quantizer;   // quantizer_name
+  std::string checkpoint;  // from checkpoint_name
+  std::string quantizer;   // from quantizer_name
   std::string bits;        // "3.15", or "-" for the float model
   std::string metric;
   std::string job;        // point of the sweep
-  std::string label;      // of the metric in the manifest
-  std::string of_metric;  // of a quantization error: the metric it derives from
+  std::string label;      // the metric's label in the manifest
+  std::string of_metric;  // for a quantization error: the metric that it derives from
   double value = 0;
-  double standard_error = 0;  // NaN where there is none
-  std::string error;          // of a failed cell, else empty
+  double standard_error = 0;  // NaN if there is none
+  std::string error;          // error of a failed cell, else empty
 };
 
-// "step600", with the branch or the average where it says more; from a record's fields.
+// "step600", plus the branch or the average if it adds information; from a record's fields.
 std::string checkpoint_name(const nlohmann::json& checkpoint, const nlohmann::json& averaging);
-// The label, with the draw and the jitter where they are not the first.
+// The label, plus the draw and the jitter if they are not the first.
 std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json& draw,
                            const nlohmann::json& jitter);
 std::string bits_text(const nlohmann::json& quantizer);
 
-// One line per checkpoint and quantizer: loss, its standard error, ΔQL with its interval of one
-// standard error, bits per weight; failed cells with their error below (in LaTeX as comments). The
-// LaTeX form needs the package booktabs.
+// One line per checkpoint and quantizer: loss, its standard error, ΔQL ± one standard error, bits
+// per weight; failed cells with their errors below (in LaTeX as comments). LaTeX output needs the
+// package booktabs.
 std::string records_table(const std::vector<TableEntry>& entries,
                           TableStyle style = TableStyle::kText);
 std::string records_table(const std::vector<Record>& records);
 
-// Rows of text with their columns lined up, two spaces between them.
+// Aligns the columns of rows of text, with two spaces between columns.
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace quench

@@ -27,13 +27,13 @@ void add_tokenize(CLI::App& app, Context& context, Action& action) {
     bool special = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("tokenize", "Token ids of JSON strings, one a line, from standard input");
+  CLI::App* command = app.add_subcommand(
+      "tokenize", "Print the token ids of JSON strings from standard input, one per line");
   command
       ->add_option("tokenizer", options->tokenizer,
                    "A file that a tokenizer plugin reads, a folder that has one, or bytes")
       ->required();
-  command->add_flag("--special", options->special, "Add the special tokens of the tokenizer");
+  command->add_flag("--special", options->special, "Add the tokenizer's special tokens");
   add_plugin_options(*command, context);
   command->callback([&context, &action, options] {
     action = [&context, options] {
@@ -41,7 +41,7 @@ void add_tokenize(CLI::App& app, Context& context, Action& action) {
       std::ios::sync_with_stdio(false);
       InterruptibleInput input(STDIN_FILENO, HostServices::instance().cancel_flag());
       std::istream lines(&input);
-      lines.exceptions(std::ios::badbit);  // what reading throws passes through
+      lines.exceptions(std::ios::badbit);  // exceptions from reading pass through
       return tokenize(tokenizer, lines, std::cout, options->special);
     };
   });

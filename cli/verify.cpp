@@ -1,6 +1,6 @@
-// quench verify [RUN]: reads everything that has a checksum and lists what does not verify: a run,
-// what runs share and trainings wrote, or what the hub's cache holds under hf://org/name. Never
-// deletes anything.
+// quench verify [RUN]: reads all checksummed files and lists those that do not verify: of a run, of
+// what runs share and trainings wrote, or of hf://org/name in the hub's cache. Never deletes
+// anything.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Findings {
   std::vector<std::string> faults;
 };
 
-// Folders of weights that the run wrote, each file against its hash.
+// Checks the folders of weights that the run wrote, each file against its hash.
 void verify_folders(const fs::path& folder, Findings& out) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
@@ -62,7 +62,7 @@ void verify_folders(const fs::path& folder, Findings& out) {
   }
 }
 
-// Files of a snapshot whose names are hashes of their content.
+// Checks the files of a snapshot whose names are hashes of their content.
 void verify_snapshot(const std::string& spec, const Context& context, Findings& out) {
   const ResolvedModel found = as_usage([&] { return resolve(spec, context.hub()); });
   BlobReport report = verify_blobs(found.file.empty() ? found.folder : found.folder / found.file,
@@ -76,7 +76,7 @@ std::string text_of(const DamagedLine& line) {
                         : fmt::format("{}:{}: {}", line.file.string(), line.line, line.reason);
 }
 
-// The ends of files that no writer has gone on with for a moment: whoever made them is gone.
+// File ends that no writer has continued for a moment: their writers are gone.
 std::vector<DamagedLine> left_unfinished(const std::string& run,
                                          const std::vector<DamagedLine>& before) {
   std::vector<DamagedLine> out;
@@ -117,7 +117,7 @@ void verify_run(const std::string& run, bool read_data, Findings& out) {
   }
 }
 
-// Whether the file has the shape of a sealed line, without its content: two reads of a few bytes.
+// Whether the file has the form of a sealed line; reads only a few bytes at both ends.
 bool looks_sealed(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   char first[2] = {};
@@ -128,7 +128,7 @@ bool looks_sealed(const fs::path& path) {
   return in.good() && std::string_view(first, 2) == "{\"" && std::string_view(last, 3) == "\"}\n";
 }
 
-// <key>.<generation>.json or .forgotten, in the folder of the key's first two digits.
+// <key>.<generation>.json or .forgotten, in the folder named by the key's first two digits.
 std::string key_of(const fs::path& path) {
   const std::string name = path.filename().string();
   const std::string key = name.substr(0, name.find('.'));
@@ -156,7 +156,7 @@ void verify_store_file(const fs::path& path, bool read_data, Findings& out) {
   }
 }
 
-// Sorted, so that two runs of this list the same.
+// Sorted, so that repeated runs list files in the same order.
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code error;
@@ -228,9 +228,10 @@ void add_verify(CLI::App& app, Context& context, Action& action) {
                                          "files of the Hugging Face cache");
   command->add_option("run", options->run,
                       "Folder of a run, or hf://org/name[@revision] (default: the shared store)");
-  command->add_flag("--read-data", options->read_data,
-                    "Read all data: of the shared store instead of only each file's ends, of a "
-                    "run also the weights that it wrote");
+  command->add_flag(
+      "--read-data", options->read_data,
+      "Read all data: whole files of the shared store instead of their ends, and of a "
+      "run also the weights that it wrote");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([&context, &action, options] {
     action = [&context, options] { return verify(*options, context); };

@@ -15,7 +15,7 @@ struct WhyOptions {
   std::string cell;
 };
 
-// The cells whose name holds every word of `wanted`, or whose key begins with it.
+// The cells whose name contains every word of `wanted`, or whose key begins with it.
 std::vector<size_t> matching(const LoadedRun& run, const std::vector<Cell>& cells,
                              const std::string& wanted) {
   std::vector<std::string> words;
@@ -83,7 +83,7 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
       break;
     case CellState::kToDo:
       fmt::print(results(), "to do: {}\n",
-                 near == nullptr ? "no record of this cell is there" : cell.reason);
+                 near == nullptr ? "this cell has no record" : cell.reason);
       break;
   }
   if (near != nullptr && is_of_earlier_version(*near)) {
@@ -127,7 +127,7 @@ void add_why(CLI::App& app, Context& context, Action& action) {
   add_manifest_options(*command, context, options->manifest);
   command
       ->add_option("cell", options->cell,
-                   "Words of its name (`quench plan --all`), or the beginning of its key")
+                   "Words of its name (see `quench plan --all`), or the first digits of its key")
       ->required();
   command->callback([&context, &action, options] {
     action = [&context, options] { return why(*options, context); };

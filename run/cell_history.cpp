@@ -12,7 +12,7 @@ namespace quench {
 
 namespace {
 
-// Keys out of all that a value depends on, records out of the run's folder and the store.
+// Computes keys from what values depend on; finds records in the run's folder and the store.
 class RememberedCells final : public CellHistory {
  public:
   RememberedCells(const RunMemory& memory, const RunnerOptions& options)

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 class Checks {
  public:
-  // Runs `body`; what it finds wrong with what the user wrote is kept, anything else passes on.
+  // Runs `body`; keeps errors of the user's input and lets all others pass.
   template <typename Body>
   void attempt(const std::string& where, Body body) {
     if (HostServices::instance().cancel_flag()) {
@@ -74,7 +74,7 @@ void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInsta
   }
 }
 
-// A metric that nothing is shown to would be missing from the results without a word.
+// A metric that applies to no variant would silently be missing from the results.
 void check_metric_applies(const Experiment& experiment, const MetricCell& metric) {
   for (const WeightsCell& weights : experiment.weights) {
     for (const Variant& variant : variants_of(experiment, weights)) {
@@ -96,11 +96,11 @@ void check_metric_applies(const Experiment& experiment, const MetricCell& metric
 void check_file(const char* what, const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
-    fail(QUENCH_NOT_FOUND, "{} {} is not there", what, printable(path, 4096));
+    fail(QUENCH_NOT_FOUND, "{} {} does not exist", what, printable(path, 4096));
   }
 }
 
-// A cell whose codes do not fit the file would fail when it is half done.
+// A cell whose codes do not fit the file format would otherwise fail halfway.
 void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedModel& described) {
   const std::string fault = export_fault(FormatHandle(catalog, *cell.store_as), cell.parameters,
                                          described.model, described.files.get());
@@ -148,7 +148,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
   }
   const auto check_corpus = [&](const CorpusUse& use) {
     if (!absence_of(experiment, use).empty()) {
-      return;  // has its own message
+      return;  // reported by its own message
     }
     const CorpusHandle corpus = open_corpus(catalog, use, hub);
   };

@@ -1,4 +1,4 @@
-// What can be told to be wrong before anything is computed, beyond names and schemas.
+// Finds errors before anything is computed, beyond names and schemas.
 #pragma once
 
 #include "core/experiment/experiment.hpp"
@@ -8,15 +8,15 @@
 
 namespace quench {
 
-// Loads the plugins of the experiment, opens its corpora and looks at its files: combinations of
-// parameters that a plugin refuses, a quantizer without the calibration that it needs, files that
-// are not there. Throws Error(INVALID_ARGUMENT) with all of it, one a line.
+// Loads the plugins of the experiment, opens its corpora and examines its files. Finds combinations
+// of parameters that a plugin refuses, a quantizer without the calibration that it needs, missing
+// files. Throws Error(INVALID_ARGUMENT) with all errors, one per line.
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers);
 
-// The part of it that a plan does too: what the shapes of the models forbid. Patterns of modules
-// that fit none of them (module_rules.hpp), files that their format cannot hold. Loads plugins
-// where there is something to ask. Throws likewise.
+// The checks that `plan` also makes, from the shapes of the models: patterns of modules that match
+// none (module_rules.hpp), files that their format cannot hold. Loads plugins if there is something
+// to ask. Throws likewise.
 void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                   QuantizerInstances& quantizers);
 

@@ -1,4 +1,4 @@
-// Quantized weights of a run's grid, written beside its results.
+// Writes the quantized weights of a grid row beside the results.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace quench {
 
-// Writes the folder, or leaves it to another process that has written the same meanwhile. Throws
-// what export_weights and SealedFolder throw.
+// Writes the folder, or leaves it to another process that has written the same one meanwhile.
+// Throws what export_weights and SealedFolder throw.
 void export_row(OpenWeights& open, FormatWriter& stored, const OwedFolder& owed,
                 const std::string& tokenizer);
 

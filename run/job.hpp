@@ -1,4 +1,4 @@
-// One experiment at work: a point of the sweep, or the only one.
+// One experiment in progress: a point of the sweep, or the only one.
 #pragma once
 
 #include "core/experiment/experiment.hpp"

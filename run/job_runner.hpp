@@ -1,4 +1,4 @@
-// One experiment: a point of the sweep, or the only one.
+// Runs one experiment: a point of the sweep, or the only one.
 #pragma once
 
 #include <map>
@@ -14,24 +14,24 @@ namespace quench {
 
 class JobRunner {
  public:
-  // All outlive it.
+  // All arguments must outlive it.
   JobRunner(const RunContext& run, const Experiment& experiment, QuantizerInstances& quantizers);
 
-  // The records of all its cells, set of weights by set of weights.
+  // Returns the records of all cells, one set of weights after the other.
   std::vector<Record> run();
 
  private:
-  // Makes the checkpoints that are not there.
+  // Makes the missing checkpoints.
   void train_first();
-  // Why weights are not there that should have been trained; nullptr where they are.
+  // Why weights that should have been trained are missing; nullptr if they exist.
   const Error* untrained(const WeightsCell& weights) const;
-  // Reads the files of the weights of this index while others are at work.
+  // Reads the files of the weights with this index in the background.
   void read_ahead(size_t at);
 
   Job job_;
   QuantizeCell quantization_;
   OpenModelRules rules_;
-  std::map<std::string, Error> untrained_;  // by branch: why it is not complete
+  std::map<std::string, Error> untrained_;  // by branch: why it is incomplete
   std::vector<std::vector<Cell>> cells_;    // by weights (index)
 };
 

@@ -1,4 +1,4 @@
-// The journal of one evaluation, offered to plugins as long as this object lives.
+// Offers the journal of one evaluation to plugins while the object lives.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace quench {
 
 class JournalOfCell {
  public:
-  // `key`: of the cell; without one, or without a place, no journal is kept.
+  // `key`: the cell's; without a key or a folder, keeps no journal.
   JournalOfCell(const RunnerOptions& options, const std::string& key) {
     if (options.home.empty() || key.empty()) {
       return;
@@ -27,7 +27,7 @@ class JournalOfCell {
   JournalOfCell(const JournalOfCell&) = delete;
   JournalOfCell& operator=(const JournalOfCell&) = delete;
 
-  // The evaluation is done.
+  // The evaluation is finished: drops its journal.
   void forget() {
     if (journal_) {
       journal_->forget();

@@ -18,7 +18,7 @@ namespace quench {
 
 namespace {
 
-// What else a metric asked for.
+// Other weights that a metric asked for.
 std::vector<MetricWeights> further_weights(const WeightsAtWork& weights, const MetricCell& metric,
                                            const VariantModel& variant) {
   const Experiment& experiment = weights.job.experiment;
@@ -37,15 +37,16 @@ std::vector<MetricWeights> further_weights(const WeightsAtWork& weights, const M
   if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) != 0) {
     for (const size_t place : branch_until(experiment, weights.weights.checkpoint)) {
       const CheckpointCell& cell = experiment.checkpoints[place];
-      out.push_back({cell.revision.empty() ? cell.model : cell.revision, cell.branch, cell.step,
-                     cell.tokens, open_files(weights.job.run.catalog, cell, weights.job.run.options.hub).source});
+      out.push_back(
+          {cell.revision.empty() ? cell.model : cell.revision, cell.branch, cell.step, cell.tokens,
+           open_files(weights.job.run.catalog, cell, weights.job.run.options.hub).source});
     }
   }
   return out;
 }
 
-// The weights as they are now in the dtype of one metric: those of the files where nothing changed
-// them, without the rounding of this run's own dtype.
+// The current weights in the dtype of one metric: reads unchanged ones from the files, without the
+// rounding to this run's own dtype.
 ModelHandle in_dtype(quench_dtype dtype, const WeightsAtWork& weights,
                      const VariantModel& variant) {
   if (variant.kept != nullptr && variant.kept->has_ops()) {
@@ -62,8 +63,8 @@ ModelHandle in_dtype(quench_dtype dtype, const WeightsAtWork& weights,
                     weights.job.experiment.device);
 }
 
-// What a plugin told may have no form in JSON. That is a failed cell; in a file it would end the
-// run.
+// Values from a plugin may not fit a record. That fails the cell; written to a file, it would end
+// the run.
 void check_form(const std::vector<Record>& values) {
   for (const Record& value : values) {
     canonical_json(to_json(value));

@@ -1,4 +1,4 @@
-// The metrics of one variant, on the model as the variant has made it.
+// Measures the metrics of one variant on its open model.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,20 +16,20 @@ namespace quench {
 // The open model of one variant.
 struct VariantModel {
   OpenWeights& open;
-  const FloatWeights* kept;  // its float weights where it is quantized; nullptr: it is float
-  nlohmann::json quantizer;  // as describe_quantizer, with bits_per_weight
+  const FloatWeights* kept;  // its float weights if it is quantized; nullptr: it is float
+  nlohmann::json quantizer;  // the result of describe_quantizer, with bits_per_weight
   nlohmann::json details;    // what the pass adds to the first record of each metric; or null
 };
 
-// Computes the cells that have no records yet; a failure is a record.
+// Computes the cells that have no records yet; a failure is a record, too.
 void measure_cells(WeightsAtWork& weights, const VariantModel& variant,
                    std::span<MeasuredCell> cells);
 
-// Whether what the cell's metric scores is to be scored during passes over these weights.
+// Whether to score what the cell's metric asks for during passes over these weights.
 bool is_fused(const WeightsAtWork& weights, const MeasuredCell& cell);
 
-// Throws Error where a plugin of a cell has left the process other than it found it; sets it back.
-// `plugins`: who may have been it.
+// Throws Error if a plugin of a cell has changed the state of the process, and restores it.
+// `plugins`: those that may have done it.
 void check_process(const std::string& plugins);
 
 }  // namespace quench

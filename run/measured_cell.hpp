@@ -1,4 +1,4 @@
-// One cell of the set of weights at work, with what has come of it so far.
+// One cell of the current set of weights, with its results so far.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,19 +15,19 @@ namespace quench {
 
 struct MeasuredCell {
   Cell cell;
-  nlohmann::json parts = nullptr;             // of its key; null where nothing is remembered
+  nlohmann::json parts = nullptr;             // parts of its key; null if nothing is remembered
   std::optional<Error> fault = std::nullopt;  // why it cannot be measured
-  std::vector<Record> records = {};           // empty: to be computed
+  std::vector<Record> records = {};           // empty: still to compute
 
   bool to_do() const { return cell.state == CellState::kToDo; }
 };
 
-// The content keys of those that are to be computed.
+// The content keys of the cells that must be computed.
 std::vector<std::string> keys_to_do(std::span<const MeasuredCell> cells);
 bool any_to_do(std::span<const MeasuredCell> cells);
-// Whether nothing is to be expected of these: all have failed, or will.
+// Whether all of these cells have failed or will fail.
 bool hopeless(std::span<const MeasuredCell> cells);
-// The cells of each variant, in their order, in which those of one variant stand together.
+// Splits the cells into one span per variant; cells of a variant must be adjacent.
 std::vector<std::span<MeasuredCell>> by_variant(std::span<MeasuredCell> cells);
 
 }  // namespace quench

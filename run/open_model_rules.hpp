@@ -1,4 +1,4 @@
-// Rules for single modules that could not be checked before a model was open.
+// Checks rules for single modules that could not be checked before a model was open.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class OpenModelRules {
                  QuantizerInstances& quantizers)
       : catalog_(catalog), experiment_(experiment), hub_(hub), quantizers_(quantizers) {}
 
-  // By quantizer (index) of the experiment: a rule that fits no module of this model, nor of one
-  // that was open before. Empty where all models were described, and the rules checked, before.
+  // By quantizer (index) of the experiment: a rule that matches no module of this model, nor of one
+  // opened before. Empty if all models were described and the rules checked before.
   std::map<size_t, Error> faults(const ModelHandle& model);
 
  private:

@@ -1,5 +1,5 @@
-// The folders that one set of weights is to be written as, and is not yet. What was measured stays
-// measured, whether its weights can be written or not.
+// The folders that one set of weights must still be written to. Its measured values stay valid even
+// if its weights cannot be written.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,16 @@ class OwedFolders {
  public:
   explicit OwedFolders(const Job& job) : job_(job) {}
 
-  // Looks for those of the weights of this index; one that cannot be looked at is told of.
+  // Finds those of the weights with this index; reports one that cannot be examined.
   void find(size_t weights);
 
-  // Whether one of them is written out of an open model.
+  // Whether one of them is written from an open model.
   bool need_model() const;
-  // The variant's, or nullptr where there is nothing to write.
+  // The folder of a variant, or nullptr if there is nothing to write.
   const OwedFolder* of(const Variant& variant) const;
   // Writes the folder of quantized weights.
-  void write_quantized(const OwedFolder& owed, OpenWeights& open,
-                       FormatWriter& stored) const;
-  // Writes the averages. `open`: where a model was opened; `not_open`: why it could not be.
+  void write_quantized(const OwedFolder& owed, OpenWeights& open, FormatWriter& stored) const;
+  // Writes the averages. `open`: the model, if one was opened; `not_open`: why not.
   void write_averages(const std::optional<OpenWeights>& open,
                       const std::optional<Error>& not_open) const;
   void tell_unwritten(const RowFolder& row, const Error& error) const;

@@ -1,4 +1,4 @@
-// Hands the records of evaluations over to those who keep them.
+// Passes the records of evaluations to those who store them.
 #pragma once
 
 #include <vector>
@@ -14,22 +14,22 @@ inline constexpr size_t kMaxRecordText = 16384;  // bytes of a message or a path
 
 class RecordKeeper {
  public:
-  // Both outlive it.
+  // Both must outlive it.
   RecordKeeper(const RunnerOptions& options, CellHistory& history)
       : options_(options), history_(history) {}
 
-  // The values of one evaluation: the run has them, and they are safe, before anything else
-  // happens. Returns them.
+  // Stores the values of one evaluation in the run, durably, before anything else happens. Returns
+  // them.
   std::vector<Record> keep(std::vector<Record> records);
 
-  // Throws the failure of a cell where it ends the run: a stop was requested (whatever a plugin
-  // made of it), a record could not be kept, or the caller wants it so.
+  // Throws the failure of a cell if it ends the run: a stop was requested (whatever a plugin made
+  // of it), a record could not be stored, or the caller wants to stop at failures.
   void throw_if_final(const Error& error) const;
 
  private:
   const RunnerOptions& options_;
   CellHistory& history_;
-  bool losing_records_ = false;  // those who keep them threw
+  bool losing_records_ = false;  // storing them threw
 };
 
 }  // namespace quench

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Counts changes of what is written for the same inputs: the layout of files, packing, side files.
+// Raise this when the same inputs give other files: layout of files, packing, side files.
 constexpr int kFolderFormat = 1;
 
 fs::path place_of_job(const fs::path& folder, const Experiment& experiment) {
@@ -29,7 +29,7 @@ bool is_kept(const Experiment& experiment, const WeightsCell& weights) {
   return weights.averaging && !weights.live && experiment.averagings[*weights.averaging].keep;
 }
 
-// What is copied from beside the weights, by content.
+// The side files that are copied from beside the weights, by content.
 nlohmann::json side_file_hashes(const Experiment& experiment, const CheckpointCell& cell,
                                 bool with_tokenizer, const HubEnvironment& hub) {
   const fs::path path = locate_checkpoint(cell, hub).path;
@@ -91,7 +91,7 @@ std::optional<nlohmann::json> content_of(const Experiment& experiment, const Row
   }
   if (weights.averaging) {
     const nlohmann::json& part = parts->at("averaging");
-    if (!part.contains("score")) {  // an average of members depends on no more than them
+    if (!part.contains("score")) {  // a plain average depends on nothing but its members
       parts = {{"averaging", part}, {"config", parts->at("config")}};
     }
   }

@@ -1,4 +1,4 @@
-// What all parts of a run share.
+// Shared by all parts of a run.
 #pragma once
 
 #include "core/corpora/corpora.hpp"
@@ -10,7 +10,7 @@
 
 namespace quench {
 
-// Everything outlives the run.
+// Everything must outlive the run.
 struct RunContext {
   Catalog& catalog;
   const RunnerOptions& options;

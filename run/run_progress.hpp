@@ -1,4 +1,4 @@
-// How far a run has come, for people and for those who watch the process.
+// Reports the progress of a run, for people and for programs that watch it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class RunProgress {
       on_step_(what, done_, total_);
     }
   }
-  // So many cells more are behind.
+  // This many more cells are done.
   void advance(uint64_t cells) { done_ += cells; }
 
  private:

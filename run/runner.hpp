@@ -1,5 +1,5 @@
-// Runs experiments: each set of weights is opened once; its float model is measured, then each
-// quantizer is applied in place, measured, and undone. What is finished already is not computed
+// Runs experiments: opens each set of weights once, measures its float model, then
+// applies, measures and undoes each quantizer in place. Does not compute finished cells
 // again.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace quench {
 
-// The records of all cells, old and new, in the order weights, float model before quantizers,
-// metric. A failed cell is a record with its error. Throws Error(CANCELLED) when a
-// stop was requested; records finished by then have been passed to on_records. What
-// check_experiment throws comes before on_start.
+// Returns the records of all cells, old and new, ordered by weights, float model before quantizers,
+// metric. A failed cell is a record with its error. Throws Error(CANCELLED) after a stop request;
+// records finished by then have been passed to on_records. Errors of check_experiment are thrown
+// before on_start.
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
                                     const RunnerOptions& options);
 

@@ -27,7 +27,7 @@ VariantRun::VariantRun(WeightsAtWork& weights, std::optional<OpenWeights>& open,
     : weights_(weights), open_(open), folders_(folders), quantization_(quantization) {}
 
 void VariantRun::run(std::span<MeasuredCell> cells) {
-  weights_.scores.set_answers({});  // they were another variant's
+  weights_.scores.set_answers({});  // the answers belong to another variant
   take_records(cells);
   const Variant& variant = cells.front().cell.variant;
   const OwedFolder* folder = open_ && !hopeless(cells) ? folders_.of(variant) : nullptr;

@@ -1,4 +1,4 @@
-// One variant of the open weights: quantized where it has a quantizer, measured, and set back.
+// One variant of the open weights: quantizes if it has a quantizer, measures, and restores.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace quench {
 
 class VariantRun {
  public:
-  // `open`: empty where the weights have no model, because nothing is to do or it cannot be opened.
+  // `open`: empty if the weights have no model, because nothing is pending or it cannot be opened.
   VariantRun(WeightsAtWork& weights, std::optional<OpenWeights>& open, const OwedFolders& folders,
              QuantizeCell& quantization);
 
-  // Takes the records that are there, computes the others and writes the folder of the variant.
-  // `cells`: of one variant.
+  // Takes existing records, computes the others and writes the folder of the variant. `cells`:
+  // those of one variant.
   void run(std::span<MeasuredCell> cells);
 
  private:
@@ -27,7 +27,7 @@ class VariantRun {
   void run_quantized(std::span<MeasuredCell> cells, const OwedFolder* folder);
   void quantize_and_measure(std::span<MeasuredCell> cells, const OwedFolder* folder,
                             FloatWeights& kept, nlohmann::json& quantizer);
-  // What is known to be scored on the variant.
+  // The score requests that are known before the variant exists.
   std::span<const ScoreRequest> requests(std::span<const MeasuredCell> cells) const;
 
   WeightsAtWork& weights_;
@@ -36,7 +36,7 @@ class VariantRun {
   QuantizeCell& quantization_;
 };
 
-// The calibration draw of a variant with a quantizer.
+// The calibration sample of a variant with a quantizer.
 CalibrationDraw draw_of(const Experiment& experiment, const Variant& variant);
 
 }  // namespace quench

@@ -16,7 +16,7 @@ WeightsAtWork::WeightsAtWork(const Job& from, const WeightsCell& which, const st
     files = locate_checkpoint(checkpoint(), job.run.options.hub);
     stored = stored_quantization(job.run.catalog, files.path);
   } catch (...) {
-    files = {};  // every cell will say so
+    files = {};  // every cell will report it
   }
 }
 
@@ -36,7 +36,7 @@ std::vector<Record> WeightsAtWork::records_there(const MeasuredCell& cell) const
     if (quantizer.is_object() && record.quantizer.contains("bits_per_weight")) {
       quantizer["bits_per_weight"] = record.quantizer["bits_per_weight"];
     }
-    // Where it was measured stays; which point of which sweep it is now is said by this run.
+    // The machine that measured it stays; this run sets the point of the sweep.
     nlohmann::json environment = std::exchange(record.environment, nlohmann::json::object());
     describe(record, cell, quantizer);
     if (environment.is_object()) {

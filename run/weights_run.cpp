@@ -83,7 +83,7 @@ void WeightsRun::open() {
 }
 
 void WeightsRun::look_at_open_model() {
-  // What was hashed must be what was opened.
+  // What was opened must be what was hashed.
   job_.run.history.check_unchanged(files_of(job_.experiment, weights_.weights));
   weights_.family = open_->model.id();
   weights_.tokenizer.emplace(
@@ -114,7 +114,8 @@ void WeightsRun::check_rules() {
 }
 
 double WeightsRun::score(ModelHandle& model, const CheckpointFolder& folder) {
-  TokenizerChoice tokenizer = choose_tokenizer(job_.run.catalog, job_.experiment, weights_.checkpoint(), folder);
+  TokenizerChoice tokenizer =
+      choose_tokenizer(job_.run.catalog, job_.experiment, weights_.checkpoint(), folder);
   return lower_is_better(evaluate_metric(job_.run.catalog, job_.run.corpora,
                                          job_.experiment.metrics.front(), model, tokenizer)
                              .front());

@@ -1,4 +1,4 @@
-// One set of weights of a job: opened once, then variant by variant.
+// Runs one set of weights of a job: opens it once and goes through its variants.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,27 @@ namespace quench {
 
 class WeightsRun {
  public:
-  // `at`: index of the weights; `cells`: all of theirs.
+  // `at`: index of the weights; `cells`: all of their cells.
   WeightsRun(const Job& job, size_t at, const std::vector<Cell>& cells, QuantizeCell& quantization,
              OpenModelRules& rules);
 
-  // The records of all cells, in their order. `untrained`: why the weights are not there that
-  // should have been trained, or nullptr.
+  // Returns the records of all cells, in order. `untrained`: why weights that should have been
+  // trained are missing, or nullptr.
   std::vector<Record> run(const Error* untrained);
 
  private:
-  // Finds out the keys of the cells, and what is there.
+  // Determines the keys of the cells, and which records exist.
   void identify();
   bool needs_open_model() const;
   void open();
   void look_at_open_model();
-  // Where the first failure ends the run, it should not have to wait for the float model.
+  // Finds a failure that ends the run before the float model is measured.
   void check_calibrations();
-  // A rule that fits no module fails its quantizer's cells before any work.
+  // A rule that matches no module fails its quantizer's cells before any work.
   void check_rules();
-  // How a searching scheme compares candidates: by the manifest's first metric.
+  // The score by which a searching scheme compares candidates: the manifest's first metric.
   double score(ModelHandle& model, const CheckpointFolder& folder);
-  // What is to be applied, in order.
+  // The quantizations to apply, in order.
   std::vector<Quantization> quantizations_to_do();
 
   const Job& job_;
@@ -47,7 +47,7 @@ class WeightsRun {
   std::optional<Error> not_open_;  // why `open` failed
 };
 
-// The checkpoints whose files these weights are made of.
+// The checkpoints that provide the files of these weights.
 CheckpointFiles files_of(const Experiment& experiment, const WeightsCell& weights);
 
 }  // namespace quench

@@ -24,10 +24,10 @@ struct TrainingCorpus {
 struct TrainingValidation {
   TrainingCorpus corpus;
   uint64_t sequences = 0;
-  int64_t every = 0;  // steps; 0: at checkpoints alone
+  int64_t every = 0;  // steps between validations; 0: at checkpoints only
 };
 
-// All that the weights after a step depend on but for the learning rates up to there.
+// Everything that the weights after a step depend on, except the learning rates.
 struct TrainingRecipe {
   const PluginDescription* family = nullptr;
   std::string config;  // text of config.json
@@ -38,12 +38,12 @@ struct TrainingRecipe {
   const PluginDescription* optimizer = nullptr;
   nlohmann::json optimizer_parameters;
   uint64_t batch = 1;        // sequences per step
-  uint64_t micro_batch = 1;  // sequences per forward; a divisor of the batch
+  uint64_t micro_batch = 1;  // sequences per forward; divides the batch
   uint64_t length = 2;       // ids per sequence
-  double clip = 0;           // largest global norm of the gradient; 0: any
-  bool bfloat16 = false;     // products in bfloat16
+  double clip = 0;           // largest global norm of the gradient; 0: no clipping
+  bool bfloat16 = false;     // matrix products in bfloat16
   uint64_t seed = 0;
-  double peak = 0;  // of the learning rate
+  double peak = 0;  // peak learning rate
   quench_device device{};
 
   uint64_t tokens_per_step() const { return batch * length; }
@@ -53,17 +53,17 @@ struct TrainingRecipe {
 // compute, the host by its arithmetic, the machine by its kind.
 std::string recipe_key(const TrainingRecipe& recipe);
 
-// Weights of some steps of one branch, averaged while they pass by.
+// An average over some steps of one branch, computed during training.
 struct LiveAverage {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
   std::string label;
-  std::vector<int64_t> members;  // steps, ascending; the last one is where the average stands
+  std::vector<int64_t> members;  // steps, ascending; the average is attached to the last one
 };
 
 struct TrainingBranch {
   std::string name;
-  LearningRateSchedule schedule;     // from step 0 on, what it shares with other branches included
+  LearningRateSchedule schedule;     // from step 0, including the part shared with other branches
   int64_t begin = 0;                 // the last step that it shares with the first branch
   std::vector<int64_t> checkpoints;  // steps whose weights are kept, ascending, above `begin`
   std::vector<LiveAverage> averages;

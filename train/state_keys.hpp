@@ -9,9 +9,9 @@
 
 namespace quench {
 
-// Names of the states along one schedule: what is made of the same recipe by the same rates up to a
-// step has the same name, whatever comes after. Steps are hashed in blocks, so a name costs at most
-// a block.
+// The keys of the states along one schedule. States with the same recipe and the same rates up to a
+// step have the same key, whatever comes later. Steps are hashed in blocks, so computing a key
+// costs at most one block.
 class StateKeys {
  public:
   StateKeys(std::string recipe, const LearningRateSchedule& schedule);

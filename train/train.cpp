@@ -12,8 +12,8 @@
 #include "train/live_averages.hpp"
 #include "train/packed_tokens.hpp"
 #include "train/training_batches.hpp"
-#include "train/training_leg.hpp"
 #include "train/training_model.hpp"
+#include "train/training_segment.hpp"
 
 namespace quench {
 
@@ -152,14 +152,14 @@ class Trainer {
 
   TrainOutcome run() {
     repair_.before_survey(training_, options_.home);
-    while (const std::optional<TrainingLeg> leg = next()) {
-      const std::string& branch = training_.branches[leg->branch].name;
+    while (const std::optional<TrainingSegment> segment = next()) {
+      const std::string& branch = training_.branches[segment->branch].name;
       if (options_.on_branch) {
         options_.on_branch(branch);
       }
       try {
-        make(*leg);
-        done_.insert(leg->branch);
+        make(*segment);
+        done_.insert(segment->branch);
       } catch (const DamagedState& damage) {
         give_up_unless(repair_.folder(damage.folder(), damage), branch, damage);
         done_.clear();  // the removed state may belong to another branch
@@ -175,33 +175,33 @@ class Trainer {
 
  private:
   // The first segment of a branch that is neither complete nor failed.
-  std::optional<TrainingLeg> next() const {
-    for (TrainingLeg& leg : survey_training(training_, states_)) {
-      const bool failed = out_.failures.contains(training_.branches[leg.branch].name);
-      if (!done_.contains(leg.branch) && !failed) {
-        return std::move(leg);
+  std::optional<TrainingSegment> next() const {
+    for (TrainingSegment& segment : survey_training(training_, states_)) {
+      const bool failed = out_.failures.contains(training_.branches[segment.branch].name);
+      if (!done_.contains(segment.branch) && !failed) {
+        return std::move(segment);
       }
     }
     return std::nullopt;
   }
 
-  void make(const TrainingLeg& leg) {
-    const TrainingBranch& branch = training_.branches[leg.branch];
-    const bool forks = leg.branch > 0 && leg.from > 0 && leg.from == branch.begin;
+  void make(const TrainingSegment& segment) {
+    const TrainingBranch& branch = training_.branches[segment.branch];
+    const bool forks = segment.branch > 0 && segment.from > 0 && segment.from == branch.begin;
     if (forks && out_.failures.contains(training_.branches[0].name) &&
-        !states_.has_state(state_keys(training_)[leg.branch].at(leg.from))) {
+        !states_.has_state(state_keys(training_)[segment.branch].at(segment.from))) {
       fail(QUENCH_FAILED_PRECONDITION,
            "branch {}: starts at step {}, which its parent did not reach", printable(branch.name),
-           leg.from);
+           segment.from);
     }
     if (!data_) {
       data_ = std::make_unique<Data>(catalog_, training_, options_.home);
     }
-    LegTrainer trainer(catalog_, training_, leg, states_, data_->batches(), data_->validation(),
-                       options_.state_seconds);
+    SegmentTrainer trainer(catalog_, training_, segment, states_, data_->batches(),
+                           data_->validation(), options_.state_seconds);
     trainer.run();
     out_.parameters = trainer.parameters();
-    out_.steps += leg.steps();
+    out_.steps += segment.steps();
   }
 
   void give_up_unless(bool repaired, const std::string& branch, const Error& error) {

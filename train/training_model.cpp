@@ -27,7 +27,7 @@ ModelHandle open(Catalog& catalog, const TrainingRecipe& recipe, const quench_so
        recipe.config.data(), recipe.config.size(), recipe.device, kFloat32});
 }
 
-// Weights of matrices decay, scales, shifts and biases do not.
+// Weights of matrices decay; scales, shifts and biases do not.
 bool decays(int32_t role) {
   return role == QUENCH_ROLE_MATRIX || role == QUENCH_ROLE_EMBEDDING || role == QUENCH_ROLE_HEAD;
 }
@@ -50,7 +50,7 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
   gradients_ = static_cast<const quench_model_gradient*>(model_.extension(QUENCH_MODEL_GRADIENT));
   if (gradients_ == nullptr || gradients_->struct_size < sizeof *gradients_ ||
       gradients_->gradient == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: has no {}, so it cannot be trained", model_.label(),
+    fail(QUENCH_UNSUPPORTED, "{}: has no {} and cannot be trained", model_.label(),
          QUENCH_MODEL_GRADIENT);
   }
   uint64_t elements = 0;
@@ -104,7 +104,7 @@ void TrainingModel::put_weights(std::vector<float>& values) {
   }
 }
 
-// Where other weights are evaluated than stepped, the stepped ones are state too.
+// If evaluated and stepped weights differ, the stepped ones are part of the state.
 std::vector<std::pair<std::string, quench_tensor>> TrainingModel::optimizer_state() {
   std::vector<std::pair<std::string, quench_tensor>> out = optimizer_.state();
   if (optimizer_.evaluates_other()) {

@@ -43,22 +43,22 @@ class Surveyor {
   Surveyor(const Training& training, const TrainedStates& states)
       : training_(training), states_(states), keys_(state_keys(training)) {}
 
-  std::vector<TrainingLeg> run() {
+  std::vector<TrainingSegment> run() {
     // The first branch must leave a state where missing forks begin.
     std::set<int64_t> begins;
-    std::vector<TrainingLeg> forks;
+    std::vector<TrainingSegment> forks;
     for (size_t i = 1; i < training_.branches.size(); ++i) {
-      TrainingLeg leg = missing(i);
-      if (leg.to > 0) {
-        finish(leg);
-        if (leg.from == training_.branches[i].begin) {
-          begins.insert(leg.from);
+      TrainingSegment segment = missing(i);
+      if (segment.to > 0) {
+        finish(segment);
+        if (segment.from == training_.branches[i].begin) {
+          begins.insert(segment.from);
         }
-        forks.push_back(std::move(leg));
+        forks.push_back(std::move(segment));
       }
     }
-    std::vector<TrainingLeg> out;
-    TrainingLeg first = missing(0);
+    std::vector<TrainingSegment> out;
+    TrainingSegment first = missing(0);
     for (const int64_t begin : begins) {
       if (begin > 0 && !states_.has_state(keys_[0].at(begin))) {
         first.states.push_back(begin);
@@ -75,20 +75,20 @@ class Surveyor {
 
  private:
   // Why the missing outputs cannot all be made from the state after `step`, or "".
-  std::string obstacle_at(const TrainingLeg& leg, int64_t step) const {
-    const TrainingBranch& branch = training_.branches[leg.branch];
-    if (!leg.checkpoints.empty() && leg.checkpoints.front() <= step) {
-      return fmt::format("the checkpoint at step {} does not exist", leg.checkpoints.front());
+  std::string obstacle_at(const TrainingSegment& segment, int64_t step) const {
+    const TrainingBranch& branch = training_.branches[segment.branch];
+    if (!segment.checkpoints.empty() && segment.checkpoints.front() <= step) {
+      return fmt::format("the checkpoint at step {} does not exist", segment.checkpoints.front());
     }
-    if (!leg.states.empty() && leg.states.front() <= step) {
-      return fmt::format("the state at step {} does not exist", leg.states.front());
+    if (!segment.states.empty() && segment.states.front() <= step) {
+      return fmt::format("the state at step {} does not exist", segment.states.front());
     }
-    for (const size_t index : leg.averages) {
+    for (const size_t index : segment.averages) {
       const LiveAverage& average = branch.averages[index];
       const size_t members = members_until(average, step);
       const bool begins_here = members == 1 && average.members.front() == step;
       if (members > 0 && !begins_here &&
-          !states_.has_sums(live_average_key(average, keys_[leg.branch]), members)) {
+          !states_.has_sums(live_average_key(average, keys_[segment.branch]), members)) {
         return fmt::format("the average {} at step {} began at step {}, and its sums do not exist",
                            average.label, average.members.back(), average.members.front());
       }
@@ -97,47 +97,48 @@ class Surveyor {
   }
 
   // The missing outputs of a branch; to = 0 if none are missing.
-  TrainingLeg missing(size_t index) const {
+  TrainingSegment missing(size_t index) const {
     const TrainingBranch& branch = training_.branches[index];
     const StateKeys& keys = keys_[index];
-    TrainingLeg leg;
-    leg.branch = index;
+    TrainingSegment segment;
+    segment.branch = index;
     for (const int64_t step : branch.checkpoints) {
       if (!states_.has_weights(keys.at(step))) {
-        leg.checkpoints.push_back(step);
-        leg.to = step;
+        segment.checkpoints.push_back(step);
+        segment.to = step;
       }
     }
     for (size_t i = 0; i < branch.averages.size(); ++i) {
       if (!states_.has_weights(live_average_key(branch.averages[i], keys))) {
-        leg.averages.push_back(i);
-        leg.to = std::max(leg.to, branch.averages[i].members.back());
+        segment.averages.push_back(i);
+        segment.to = std::max(segment.to, branch.averages[i].members.back());
       }
     }
-    return leg;
+    return segment;
   }
 
   // Finds the latest state from which everything missing can still be made.
-  void finish(TrainingLeg& leg) const {
-    const TrainingBranch& branch = training_.branches[leg.branch];
-    std::sort(leg.states.begin(), leg.states.end());
+  void finish(TrainingSegment& segment) const {
+    const TrainingBranch& branch = training_.branches[segment.branch];
+    std::sort(segment.states.begin(), segment.states.end());
     // A fork that is trained later will find the state at its beginning.
-    const int64_t sure = leg.branch == 0 ? 0 : branch.begin;
-    for (leg.from = leg.to; leg.from > sure; --leg.from) {
-      if (!states_.has_state(keys_[leg.branch].at(leg.from))) {
+    const int64_t sure = segment.branch == 0 ? 0 : branch.begin;
+    for (segment.from = segment.to; segment.from > sure; --segment.from) {
+      if (!states_.has_state(keys_[segment.branch].at(segment.from))) {
         continue;
       }
-      std::string obstacle = obstacle_at(leg, leg.from);
+      std::string obstacle = obstacle_at(segment, segment.from);
       if (obstacle.empty()) {
         break;
       }
-      if (leg.passed_over == 0) {
-        leg.passed_over = leg.from;
-        leg.reason = std::move(obstacle);
+      if (segment.passed_over == 0) {
+        segment.passed_over = segment.from;
+        segment.reason = std::move(obstacle);
       }
     }
-    if (leg.to == branch.steps() && (leg.states.empty() || leg.states.back() != branch.steps())) {
-      leg.states.push_back(branch.steps());
+    if (segment.to == branch.steps() &&
+        (segment.states.empty() || segment.states.back() != branch.steps())) {
+      segment.states.push_back(branch.steps());
     }
   }
 
@@ -148,7 +149,8 @@ class Surveyor {
 
 }  // namespace
 
-std::vector<TrainingLeg> survey_training(const Training& training, const TrainedStates& states) {
+std::vector<TrainingSegment> survey_training(const Training& training,
+                                             const TrainedStates& states) {
   return Surveyor(training, states).run();
 }
 

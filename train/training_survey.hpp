@@ -19,7 +19,7 @@ std::string live_average_key(const LiveAverage& average, const StateKeys& keys);
 size_t members_until(const LiveAverage& average, int64_t step);
 
 // The steps of a branch from a state to the last missing output.
-struct TrainingLeg {
+struct TrainingSegment {
   size_t branch = 0;
   int64_t from = 0;  // step of an existing state, or 0: drawn weights
   int64_t to = 0;
@@ -33,7 +33,7 @@ struct TrainingLeg {
 };
 
 // Segments in the order of training; none if nothing is missing.
-std::vector<TrainingLeg> survey_training(const Training& training, const TrainedStates& states);
+std::vector<TrainingSegment> survey_training(const Training& training, const TrainedStates& states);
 
 // The keys of all branches, in their order.
 std::vector<StateKeys> state_keys(const Training& training);

@@ -1,4 +1,4 @@
-// What a quantizer or a transform is shown.
+// The token ids that a quantizer or a transform calibrates on.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace quench {
 
-// Rows of calibration ids: row r is ids[starts[r] .. starts[r+1]).
+// Sequences of calibration ids: sequence r is ids[starts[r] .. starts[r+1]).
 struct CalibrationRows {
   std::vector<int32_t> ids;
   std::vector<uint64_t> starts;
-  // Of row r, the ids before its padding, which counts in all statistics; empty: no row has any.
+  // [sequence] ids before the padding, which counts in all statistics; empty: no padding.
   std::vector<uint64_t> texts = {};
 
   uint64_t pads() const {

@@ -14,7 +14,7 @@ bool is(quench_dtype dtype, uint8_t code, uint8_t bits) {
   return dtype.code == code && dtype.bits == bits && dtype.lanes == 1;
 }
 
-// Elements come through memcpy, which compilers turn into plain loads; the loops vectorize.
+// Loads elements by memcpy, which compilers turn into plain loads; the loops vectorize.
 template <typename Stored, typename Convert>
 void widen(const void* elements, uint64_t count, double* values, Convert convert) {
   const auto* bytes = static_cast<const char*>(elements);
@@ -38,8 +38,8 @@ double from_brain(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-// Exponent and mantissa in their places of a float32 make a number that is 2^112 too small, also
-// where the half is subnormal; infinity and NaN need the larger exponent.
+// Shifting exponent and mantissa into place makes a float32 that is 2^112 too small, also for a
+// subnormal half; infinity and NaN need the larger exponent.
 double from_half(uint16_t bits) {
   const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFFU) << 13;
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
@@ -49,7 +49,7 @@ double from_half(uint16_t bits) {
   return std::bit_cast<float>(sign | (special ? magnitude | 0x7F800000U : finite));
 }
 
-// To nearest even among the numbers of `digits` binary digits whose lowest digit is at least
+// Rounds to nearest even among the numbers of `digits` binary digits whose lowest digit is at least
 // 2^lowest. Scaling by powers of two is exact.
 double round_to(double value, int digits, int lowest) {
   if (value == 0 || !std::isfinite(value)) {
@@ -60,8 +60,8 @@ double round_to(double value, int digits, int lowest) {
 }
 
 uint16_t to_brain(double value) {
-  // Past the largest float32 the conversion rounds to infinity or to a number that is too large for
-  // bfloat16, whose largest has fewer digits; both are infinite here.
+  // Beyond the largest float32 the conversion gives infinity or a number too large for bfloat16,
+  // whose largest number has fewer digits; both become infinity here.
   const auto rounded = static_cast<float>(round_to(value, 8, -133));
   const auto bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(rounded) >> 16);
   return std::isnan(value) ? static_cast<uint16_t>(bits | 0x40U) : bits;

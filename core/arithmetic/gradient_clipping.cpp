@@ -9,7 +9,7 @@ namespace quench {
 
 namespace {
 
-constexpr size_t kLanes = 16;  // sums side by side, so that they fit vector registers
+constexpr size_t kLanes = 16;  // independent sums that fill vector registers
 constexpr double kClipEpsilon = 1e-6;
 
 }  // namespace

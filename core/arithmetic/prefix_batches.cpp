@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kNone = -1;
 
-// One row of the batch to be: the nodes of its prefix, and those of each alternative.
+// One sequence of the planned batch: the nodes of its prefix, and those of each alternative.
 struct PackedRow {
   std::vector<uint64_t> prefix;
   std::vector<std::vector<uint64_t>> alternatives;
@@ -70,7 +70,7 @@ class Forest {
     std::vector<uint64_t> children;
     uint64_t position = 0;  // of its first id
     uint64_t fed = 0;       // ids that go through the model
-    // Paths below it that feed something, and their ids; not counting its own.
+    // Paths below the node that feed something, and their ids, without the node's own.
     uint64_t below = 0;
     uint64_t below_ids = 0;
     double cost = 0;       // of its subtree, with the path from the root as prefix
@@ -78,7 +78,7 @@ class Forest {
   };
 
   uint64_t length(uint64_t row) const { return args_.starts[row + 1] - args_.starts[row]; }
-  // The whole path from the root, with all its ids.
+  // Length of the whole path from the root, with all its ids.
   uint64_t prefix(uint64_t row) const { return nodes_[row].position + nodes_[row].fed; }
 
   void link(uint64_t row) {
@@ -130,14 +130,14 @@ class Forest {
     return tokens * (1 + tokens / (6.0 * static_cast<double>(shape_.width)));
   }
 
-  // Length at which a row with this prefix costs least per id of its alternatives: the minimum of
-  // T·(1 + T/w) / (T − prefix) over T.
+  // Length at which a sequence with this prefix costs least per id of its alternatives: the minimum
+  // of T·(1 + T/w) / (T − prefix) over T.
   double best_length(uint64_t prefix_ids) const {
     const auto ids = static_cast<double>(prefix_ids);
     return ids + std::sqrt(ids * ids + ids * 6.0 * static_cast<double>(shape_.width));
   }
 
-  // Of a prefix with alternatives of this many ids in all, as if all were equally long.
+  // Cost of a prefix with alternatives of this many ids in total, as if all were equally long.
   double cost(uint64_t prefix_ids, uint64_t alternatives, uint64_t ids) const {
     const auto start = static_cast<double>(prefix_ids);
     if (alternatives == 0) {
@@ -149,8 +149,8 @@ class Forest {
     return rows * cost_of_row(start + static_cast<double>(ids) / rows);
   }
 
-  // The paths that begin with `row` and end with one that has no children, without those that feed
-  // nothing.
+  // Collects the paths that begin with `row` and end at a node without children; leaves out paths
+  // that feed nothing.
   void collect(uint64_t row, std::vector<std::vector<uint64_t>>& out) const {
     std::vector<std::vector<uint64_t>> open = {{row}};
     while (!open.empty()) {
@@ -180,7 +180,7 @@ class Forest {
     return ids;
   }
 
-  // Rows with the path to `row` as prefix; alternatives in order, as many as the best length takes.
+  // Packs sequences with the path to `row` as prefix and alternatives up to the best length.
   void pack(uint64_t row, std::vector<std::vector<uint64_t>>& alternatives,
             std::vector<PackedRow>& out) const {
     std::vector<uint64_t> path;
@@ -209,7 +209,7 @@ class Forest {
   std::vector<Node> nodes_;
 };
 
-// Batches in the making: rows are put in, and who was put where is remembered.
+// Builds batches: places sequences and remembers where each id went.
 class Writer {
  public:
   Writer(const quench_score_args& args, const Forest& forest)
@@ -248,7 +248,7 @@ class Writer {
     }
   }
 
-  // Notes every id to be scored at the place from which it is predicted.
+  // Notes for every scored id the place from which it is predicted.
   std::vector<PrefixBatch> finish() {
     for (uint64_t row = 0; row < args_.rows; ++row) {
       const uint64_t start = args_.starts[row];
@@ -268,7 +268,7 @@ class Writer {
  private:
   static constexpr uint64_t kNowhere = UINT64_MAX;
 
-  // Index of the last id before the first one of `row`, in the nearest row above that has any.
+  // Index of the last id before the first one of `row`, in the nearest ancestor that has any.
   uint64_t last_before(uint64_t row) const {
     for (int64_t at = forest_.parent(row); at != kNone;
          at = forest_.parent(static_cast<uint64_t>(at))) {
@@ -284,7 +284,7 @@ class Writer {
     PrefixBatch& batch = batches_.back();
     for (uint64_t t = 0; t < forest_.fed(row); ++t) {
       const uint64_t id = args_.starts[row] + t;
-      if (fed_at_[id] == kNowhere) {  // its first copy is the one that is scored
+      if (fed_at_[id] == kNowhere) {  // only the first copy is scored
         fed_at_[id] = places_.size();
         places_.emplace_back(batches_.size() - 1, batch.ids.size());
       }
@@ -315,7 +315,7 @@ std::vector<PrefixBatch> plan_prefix_batches(const quench_score_args& args,
                    [&](size_t a, size_t b) { return rows[a].length < rows[b].length; });
   Writer writer(args, forest);
   for (size_t first = 0; first < order.size();) {
-    // Sorted by length: the last row of a batch is its longest.
+    // Sorted by length: the last sequence of a batch is its longest.
     size_t end = first + 1;
     while (end < order.size() && rows[order[end]].length * (end + 1 - first) <=
                                      static_cast<uint64_t>(kMicroBatchTokens)) {

@@ -14,7 +14,7 @@ namespace quench {
 
 namespace {
 
-// Documents are tokenized in batches of about this many bytes, so that memory stays bounded.
+// Bytes of a batch of documents that is tokenized at once; bounds the memory.
 constexpr size_t kBatchBytes = 16u << 20;
 
 class Reader {
@@ -54,7 +54,7 @@ class Reader {
     pending_.clear();
   }
 
-  // Documents so far, those not yet tokenized included.
+  // Documents so far, including those that are not tokenized yet.
   uint64_t documents() const { return out_.documents() + pending_.documents(); }
 
  private:
@@ -117,7 +117,7 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
     }
     reader.add(document);
     if (max_ids > 0 && reader.documents() % 64 == 0) {
-      reader.flush();  // otherwise nobody knows how many ids there are
+      reader.flush();  // otherwise the number of ids is unknown
     }
     if (max_ids > 0 && corpus->ids.size() >= max_ids) {
       break;
@@ -126,9 +126,9 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   reader.flush();
   corpus->fingerprint = handle.fingerprint();
   if (corpus->fingerprint != fingerprint) {
-    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed while they were read", use.name);
+    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed during reading", use.name);
   }
-  if (!corpus->bytes.empty()) {  // ready-made ids are not kept a second time
+  if (!corpus->bytes.empty()) {  // ids that the corpus supplies itself are not kept twice
     tokenized_documents_ += corpus->documents();
     cache_.keep(key, *corpus);
   }
@@ -137,7 +137,7 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
 
 namespace {
 
-// " for 5 draws", where there are several.
+// " for 5 draws", if there are several.
 std::string for_draws(const CalibrationDraw& draw) {
   return draw.of > 1 ? fmt::format(" for {} draws", draw.of) : "";
 }
@@ -148,7 +148,7 @@ CalibrationRows packed_rows(const Calibration& calibration, const TokenizedCorpu
   const uint64_t wanted = slice * draw.of;
   if (corpus.ids.size() < wanted) {
     fail(QUENCH_INVALID_ARGUMENT,
-         "calibration {}: {} sequences of {} ids asked{}, {} ids wanted, the corpus has {}",
+         "calibration {}: {} sequences of {} ids{} need {} ids, the corpus has {}",
          calibration.name, calibration.sequences, calibration.length, for_draws(draw), wanted,
          corpus.ids.size());
   }
@@ -160,7 +160,7 @@ CalibrationRows document_rows(const Calibration& calibration, const TokenizedCor
                               uint64_t longest, const CalibrationDraw& draw) {
   const uint64_t slice = calibration.documents > 0 ? calibration.documents : corpus.documents();
   if (corpus.documents() < slice * draw.of) {
-    fail(QUENCH_INVALID_ARGUMENT, "calibration {}: {} documents asked{}, the corpus has {}",
+    fail(QUENCH_INVALID_ARGUMENT, "calibration {}: wanted {} documents{}, the corpus has {}",
          calibration.name, slice * draw.of, for_draws(draw), corpus.documents());
   }
   const uint64_t limit = calibration.length > 0 ? std::min(calibration.length, longest) : longest;

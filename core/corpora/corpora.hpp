@@ -18,8 +18,8 @@
 
 namespace quench {
 
-// The draw-th of `of` disjoint slices of a corpus; with jitter > 0 its rows in another order, which
-// follows from seed and number alone.
+// Selects calibration sample `draw` of `of` disjoint ones. With jitter > 0 the sequences are
+// shuffled; the order depends on seed and jitter only.
 struct CalibrationDraw {
   uint32_t draw = 0;
   uint32_t of = 1;
@@ -29,24 +29,24 @@ struct CalibrationDraw {
 
 class Corpora {
  public:
-  // Without a cache every run tokenizes anew.
+  // Without a cache every run tokenizes again.
   explicit Corpora(Catalog& catalog, TokenCache cache = TokenCache({}), HubEnvironment hub = {})
       : catalog_(catalog), cache_(std::move(cache)), hub_(std::move(hub)) {}
 
-  // Reads up to `max_documents` documents (0: all) or until `max_ids` ids (0: no bound) are there.
-  // Text that the cache has for this content of the files, this tokenizer and these bounds is not
-  // tokenized again. Throws Error(DATA_LOSS) when the files change meanwhile.
+  // Reads at most `max_documents` documents (0: all) and stops once it has `max_ids` ids (0: no
+  // bound). Does not tokenize again what the cache has for the same file contents, tokenizer and
+  // bounds. Throws Error(DATA_LOSS) if the files change meanwhile.
   std::shared_ptr<const TokenizedCorpus> load(const CorpusUse& use, TokenizerChoice& tokenizer,
                                               uint64_t max_documents = 0, uint64_t max_ids = 0);
-  // The rows of a calibration: packed sequences or whole documents. Errors when the corpus is
-  // smaller than what all draws ask. `longest`: the model's number of positions.
+  // The calibration sequences: packed sequences or whole documents. Throws Error if the corpus is
+  // too small for all samples together. `longest`: the model's number of positions.
   CalibrationRows calibration_rows(const Calibration& calibration, TokenizerChoice& tokenizer,
                                    uint64_t longest, const CalibrationDraw& draw = {});
 
-  // Where data sets of the hub lie.
+  // Where the hub's data sets are cached.
   const HubEnvironment& hub() const { return hub_; }
 
-  // Documents that were tokenized, and not taken from the cache or kept from before.
+  // Documents tokenized by this process, not taken from a cache.
   uint64_t tokenized_documents() const { return tokenized_documents_; }
 
  private:
@@ -60,7 +60,7 @@ class Corpora {
   std::map<std::string, std::shared_ptr<const TokenizedCorpus>> loaded_;
 };
 
-// As a metric sees it; valid as long as the corpus.
+// The corpus in the form that metrics get; valid as long as the corpus.
 quench_tokens tokens_view(const char* parameter, const TokenizedCorpus& corpus);
 
 }  // namespace quench

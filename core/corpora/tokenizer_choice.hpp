@@ -1,4 +1,4 @@
-// The tokenizer that turns the run's text into ids: one for the whole run, or each checkpoint's
+// The tokenizer that turns text into ids: one for the whole run, or each checkpoint's
 // own.
 #pragma once
 
@@ -25,7 +25,7 @@ class TokenizerChoice {
   explicit TokenizerChoice(std::optional<std::string> path, std::string missing_message);
   // The one that a checkpoint's folder has, or none.
   static TokenizerChoice beside(Catalog& catalog, const std::filesystem::path& folder);
-  // Throws Error with the message of the constructor when there is none.
+  // Throws Error with the constructor's message if there is no tokenizer.
   Tokenizer& get(Catalog& catalog);
   // Hashes the file.
   TokenizerIdentity identity(Catalog& catalog) const;

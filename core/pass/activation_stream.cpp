@@ -33,7 +33,7 @@ uint64_t bytes_of(quench_dtype dtype, const std::vector<int64_t>& shape) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(ModelHandle& model, uint64_t bytes) : model_(model), bytes_(bytes) {
-  // A zero-sized tensor still has an address; 64 bytes is the alignment that the ABI promises.
+  // A zero-sized tensor still has an address; the ABI promises an alignment of 64 bytes.
   const uint64_t wanted = std::max<uint64_t>(64, (bytes + 63) / 64 * 64);
   if (model.has_own_memory()) {
     data_ = model.allocate(wanted);
@@ -126,7 +126,7 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
     }
     if (std::count(state.segments.begin(), state.segments.end(), 0) ==
         static_cast<ptrdiff_t>(state.segments.size())) {
-      state.segments.clear();  // nothing but text
+      state.segments.clear();  // plain text only
     }
     states_.push_back(std::move(state));
   }

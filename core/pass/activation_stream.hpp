@@ -1,4 +1,4 @@
-// The tensors between stages, owned by the host: one set per micro-batch, moved forward stage by
+// The tensors between stages, which the host owns: one set per micro-batch, moved forward stage by
 // stage.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace quench {
 
-// Memory on the model's device, or the host's where the family leaves that to the host.
+// Memory on the model's device, or host memory if the family leaves that to the host.
 class DeviceMemory {
  public:
   DeviceMemory(ModelHandle& model, uint64_t bytes);
@@ -32,7 +32,7 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
-// A C-contiguous tensor on the model's device. The memory is shared where a stage works in place.
+// A C-contiguous tensor on the model's device. Stages that work in place share its memory.
 class DeviceTensor {
  public:
   DeviceTensor(ModelHandle& model, quench_dtype dtype, const std::vector<int64_t>& shape);
@@ -50,8 +50,8 @@ class DeviceTensor {
   std::vector<int64_t> strides_;
 };
 
-// The rows places[0]*each .. +each-1, places[1]*each .., ... of `from` [N, width]; neighbours are
-// copied together.
+// The rows places[0]*each .. +each-1, places[1]*each .., ... of `from` [N, width]; copies adjacent
+// rows together.
 DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
                      std::span<const uint64_t> places, uint64_t each);
 
@@ -63,34 +63,34 @@ class ActivationStream {
   };
   using Carried = std::vector<Named>;
 
-  // Row r is ids[starts[r] .. starts[r+1]). The ids are copied. With `texts`, what comes behind the
-  // first texts[r] ids of a row are pads that read (extension/pads.h); UNSUPPORTED where the family
-  // does not know them.
+  // Sequence r is ids[starts[r] .. starts[r+1]). Copies the ids. With `texts`, the ids after the
+  // first texts[r] of a sequence are attending padding (extension/pads.h); UNSUPPORTED if the
+  // family does not support it.
   ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
                    std::span<const uint64_t> starts, std::span<const uint64_t> texts = {});
-  // Micro-batches that were planned already, positions and segments included; `batches()` then says
-  // their lengths and names no rows.
+  // Takes planned micro-batches, including positions and segments; `batches()` then has their
+  // lengths and no sequence indices.
   ActivationStream(ModelHandle& model, const std::vector<PrefixBatch>& batches);
 
   const std::vector<MicroBatch>& batches() const { return batches_; }
-  // Starts micro-batch `batch`: its residual stream is made from the ids.
+  // Starts micro-batch `batch`: computes its residual stream from the ids.
   void embed(size_t batch);
-  // Runs one stage of one block on a micro-batch that stands right before it.
+  // Runs one stage of one block on a micro-batch that stands directly before it.
   void stage(size_t batch, uint32_t block, uint32_t stage);
   // Embeds and runs all blocks of one micro-batch.
   void forward(size_t batch);
-  // Likewise, for the tokens at `places` (of [rows, length] in C order, ascending) alone: what is
-  // carried then has their rows and no others. The last block runs only on them from the first
-  // stage on that looks at each token alone.
+  // Likewise, but only for the tokens at `places` (of [rows, length] in C order, ascending): the
+  // carried tensors then have only these rows. The last block runs only on them from its first
+  // token-wise stage on.
   void forward(size_t batch, std::span<const uint64_t> places);
-  // Copies what every micro-batch carries; `rewind` puts it in place of what they carry by then,
-  // and the copies are gone.
+  // Copies what every micro-batch carries; `rewind` restores the copies and drops
+  // them.
   void keep();
   void rewind();
-  // What stages first .. last-1 make of a copy of what the micro-batch carries; or, with `kept`, of
-  // what it carried when it was kept.
+  // The result of stages first .. last-1 on a copy of what the micro-batch carries or, with `kept`,
+  // of what it carried at keep().
   Carried replay(size_t batch, uint32_t block, uint32_t first, uint32_t last, bool kept) const;
-  // What the micro-batch carries now, in the order of carry(block, stage).
+  // The tensors that the micro-batch carries now, in the order of carry(block, stage).
   std::vector<quench_tensor> carried(size_t batch) const;
   // Drops what the micro-batch carries.
   void release(size_t batch);
@@ -99,7 +99,7 @@ class ActivationStream {
 
  private:
   struct State;
-  // The views of a batch, as the ABI has them; not to be moved.
+  // Views of a batch in the ABI's form; must not be moved.
   struct BatchView {
     explicit BatchView(const State& state);
     BatchView(const BatchView&) = delete;
@@ -109,17 +109,17 @@ class ActivationStream {
   };
   struct State {
     std::vector<int32_t> tokens;
-    std::vector<int32_t> positions;  // like tokens, or empty: counted along each row
-    std::vector<int32_t> segments;   // like tokens, or empty: every row is one text
+    std::vector<int32_t> positions;  // like tokens, or empty: counted along each sequence
+    std::vector<int32_t> segments;   // like tokens, or empty: every sequence is one text
     std::vector<int64_t> shape;      // [rows, length]
     std::vector<int64_t> strides;
     Carried carried;
   };
 
   Carried copy(const Carried& from) const;
-  // Leaves the tokens at `places` of what is carried into `stage`, each a row of its own.
+  // Keeps only the tokens at `places` of what is carried into `stage`, each as its own row.
   void narrow(size_t batch, std::span<const uint64_t> places, uint32_t block, uint32_t stage);
-  // Moves what is carried into `stage` through it.
+  // Runs `stage` on what is carried into it.
   void run_stage(size_t batch, Carried& carried, uint32_t block, uint32_t stage) const;
 
   ModelHandle& model_;

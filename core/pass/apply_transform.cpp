@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// The rows of one micro-batch for the groups that a stage feeds.
+// Shows the activations of one micro-batch to the groups that a stage feeds.
 void show_rows(ModelHandle& model, TransformHandle& transform, uint32_t block, uint32_t stage,
                const std::vector<quench_tensor>& carried) {
   const quench_block_info& info = model.block(block);

@@ -1,4 +1,4 @@
-// A transform of the grid applied to an open model.
+// Applies a transform of the grid to an open model.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,13 +8,13 @@
 
 namespace quench {
 
-// Shows the transform the float model's rows, where it wants them, and lets it change the model.
-// The weights that it replaces are in `kept`. Throws what edit_model throws, and
-// FAILED_PRECONDITION for one that needs rows where there is no calibration.
+// Shows the transform the float model's activations, if it wants them, and lets it change the
+// model. `kept` has the weights that it replaces. Throws what edit_model throws, and
+// FAILED_PRECONDITION for a transform that needs activations if there is no calibration.
 ModelEdits apply_transform(ModelHandle& model, TransformHandle& transform,
                            const CalibrationRows* calibration, FloatWeights& kept);
 
-// What the record says of it: changes by name, how often each kind, how far the logits moved.
+// The record's description: changes by name, the number of each kind, how far the logits moved.
 nlohmann::json describe_edits(const ModelEdits& edits);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// What a metric says of a set of weights, for schemes that choose by a score.
+// Scores a set of weights by a metric, for schemes that search by a score.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace quench {
 
 class AverageScore {
  public:
-  // Every set of weights is opened with this config (`where`: its path, for messages).
+  // Opens every set of weights with this config (`where`: its path, for messages).
   AverageScore(Catalog& catalog, MetricCell metric, TokenizerChoice tokenizer,
                std::string config_json, std::string where, quench_device device);
 
-  // The metric's first value, in float32, lower is better: the sign of others is turned. Throws
-  // Error, NUMERICAL for a value that is not finite.
+  // The metric's first value, in float32, with the sign turned if needed so that lower is better.
+  // Throws Error, NUMERICAL for a value that is not finite.
   double operator()(const std::shared_ptr<const TensorSource>& weights);
 
  private:

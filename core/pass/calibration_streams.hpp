@@ -1,5 +1,5 @@
-// The calibration rows on their way through the model that is being quantized and, where a
-// quantizer asks for it, through the float model beside it.
+// Moves the calibration sequences through the model that is being quantized and, if a quantizer
+// asks for it, through the float model beside it.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@
 
 namespace quench {
 
-// Where no calibration was opened there are no rows, and calls that move them do nothing.
+// Without open calibration there are no sequences, and calls that move them do nothing.
 class CalibrationStreams {
  public:
-  // Times and counts what it does.
+  // Measures and counts what it does.
   CalibrationStreams(ModelHandle& model, PassClock& clock, PassCounts& counts)
       : model_(model), clock_(clock), counts_(counts) {}
 
   // `needs`: of the quantizer.
   void open(const CalibrationRows& calibration, uint32_t needs);
   bool have_rows() const { return stream_.has_value(); }
-  // Each makes the residual stream out of the ids: before the embedding is quantized, and after.
+  // Each computes the residual stream from the ids: before the embedding is quantized, and after.
   void embed_float();
   void embed();
-  // All batches through the stage, their rows straight into the groups that it feeds.
+  // Moves all batches through the stage and their activations into the groups that it feeds.
   void advance(uint32_t block, uint32_t stage, std::vector<ObservedGroup>& groups);
-  // The float model's batches through the stage. They are one stage ahead: they have passed through
+  // Moves the float model's batches through the stage. They are one stage ahead: they pass through
   // a group's linears before those are quantized.
   void advance_float(uint32_t block, uint32_t stage);
-  // What all batches carry now is their input again after `rewind`.
+  // Saves what all batches carry now; `rewind` makes it their input again.
   void keep();
   void rewind();
-  // Shows the group the rows that the output head reads.
+  // Shows the group the activations that the output head reads.
   void show_head_rows(ObservedGroup& group);
-  // For quantizers that run a block on; `stage`: the batches stand before it.
+  // For quantizers that run a block on; the batches stand before `stage`.
   PassReplay replay(uint32_t block, uint32_t stage, bool from_kept);
 
  private:
-  // Shows the groups the rows of one batch.
+  // Shows the groups the activations of one batch.
   void observe(size_t batch, std::vector<ObservedGroup>& groups);
 
   ModelHandle& model_;

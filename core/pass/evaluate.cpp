@@ -25,7 +25,7 @@ int64_t peak_memory_bytes() {
   return usage.ru_maxrss * 1024;
 }
 
-// The corpora of a metric as it sees them; keeps them in memory.
+// The corpora of a metric in the form that it gets; keeps them in memory.
 struct OpenCorpora {
   std::vector<std::shared_ptr<const TokenizedCorpus>> held;
   std::vector<quench_tokens> views;
@@ -43,7 +43,7 @@ OpenCorpora open_corpora(Corpora& corpora, const MetricCell& metric, TokenizerCh
   return out;
 }
 
-// Further weights as a metric sees them.
+// Further weights in the form that a metric gets.
 class OpenWeightsList {
  public:
   explicit OpenWeightsList(const std::vector<MetricWeights>& weights) {
@@ -64,7 +64,7 @@ class OpenWeightsList {
   std::vector<quench_weights> views_;
 };
 
-// The tokenizer as a metric sees it; keeps the ids of the last text.
+// The tokenizer in the form that a metric gets; keeps the ids of the last text.
 class MetricTokenizer {
  public:
   explicit MetricTokenizer(Tokenizer& tokenizer) : tokenizer_(tokenizer) {

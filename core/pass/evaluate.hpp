@@ -1,4 +1,4 @@
-// One metric on a model as it is.
+// Evaluates one metric on the current model.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace quench {
 
-// Further weights that a metric is shown (quench_weights).
+// Further weights for a metric (quench_weights).
 struct MetricWeights {
   std::string name;
   std::string branch;
@@ -24,17 +24,17 @@ struct MetricWeights {
   std::shared_ptr<const TensorSource> source;
 };
 
-// One record per value, with metric, label, value, unit, direction, standard error, details, items,
-// index and count, seconds and peak memory; what was measured is for the caller to say. Throws
-// Error when the metric fails, gives no value or one that is not finite, and then says which weight
-// is not. `cache`: answers what it
-// can, and notes the rest; null: everything is scored.
+// Returns one record per value, with metric, label, value, unit, direction, standard error,
+// details, items, index and count, seconds and peak memory; the caller adds what was measured.
+// Throws Error if the metric fails, or returns no value or one that is not finite, and then names
+// the weight that is not finite. `cache`: answers what it can and notes the rest; null: scores
+// everything.
 std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
                                     ModelHandle& model, TokenizerChoice& tokenizer,
                                     const std::vector<MetricWeights>& weights = {},
                                     ScoreCache* cache = nullptr);
 
-// The value of a record such that less is better, for schemes that search.
+// The value of a record with its sign set so that lower is better, for schemes that search.
 double lower_is_better(const Record& record);
 
 }  // namespace quench

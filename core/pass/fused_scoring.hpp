@@ -1,5 +1,5 @@
-// Scores of the quantized model that are worked out while it is being quantized: what metrics are
-// known to ask runs through each block as soon as it is quantized, once for each setting.
+// Scores the quantized model while it is being quantized: the sequences that metrics will ask for
+// run through each block as soon as it is quantized, once per setting.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace quench {
 
 class FusedScoring {
  public:
-  // All outlive it.
+  // All arguments must outlive it.
   FusedScoring(ModelHandle& model, FloatWeights& kept, PassSettings& settings, PassClock& clock)
       : model_(model), kept_(kept), settings_(settings), clock_(clock) {}
 
-  // Once the embedding is what it will be.
+  // Call once the embedding is final.
   void embed();
-  // Around a block: what is quantized between them is in the model while its rows run through.
+  // Call around a block: what is quantized in between is in the model when its sequences run.
   void begin_block();
   void end_block(uint32_t block);
-  // The answers, with the quantized head, if there is one, and the quantized embedding where it is
-  // tied.
+  // Computes the answers, with the quantized head, if there is one, and the quantized embedding if
+  // the head is tied to it.
   void finish();
 
  private:
-  // Runs `body` for each setting that has not failed, with its weights from `first` of them on in
-  // the model where the pass leaves the model float.
+  // Runs `body` for each setting that has not failed; its weights, from number `first` on, are in
+  // the model if the pass leaves the model float.
   template <typename Body>
   void with_weights(const std::vector<size_t>& first, Body body);
   std::vector<size_t> from_the_first() const;
@@ -37,7 +37,7 @@ class FusedScoring {
   FloatWeights& kept_;
   PassSettings& settings_;
   PassClock& clock_;
-  std::vector<size_t> before_block_;  // by setting: its weights when the block began
+  std::vector<size_t> before_block_;  // by setting: its number of weights when the block began
 };
 
 }  // namespace quench

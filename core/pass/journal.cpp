@@ -30,7 +30,7 @@ Journal::~Journal() {
   }
 }
 
-// Values are kept by their bits, so that what is not finite survives as well.
+// Stores values as bits, so that non-finite values survive, too.
 void Journal::load() {
   std::ifstream file(path_);
   for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// Finished pieces of an evaluation that consists of many, on disk (quench.journal/1).
+// Stores the finished pieces of a long evaluation on disk (quench.journal/1).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace quench {
 
-// One file per content key, one sealed line per piece. A torn or changed line is as if it were not
-// there. Nothing here fails: what cannot be read or written is computed again.
+// One file per content key, one sealed line per piece. A torn or changed line counts as missing.
+// Nothing here fails: a piece that cannot be read or written is computed again.
 class Journal final : public EvaluationJournal {
  public:
-  // `folder` is made when the first piece is put.
+  // Creates `folder` with the first piece.
   Journal(const std::filesystem::path& folder, const std::string& key);
   ~Journal() override;
   Journal(const Journal&) = delete;
@@ -23,7 +23,7 @@ class Journal final : public EvaluationJournal {
 
   std::optional<double> get(uint64_t index) override;
   void put(uint64_t index, double value) override;
-  // The evaluation is kept: its pieces are of no use any more.
+  // The evaluation is stored: drops its pieces.
   void forget();
 
  private:

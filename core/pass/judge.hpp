@@ -1,4 +1,4 @@
-// Who measures the output error of a quantizer that cannot do so itself.
+// Finds the evaluator of layer errors: a quantizer for those that cannot measure their own error.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace quench {
 
-// Of the quantizers that come with the program and offer the Gram extension with their default
-// parameters: the first by id that needs no rows for itself, and so gathers nothing but the Gram
-// matrix; else the first of them. nullptr where there is none. A stranger never judges, so what
-// else lies on the search path changes no number and runs no code. Nothing is loaded to find it.
+// Considers the shipped quantizers that offer the Gram extension with default parameters: takes the
+// first by id that needs no activations itself, and so collects nothing but the Gram matrix; else
+// the first of them; nullptr if there is none. Never takes a stranger, so other libraries on the
+// search path change no number and run no code. Loads nothing.
 const PluginDescription* judge_of(const Catalog& catalog);
 
 // Whether a quantizer measures the output error of its layers itself, so that nobody is asked to do

@@ -14,12 +14,12 @@ namespace quench {
 
 namespace {
 
-// Quantizers work on float32, or on float64 where the model does.
+// Quantizers work on float32, or on float64 if the model does.
 quench_dtype weight_dtype(quench_dtype model) {
   return same_dtype(model, kFloat64) ? kFloat64 : kFloat32;
 }
 
-// The weight times the group's input scale, where it has one.
+// The weight times the group's input scale, if it has one.
 HostTensor scaled(HostTensor weight, const ObservedGroup& group) {
   if (group.input_scale() != nullptr) {
     multiply_columns(weight, *group.input_scale());
@@ -36,7 +36,7 @@ LayerResult layer_of(const quench_linear_info& linear, uint32_t block) {
   return layer;
 }
 
-// Moves numbers called "seconds.x" out of a layer, into the clock under "x".
+// Moves numbers named "seconds.x" out of a layer and into the clock under "x".
 void take_times(LayerResult& layer, PassClock& clock) {
   constexpr std::string_view kPrefix = "seconds.";
   for (auto it = layer.numbers.begin(); it != layer.numbers.end();) {

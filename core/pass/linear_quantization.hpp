@@ -1,5 +1,5 @@
-// What a pass does with one linear once its group's rows have come: its weight goes through each
-// setting's quantizer, and what comes back goes into the model or waits for the end of the pass.
+// Quantizes one linear after its group has seen all activations: its weight goes through each
+// setting's quantizer, and the result goes into the model or waits for the end of the pass.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace quench {
 
 class LinearQuantization {
  public:
-  // All outlive it.
+  // All arguments must outlive it.
   LinearQuantization(ModelHandle& model, const QuantizeOptions& options, FloatWeights& kept,
                      PassSettings& settings, PassClock& clock);
 
-  // Where some setting decides for the group as a whole.
+  // Call before `quantize` if a setting decides for the group as a whole.
   void prepare_group(ObservedGroup& group);
-  // A failure is the setting's; that of the only one is thrown.
+  // A failure belongs to the setting; the failure of the only setting is thrown.
   void quantize(uint32_t block, ObservedGroup& group, uint32_t linear);
 
  private:
-  // The weight as quantizers get it; NUMERICAL by name where it is not finite.
+  // The weight in the form that quantizers get; NUMERICAL naming it if it is not finite.
   HostTensor float_weight(const quench_linear_info& linear) const;
   LayerResult quantize_for(PassSetting& setting, uint32_t block, ObservedGroup& group,
                            uint32_t linear, const HostTensor& weight);

@@ -12,7 +12,7 @@ namespace quench {
 namespace {
 
 constexpr uint64_t kSequences = 4;
-constexpr uint64_t kLength = 32;  // tokens of each
+constexpr uint64_t kLength = 32;  // tokens per sequence
 
 bool narrow(quench_dtype dtype) {
   return dtype.bits == 16;

@@ -1,4 +1,4 @@
-// Whether two states of a model compute the same: the logits of a few short sequences.
+// Compares two states of a model by the logits of a few short sequences.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace quench {
 
 class LogitProbe {
  public:
-  // The beginnings of the first calibration rows; without any, ids that are spread over the
-  // vocabulary.
+  // Uses the beginnings of the first calibration sequences; without any, ids that are spread over
+  // the vocabulary.
   LogitProbe(ModelHandle& model, const CalibrationRows* calibration);
 
-  // Logits of all tokens; of a model in 16 bits, their negative log-likelihoods.
+  // Logits of all tokens; for a model in 16 bits, their negative log-likelihoods.
   std::vector<double> read() const;
   // Root mean square of the difference, relative to that of `before`.
   static double distance(const std::vector<double>& before, const std::vector<double>& after);
-  // What a change of the weights that leaves the function as it is may come to, by rounding.
+  // The distance that rounding alone can cause for a change that preserves the function.
   double tolerance() const;
 
  private:

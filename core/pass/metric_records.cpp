@@ -17,7 +17,7 @@ namespace quench {
 
 namespace {
 
-// What a metric may ask for, and what it did ask for.
+// Collects what a metric asks for.
 class RecordHost {
  public:
   RecordHost(Catalog& catalog, const HubEnvironment& hub) : catalog_(catalog), hub_(hub) {
@@ -30,18 +30,18 @@ class RecordHost {
   WantedRecords take() { return std::move(wanted_); }
 
  private:
-  // Runs `body` on the host behind `context`; what it throws becomes a status.
+  // Runs `body` on the host behind `context` and turns exceptions into a status.
   template <typename Body>
   static quench_status guarded(void* context, quench_error* error, Body body) noexcept {
     return quench::guarded(error, [&] { body(*static_cast<RecordHost*>(context)); });
   }
 
-  // Files out of the hub's cache must hold what their names say.
+  // Checks files of the hub's cache against their hashes.
   void check(const char* path) const {
     check_blobs(path, hub_, &HostServices::instance().cancel_flag());
   }
 
-  // Kept until `wants` returns.
+  // Keeps the text until `wants` returns.
   const std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
   static quench_status locate(void* context, const char* location, const char** path,

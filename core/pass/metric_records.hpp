@@ -10,17 +10,17 @@
 
 namespace quench {
 
-// What a metric reads beside its corpora.
+// What a metric reads besides its corpora.
 struct WantedRecords {
   std::vector<CorpusUse> data_sets;
   std::vector<std::filesystem::path> files;
 };
 
-// Asks the metric, once in its life; nothing for one without the extension. Throws Error: what the
-// metric finds wrong, a corpus plugin that is not there, parameters that it does not take.
+// Asks the metric, once in its life; returns nothing for a metric without the extension. Throws
+// Error: what the metric reports, a missing corpus plugin, parameters that it refuses.
 WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEnvironment& hub);
 
-// Hands all records of all data sets over, in order.
+// Passes all records of all data sets to the metric, in order.
 void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
                   const HubEnvironment& hub);
 

@@ -16,7 +16,7 @@ MetricSink& self(void* context) {
   return *static_cast<MetricSink*>(context);
 }
 
-// Text of a plugin as records may hold it.
+// A plugin's text in the form that records can hold.
 std::string text_of(const char* text) {
   return printable(text, kMaxText);
 }
@@ -33,7 +33,7 @@ quench_status take_detail(void* context, const char* name, double value,
                           quench_error* error) noexcept {
   return guarded(error, [&] {
     nlohmann::json& detail = self(context).details[text_of(name)];
-    // Counts stay counts: 57150, not 57150.0.
+    // Writes counts as integers: 57150, not 57150.0.
     if (std::fabs(value) < 9e15 && value == std::floor(value)) {
       detail = static_cast<int64_t>(value);
     } else {
@@ -42,7 +42,7 @@ quench_status take_detail(void* context, const char* name, double value,
   });
 }
 
-// The first items that a metric gives.
+// Keeps the first items that a metric gives.
 quench_status take_items(void* context, const char*, const double* given, uint64_t count,
                          quench_error* error) noexcept {
   return guarded(error, [&] {

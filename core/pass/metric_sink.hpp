@@ -1,4 +1,4 @@
-// Where a metric's values land on the host's side.
+// Receives a metric's values on the host's side.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,11 +22,11 @@ class MetricSink {
     double value;
     std::string unit;
     int32_t direction;
-    double standard_error;  // NaN where there is none
+    double standard_error;  // NaN if there is none
   };
   std::vector<Value> values;
   nlohmann::json details = nlohmann::json::object();
-  std::vector<double> items;  // the first items() of the metric
+  std::vector<double> items;  // the metric's first items() call
 
  private:
   quench_metric_sink sink_;

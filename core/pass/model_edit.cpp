@@ -9,8 +9,8 @@ namespace quench {
 
 namespace {
 
-// The editor that a plugin gets. Of its changes the first `limit` are made; the others are let
-// pass.
+// The editor that a plugin gets. Applies only the first `limit` of its
+// changes.
 class Editor {
  public:
   Editor(ModelHandle& model, FloatWeights& kept, size_t limit);

@@ -1,4 +1,4 @@
-// Changes of a float model that leave its function as it is: made, checked, taken back.
+// Makes, checks and undoes changes of a float model that preserve its function.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace quench {
 
-// One change, as its maker calls it.
+// One change, with the plugin's name for it.
 struct ModelChange {
   std::string name;  // "model.layers.0.self_attn.q_proj"
   std::string how;   // "folded", "explicit", "skipped: ..."
@@ -21,14 +21,14 @@ struct ModelChange {
 
 struct ModelEdits {
   std::vector<ModelChange> changes;
-  InputScales scales;   // of what could not be folded
-  double distance = 0;  // of the logits from what they were
+  InputScales scales;   // scales that could not be folded
+  double distance = 0;  // distance of the logits from the original ones
 };
 
-// Makes the changes in `apply` (which may be called several times, and throws Error), with the
-// weights that they replace kept in `kept`, and compares the model's logits. Where they differ by
-// more than the rounding of the weights explains, everything is set back and Error(NUMERICAL) names
-// the first change after which they do. `who`: "transform rotation".
+// Makes the changes in `apply` (which may be called several times, and throws Error), saves the
+// replaced weights in `kept`, and compares the model's logits. If they differ by more than the
+// rounding of the weights explains, restores everything and throws Error(NUMERICAL) naming the
+// first change after which they do. `who`: "transform rotation".
 ModelEdits edit_model(ModelHandle& model, const std::string& who,
                       const std::function<void(const quench_model_editor&)>& apply,
                       const CalibrationRows* calibration, FloatWeights& kept);

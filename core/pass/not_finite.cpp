@@ -19,7 +19,7 @@ struct Found {
   double value;
 };
 
-// The first element that is not finite; integers all are.
+// The first element that is not finite; integers are always finite.
 std::optional<Found> first_not_finite(const HostTensor& tensor) {
   if (!is_floating(tensor.dtype())) {
     return std::nullopt;
@@ -59,7 +59,7 @@ HostTensor on_host(ModelHandle& model, const quench_tensor& from) {
   return out;
 }
 
-// "h is nan": the first of what is carried that is not finite, or "".
+// "h is nan": the first carried tensor that is not finite, or "".
 std::string broken_carry(ModelHandle& model, const std::vector<quench_tensor>& carried,
                          std::span<const quench_carry_info> names) {
   for (size_t i = 0; i < carried.size(); ++i) {

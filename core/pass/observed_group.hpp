@@ -1,5 +1,5 @@
-// One input group while its rows come by, with the quantizer's state for it and, where that cannot
-// measure its own output error, the judge's.
+// Observes the activations of one input group, with the quantizer's state for it and, if that
+// cannot measure its own output error, the layer-error evaluator's (judge.hpp).
 #pragma once
 
 #include <optional>
@@ -15,44 +15,44 @@ namespace quench {
 
 class ObservedGroup {
  public:
-  // `info` and `input_scale` are borrowed. `judge` may be null; it is asked only where there will
-  // be rows.
+  // The caller keeps `info` and `input_scale` alive. `judge` may be null; it is used only if there
+  // are activations.
   ObservedGroup(const quench_group_info& info, uint32_t block, uint32_t group, quench_device device,
                 QuantizerHandle& quantizer, QuantizerHandle* judge,
                 const std::vector<double>* input_scale = nullptr);
 
-  // By which rows are divided before anyone sees them, and weights are to be multiplied; or null.
+  // The scale that divides activations before anyone sees them and multiplies weights; or null.
   const std::vector<double>* input_scale() const { return input_scale_; }
 
   const quench_group_info& info() const { return *info_; }
   uint32_t index() const { return args_.group; }
 
-  // Rows of one micro-batch: what is carried after the group's stage, with its routes, and, where
-  // the quantizer needs it, the same of the float stream. Of a routed group only its expert's rows.
-  // UNSUPPORTED for a routed group with a float stream, whose routes differ.
+  // Takes the activations of one micro-batch: the tensors carried after the group's stage, with its
+  // routes, and, if the quantizer needs them, those of the float stream. A routed group takes only
+  // its expert's rows. UNSUPPORTED for a routed group with a float stream, whose routes differ.
   void observe(const std::vector<quench_tensor>& carried, StageRoutes& routes,
                const std::vector<quench_tensor>* float_carried);
-  // After the last row. A method that needs rows gets a stand-in for those that never came to an
-  // expert.
+  // Call after the last activations. A method that needs them gets a stand-in if no token was
+  // routed to its expert.
   void close_rows();
-  // Rows that come from elsewhere than the carried tensors.
+  // Takes activations that are not carried tensors.
   void observe_rows(const quench_tensor& x);
 
   bool routed() const { return info_->rows >= 0; }
   bool unreached() const { return routed() && routed_rows_ == 0; }
-  // Fewer rows than columns came to its expert.
+  // Its expert got fewer rows than it has columns.
   bool thin() const { return routed() && routed_rows_ < args_.in_features; }
-  // Adds to the record of a linear what there is to say of its expert's rows.
+  // Adds the number of its expert's rows, and any fallback, to the record of a linear.
   void describe_rows(LayerResult& layer) const;
 
-  // Hands all weights of the group to `quantizer`, which wants them.
+  // Passes all weights of the group to `quantizer`, which wants them.
   void prepare(QuantizerHandle& quantizer, std::span<const quench_tensor> weights) {
     group_.prepare_for(quantizer, weights);
   }
-  // On the state that the quantizer of the constructor has begun; `quantizer` is that one or
+  // Quantizes from the state that the constructor's quantizer began; `quantizer` is that one or
   // accepts its groups.
   void quantize(QuantizerHandle& quantizer, const quench_quantize_args& args);
-  // Relative output error on the observed rows; NaN where there were none or nobody can say.
+  // Relative output error on the observed activations; NaN if there were none or it is unknown.
   double relative_error(const quench_tensor& weight, const quench_tensor& dequantized) const;
 
  private:
@@ -66,7 +66,7 @@ class ObservedGroup {
   bool observes_;
   const std::vector<double>* input_scale_;
   bool reached_ = false;     // by any row
-  int64_t routed_rows_ = 0;  // where rows are routed: that came to this expert
+  int64_t routed_rows_ = 0;  // routed groups: rows that reached this expert
   bool assumed_white_ = false;
 };
 

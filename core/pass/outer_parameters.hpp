@@ -1,4 +1,4 @@
-// The token embedding and the output head, which belong to no block: each a group of one linear.
+// The token embedding and the output head, outside all blocks: each is a group of one linear.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace quench {
 
 class OuterParameters {
  public:
-  // All outlive it.
+  // All arguments must outlive it.
   OuterParameters(ModelHandle& model, const QuantizeOptions& options, PassSettings& settings,
                   CalibrationStreams& streams, LinearQuantization& linears);
 
-  // Without rows. UNSUPPORTED where the model names none.
+  // Uses no activations. UNSUPPORTED if the model names none.
   void quantize_embedding();
-  // On the rows that it reads, once all blocks are done. UNSUPPORTED where it is tied.
+  // Uses the activations that the head reads, after all blocks. UNSUPPORTED if the head is tied.
   void quantize_head();
 
  private:
-  // As the only linear of a group. `judge` may be null; `observe` shows the group
-  // its rows.
+  // Quantizes it as the only linear of a group. `judge` may be null; `observe` shows the group its
+  // activations.
   template <typename Observe>
   void quantize(const quench_parameter_info& parameter, const char* role, QuantizerHandle* judge,
                 Observe observe);

@@ -1,4 +1,4 @@
-// What a pass spends its time on.
+// Measures how a pass spends its time.
 #pragma once
 
 #include <chrono>
@@ -9,18 +9,18 @@ namespace quench {
 
 class PassClock {
  public:
-  // Runs `body`, and adds its time to `part`.
+  // Runs `body` and adds its time to `part`.
   template <typename Body>
   void timed(const char* part, Body body) {
     const Reading before = read();
     body();
     add(part, before);
   }
-  // What a quantizer says of its own time, as a part of "quantize".
+  // Adds time that a quantizer reports as a part of "quantize".
   void add_detail(const std::string& part, double seconds) { seconds_[part] += seconds; }
 
   void start() { start_ = read(); }
-  // The whole time since `start` is "all"; what no part of the host's has of it, "other".
+  // "all" is the whole time since `start`; "other" is what no part of the host covers.
   void stop();
 
   // Wall seconds, and processor seconds of all threads.

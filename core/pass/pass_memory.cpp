@@ -13,7 +13,7 @@ namespace {
 
 struct Shapes {
   ModelHandle& model;
-  quench_dtype weight_dtype;  // of a weight as quantizers get it
+  quench_dtype weight_dtype;  // dtype of a weight as quantizers get it
   uint64_t element() const { return model.info().dtype.bits / 8u; }
   uint64_t weight_element() const { return weight_dtype.bits / 8u; }
 };
@@ -55,7 +55,7 @@ uint64_t extra_elements(ModelHandle& model, uint32_t needs) {
   return total;
 }
 
-// Bytes a token carries out of a stage, at most.
+// The most bytes that a token carries out of a stage.
 uint64_t widest_carry(const Shapes& shapes) {
   uint64_t widest = 0;
   for (uint32_t b = 0; b < shapes.model.info().blocks; ++b) {
@@ -78,7 +78,7 @@ quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantiz
                            shapes.weight_dtype});
 }
 
-// What one group's state holds of its rows, with that of the judge where one is asked.
+// Bytes of one group's state, plus the layer-error evaluator's if one is used.
 uint64_t observing_bytes(const Shapes& shapes, const QuantizerHandle& quantizer,
                          const QuantizerHandle* judge, const quench_group_info& group) {
   const bool observes = (quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0;
@@ -87,7 +87,7 @@ uint64_t observing_bytes(const Shapes& shapes, const QuantizerHandle& quantizer,
          (judged ? said_of(shapes, *judge, group).observing : 0);
 }
 
-// Of the states that exist at once: those of one stage, or of a whole block.
+// Bytes of the states that exist at once: those of one stage, or of a whole block.
 uint64_t widest_observing(const Shapes& shapes, const QuantizerHandle& quantizer,
                           const QuantizerHandle* judge) {
   const bool whole_block = (quantizer.needs() & QUENCH_NEEDS_BLOCK_ROWS) != 0;
@@ -104,7 +104,7 @@ uint64_t widest_observing(const Shapes& shapes, const QuantizerHandle& quantizer
   return widest;
 }
 
-// The largest weight of a group as it came and dequantized, and what the quantizer holds beside it.
+// The largest weight of a group, original and dequantized, and the quantizer's own buffers.
 uint64_t widest_quantizing(const Shapes& shapes, const QuantizerHandle& quantizer,
                            uint64_t settings) {
   uint64_t widest = 0;
@@ -137,7 +137,7 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   const quench_model_info info = model.info();
   const Shapes shapes{model, same_dtype(info.dtype, kFloat64) ? kFloat64 : kFloat32};
   const uint32_t needs = quantizer.needs();
-  const uint64_t residual = static_cast<uint64_t>(info.width) * shapes.element();  // of a token
+  const uint64_t residual = static_cast<uint64_t>(info.width) * shapes.element();  // per token
   uint64_t weights = extra_elements(model, needs);
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 

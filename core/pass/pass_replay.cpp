@@ -7,7 +7,7 @@ namespace quench {
 
 namespace {
 
-// Weights of the model that are replaced as long as this object lives.
+// Replaces weights of the model while the object lives.
 class Overlays {
  public:
   Overlays(ModelHandle& model, std::span<const quench_overlay> overlays) : model_(model) {

@@ -1,4 +1,4 @@
-// Running calibration batches on from where a pass has them, with other weights.
+// Runs calibration batches on from their position in a pass, with other weights.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// The batches of `stream` stand before stage `stage` of block `block`; or, where `kept` is set,
-// what it has kept is their input of stage 0.
+// The batches of `stream` stand before stage `stage` of block `block`; with `kept`, what the stream
+// has kept is their input of stage 0.
 class PassReplay final : public BlockReplay {
  public:
   PassReplay(ModelHandle& model, ActivationStream& stream, uint32_t block, uint32_t stage,

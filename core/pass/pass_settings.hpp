@@ -1,4 +1,4 @@
-// The settings that share one pass, each on its way through it.
+// The settings that share one pass, each with its progress.
 #pragma once
 
 #include <optional>
@@ -11,36 +11,36 @@
 
 namespace quench {
 
-// Throws Error(CANCELLED) where a stop was requested.
+// Throws Error(CANCELLED) after a stop request.
 void stop_if_asked();
 
-// The state of the model from which a group's rows come.
+// The state of the model that a group's activations come from.
 enum class RowsFrom {
-  kQuantized,   // all that comes before is quantized: one forward per block
+  kQuantized,   // everything before is quantized: one forward per block
   kFloatBlock,  // earlier blocks are: two forwards per block, the second with its quantized weights
-  kFloat        // nothing is: one forward, for any number of settings
+  kFloat        // nothing is quantized: one forward for any number of settings
 };
 
 struct PassSetting {
   QuantizerHandle* quantizer;
-  QuantizedSetting out;  // its weights only where rows come from the float model
+  QuantizedSetting out;  // has its weights only if activations come from the float model
   std::vector<FusedScore> fused;
 };
 
 class PassSettings {
  public:
-  // The quantizers can share a pass, or there is one.
+  // The quantizers can share a pass, or there is only one.
   PassSettings(ModelHandle& model, std::span<QuantizerHandle* const> quantizers,
                const QuantizeOptions& options);
 
-  // Whose groups all the others accept.
+  // The quantizer whose groups all others accept.
   QuantizerHandle& first() const { return *settings_.front().quantizer; }
   uint32_t needs() const { return first().needs(); }
   RowsFrom rows_from() const;
   std::vector<PassSetting>& all() { return settings_; }
   const std::vector<PassSetting>& all() const { return settings_; }
 
-  // Runs `body` for each setting that has not failed; the failure of the only one is thrown.
+  // Runs `body` for each setting that has not failed; throws the failure of the only one.
   template <typename Body>
   void for_each(Body body) {
     for (size_t i = 0; i < settings_.size(); ++i) {
@@ -61,7 +61,7 @@ class PassSettings {
   }
 
  private:
-  // Throws it where the whole pass ends with it.
+  // Throws the error if the whole pass ends with it.
   void fail_setting(PassSetting& setting, const Error& error) const;
 
   std::vector<PassSetting> settings_;

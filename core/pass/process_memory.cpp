@@ -8,7 +8,7 @@ namespace quench {
 
 namespace {
 
-// A field of /proc/self/status in bytes; 0 where there is none.
+// A field of /proc/self/status in bytes; 0 if it is missing.
 uint64_t status_bytes(const std::string& field) {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {

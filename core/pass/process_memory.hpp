@@ -1,12 +1,12 @@
-// How much memory this process takes, as the system has it.
+// The memory of this process, as the system reports it.
 #pragma once
 
 #include <cstdint>
 
 namespace quench {
 
-// Bytes now, and at most; the second since `forget_peak_memory`, where the system lets a process
-// forget, else since its start. 0 where the system does not say.
+// Current bytes, and the peak since `forget_peak_memory` if the system supports that, else since
+// the start. 0 if the system does not report it.
 uint64_t resident_memory_bytes();
 uint64_t peak_memory_bytes();
 void forget_peak_memory();

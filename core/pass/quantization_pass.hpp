@@ -1,4 +1,4 @@
-// One pass over the calibration rows for one or several settings of a quantizer.
+// One pass over the calibration sequences for one or several settings of a quantizer.
 #pragma once
 
 #include <span>
@@ -15,25 +15,25 @@ namespace quench {
 
 class QuantizationPass {
  public:
-  // The quantizers can share a pass, or there is one. All outlive it.
+  // The quantizers can share a pass, or there is only one. All must outlive it.
   QuantizationPass(ModelHandle& model, std::span<QuantizerHandle* const> quantizers,
                    const QuantizeOptions& options, FloatWeights& kept);
 
-  // Quantizes everything. With kFloat the model is float afterwards, and the weights are with the
-  // settings; else it carries the quantized weights. A failure of the only setting is thrown.
+  // Quantizes everything. With kFloat the model is float afterwards and the settings have the
+  // weights; otherwise the model has the quantized weights. Throws the failure of the only setting.
   void run();
   std::vector<PassSetting>& settings() { return settings_.all(); }
 
  private:
   void predict_memory();
   void run_block(uint32_t block);
-  // The rows of a stage's groups, then those groups' linears. The next stage runs on the quantized
-  // weights, unless rows come from the float model.
+  // Observes the activations of a stage's groups, then quantizes their linears. The next stage runs
+  // on the quantized weights, unless activations come from the float model.
   void run_stage(uint32_t block, uint32_t stage);
-  // All rows of a block, then all its linears, then the block again on its quantized weights.
+  // Observes a whole block, quantizes all its linears, then runs it again on quantized weights.
   void run_float_block(uint32_t block);
   std::vector<ObservedGroup> begin_groups(uint32_t block, uint32_t stage);
-  // `stage`: that feeds the groups.
+  // `stage`: the one that feeds the groups.
   void quantize_groups(uint32_t block, uint32_t stage, std::vector<ObservedGroup>& groups);
   void quantize_linears(uint32_t block, std::vector<ObservedGroup>& groups);
   void report(uint32_t block, uint32_t stage, uint32_t stages) const;
@@ -43,7 +43,7 @@ class QuantizationPass {
   ModelHandle& model_;
   const QuantizeOptions& options_;
   PassClock clock_;
-  PassCounts counts_;  // what the settings have in common
+  PassCounts counts_;  // shared by all settings
   PassSettings settings_;
   CalibrationStreams streams_;
   LinearQuantization linears_;

@@ -77,7 +77,7 @@ QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& 
   return out;
 }
 
-// The same rows, whatever the quantizer.
+// Whether both use the same calibration, whatever the quantizer.
 bool same_rows(const Quantization& a, const Quantization& b) {
   const std::optional<Calibration>& left = a.cell->calibration;
   const std::optional<Calibration>& right = b.cell->calibration;

@@ -1,4 +1,4 @@
-// One quantizer of the grid applied to an open model.
+// Applies one quantizer of the grid to an open model.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,12 +18,12 @@ struct QuantizedModel {
   double bits_per_weight = 0;
   nlohmann::json details;                // layers, calibration, and what the pass cost
   std::shared_ptr<FormatWriter> stored;  // with QuantizerCell::store_as
-  // Parallel to the requests that were scored on the way; without the last of them where those were
-  // not known yet when the pass of several settings ran.
+  // Parallel to the fused score requests; without the last ones if they were not known yet when the
+  // pass of several settings ran.
   std::vector<ScoreAnswer> answers = {};
 };
 
-// A quantizer on a calibration draw.
+// A quantizer with a calibration sample.
 struct Quantization {
   const QuantizerCell* cell;
   CalibrationDraw draw;
@@ -32,20 +32,20 @@ struct Quantization {
 
 class QuantizeCell {
  public:
-  // `quantizers` make the cells' instances; all outlive it.
+  // `quantizers` creates the cells' instances; all must outlive it.
   QuantizeCell(Catalog& catalog, Corpora& corpora, QuantizerInstances& quantizers)
       : catalog_(catalog), corpora_(corpora), quantizers_(quantizers) {}
 
-  // What is to be applied to the model that is open now, in place of what was expected before.
-  // Those that can share a pass with one that is applied go through it, and wait for their turn.
+  // Sets the quantizations to expect for the open model, replacing earlier ones. Those that can
+  // share a pass with one that is applied run with it, and their results wait.
   void expect(std::vector<Quantization> quantizations);
-  // The model carries the quantized weights afterwards, until `kept.restore()`. `fused` are scored
-  // in a pass that this call begins; requests may only be added to them as long as something waits.
-  // Throws Error.
+  // The model has the quantized weights afterwards, until `kept.restore()`. `fused` is scored in a
+  // pass that this call begins; while a result waits, requests may only be added to it. Throws
+  // Error.
   QuantizedModel apply(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
                        TokenizerChoice& tokenizer, FloatWeights& kept,
                        std::span<const ScoreRequest> fused = {});
-  // The calibration rows that apply would use; for those who want to know early that they exist.
+  // The calibration sequences that apply would use, to check early that they exist.
   CalibrationRows rows(const QuantizerCell& cell, const CalibrationDraw& draw, ModelHandle& model,
                        TokenizerChoice& tokenizer);
 
@@ -53,26 +53,26 @@ class QuantizeCell {
   struct Waiting {
     Quantization of;
     QuantizedSetting setting;
-    nlohmann::json plan;  // what check_plan said
+    nlohmann::json plan;  // the result of check_plan
   };
   QuantizedModel apply_alone(const QuantizerCell& cell, const CalibrationDraw& draw,
                              ModelHandle& model, TokenizerChoice& tokenizer, FloatWeights& kept,
                              std::span<const ScoreRequest> fused);
-  // Checks that what the quantizer says of its channel scales leaves the float model as it is,
-  // which is in `model`; a word for the record, null where it says nothing.
+  // Checks that the quantizer's channel scales preserve the float model, which is in `model`.
+  // Returns a text for the record; null if the quantizer has no scales.
   static nlohmann::json check_plan(QuantizerHandle& quantizer, ModelHandle& model,
                                    const CalibrationRows* calibration);
-  // As it is expected, or on its own.
+  // The expected quantization, or this one alone.
   Quantization expected(const QuantizerCell& cell, const CalibrationDraw& draw) const;
-  // Runs one pass for the quantization and all expected ones that can share it; they wait
-  // afterwards. Nothing happens where there are none.
+  // Runs one pass for the quantization and all expected ones that can share it; their results wait.
+  // Does nothing if there are none.
   void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer,
                     std::span<const ScoreRequest> fused);
 
   // In which its weights are stored; nothing where they are not.
   std::optional<FormatHandle> format_of(const QuantizerCell& cell);
 
-  // Who measures the layers' errors; looked for when it is first needed.
+  // The layer-error evaluator, found when it is first needed.
   QuantizerHandle* judge();
 
   Catalog& catalog_;

@@ -32,7 +32,7 @@ QuantizationResult quantize_model(ModelHandle& model, QuantizerHandle& quantizer
   pass.run();
   QuantizedSetting& out = pass.settings()[0].out;
   for (const auto& [name, value] : out.weights) {
-    model.weight_set(name, value.view());  // `kept` has the float ones
+    model.weight_set(name, value.view());  // `kept` has the float weights
   }
   return std::move(out.result);
 }

@@ -1,4 +1,4 @@
-// Quantizing a model in place, group by group, with one forward per block.
+// Quantizes a model in place, group by group, with one forward per block.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace quench {
 
-// What came of one linear.
+// The result of one linear.
 struct LayerResult {
   std::string name;
   uint32_t block = 0;  // the number of blocks for output head and embedding
@@ -32,43 +32,43 @@ struct LayerResult {
   double relative_error = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, double> numbers;      // what the quantizer reported: damp, loss, ...
   std::map<std::string, std::string> texts;   // fallback, ...
-  std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only when asked to keep them
+  std::map<std::string, HostTensor> tensors;  // codes, scales, ...; only on request
 };
 
-// What a pass cost: the same for all settings that share it.
+// The cost of a pass, the same for all settings that share it.
 struct PassCounts {
-  uint64_t calibration_tokens = 0;  // pads that count included
+  uint64_t calibration_tokens = 0;  // includes attending padding
   uint64_t calibration_pads = 0;
   uint64_t stage_tokens = 0;        // calibration tokens × stages, summed over blocks
-  uint64_t float_stage_tokens = 0;  // likewise of the float stream beside it
-  uint64_t observed_groups = 0;     // input groups that were shown rows, summed over blocks
+  uint64_t float_stage_tokens = 0;  // the same for the float stream
+  uint64_t observed_groups = 0;     // input groups that observed activations, summed over blocks
   uint64_t settings = 1;            // quantizers that shared the pass
-  // Of a mixture of experts: its groups, those that no row reached, and those that fewer rows
-  // reached than they have columns.
+  // For a mixture of experts: its groups, those that no token reached, and those with fewer rows
+  // than columns.
   uint64_t routed_groups = 0;
   uint64_t unreached_groups = 0;
   uint64_t thin_groups = 0;
-  // Wall seconds of the pass by what they went to: "forward", "float forward", "observe",
-  // "quantize", "error", "scoring", "other", "all"; and, of "quantize", what the quantizer says:
-  // "factor", "columns", ... They differ from run to run.
+  // Wall seconds of the pass by purpose: "forward", "float forward", "observe", "quantize",
+  // "error", "scoring", "other", "all"; and the quantizer's own parts of "quantize": "factor",
+  // "columns", ... They differ from run to run.
   std::map<std::string, double> seconds;
   std::map<std::string, double> cpu_seconds;  // of the process in the host's parts, all threads
-  // Of the whole process: what was predicted when the pass began, and what it came to.
+  // Of the whole process: predicted at the start of the pass, and measured.
   uint64_t predicted_peak_bytes = 0;
   uint64_t peak_bytes = 0;
 };
 
 struct QuantizationResult : PassCounts {
-  std::vector<LayerResult> layers;   // in the order in which they were quantized
-  double bits_per_weight = 0;        // mean over the weights of all quantized linears
-  uint64_t fused_tokens = 0;         // tokens of the requests that were scored on the way
+  std::vector<LayerResult> layers;       // in the order of quantization
+  double bits_per_weight = 0;            // mean over the weights of all quantized linears
+  uint64_t fused_tokens = 0;             // tokens of the fused score requests
   std::vector<ScoreAnswer> answers;      // parallel to QuantizeOptions::fused
   std::shared_ptr<FormatWriter> stored;  // with QuantizeOptions::store_as: all linears
 };
 
 struct QuantizeOptions {
   const CalibrationRows* calibration = nullptr;  // null: without data
-  // A quantizer that offers the Gram extension, to measure the error of one that does not; or null.
+  // Layer-error evaluator (a quantizer with the Gram extension) for those without one; or null.
   QuantizerHandle* judge = nullptr;
   bool keep_tensors = false;
   // The codes are stored in this format, or null, and the model carries the weights that reading
@@ -76,40 +76,40 @@ struct QuantizeOptions {
   // chosen anew for the format's rounded scales. Linears that stay in float are left out.
   const FormatHandle* store_as = nullptr;
   const InputScales* input_scales = nullptr;  // of a transform; null: none
-  // Of the cells that wait for each of several settings; empty: not known.
+  // Keys of the cells that wait for each setting; empty: unknown.
   std::vector<std::span<const std::string>> setting_keys = {};
-  // Rows that go through each block as soon as it is quantized, so that their score is there when
-  // the pass ends, with the bits of a later one. Costs the memory of their residual stream.
+  // Sequences that run through each block as soon as it is quantized, so that their score, with the
+  // bits of a later one, is known when the pass ends. Costs memory for their residual stream.
   std::span<const ScoreRequest> fused;
 };
 
-// Quantizes all linears. The model then carries the quantized weights until `kept.restore()`.
-// Throws Error naming block and linear; what was quantized before it is still restorable.
+// Quantizes all linears. The model then has the quantized weights until `kept.restore()`. Throws
+// Error naming block and linear; earlier ones can still be restored.
 QuantizationResult quantize_model(ModelHandle& model, QuantizerHandle& quantizer,
                                   const QuantizeOptions& options, FloatWeights& kept);
 
-// What became of one of several settings.
+// The result of one of several settings.
 struct QuantizedSetting {
   QuantizationResult result;
-  // Of its own; the other settings are as if it had not been there.
+  // Its own failure; the other settings are unaffected.
   std::optional<Error> error;
   std::vector<std::pair<std::string, HostTensor>> weights;  // by parameter
 };
 
-// Whether these may go through one pass: all read the float model's rows, and all accept the groups
-// of the first.
+// Whether these can share one pass: all use the float model's activations, and all accept the
+// groups of the first.
 bool can_share_pass(std::span<QuantizerHandle* const> quantizers);
 
-// One pass, one Gram matrix per input group and one factorization for all `quantizers`, which must
-// be able to share it. The model is float afterwards. Memory: one set of quantized weights per
-// setting. Throws what concerns all settings.
+// Runs one pass for all `quantizers`, which must be able to share it, with one Gram matrix per
+// input group and one factorization. The model is float afterwards. Memory: one set of quantized
+// weights per setting. Throws what concerns all settings.
 std::vector<QuantizedSetting> quantize_settings(ModelHandle& model,
                                                 std::span<QuantizerHandle* const> quantizers,
                                                 const QuantizeOptions& options);
-// The model carries the setting's weights until `kept.restore()`.
+// The model has the setting's weights until `kept.restore()`.
 void set_weights(ModelHandle& model, const QuantizedSetting& setting, FloatWeights& kept);
 
-// One linear of its own, outside any model: `weight` [out,in], `inputs` [N,in] or null. The
+// Quantizes one linear outside any model: `weight` [out,in], `inputs` [N,in] or null. The
 // dequantized weight is in `tensors["weight"]`.
 LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
                            const HostTensor& weight, const HostTensor* inputs);

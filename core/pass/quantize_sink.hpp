@@ -1,4 +1,4 @@
-// Where a quantizer's results for one linear land on the host's side.
+// Receives a quantizer's results for one linear on the host's side.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ class QuantizeSink {
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> texts;
   bool has_op() const { return op_.has_value(); }
-  // The op, if the quantizer made one; ownership goes to the caller.
+  // The op, if the quantizer made one; passes ownership to the caller.
   std::optional<quench_linear_op> take_op();
 
  private:

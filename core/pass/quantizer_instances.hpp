@@ -1,4 +1,4 @@
-// The quantizers of an experiment: each setting is made once, and that instance is checked, says
+// The quantizers of an experiment: creates each setting once; the same instance is checked, reports
 // its rules for modules and its memory, and quantizes, pass after pass.
 #pragma once
 
@@ -14,8 +14,8 @@ class QuantizerInstances {
  public:
   explicit QuantizerInstances(Catalog& catalog) : catalog_(catalog) {}
 
-  // Made when it is first asked for, and there as long as this object, which the cell must outlive.
-  // Throws what the plugin says of parameters that it refuses, each time.
+  // Creates the instance at the first request and keeps it as long as this object, which the cell
+  // must outlive. Throws the plugin's message for refused parameters, each time.
   QuantizerHandle& of(const QuantizerCell& cell);
 
  private:

@@ -1,5 +1,5 @@
-// Which rows of a carried tensor go to which expert: what the tensor of destinations of one
-// micro-batch says.
+// Maps the rows of a carried tensor to experts, from the tensor of destinations of one
+// micro-batch.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class RoutedRows {
   // for anything else.
   RoutedRows(ModelHandle& model, const quench_tensor& destinations);
 
-  // The rows, among `rows` of a tensor, that belong to `expert`, ascending. Where there are several
-  // destinations a row, entry i is one of row i / (entries / rows). Throws Error(INTERNAL) when
-  // entries is no multiple of rows. A destination that is nobody's expert means none.
+  // The rows, among `rows` of a tensor, that belong to `expert`, ascending. With several
+  // destinations per row, entry i belongs to row i / (entries / rows). Throws Error(INTERNAL) if
+  // entries is not a multiple of rows. A destination outside the experts means none.
   std::vector<int64_t> of(int32_t expert, int64_t rows) const;
 
  private:
@@ -29,13 +29,13 @@ class RoutedRows {
   std::map<int32_t, std::vector<int64_t>> places_;  // entries of each expert, ascending
 };
 
-// The routes of one micro-batch at one stage, each read when it is first asked for.
+// The routes of one micro-batch at one stage; reads each at the first request.
 class StageRoutes {
  public:
-  // Borrows `carried`, what the stage carries on.
+  // The caller keeps `carried`, the stage's carried tensors, alive.
   StageRoutes(ModelHandle& model, std::span<const quench_tensor> carried)
       : model_(model), carried_(carried) {}
-  // By the carried tensor `index`; Error(INTERNAL) where there is none.
+  // The routes in carried tensor `index`; Error(INTERNAL) if there is none.
   const RoutedRows& at(int32_t index);
 
  private:
@@ -44,8 +44,8 @@ class StageRoutes {
   std::map<int32_t, RoutedRows> read_;
 };
 
-// Makes a group that observed nothing quantize as if its inputs were white: the Gram matrix is the
-// identity. False where the quantizer takes no Gram matrix from elsewhere.
+// Makes a group without observations quantize with an identity Hessian (Gram matrix). Returns false
+// if the quantizer accepts no Gram matrix from outside.
 bool assume_white_inputs(QuantizerHandle::Group& group, int64_t in_features);
 
 }  // namespace quench

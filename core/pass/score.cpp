@@ -12,7 +12,7 @@ namespace quench {
 
 namespace {
 
-// Targets of one micro-batch: position t of a row predicts id t+1 where that id is scored, else -1.
+// Targets of one micro-batch: position t predicts id t+1 if that id is scored, else -1.
 std::vector<int32_t> targets_of(const MicroBatch& batch, const quench_score_args& args) {
   std::vector<int32_t> targets;
   targets.reserve(batch.rows.size() * static_cast<size_t>(batch.length));
@@ -38,7 +38,7 @@ void stop_if_asked() {
   }
 }
 
-// The head on a micro-batch that has gone through all blocks; its rows' part of nll and argmax.
+// Runs the head on a micro-batch that has passed all blocks; fills its part of nll and argmax.
 void score_batch(ModelHandle& model, ActivationStream& stream, size_t b,
                  const quench_score_args& args) {
   const MicroBatch& batch = stream.batches()[b];

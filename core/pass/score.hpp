@@ -1,4 +1,4 @@
-// Scoring of token sequences: the forward behind every metric of the loss.
+// Scores token sequences: the forward behind every metric of the loss.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace quench {
 
-// Fills args.nll (and args.argmax) for all rows, one micro-batch after the other, each through all
-// blocks. Throws Error; CANCELLED when a stop was requested, NUMERICAL with the stage behind which
-// the activations are not finite where a loss is not.
+// Fills args.nll (and args.argmax) for all sequences, one micro-batch after the other, each through
+// all blocks. Throws Error; CANCELLED after a stop request, NUMERICAL naming the stage after which
+// the activations are not finite if a loss is not.
 void score(ModelHandle& model, const quench_score_args& args);
 
-// What a metric asked to be scored.
+// A metric's request for scores.
 struct ScoreRequest {
   std::vector<int32_t> ids;
   std::vector<uint64_t> starts;
-  std::vector<uint64_t> scored_from;  // empty: 1 in every row
+  std::vector<uint64_t> scored_from;  // empty: 1 in every sequence
   bool argmax = false;
 
   static ScoreRequest of(const quench_score_args& args);
@@ -28,19 +28,19 @@ struct ScoreRequest {
 
 struct ScoreAnswer {
   std::vector<double> nll;      // like ids
-  std::vector<int32_t> argmax;  // like ids; empty where not asked for
+  std::vector<int32_t> argmax;  // like ids; empty if not requested
 };
 
-// All rows of one request on their way through the model together, block by block, so that they can
-// be scored during a pass that changes the weights of a block before it is used for good. The
-// micro-batches are those of `score`, and so are the bits. Memory: the residual stream of all rows.
+// Moves all sequences of one request through the model together, block by block, so that they can
+// be scored during a pass that quantizes each block. Micro-batches, and so the bits, are those of
+// `score`. Memory: the residual stream of all sequences.
 class FusedScore {
  public:
-  // `request` is borrowed.
+  // The caller keeps `request` alive.
   FusedScore(ModelHandle& model, const ScoreRequest& request);
   void embed();
   void block(uint32_t block);
-  // After the last block.
+  // Call after the last block.
   ScoreAnswer finish();
   uint64_t tokens() const { return request_.ids.size(); }
 
@@ -50,15 +50,15 @@ class FusedScore {
   ActivationStream stream_;
 };
 
-// The requests of metrics, and answers that are known before they ask again.
+// The score requests of metrics, and answers that are known before metrics ask again.
 class ScoreCache {
  public:
-  // Keeps a request that is not there yet.
+  // Adds a request unless it is known.
   void note(const quench_score_args& args);
   const std::vector<ScoreRequest>& requests() const { return requests_; }
-  // Of the first requests, in their order; of none, when the model changes.
+  // Sets the answers of the first requests, in order; empty when the model changes.
   void set_answers(std::vector<ScoreAnswer> answers) { answers_ = std::move(answers); }
-  // Copies the answer to an equal request into args; false where there is none.
+  // Copies the answer to an equal request into args; returns false if there is none.
   bool answer(const quench_score_args& args) const;
 
  private:
@@ -66,9 +66,9 @@ class ScoreCache {
   std::vector<ScoreAnswer> answers_;
 };
 
-// The model as a metric sees it. Must outlive every use of `subject()`. With a `cache`, requests
-// are answered from it where it can, else scored and noted in it; but what is asked after the
-// metric has set a weight is only scored.
+// The model in the form that a metric gets. Must outlive every use of `subject()`. With a `cache`,
+// answers requests from it if possible, else scores and notes them; requests after the metric has
+// set a weight are only scored.
 class Subject {
  public:
   explicit Subject(ModelHandle& model, ScoreCache* cache = nullptr);
@@ -78,7 +78,7 @@ class Subject {
 
  private:
   void score_rows(const quench_score_args& args);
-  // Grows with every weight that is set.
+  // Increases with every weight that is set.
   uint64_t generation() const;
 
   ModelHandle& model_;

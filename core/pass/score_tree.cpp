@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// The places from which something is predicted, ascending, each once.
+// The places from which ids are predicted, ascending, each once.
 std::vector<uint64_t> distinct_places(const std::vector<ScoredPlace>& scored) {
   std::vector<uint64_t> places;
   places.reserve(scored.size());
@@ -23,7 +23,7 @@ std::vector<uint64_t> distinct_places(const std::vector<ScoredPlace>& scored) {
   return places;
 }
 
-// h has a row for each of `places`.
+// h has one row for each of `places`.
 void score_places(ModelHandle& model, const quench_tensor& h, const std::vector<uint64_t>& places,
                   const std::vector<ScoredPlace>& scored, const quench_score_args& args) {
   std::vector<int32_t> targets;

@@ -1,4 +1,4 @@
-// Scoring of rows that continue other rows.
+// Scores sequences that continue other sequences.
 #pragma once
 
 #include "core/plugin/model_handle.hpp"
@@ -6,9 +6,9 @@
 
 namespace quench {
 
-// Fills args.nll (and args.argmax) where args.parents is set: what rows share goes through the
-// model once (prefix_batches.hpp), and the head reads only the positions from which an id is
-// predicted. Throws Error; CANCELLED when a stop was requested.
+// Fills args.nll (and args.argmax) if args.parents is set: shared prefixes go through the model
+// once (prefix_batches.hpp), and the head reads only positions from which an id is predicted.
+// Throws Error; CANCELLED after a stop request.
 void score_tree(ModelHandle& model, const quench_score_args& args);
 
 }  // namespace quench

@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// "x.weight" -> "x": files name tensors, and a linear's parts stand beside its bias.
+// "x.weight" -> "x": files name tensors, and the parts of a linear are named beside its bias.
 std::string module_of(const std::string& weight) {
   constexpr std::string_view kEnding = ".weight";
   return weight.ends_with(kEnding) ? weight.substr(0, weight.size() - kEnding.size()) : weight;
@@ -37,7 +37,7 @@ std::vector<double> grid_tensor(const QuantizeSink& sink, const char* name,
        dtype_name(tensor.dtype()));
 }
 
-// Bits of a code: what the quantizer says, else what its largest code takes.
+// Bits per code: the quantizer's number, else what its largest code needs.
 int64_t bits_of(const QuantizeSink& sink, std::span<const uint8_t> codes) {
   const auto found = sink.numbers.find("bits");
   if (found != sink.numbers.end() && found->second >= 2 && found->second <= 8 &&
@@ -77,8 +77,8 @@ std::vector<int32_t> group_index(const QuantizeSink& sink, const quench_linear_i
   return index;
 }
 
-// A method may do more to a weight than its codes say (scale its columns, say); a file would lose
-// that. float32 keeps 2^-24 of a value, which is at most the largest code times its scale.
+// A method may change a weight beyond its codes (by scaling columns, say), which a file would lose.
+// float32 keeps 2^-24 of a value, which is at most the largest code times its scale.
 void check_codes(const quench_coded_linear& linear, const HostTensor& dequantized) {
   constexpr double kRounding = 1e-6;
   const bool wide = same_dtype(dequantized.dtype(), kFloat64);

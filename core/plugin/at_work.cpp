@@ -111,7 +111,7 @@ void describe_work(SignalText& text) noexcept {
     text << "; at work on " << at_work.work;
   }
   if (at_work.command[0] != '\0') {
-    text << "; go on with: " << at_work.command;
+    text << "; continue with: " << at_work.command;
   }
 }
 

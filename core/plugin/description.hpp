@@ -1,5 +1,5 @@
-// What a plugin says of itself, as data of the host's own: taken from the library once, in a child
-// process, and kept in the cache.
+// A plugin's description as host data: read from the library once, in a child process, and kept in
+// the cache.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ParameterSchema {
   std::string name;
   int32_t type = 0;                             // QUENCH_PARAMETER_* of quench/abi/parameter.h
   std::optional<nlohmann::json> default_value;  // nullopt: required; JSON null: optional, not set
-  double minimum = 0;                           // inclusive; infinite where there is no bound
+  double minimum = 0;                           // inclusive; infinite without a bound
   double maximum = 0;
   std::vector<std::string> choices;
   std::string meaning;
@@ -25,7 +25,7 @@ struct ParameterSchema {
 struct LinkedLibrary {
   std::string soname;
   std::filesystem::path path;
-  std::string build_id;  // hex, "" where the file has none
+  std::string build_id;  // hex, "" if the file has none
 };
 
 // What a quantizer with default parameters says of itself, if it can be made; what a format does.
@@ -39,8 +39,8 @@ struct PluginDescription {
   std::string id;
   std::string version;
   std::string summary;
-  std::string reference;  // "" where there is none
-  std::string example;    // likewise
+  std::string reference;  // "" if there is none
+  std::string example;    // "" if there is none
   std::vector<ParameterSchema> parameters;
   nlohmann::json presets = nlohmann::json::object();  // name -> object of parameters
   std::filesystem::path library;                      // canonical
@@ -53,7 +53,7 @@ struct PluginDescription {
   std::optional<DefaultInstance> instance;  // asked in the probing child
 };
 
-// The kinds of plugins, in the order in which they are listed.
+// The kinds of plugins, in the order of listings.
 const std::vector<std::string>& plugin_kinds();
 
 // "integer", "number list", ...; "" for a number that is no type.
@@ -66,7 +66,7 @@ bool is_list_type(int32_t type);
 nlohmann::json description_to_json(const PluginDescription& item);
 PluginDescription description_from_json(const nlohmann::json& json);
 
-nlohmann::json instance_to_json(const PluginDescription& item);  // null where there is none
+nlohmann::json instance_to_json(const PluginDescription& item);  // null if there is none
 // Throws a JSON exception.
 std::optional<DefaultInstance> instance_from_json(const nlohmann::json& json);
 

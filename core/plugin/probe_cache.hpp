@@ -1,4 +1,4 @@
-// What probing found, kept between runs: plugins.json in the cache folder.
+// Keeps what probing found between runs: plugins.json in the cache folder.
 //
 // An entry belongs to a path. It holds while the file's identity (inode, size, times) is that of
 // the entry, which costs one stat; when the identity differs but the content's SHA-256 does not,
@@ -29,17 +29,17 @@ struct ProbeEntry {
 
 class ProbeCache {
  public:
-  // Reads the file; one that is missing, broken or of another version counts as empty. "": nothing
-  // is read or saved.
+  // Reads the file; one that is missing, broken or of another version counts as empty. "": reads
+  // and saves nothing.
   explicit ProbeCache(std::filesystem::path folder);
 
-  // The entry of a path as it was probed, whatever is in the file now, or nullptr.
+  // The entry of a path as it was probed, even if the file has changed since, or nullptr.
   const ProbeEntry* find(const std::filesystem::path& library) const;
   void store(const std::filesystem::path& library, ProbeEntry entry);
-  // Nothing is known of this path any more.
+  // Removes the entry of this path.
   void forget(const std::filesystem::path& library);
-  // Writes the file anew when something was stored; entries of libraries that are gone are left
-  // out. A cache that cannot be written is reported to the log and costs the next run its probes.
+  // Rewrites the file if something was stored; drops entries of libraries that no longer exist.
+  // Logs a cache that cannot be written, which costs the next run its probes.
   void save();
 
   static std::filesystem::path file_in(const std::filesystem::path& folder);

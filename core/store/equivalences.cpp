@@ -33,7 +33,7 @@ Equivalence read(const fs::path& path) {
   const nlohmann::json json =
       parse_json(read_sealed_file(path.string(), "equivalence"), path.string());
   if (json.at("schema").get<int>() > kSchema) {
-    fail(QUENCH_DATA_LOSS, "{}: written by a newer version", path.string());
+    fail(QUENCH_DATA_LOSS, "{}: a newer version wrote it", path.string());
   }
   Equivalence out{json.at("kind"),           json.at("id"),     code_from(json.at("old")),
                   code_from(json.at("new")), json.at("reason"), json.at("evidence")};
@@ -67,15 +67,15 @@ Equivalences::Equivalences(fs::path home) : home_(std::move(home)) {
     } catch (const Error& fault) {
       damaged_.emplace_back(fault.what());
     } catch (const nlohmann::json::exception&) {
-      damaged_.push_back(file.string() + ": not an equivalence");
+      damaged_.push_back(file.string() + ": is not an equivalence");
     }
   }
   connect();
 }
 
-// The oldest of a set of equivalent builds is the one that is never the new one; where there are
-// several, or none (two builds adopted in both directions), the least hash. So the answer depends
-// on what is known and not on the order in which it became known.
+// The canonical build of an equivalent set is the oldest: the one that is never the new one. If
+// several or none qualify (two builds adopted in both directions), it is the one with the least
+// hash. So the answer depends on what is known, not on the order of learning it.
 void Equivalences::connect() {
   std::map<std::string, std::set<std::string>> neighbours;
   std::set<std::string> newer;

@@ -1,4 +1,4 @@
-// Builds of a plugin that somebody showed to compute the same values.
+// Records that two builds of a plugin were shown to compute the same values.
 #pragma once
 
 #include <filesystem>
@@ -9,21 +9,21 @@
 
 namespace quench {
 
-// "The new build of this plugin computes what the old one does": a file of its own under
-// home/equivalences, sealed and never changed.
+// "The new build of this plugin computes what the old one computes": one sealed file under
+// home/equivalences, never changed.
 struct Equivalence {
   std::string kind;         // "quantizer"
   std::string id;           // of the plugin
   nlohmann::json old_code;  // what names the builds in content keys (plugin/code_identity.hpp)
   nlohmann::json new_code;
-  std::string reason;       // by the user
-  nlohmann::json evidence;  // the keys that were computed again, with both values
+  std::string reason;       // text from the user
+  nlohmann::json evidence;  // the recomputed keys, each with both values
 };
 
 class Equivalences {
  public:
-  // Reads all there are. `home`: QUENCH_HOME, or empty: none. Those that do not verify do not count
-  // and are listed in damaged(). Throws Error when the folder cannot be read.
+  // Reads all equivalences. `home`: QUENCH_HOME, or empty: none. Ignores those that do not verify
+  // and lists them in damaged(). Throws if the folder cannot be read.
   explicit Equivalences(std::filesystem::path home);
 
   // Returns after it is on the disk. Throws Error naming the path; INVALID_ARGUMENT where a build

@@ -187,33 +187,33 @@ std::vector<HeartbeatState> read_heartbeats(const fs::path& folder) {
   return out;
 }
 
-const char* life_text(Life life) {
+const char* liveness_text(Liveness life) {
   switch (life) {
-    case Life::kRunning:
+    case Liveness::kRunning:
       return "running";
-    case Life::kFinished:
+    case Liveness::kFinished:
       return "finished";
-    case Life::kStopped:
+    case Liveness::kStopped:
       return "stopped";
-    case Life::kDead:
+    case Liveness::kDead:
       return "dead";
-    case Life::kElsewhere:
+    case Liveness::kElsewhere:
       return "on another host";
   }
   return "unknown";
 }
 
-Life HeartbeatWatcher::judge(const HeartbeatState& state, Clock::time_point now) {
+Liveness HeartbeatWatcher::liveness(const HeartbeatState& state, Clock::time_point now) {
   if (state.state == "finished") {
-    return Life::kFinished;
+    return Liveness::kFinished;
   }
   if (state.state == "stopped") {
-    return Life::kStopped;
+    return Liveness::kStopped;
   }
   if (state.host == host_name()) {
     const bool alive = state.boot == boot_id() && state.process_start != 0 &&
                        process_start(state.pid) == state.process_start;
-    return alive ? Life::kRunning : Life::kDead;
+    return alive ? Liveness::kRunning : Liveness::kDead;
   }
   Seen& seen = seen_[state.job + "-" + state.attempt];
   if (seen.sequence != state.sequence) {
@@ -222,9 +222,9 @@ Life HeartbeatWatcher::judge(const HeartbeatState& state, Clock::time_point now)
     seen.since = now;
   }
   if (now - seen.since > kSilence) {
-    return Life::kDead;
+    return Liveness::kDead;
   }
-  return seen.moved ? Life::kRunning : Life::kElsewhere;
+  return seen.moved ? Liveness::kRunning : Liveness::kElsewhere;
 }
 
 }  // namespace quench

@@ -69,18 +69,18 @@ class Heartbeat {
 // The heartbeats of all attempts in `folder`, in order; skips those that do not verify.
 std::vector<HeartbeatState> read_heartbeats(const std::filesystem::path& folder);
 
-enum class Life { kRunning, kFinished, kStopped, kDead, kElsewhere };
+enum class Liveness { kRunning, kFinished, kStopped, kDead, kElsewhere };
 
 // "running", "finished", "stopped", "dead", "on another host".
-const char* life_text(Life life);
+const char* liveness_text(Liveness life);
 
-// Judges by evidence: a process of this host by its pid; one of another host by its sequence
+// Decides by evidence: a process of this host by its pid; one of another host by its sequence
 // number, which must grow within 60 seconds of the reader's own clock. Until then it is
 // kElsewhere.
 class HeartbeatWatcher {
  public:
   using Clock = std::chrono::steady_clock;
-  Life judge(const HeartbeatState& state, Clock::time_point now = Clock::now());
+  Liveness liveness(const HeartbeatState& state, Clock::time_point now = Clock::now());
 
  private:
   struct Seen {

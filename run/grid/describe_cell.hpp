@@ -1,4 +1,4 @@
-// What a record says of the cell it is the value of.
+// Describes the cell of a value for its record.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,15 +13,15 @@ namespace quench {
 nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& variant);
 
 // Fills key, parts, label, checkpoint, averaging, quantizer, draw, jitter, job and environment.
-// `commit` and `family` are what opening the weights found out, or empty.
+// `commit` and `family` come from opening the weights, or are empty.
 struct CellDescription {
   const Experiment& experiment;
   const Cell& cell;
-  const nlohmann::json& parts;      // null where nothing is remembered
-  const nlohmann::json& quantizer;  // as describe_quantizer, with bits_per_weight
+  const nlohmann::json& parts;      // null if some part is unknown
+  const nlohmann::json& quantizer;  // the result of describe_quantizer, with bits_per_weight
   const std::string& commit;
   const std::string& family;
-  const nlohmann::json& stored;  // how the checkpoint's files hold codes; null where they do not
+  const nlohmann::json& stored;  // how the checkpoint's files hold codes; null if they do not
 };
 void describe(const CellDescription& description, Record& record);
 

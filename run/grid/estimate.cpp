@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMaxRatesBytes = 16u << 20;
-constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers beside the model
+constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers besides the model
 constexpr double kForwardFlops = 2;             // per parameter and token
-// The Gram matrices of a transformer's input groups, upper triangles, per parameter and token: 1.6
-// for four square groups and a fourfold MLP, 0.9 for a gated one.
+// Gram matrices (upper triangles) of a transformer's input groups, per parameter and token: 1.6 for
+// four square groups and a fourfold MLP, 0.9 for a gated one.
 constexpr double kGramFlops = 1.2;
-constexpr double kNewSampleWeight = 0.3;      // of a new rate against those before
-constexpr uint64_t kTokensPerDocument = 512;  // where nobody has counted
+constexpr double kNewSampleWeight = 0.3;      // weight of a new rate against the earlier ones
+constexpr uint64_t kTokensPerDocument = 512;  // if nobody has counted
 constexpr uint64_t kBytesPerToken = 4;
 
 std::string hash_of(const nlohmann::json& work) {
@@ -96,7 +96,7 @@ void Rates::observe(const nlohmann::json& work, const std::string& plugin, uint6
 
 void Rates::observe(const std::vector<Record>& records,
                     const std::map<std::string, uint64_t>& sizes) {
-  std::set<std::string> quantized;  // a quantization counts once, however many metrics measure it
+  std::set<std::string> quantized;  // a quantization counts once, however many metrics use it
   for (const Record& record : records) {
     if (!record.error.empty() || !record.cached.empty() || record.index > 0 ||
         !record.parts.contains("metric")) {
@@ -208,7 +208,7 @@ class Estimator {
   }
 
  private:
-  // Parameters and bytes of one checkpoint; of one not read yet, those of the last one known.
+  // Parameters and bytes of a checkpoint; of one not read yet, those of the last one known.
   void size_of(const Experiment& experiment, const WeightsCell& weights) {
     if (const auto known = identities_.remembered(files_cell(experiment, weights))) {
       parameters_ = known->parameters;

@@ -1,4 +1,4 @@
-// What cells will cost, from what cells did cost.
+// Predicts the cost of cells from the measured cost of earlier cells.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@
 
 namespace quench {
 
-// Where a time comes from, best first.
+// Where a predicted time comes from, best first.
 enum class Basis {
   kMeasured,  // the same work on a model of about this size
-  kScaled,    // the same plugin on other work, by its floating-point operations
-  kNominal    // nothing was ever measured: kNominalRate
+  kScaled,    // the same plugin on other work, scaled by floating-point operations
+  kNominal    // nothing was measured yet: kNominalRate
 };
-inline constexpr double kNominalRate = 25e9;  // floating-point operations a second and thread
+inline constexpr double kNominalRate = 25e9;  // floating-point operations per second and thread
 
 struct Cost {
-  double flops = 0;    // 2 per parameter and token of a forward, and the Gram matrices
+  double flops = 0;    // 2 per parameter and token of a forward, plus the Gram matrices
   uint64_t bytes = 0;  // of weights to read
-  // Peak: the model, a float copy of what is quantized, what a metric says, the libraries.
+  // Peak: the model, a float copy of what is quantized, what a metric predicts, the libraries.
   uint64_t memory = 0;
   double seconds = 0;
   Basis basis = Basis::kMeasured;
 };
 
-// Rates of this machine, one small file for all runs. Estimates are all that depends on it, so the
-// last writer wins and a damaged file counts as none.
+// Rates of this machine, in one small file for all runs. Only estimates depend on it, so the last
+// writer wins and a damaged file counts as missing.
 class Rates {
  public:
   explicit Rates(const std::filesystem::path& home);
 
-  // One piece of work that took `seconds`: what it was (any JSON that tells equal work apart),
-  // which plugin did it, parameters of the model, tokens through it.
+  // Adds one measurement: what was done (any JSON that identifies equal work), by which plugin, for
+  // how many parameters and tokens, in `seconds`.
   void observe(const nlohmann::json& work, const std::string& plugin, uint64_t parameters,
                uint64_t tokens, double seconds);
-  // Takes what records say of themselves. `identities` knows the sizes of models.
+  // Adds the measurements in records. `sizes` gives the sizes of models.
   void observe(const std::vector<Record>& records, const std::map<std::string, uint64_t>& sizes);
 
   struct Known {
@@ -52,7 +52,7 @@ class Rates {
     uint64_t tokens = 0;
   };
   const Known* find(const nlohmann::json& work) const;
-  // Floating-point operations a second of a plugin, 0 where it never ran.
+  // Floating-point operations per second of a plugin; 0 if it never ran.
   double rate_of(const std::string& plugin) const;
   void save() const;
 
@@ -62,18 +62,18 @@ class Rates {
   std::map<std::string, double> rates_;  // by plugin
 };
 
-// The work of quantizing and of measuring, as Rates tells it apart: the parts of the key that do
-// not name the weights.
+// Identifies the work of quantizing and of measuring for Rates: the parts of the key that do not
+// name the weights.
 nlohmann::json metric_work(const nlohmann::json& parts);
 nlohmann::json quantizer_work(const nlohmann::json& parts);
 
-// Cost of the cells to do, summed; quantizing and reading the weights are counted once for all
-// metrics that share them.
+// Cost of the cells to do, summed. Counts quantizing and reading the weights once for all metrics
+// that share them.
 struct PlanCost {
-  std::vector<Cost> cells;  // in the order of the cells; of the first of those that share work
+  std::vector<Cost> cells;  // in the order of the cells; the first cell has shared work
   Cost total;
 };
-// `memory`: by experiment, or none.
+// `memory`: per experiment, or empty.
 PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
                   Identities& identities, const Rates& rates, uint32_t threads,
                   const std::vector<MetricMemory>& memory = {});

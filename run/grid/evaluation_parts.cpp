@@ -17,13 +17,13 @@ namespace quench {
 
 namespace {
 
-// The content of a corpus, or of the part of it.
+// The hash of a corpus, or of the selected part of it.
 std::string of_part(const std::string& fingerprint, const CorpusUse& use) {
   const std::string part = use.part.key();
   return part.empty() ? fingerprint : sha256_hex(fingerprint + " " + part);
 }
 
-// The parameters but for paths: a field, a range.
+// The parameters without paths: a field, a range.
 nlohmann::json reading_of(const CorpusUse& use) {
   nlohmann::json out = use.parameters;
   for (const ParameterSchema& schema : use.plugin->parameters) {
@@ -34,7 +34,7 @@ nlohmann::json reading_of(const CorpusUse& use) {
   return out;
 }
 
-// Gathers the parts; says what is missing when it may not measure.
+// Collects the parts; names what is missing if it may not measure.
 class Parts {
  public:
   Parts(Identities& identities, const EvaluationParts& what, bool measure)
@@ -121,14 +121,14 @@ class Parts {
     }
     out_["averaging"] = plugin(*averaging.plugin, averaging.parameters);
     out_["averaging"]["members"] = hashes;
-    // Which order the members have, and what else makes the result.
+    // The plugin's order of the members and everything else that determines the result.
     out_["averaging"]["identity"] =
         average_identity(averaging, members_of(experiment_, weights), hashes, kFloat32);
     if (AveragingHandle(identities_.catalog(), *averaging.plugin, averaging.parameters)
             .searches()) {
-      const MetricCell& judge = experiment_.metrics.front();
+      const MetricCell& criterion = experiment_.metrics.front();
       nlohmann::json& score = out_["averaging"]["score"];
-      if (!add_evaluation(score, judge)) {
+      if (!add_evaluation(score, criterion)) {
         return false;
       }
       score["tokenizer"] = tokenizer();
@@ -136,7 +136,7 @@ class Parts {
     return true;
   }
 
-  // The bytes of its files and what the plugin takes of them; not where the files lie.
+  // The content of the files and the plugin's parameters; not the paths of the files.
   bool add_corpus(nlohmann::json& to, const CorpusUse& use) {
     const auto files = measure_ ? std::optional(identities_.measured_corpus(use))
                                 : identities_.remembered_corpus(use);
@@ -156,7 +156,7 @@ class Parts {
     return (what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory();
   }
 
-  // What a metric is told of the whole branch.
+  // Adds what a metric learns about the whole branch.
   bool add_trajectory() {
     for (const size_t place : branch_until(experiment_, what_.weights->checkpoint)) {
       const auto one = identity(experiment_.checkpoints[place]);
@@ -180,7 +180,7 @@ class Parts {
     reads_text_ = (metric.needs & QUENCH_METRIC_NEEDS_TOKENIZER) != 0;
     nlohmann::json corpora = nlohmann::json::object();
     for (const auto& [parameter, use] : metric.corpora) {
-      // The name of a corpus is the manifest's business, its content is the value's.
+      // The name of a corpus belongs to the manifest; the value depends on its content.
       to["params"].erase(parameter);
       if (!add_corpus(corpora[parameter], use)) {
         return false;
@@ -190,7 +190,7 @@ class Parts {
     return add_records(to, metric);
   }
 
-  // The content of what a metric reads beside its corpora, in order.
+  // Adds, in order, the content that a metric reads besides its corpora.
   bool add_records(nlohmann::json& to, const MetricCell& metric) {
     try {
       const WantedRecords& wanted = identities_.records(metric);
@@ -275,7 +275,7 @@ std::optional<nlohmann::json> evaluation_parts(Identities& identities, const Eva
     if (measure) {
       throw;
     }
-    missing = current_error().what();  // whoever measures it will say so
+    missing = current_error().what();  // whoever measures it will report the error
   }
   return std::nullopt;
 }

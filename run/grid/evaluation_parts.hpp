@@ -1,4 +1,4 @@
-// What the value of one evaluation depends on: the parts of its content key.
+// Collects what the value of one evaluation depends on: the parts of its content key.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace quench {
 
-// The parts of the key of one evaluation; `quantizer`, its draw and its jitter are for quantized
-// models. Without a metric: all that the weights themselves depend on. Nothing when something that
-// is needed is not remembered and `measure` is false; `missing` then says what ("weights of step600
-// not read yet").
+// The parts of the key of one evaluation; `quantizer`, draw and jitter apply to quantized models.
+// Without a metric: everything that the weights depend on. Returns nothing if something needed is
+// not remembered and `measure` is false; `missing` then says what ("weights of step600 not read
+// yet").
 struct EvaluationParts {
   const Experiment* experiment = nullptr;
   const WeightsCell* weights = nullptr;
@@ -26,7 +26,7 @@ struct EvaluationParts {
 std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
                                                bool measure, std::string& missing);
 
-// SHA-256 of the parts' canonical JSON.
+// SHA-256 of the parts as canonical JSON.
 std::string content_key(const nlohmann::json& parts);
 
 }  // namespace quench

@@ -62,7 +62,7 @@ std::string replicate_name(uint64_t draw, uint64_t jitter) {
   return out;
 }
 
-// Of a sweep's points only the first goes without saying.
+// Names all points of a sweep but the first.
 std::string job_name(uint64_t job) {
   return job == 0 ? "" : fmt::format("job {}: ", job);
 }
@@ -217,11 +217,11 @@ CellState state_of(const Finished& finished, const std::string& key, const std::
 
 namespace {
 
-// Why the cell has no tokens, where its tokenizer or a corpus is not in the hub's cache; else
+// Why the cell has no tokens, if the hub's cache lacks its tokenizer or a corpus; else
 // empty.
 std::string absence_of(const Experiment& experiment, const Cell& cell) {
   if (experiment.training != nullptr && !experiment.absent.empty()) {
-    return experiment.absent.begin()->second;  // it cannot be trained
+    return experiment.absent.begin()->second;  // training is impossible
   }
   const CheckpointCell& checkpoint =
       experiment.checkpoints[experiment.weights[cell.weights].checkpoint];
@@ -247,7 +247,7 @@ class Surveyor {
   Surveyor(Identities& identities, const Finished& finished, const SurveyOptions& options)
       : identities_(identities), finished_(finished), options_(options) {}
 
-  void judge(const Experiment& experiment, Cell& cell) {
+  void classify(const Experiment& experiment, Cell& cell) {
     if (const std::string absence = absence_of(experiment, cell); !absence.empty()) {
       cell.state = CellState::kBlocked;
       cell.reason = absence;
@@ -336,7 +336,7 @@ std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities&
   std::vector<Cell> cells = cells_of(experiments);
   Surveyor surveyor(identities, finished, options);
   for (Cell& cell : cells) {
-    surveyor.judge(experiments[cell.job], cell);
+    surveyor.classify(experiments[cell.job], cell);
   }
   return cells;
 }

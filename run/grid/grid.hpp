@@ -16,8 +16,8 @@
 
 namespace quench {
 
-// One way of quantizing one set of weights: float (no quantizer), or a quantizer with one draw of
-// its calibration data in one order.
+// One way to quantize one set of weights: float (no quantizer), or a quantizer with one draw of its
+// calibration data in one order.
 struct Variant {
   std::optional<size_t> quantizer;
   uint32_t draw = 0;
@@ -25,21 +25,21 @@ struct Variant {
   bool operator==(const Variant&) const = default;
 };
 
-// Float first, then the quantizers in order, each with its draws, then its jitters.
+// Float first, then the quantizers in order, each with its draws and then its jitters.
 std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell& weights);
 
-// Whether a metric has something to say of this variant: one that compares with the float model
-// needs a quantizer, and one of a whole trajectory runs once, at the last checkpoint of each branch
-// (float, unless it compares).
+// Whether a metric applies to this variant: a metric that compares with the float model needs a
+// quantizer, and one of a whole trajectory runs once, at the last checkpoint of each branch (on the
+// float model, unless it compares).
 bool applies(const Experiment& experiment, const WeightsCell& weights, const Variant& variant,
              const MetricCell& metric);
 
 enum class CellState {
-  kDone,    // a valid record is in the run's folder
-  kReused,  // the store has one, or the run under another name
+  kDone,    // the run's folder has a valid record
+  kReused,  // the store has one, or the run has one under another name
   kToDo,
-  kFailed,  // was tried; its record holds the error
-  kBlocked  // its files are not there
+  kFailed,  // was tried; its record has the error
+  kBlocked  // its files are missing
 };
 
 // One evaluation: a metric on one variant of one set of weights.
@@ -48,7 +48,7 @@ struct Cell {
   size_t weights = 0;
   Variant variant;
   size_t metric = 0;
-  std::string key;  // "" when not known without reading more
+  std::string key;  // "" if unknown before more is read
   CellState state = CellState::kToDo;
   std::string reason;
 };
@@ -59,26 +59,26 @@ bool is_of_earlier_version(const nlohmann::json& parts);
 
 // "step600, gptq bits=3 draw 2, validation_loss"
 std::string cell_name(const Experiment& experiment, const Cell& cell);
-// "step600", or "lawa window=5 at step600", after the branch where there are several.
+// "step600", or "lawa window=5 at step600", after the branch if there are several.
 std::string weights_name(const Experiment& experiment, const WeightsCell& weights);
 
-// The same name, from a record of the cell.
+// The same name, taken from a record of the cell.
 std::string cell_name(const Record& record);
 EvaluationParts parts_of(const Experiment& experiment, const Cell& cell);
 
-// The records that are there. One key may stand under several names in a run: the float model of
-// two points of a sweep, a checkpoint on two branches.
+// The existing records. One key may have several names in a run: the float model of two points of a
+// sweep, a checkpoint on two branches.
 class Finished {
  public:
   Finished(const RunRecords& run, const Store& store);
 
   // The complete values of the cell of this key and name in the run's folder, or nullptr.
   const std::vector<Record>* in_run(const std::string& key, const std::string& name) const;
-  // The values under any name in the run's folder, else from the store; empty without.
+  // The values under any name in the run's folder, else from the store; empty if there are none.
   std::vector<Record> find(const std::string& key) const;
-  // The failed attempt of this key and name, or nullptr.
+  // The failed attempt at this key and name, or nullptr.
   const Record* failed(const std::string& key, const std::string& name) const;
-  // The parts of the latest record of the cell of this name, whatever its key, or nullptr: for
+  // The parts of the latest record of the cell of this name, under any key, or nullptr: for
   // explanations.
   const nlohmann::json* nearest(const std::string& name) const;
 
@@ -90,22 +90,22 @@ class Finished {
   Groups done_;
   Groups superseded_;  // a later attempt has the same cell under another key
   std::map<std::pair<std::string, std::string>, Record> failed_;
-  std::map<std::string, nlohmann::json> by_name_;  // to parts
+  std::map<std::string, nlohmann::json> by_name_;  // name -> parts
 };
 
-// Whether the cell of this key and name needs work.
+// Classifies the cell of this key and name.
 CellState state_of(const Finished& finished, const std::string& key, const std::string& name,
                    bool retry_failed);
 
 struct SurveyOptions {
   bool fresh = false;         // nothing counts as done
-  bool retry_failed = false;  // failed cells are to do
+  bool retry_failed = false;  // failed cells are tried again
 };
 
-// All cells of all experiments in the order in which they run, all of them to do.
+// All cells of all experiments in the order in which they run, all pending.
 std::vector<Cell> cells_of(const std::vector<Experiment>& experiments);
-// The same with key, state and reason. Reads no weights and no corpora:
-// cells of files that were never read are to do.
+// The same cells with key, state and reason. Reads no weights and no corpora: cells whose files
+// were never read are pending.
 std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities& identities,
                          const Finished& finished, const SurveyOptions& options);
 

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Weights and corpora up to this many bytes in all are hashed even where only what is remembered
-// was asked for: it takes a fraction of a second, and a plan then knows its keys.
+// Reads and hashes weights and corpora up to this many bytes in total even if the caller asked only
+// for what is remembered: it takes a fraction of a second and lets a plan know its keys.
 constexpr uint64_t kQuickBytes = 256u << 20;
 
 // One hash over the code of all plugins of a kind: which of them answers may change with any.
@@ -119,7 +119,7 @@ std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& c
     const std::lock_guard lock(mutex_);
     return checkpoints_.emplace(cell.location, std::move(identity)).first->second;
   } catch (const std::exception&) {
-    return std::nullopt;  // whoever opens it will say what is wrong
+    return std::nullopt;  // whoever opens it will report the error
   }
 }
 
@@ -192,7 +192,7 @@ CheckpointIdentity Identities::measured(const CheckpointCell& cell) {
 std::string Identities::absence(const CheckpointCell& cell) const {
   try {
     const fs::path path = locate_checkpoint(cell, hub_).path;
-    return fs::exists(path) ? "" : path.string() + " is not there";
+    return fs::exists(path) ? "" : path.string() + " does not exist";
   } catch (const Error& error) {
     return error.what();
   }
@@ -233,7 +233,7 @@ std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
   try {
     return spend(bytes_of(files)) ? std::optional(measured_corpus(use)) : std::nullopt;
   } catch (const std::exception&) {
-    return std::nullopt;  // whoever reads it will say what is wrong
+    return std::nullopt;  // whoever reads it will report the error
   }
 }
 

@@ -1,7 +1,7 @@
-// What stands behind a value, as hashes: checkpoints, corpora, plugins, the machine.
+// Content hashes of what a value depends on: checkpoints, corpora, plugins, the machine.
 //
-// Hashes are measured once and remembered with the times of the files they were measured from, so
-// that a plan of thousands of cells reads no weights. Small files are read at once.
+// Hashes are measured once and remembered with the times of the measured files, so that a plan of
+// thousands of cells reads no weights. Small files are read immediately.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ struct CheckpointIdentity {
   std::string family;   // id of the model plugin; "" where that is not known yet
   uint64_t bytes = 0;   // of its weight files
   uint64_t parameters = 0;
-  std::string times;  // of its files when it was read
+  std::string times;  // of its files when they were read
 };
 
 // The kind of machine that an experiment runs on, as keys have it: {isa, libm, device, dtype}.
@@ -36,25 +36,25 @@ class Identities {
  public:
   Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEnvironment hub);
 
-  // What is remembered of a checkpoint's files as they are now, or quickly read; else nothing.
+  // What is remembered of the checkpoint's unchanged files, or is quick to read; else nothing.
   std::optional<CheckpointIdentity> remembered(const CheckpointCell& cell);
-  // Reads what is not remembered, all weights included; `family` may stay empty. [thread-safe]
+  // Reads what is not remembered, including all weights; `family` may stay empty. [thread-safe]
   CheckpointIdentity read(const CheckpointCell& cell);
-  // Like read, with the family, for which plugins are asked. Throws Error when none fits.
+  // Like read, but asks the plugins for the family. Throws Error if none fits.
   CheckpointIdentity measured(const CheckpointCell& cell);
 
   // Why the files cannot be read at all, or "".
   std::string absence(const CheckpointCell& cell) const;
-  // Whether the files are still those that were read.
+  // Whether the files are unchanged since they were read.
   bool unchanged(const CheckpointCell& cell);
-  // Forgets what was read of files that are others by now: a training made them again.
+  // Forgets what was read of files that have changed since: a training made them again.
   void forget_if_changed(const CheckpointCell& cell);
 
-  // SHA-256 of a corpus's content; likewise.
+  // SHA-256 of a corpus's content, if remembered or quick to read.
   std::optional<std::string> remembered_corpus(const CorpusUse& use);
   std::string measured_corpus(const CorpusUse& use);
-  // What a metric reads beside its corpora; asked of its plugin once, and not at all where the
-  // schema has no path. Throws Error as wanted_records() does.
+  // What a metric reads besides its corpora. Asks the plugin once, or not at all if the schema has
+  // no path. Throws Error like wanted_records().
   const WantedRecords& records(const MetricCell& metric);
   // Whether a corpus gives text, which is tokenized. Reads its first document where that is not
   // remembered.
@@ -75,9 +75,9 @@ class Identities {
 
  private:
   nlohmann::json checkpoint_question(const CheckpointCell& cell) const;
-  // Takes `bytes` from what may be read without being asked to; false when too little is left.
+  // Takes `bytes` from the budget for unrequested reads; returns false if too little is left.
   bool spend(uint64_t bytes);
-  // The family that opens this config, as far as it is known; asks the plugins if it may.
+  // The family that opens this config, as far as known; asks the plugins if `measure` is set.
   std::string family_of(const CheckpointCell& cell, const std::string& config_hash, bool measure);
 
   Catalog& catalog_;
@@ -85,7 +85,7 @@ class Identities {
   HubEnvironment hub_;
   std::string families_;  // hash over the code of all model plugins
   std::mutex mutex_;      // the I/O thread reads ahead
-  uint64_t budget_;       // bytes that may be read without being asked to
+  uint64_t budget_;       // bytes that may be read without a request
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location
   std::map<std::string, std::string> families_by_config_;  // by hash
   std::map<std::string, std::string> corpora_;             // by plugin and parameters

@@ -22,8 +22,8 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
                            const std::filesystem::path& home, const Rates& rates,
                            uint32_t threads) {
   TrainingCost out;
-  const std::vector<TrainingLeg> legs = survey_training(training, TrainedStates(home));
-  if (legs.empty()) {
+  const std::vector<TrainingSegment> segments = survey_training(training, TrainedStates(home));
+  if (segments.empty()) {
     return out;
   }
   const TrainingModel model(catalog, training.recipe);
@@ -32,9 +32,9 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
   const double per_token = model.flops_per_token();
   const double known = rates.rate_of(worker(training));
   out.basis = known > 0 ? Basis::kScaled : Basis::kNominal;
-  for (const TrainingLeg& leg : legs) {
-    LegCost cost{training.branches[leg.branch].name, leg.from, leg.to, 0, 0, 0};
-    cost.tokens = static_cast<uint64_t>(leg.steps()) * training.recipe.tokens_per_step();
+  for (const TrainingSegment& segment : segments) {
+    SegmentCost cost{training.branches[segment.branch].name, segment.from, segment.to, 0, 0, 0};
+    cost.tokens = static_cast<uint64_t>(segment.steps()) * training.recipe.tokens_per_step();
     const auto tokens = static_cast<double>(cost.tokens);
     cost.flops = per_token * tokens;
     cost.seconds = known > 0
@@ -43,7 +43,7 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
     out.tokens += cost.tokens;
     out.flops += cost.flops;
     out.seconds += cost.seconds;
-    out.legs.push_back(std::move(cost));
+    out.segments.push_back(std::move(cost));
   }
   return out;
 }

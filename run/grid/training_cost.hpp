@@ -1,4 +1,4 @@
-// What a training will cost, from what trainings did cost on this machine.
+// Predicts the cost of a training from earlier trainings on this machine.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace quench {
 
-struct LegCost {
+struct SegmentCost {
   std::string branch;
   int64_t from = 0;
   int64_t to = 0;
@@ -22,21 +22,21 @@ struct LegCost {
 };
 
 struct TrainingCost {
-  std::vector<LegCost> legs;  // what is to be trained; empty when all is there
+  std::vector<SegmentCost> segments;  // what is to be trained; empty if nothing is missing
   uint64_t parameters = 0;
   uint64_t tokens = 0;
   double flops = 0;
   double seconds = 0;
-  uint64_t memory = 0;  // bytes: weights, gradient, model, two moments; activations not counted
+  uint64_t memory = 0;  // bytes: weights, gradient, model, two moments; without activations
   Basis basis = Basis::kMeasured;
 };
 
-// Draws a model, to know its size, when something is to be trained. Throws Error where the model
-// cannot be trained.
+// Draws a model to learn its size if something must be trained. Throws Error if the model cannot be
+// trained.
 TrainingCost training_cost(Catalog& catalog, const Training& training,
                            const std::filesystem::path& home, const Rates& rates, uint32_t threads);
 
-// Remembers what a training cost; that it could not is no failure.
+// Remembers what a training cost; ignores failures.
 void learn_training_rate(const std::filesystem::path& home, const Training& training,
                          const TrainOutcome& outcome);
 

@@ -28,7 +28,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 }
 
 bool is_folder(const fs::path& path) {
-  std::error_code error;  // of what cannot be looked at, whoever opens it says why
+  std::error_code error;  // whoever opens an unreadable file reports why
   return fs::is_directory(path, error);
 }
 

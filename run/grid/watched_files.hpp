@@ -1,5 +1,5 @@
-// The files behind checkpoints, and what tells that they or others changed. A folder stands for
-// the regular files in it, not for what lies deeper.
+// The files behind checkpoints, and whether they changed. A folder stands for the regular files in
+// it, not in its subfolders.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace quench {
 
-// The files of a checkpoint whose times tell whether it changed: the folder's, or a single file
-// with what is read beside it.
+// The files of a checkpoint whose times show whether it changed: those of the folder, or a single
+// file and what is read beside it.
 std::vector<std::filesystem::path> watched_files(const CheckpointCell& cell,
                                                  const std::filesystem::path& path);
 
-// Sizes and times of the files, which change when one of them is written or replaced. Throws
+// Sizes and times of the files, which change if one is written or replaced. Throws
 // std::filesystem::filesystem_error for a folder that cannot be listed.
 std::string times_of(const std::vector<std::filesystem::path>& files);
-// Their sizes, summed. Throws likewise.
+// Their total size. Throws likewise.
 uint64_t bytes_of(const std::vector<std::filesystem::path>& files);
 
 }  // namespace quench

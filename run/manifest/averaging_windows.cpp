@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// Checkpoints as a plugin sees them. `cells` must outlive the result.
+// Checkpoints in the form that plugins see. `cells` must outlive the result.
 std::vector<quench_averaging_member> members_of(const std::vector<CheckpointCell>& cells,
                                                 const std::vector<size_t>& indices) {
   std::vector<quench_averaging_member> members;
@@ -85,7 +85,7 @@ std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell&
         if (error.code() != QUENCH_FAILED_PRECONDITION) {
           throw;
         }
-        // Of all reasons, the one at the end of the longest branch: there the fewest are missing.
+        // Reports the reason at the end of the longest branch, which lacks the fewest checkpoints.
         if (branch.size() >= longest) {
           longest = branch.size();
           reason = error.what();

@@ -1,4 +1,4 @@
-// Which checkpoints enter which averages.
+// Decides which checkpoints enter which averages.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace quench {
 
-// The averages that an entry of `averaging` stands for; `averaging_index` goes into the cells.
+// The averages that an entry of `averaging` makes; `averaging_index` goes into the cells.
 //
-// Without `of`: the averages that the plugin says end at each checkpoint, branch by branch and
-// never across one. Where it says that none exists, there is none; where there is none at all, that
-// is an error with the plugin's reason. With `of` (indices into `checkpoints`): one average of
-// exactly these, in this order, which is the order of a list of weights; its place on the axes is
-// the last one's. Throws Error: FAILED_PRECONDITION when an average does not exist,
-// INVALID_ARGUMENT for a member given twice.
+// Without `of`: the averages that the plugin defines at each checkpoint, one branch at a time. A
+// checkpoint may have none; if no checkpoint has one, that is an error with the plugin's reason.
+// With `of` (indices into `checkpoints`): one average of exactly these checkpoints, in this
+// order, which is also the order of a list of weights; it is attached to the last one. Throws
+// Error: FAILED_PRECONDITION if an average does not exist, INVALID_ARGUMENT for a repeated
+// member.
 std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell& averaging,
                                           size_t averaging_index,
                                           const std::vector<CheckpointCell>& checkpoints,

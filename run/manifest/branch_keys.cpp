@@ -58,7 +58,7 @@ void read_revisions(const YamlNode& node, const std::string& where, ManifestBran
   }
 }
 
-// `offset: {step: 600, tokens: 4000B}`: where on the axes the branch begins.
+// `offset: {step: 600, tokens: 4000B}`: the branch's beginning on the axes.
 void read_offset(const YamlNode& node, const std::string& where, ManifestBranch& out,
                  Problems& problems) {
   MappingReader reader(node, where + ": offset", problems);
@@ -99,7 +99,7 @@ void read_config(MappingReader& reader, ManifestBranch& out) {
                 config->place};
 }
 
-// ---- what a branch has and `checkpoints` may give for all of them
+// ---- keys that a branch has and that `checkpoints` may give for all branches
 
 void read_model(MappingReader& reader, BranchEntry& entry) {
   if (const YamlNode* model = reader.get("model")) {
@@ -129,12 +129,12 @@ const std::vector<BranchKey> kShared = {
     {"config",
      [](const Catalog&) {
        return described({{"type", json::array({"string", "object"})}},
-                        "config.json for files that come without one: its path, or itself");
+                        "config.json for files without one: its path, or its content");
      },
      [](MappingReader& reader, BranchEntry& entry) { read_config(reader, entry.out); }},
     {"family",
      [](const Catalog&) {
-       return described({{"type", "string"}}, "Model plugin, instead of the config's choice");
+       return described({{"type", "string"}}, "Model plugin, overriding the config's choice");
      },
      [](MappingReader& reader, BranchEntry& entry) {
        if (const YamlNode* family = reader.get("family")) {
@@ -163,7 +163,7 @@ const std::vector<BranchKey> kShared = {
        }
      }}};
 
-// ---- what belongs to one branch
+// ---- keys of one branch
 
 json revisions_schema(const Catalog&) {
   const json pattern = {{"not", {{"type", "string"}, {"pattern", "[{]"}}}};
@@ -198,18 +198,18 @@ const std::vector<BranchKey> kOwn = {
     {"pattern",
      [](const Catalog&) {
        return described(reference("name"),
-                        "How the names of a list tell step, tokens and other captures");
+                        "Pattern that reads step, tokens and other captures from names");
      },
      read_pattern},
     {"thin",
      [](const Catalog&) {
        return described({{"type", "integer"}, {"minimum", 1}},
-                        "Keep every n-th checkpoint, the first and the last always");
+                        "Keep every n-th checkpoint, and always the first and last");
      },
      [](MappingReader& reader, BranchEntry& entry) { read_thin(reader, entry.out); }},
     {"match",
      [](const Catalog&) {
-       return described(reference("ranges"), "Keep what has these captures in these ranges");
+       return described(reference("ranges"), "Keep checkpoints whose captures are in these ranges");
      },
      [](MappingReader& reader, BranchEntry& entry) {
        if (const YamlNode* match = reader.get("match")) {
@@ -224,7 +224,7 @@ const std::vector<BranchKey> kOwn = {
        read_mark(reader, entry.where, entry.out, entry.problems);
      }}};
 
-// ---- what only a branch under its name has
+// ---- keys that only a named branch has
 
 const std::vector<BranchKey> kNamed = {
     {"parent",
@@ -239,7 +239,7 @@ const std::vector<BranchKey> kNamed = {
     {"offset",
      [](const Catalog&) {
        return described(closed({{"step", reference("amount")}, {"tokens", reference("amount")}}),
-                        "Where on the axes the branch begins; added to what its revisions tell");
+                        "The branch's first position; added to the positions of its revisions");
      },
      [](MappingReader& reader, BranchEntry& entry) {
        if (const YamlNode* offset = reader.get("offset")) {

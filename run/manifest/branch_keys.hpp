@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// A branch, or what `checkpoints` says of all, while it is read.
+// A branch, or the defaults that `checkpoints` gives for all branches, while it is read.
 struct BranchEntry {
   std::string where;
   Problems& problems;
@@ -17,8 +17,8 @@ struct BranchEntry {
 };
 using BranchKey = SectionKey<BranchEntry>;
 
-// What a branch has and `checkpoints` may give for all of them; what belongs to one branch; what
-// only a branch under its name has.
+// Keys that a branch has and that `checkpoints` may give for all; keys of one branch; keys that
+// only a named branch has.
 std::span<const BranchKey> shared_branch_keys();
 std::span<const BranchKey> own_branch_keys();
 std::span<const BranchKey> named_branch_keys();

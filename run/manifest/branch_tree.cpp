@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// value + offset; false when it does not fit.
+// Adds the offset; returns false on overflow.
 bool shift(std::optional<int64_t>& value, int64_t offset) {
   return !value || !__builtin_add_overflow(*value, offset, &*value);
 }
@@ -103,7 +103,7 @@ class Planting {
     }
   }
 
-  // A parent that is written down but of which nothing was found has its own problem already.
+  // A parent that the manifest has but that found no checkpoint has its own problem already.
   bool is_written(const std::string& name) const {
     return std::any_of(spec_.branches.begin(), spec_.branches.end(),
                        [&](const ManifestBranch& branch) { return branch.name == name; });
@@ -162,7 +162,7 @@ class Planting {
     }
   }
 
-  // By step where the fork has one, else by tokens. Without an offset a branch begins at its first
+  // Uses the step if the fork has one, else tokens. Without an offset a branch begins at its first
   // checkpoint.
   std::optional<size_t> fork_of(size_t child) const {
     const FoundBranch& branch = found_[child];
@@ -195,10 +195,10 @@ class Planting {
   std::vector<FoundBranch> found_;
   const ManifestCheckpoints& spec_;
   Problems& problems_;
-  std::map<std::string, size_t> index_;  // of branches by name
+  std::map<std::string, size_t> index_;  // branch name -> index
   std::vector<std::string> names_;
   std::vector<size_t> begin_;                 // first checkpoint of each branch
-  std::map<std::string, std::string> taken_;  // branch by location
+  std::map<std::string, std::string> taken_;  // location -> branch
   Trajectory out_;
 };
 

@@ -1,4 +1,4 @@
-// From the checkpoints found for each branch to a tree: offsets, learning rates, parents and forks.
+// Joins the checkpoints of each branch to a tree: offsets, learning rates, parents and forks.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +15,15 @@ struct FoundBranch {
   std::vector<Place> places;  // of the checkpoints
 };
 
-// Adds the branch's offset to step and tokens, and fills in tokens from `tokens_per_step`.
+// Adds the branch's offset to step and tokens, and computes tokens from `tokens_per_step`.
 void place_on_axes(FoundBranch& branch, Problems& problems);
 
-// Learning rate and phase of each checkpoint.
+// Sets learning rate and phase of each checkpoint.
 void annotate_learning_rate(FoundBranch& branch, const std::filesystem::path& relative_to,
                             Problems& problems);
 
-// Joins the branches: parents that are not there, cycles, two branches of one name and checkpoints
-// that are in two branches are problems.
+// Joins the branches. Reports missing parents, cycles, repeated branch names, and checkpoints in
+// two branches.
 Trajectory plant(std::vector<FoundBranch> found, const ManifestCheckpoints& spec,
                  Problems& problems);
 

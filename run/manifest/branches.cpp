@@ -73,7 +73,7 @@ struct Found {
   RevisionPattern::Match captures;
 };
 
-// The last part of the path is its name, whether it was written with a slash or not.
+// The last part of the path is its name, with or without a trailing slash.
 fs::path without_slash(const fs::path& path) {
   return path.has_filename() ? path : path.parent_path();
 }
@@ -89,7 +89,7 @@ class BranchFinder {
         problems_(problems),
         where_(spec.name.empty() ? "checkpoints" : "branch " + printable(spec.name)) {}
 
-  // One per value of the captures in the branch's name.
+  // One branch per value of the captures in the branch's name.
   std::vector<FoundBranch> find() {
     if (spec_.model.text.empty() || spec_.model.text == "train") {
       return {};  // reported already
@@ -100,7 +100,7 @@ class BranchFinder {
     }
     if (!is_hub_model(spec_.model.text) && !fs::exists(folder_)) {
       add(spec_.model.place,
-          fmt::format("model {} is not there", folder_.lexically_normal().string()));
+          fmt::format("model {} does not exist", folder_.lexically_normal().string()));
       return {};
     }
     read_config();
@@ -120,7 +120,7 @@ class BranchFinder {
     problems_.add(place, where_ + ": " + message);
   }
 
-  // The text of a config.json, which the manifest names or holds.
+  // Reads the text of a config.json that the manifest names or contains.
   void read_config() {
     config_ = spec_.config.text;
     if (config_.empty() || config_[0] == '{') {
@@ -178,7 +178,7 @@ class BranchFinder {
     return out;
   }
 
-  // Reads a name of a list.
+  // Reads one name of a list.
   void take(const PlacedText& name, std::vector<Found>& out) {
     if (spec_.pattern.empty()) {
       out.push_back(named(name.text, name.place));
@@ -202,8 +202,8 @@ class BranchFinder {
     return out.empty() ? std::vector{named("", spec_.model.place)} : out;
   }
 
-  // The checkpoints of a list, or the model itself. A hub model may have more revisions than lie in
-  // the cache: those are taken at their word, and their cells wait until they are there.
+  // The checkpoints of a list, or the model itself. A hub model may have more revisions than the
+  // cache: listed ones are accepted, and their cells wait until they are downloaded.
   std::vector<Found> listed() {
     if (spec_.revisions.empty()) {
       return is_hub_model(spec_.model.text) ? std::vector{named("", spec_.model.place)}
@@ -257,7 +257,7 @@ class BranchFinder {
     return out;
   }
 
-  // The number that a range of `match` is about, or nothing.
+  // The number that a range of `match` constrains, or nothing.
   static std::optional<int64_t> number_of(const Found& found, const std::string& name) {
     if (name == "step") {
       return found.cell.step;
@@ -354,7 +354,7 @@ class BranchFinder {
     }
   }
 
-  // Neighbours at one place could not be told apart, nor put in order.
+  // Two checkpoints with equal positions can be neither distinguished nor ordered.
   void report_equal(const std::vector<Found>& members,
                     std::optional<int64_t> CheckpointCell::*position) {
     for (size_t i = 1; i < members.size(); ++i) {

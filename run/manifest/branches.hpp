@@ -1,4 +1,4 @@
-// The tree of branches that a manifest names, with every checkpoint of it.
+// The tree of branches that a manifest names, with all checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace quench {
 class RevisionNames {
  public:
   RevisionNames(Catalog& catalog, HubEnvironment hub) : catalog_(catalog), hub_(std::move(hub)) {}
-  // Sorted. `folder`: where a model that is no hub model lies. Throws Error.
+  // Sorted. `folder`: where a model outside the hub is. Throws Error.
   const std::vector<std::string>& of(const std::string& model, const std::filesystem::path& folder);
   // The checkpoints that lie as files in a folder, by step; none for a folder that is one.
   const std::vector<PlacedCheckpoint>& placed(const std::filesystem::path& folder);
@@ -35,27 +35,27 @@ class RevisionNames {
 struct Trajectory {
   std::vector<Branch> branches;              // in the order of the manifest
   std::vector<CheckpointCell> checkpoints;   // branch by branch, each in its order
-  std::vector<const ManifestBranch*> specs;  // [branches] what each was made from
-  // Of the branch of that name, or nullptr.
+  std::vector<const ManifestBranch*> specs;  // [branches] the manifest entry of each
+  // The entry of the branch of that name, or nullptr.
   const ManifestBranch* spec_of(const std::string& branch) const;
 };
 
-// Within a branch checkpoints are ordered by step, or else by tokens, or else as listed. A branch
-// whose name has captures becomes one branch per value found. What is wrong is added to `problems`.
+// Orders the checkpoints of a branch by step, else by tokens, else as listed. A branch whose name
+// has captures becomes one branch per value found. Adds errors to `problems`.
 Trajectory find_trajectory(const ManifestCheckpoints& spec,
                            const std::filesystem::path& relative_to, RevisionNames& names,
                            Problems& problems);
 
 bool is_hub_model(const std::string& model);
 
-// "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of `checkpoints`;
-// without a branch ("last") where there is only one. One index, or where the branch has captures
-// ("ing{i}@last") one for each branch that matches. Throws Error(INVALID_ARGUMENT) with the nearest
-// name.
+// Resolves "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of
+// `checkpoints`; the branch may be omitted ("last") if there is only one. Returns one index, or one
+// per matching branch if the branch has captures ("ing{i}@last"). Throws Error(INVALID_ARGUMENT)
+// with the nearest name.
 std::vector<size_t> find_references(const Trajectory& trajectory, const std::string& reference);
 
-// The checkpoints (indices, ascending) that `at` of `replicates` means: `first` and `last` of every
-// branch, `forks` (where branches begin), references. What is wrong is added to `problems`.
+// The checkpoints (indices, ascending) that `at` of `replicates` selects: `first` and `last` of
+// every branch, `forks` (where branches begin), references. Adds errors to `problems`.
 std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<PlacedText>& at,
                                 const std::string& where, Problems& problems);
 

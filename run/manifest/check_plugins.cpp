@@ -20,7 +20,7 @@ void add(Plugins& plugins, const PluginDescription* plugin) {
   }
 }
 
-// All but the families.
+// All plugins but the model families.
 Plugins named_plugins(const Catalog& catalog, const Experiment& experiment) {
   Plugins out;
   for (const QuantizerCell& cell : experiment.quantizers) {
@@ -47,8 +47,8 @@ Plugins named_plugins(const Catalog& catalog, const Experiment& experiment) {
   return out;
 }
 
-// Families that the experiment names belong to `named`; where a config decides, any of those that
-// it may choose is one of `possible`.
+// Adds the families that the experiment names to `named`; if a config decides, adds the families
+// that it may select to `possible`.
 void add_families(const Catalog& catalog, const Experiment& experiment, Plugins& named,
                   Plugins& possible) {
   if (experiment.training != nullptr) {

@@ -1,4 +1,4 @@
-// Whether the plugins of an experiment can live in one process.
+// Checks whether the plugins of an experiment can share one process.
 #pragma once
 
 #include "core/experiment/experiment.hpp"
@@ -6,10 +6,10 @@
 
 namespace quench {
 
-// Of the plugins that the experiment names, any two may need different files of one library, which
-// the dynamic linker cannot give them; and some model family has to go with all of them. Told from
-// what probing found: nothing is loaded, and what else lies on the search path counts for nothing.
-// Throws Error(INVALID_ARGUMENT) with all conflicts, one a line.
+// Two plugins of the experiment may need different files of one library, which the dynamic linker
+// cannot provide, and some model family must be compatible with all of them. Uses what probing
+// found: loads nothing, and ignores plugins that the experiment does not name. Throws
+// Error(INVALID_ARGUMENT) with all conflicts, one per line.
 void check_plugins(const Catalog& catalog, const Experiment& experiment);
 
 }  // namespace quench

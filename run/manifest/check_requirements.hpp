@@ -1,4 +1,4 @@
-// `requires`: is what the manifest was written for there?
+// Checks the section `requires`: whether everything that the manifest was written for is installed.
 #pragma once
 
 #include "core/plugin/catalog.hpp"
@@ -6,7 +6,7 @@
 
 namespace quench {
 
-// Versions and file hashes that do not fit, plugins that are not there: added to `problems`.
+// Adds missing plugins and versions and file hashes that do not match to `problems`.
 void check_requirements(const Manifest& manifest, const Catalog& catalog, Problems& problems);
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// Checkpoints by the names that a manifest has for them: branch@last, branch@step600.
+// Resolves a manifest's names of checkpoints: branch@last, branch@step600.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// The branches called so: one, or with captures in the name all that match.
+// The branches of that name: one, or all that match if the name has captures.
 std::vector<const Branch*> require_branches(const Trajectory& trajectory, const std::string& name,
                                             const std::string& reference) {
   const RevisionPattern pattern(name);
@@ -37,7 +37,7 @@ std::vector<const Branch*> require_branches(const Trajectory& trajectory, const 
                     : fmt::format("did you mean `{}`?", near));
 }
 
-// The number behind `word` in `text`, or nothing when it is not so written.
+// The number after `word` in `text`; nothing if the text has another form.
 std::optional<int64_t> number_behind(const std::string& word, const std::string& text) {
   return text.starts_with(word) ? parse_amount(std::string_view(text).substr(word.size()))
                                 : std::nullopt;
@@ -53,7 +53,7 @@ std::pair<size_t, size_t> extent(const Trajectory& trajectory, const std::string
           static_cast<size_t>(end - trajectory.checkpoints.begin()) - 1};
 }
 
-// The checkpoint of `branch` that is called `which`: a revision, first, last, a step or tokens.
+// The checkpoint of `branch` that `which` names: a revision, first, last, a step or tokens.
 size_t find_in_branch(const Trajectory& trajectory, const Branch& branch, const std::string& which,
                       const std::string& reference) {
   const auto [first, last] = extent(trajectory, branch.name);

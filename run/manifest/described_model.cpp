@@ -61,7 +61,7 @@ DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub, quench_dtype dtype) {
   DescribedModels out;
-  std::set<std::tuple<std::string, std::string, std::string>> seen;  // one config a model
+  std::set<std::tuple<std::string, std::string, std::string>> seen;  // one config per model
   for (const CheckpointCell& cell : experiment.checkpoints) {
     if (!seen.emplace(cell.model, cell.config, cell.family).second) {
       continue;

@@ -1,4 +1,4 @@
-// The models of an experiment as their configs describe them, without any weights.
+// The models of an experiment as their configs describe them, without weights.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@
 
 namespace quench {
 
-// One architecture; only what extension/shapes.h allows may be asked of its model.
+// One architecture; its model supports only the calls that extension/shapes.h allows.
 struct DescribedModel {
   ModelHandle model;
-  std::shared_ptr<const TensorSource> files;  // nullptr: they are to be trained
+  std::shared_ptr<const TensorSource> files;  // nullptr: the files are still to be trained
 };
 
 struct DescribedModels {
   std::vector<DescribedModel> models;  // one for each model that branches name
-  bool complete = true;  // false: some files are not there, or a family wants weights to tell
+  bool complete = true;  // false: files are missing, or a family needs weights to decide
 };
-// `dtype`: what they would be opened in.
+// `dtype`: the element type to open them in.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub, quench_dtype dtype);
-// In the experiment's own.
+// In the experiment's own element type.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub);
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr long long kMaxSeed = 1LL << 62;
 constexpr size_t kMaxName = 200;  // bytes of a run's name; file systems take 255
 
-// The name becomes a folder.
+// The name is also the name of a folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() <= kMaxName && name[0] != '.' &&
          name.find('/') == std::string::npos && printable(name, name.size() + 1) == name;
@@ -44,7 +44,7 @@ void read_metrics(MappingReader& reader, Document& document) {
   }
 }
 
-// The section `train` and `model: train` go together.
+// The section `train` and `model: train` need each other.
 void read_train(MappingReader& reader, Document& document) {
   Manifest& out = document.out;
   const YamlNode* train = reader.get("train");
@@ -54,15 +54,15 @@ void read_train(MappingReader& reader, Document& document) {
   const bool wanted = out.checkpoints.is_trained();
   if (wanted && train == nullptr) {
     out.problems.add(out.checkpoints.place,
-                     "checkpoints: `model: train` without a section `train`, which says what");
+                     "checkpoints: `model: train` without a section `train`");
   } else if (!wanted && train != nullptr && document.root.find("checkpoints") != nullptr) {
     out.problems.add(train->place,
-                     "manifest: section `train`, but `checkpoints` does not say `model: train`");
+                     "manifest: a section `train` needs `model: train` under `checkpoints`");
   }
 }
 
-// A section of the full manifest that this version does not run. It is refused by name, because a
-// section that is silently not acted on is worse than none.
+// A section of the full manifest that this version does not run. It is refused by name: silently
+// ignoring a section would be worse than not knowing it.
 void refuse(MappingReader& reader, Document& document, const char* section) {
   if (const YamlNode* found = reader.get(section)) {
     document.out.problems.add(
@@ -71,14 +71,14 @@ void refuse(MappingReader& reader, Document& document, const char* section) {
   }
 }
 
-// In the order in which they are read.
+// In the order of reading.
 const std::vector<SectionKey<Document>> kKeys = {
     {"name",
      [](const Catalog&) {
        return json{{"type", json::array({"string", "number"})},
                    {"pattern", "^[^./][^/]*$"},
                    {"maxLength", kMaxName},
-                   {"description", "Of the run, and of the folder of its results"}};
+                   {"description", "Name of the run and of its results folder"}};
      },
      read_name},
     {"seed",
@@ -110,7 +110,7 @@ const std::vector<SectionKey<Document>> kKeys = {
      }},
     {"requires",
      [](const Catalog& catalog) {
-       return described(requires_schema(catalog), "What must be there");
+       return described(requires_schema(catalog), "What must be installed");
      },
      [](MappingReader& reader, Document& document) {
        document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
@@ -126,7 +126,7 @@ const std::vector<SectionKey<Document>> kKeys = {
      }},
     {"train",
      [](const Catalog& catalog) {
-       return described(train_schema(catalog), "What is trained, with `model: train`");
+       return described(train_schema(catalog), "What to train, with `model: train`");
      },
      read_train},
     {"averaging",
@@ -151,7 +151,7 @@ const std::vector<SectionKey<Document>> kKeys = {
        json metrics = entries_schema(catalog, ItemKind::kMetric);
        metrics["type"] = "array";
        metrics["minItems"] = 1;
-       return described(metrics, "What is measured");
+       return described(metrics, "What to measure");
      },
      read_metrics},
     {"calibration",
@@ -180,7 +180,7 @@ const std::vector<SectionKey<Document>> kKeys = {
      }},
     {"sweep",
      [](const Catalog&) {
-       return described(sweep_schema(), "Points, or lists under dotted paths: runs of their own");
+       return described(sweep_schema(), "Points, or lists under dotted paths; each point is a run");
      },
      [](MappingReader& reader, Document&) { reader.get("sweep"); }},
     {"storage", nullptr,

@@ -18,7 +18,7 @@ struct Document {
 };
 
 std::span<const SectionKey<Document>> document_keys();
-// Keys that people put at the top, and where they belong.
+// Keys that people put at the top level, and where they belong.
 const std::vector<std::pair<std::string, std::string>>& homes_of_keys();
 
 }  // namespace quench

@@ -9,7 +9,7 @@ namespace quench {
 
 namespace {
 
-// A name may have 255 bytes, and temporary names are longer.
+// A file name may have 255 bytes, and temporary names are longer than final ones.
 constexpr size_t kLongest = 200;
 constexpr size_t kShown = 100;
 constexpr std::string_view kPlain =
@@ -24,7 +24,7 @@ std::string escaped(char c) {
 std::string folder_name(const std::string& name) {
   std::string out;
   for (const char c : name) {
-    const bool hides = c == '.' && out.empty();  // also "." and ".."
+    const bool hides = c == '.' && out.empty();  // also covers "." and ".."
     if (c == ' ') {
       out += '+';
     } else if (kPlain.find(c) != std::string_view::npos && !hides) {

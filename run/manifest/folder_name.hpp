@@ -1,17 +1,17 @@
-// Names of weights and methods as names of folders.
+// Turns the names of weights and methods into names of folders.
 #pragma once
 
 #include <string>
 
 namespace quench {
 
-// Different names have different folders, whatever is in them. Letters, digits and `-._=,@` stay,
-// a space is '+', every other byte %XX, also a dot in front; "" is "%". What takes more than 200
-// bytes is cut, with a '~' and its hash behind. "lawa window=5 at decay/step1200" is
+// Different names give different folders, whatever characters they have. Keeps letters, digits and
+// `-._=,@`; writes a space as '+', every other byte and a leading dot as %XX, and "" as "%". Cuts
+// what exceeds 200 bytes and appends '~' and the hash. "lawa window=5 at decay/step1200" gives
 // "lawa+window=5+at+decay%2Fstep1200".
 std::string folder_name(const std::string& name);
 
-// What no name is turned into: the folder of a point of a sweep among those of names.
+// The folder of a point of a sweep; no name is ever turned into this one.
 std::string folder_name_of_job(size_t job);
 
 }  // namespace quench

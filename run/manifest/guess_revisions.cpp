@@ -14,7 +14,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A name cut at its digits: literals.size() == numbers.size() + 1.
+// A name split at its digits: literals.size() == numbers.size() + 1.
 struct Cut {
   std::vector<std::string> literals = {""};
   std::vector<std::string> numbers;
@@ -46,11 +46,11 @@ bool ends_with_any(std::string literal, std::initializer_list<const char*> words
                      [&](const char* word) { return literal.ends_with(word); });
 }
 
-// The capture for each number of a group's names; "" for one that stays.
+// The capture for each number of a group's names; "" for a number that never changes.
 std::vector<std::string> captures_of(const std::vector<Cut>& cuts) {
   const Cut& first = cuts.front();
   std::vector<std::string> out(first.numbers.size());
-  std::vector<size_t> open;  // numbers that vary and whose word says nothing
+  std::vector<size_t> open;  // numbers that vary and whose word has no meaning
   for (size_t i = 0; i < out.size(); ++i) {
     const auto free = [&](const char* name) {
       return std::find(out.begin(), out.end(), name) == out.end();

@@ -18,7 +18,7 @@ constexpr size_t kMaxName = 4096;  // bytes
 
 // ---- values
 
-// A name, or "" after saying what is wrong.
+// A name, or "" after reporting the error.
 std::string read_name(const ItemPlace& at, const YamlNode::Member& member) {
   const bool is_name =
       member.value.is_scalar() && printable(member.value.scalar, kMaxName) == member.value.scalar;
@@ -74,7 +74,7 @@ json flag(const char* description) {
 
 const ItemKey kLabel = {
     "label",
-    [](const Catalog&) { return described(reference("name"), "What results and figures call it"); },
+    [](const Catalog&) { return described(reference("name"), "Its name in results and figures"); },
     [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
       item.label = read_name(at, member);
     }};
@@ -109,9 +109,9 @@ json replicates_schema(const Catalog&) {
   return described(
       closed(
           {{"draws", described({{"type", "integer"}, {"minimum", 1}, {"maximum", kMaxReplicates}},
-                               "Disjoint slices of the calibration corpus")},
+                               "Disjoint samples of the calibration corpus")},
            {"jitter", described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxReplicates}},
-                                "Permutations of the order of the same data")},
+                                "Permutations of the same data")},
            {"at", described(name_list(), "first, last, forks, or branch@revision")}}),
       "Repetitions that show the spread");
 }
@@ -187,7 +187,7 @@ const ItemSection kQuantizers = {
      {"export",
       [](const Catalog& catalog) {
         return described({{"enum", written_formats(catalog)}},
-                         "Also write the quantized weights, in a format of other tools");
+                         "Also write the quantized weights in this file format");
       },
       [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
         item.export_as = read_name(at, member);
@@ -223,10 +223,7 @@ const ItemSection kMetrics = {
         return described({{"enum", {"all", "float", "quantized"}}}, "Which weights it measures");
       },
       read_weights},
-     {"fused",
-      [](const Catalog&) {
-        return flag("true: its rows go through each block as soon as it is quantized");
-      },
+     {"fused", [](const Catalog&) { return flag("true: score within the quantization pass"); },
       read_fused},
      {"in_pass",
       [](const Catalog&) {

@@ -1,5 +1,5 @@
-// The keys that may stand beside a plugin's id in the lists of a manifest, each described once:
-// what may be written there, and what reading it does.
+// The keys that may stand beside a plugin's id in the lists of a manifest, each described once: its
+// schema and its reading.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace quench {
 
 enum class ItemKind { kAveraging, kQuantizer, kMetric };
 
-// Who reads an entry: in which section, and where what is wrong goes.
+// Where an entry is: its section, and where its errors go.
 struct ItemPlace {
   const std::string& section;
   Problems& problems;
@@ -25,17 +25,17 @@ struct ItemKey {
   std::string name;
   nlohmann::json (*schema)(const Catalog& catalog);
   void (*read)(const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item);
-  std::string now = "";  // what the key is called by now; it still works, with a warning
+  std::string now = "";  // the key's new name; the old one still works, with a warning
 };
 
 // The section and its keys.
 struct ItemSection {
   std::string name;
-  std::string kind;  // of its plugins
+  std::string kind;  // kind of its plugins
   std::vector<ItemKey> keys;
 
   const ItemKey* find(const std::string& key) const;  // or nullptr
-  std::vector<std::string> names() const;             // without those that have another name by now
+  std::vector<std::string> names() const;             // without keys that have a new name
 };
 const ItemSection& item_section(ItemKind kind);
 // The section that has such a key, or nullptr.

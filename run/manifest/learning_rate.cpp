@@ -18,7 +18,7 @@ using Kind = ManifestLearningRate::Kind;
 
 constexpr size_t kMaxPointsBytes = 64u << 20;
 
-// The step from which the rate falls.
+// The step at which the decay begins.
 int64_t decay_start(const LearningRateSchedule& schedule) {
   return schedule.shape == Shape::kWsd ? *schedule.steps - schedule.decay_steps : schedule.warmup;
 }
@@ -48,7 +48,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
 }
 
-// A CSV file with a header; the columns step (or tokens) and lr are taken, others are left.
+// A CSV file with a header; reads the columns step (or tokens) and lr and ignores others.
 class PointsFile {
  public:
   explicit PointsFile(const std::filesystem::path& path) : path_(path) {

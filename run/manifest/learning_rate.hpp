@@ -1,4 +1,4 @@
-// The learning rate at a checkpoint. No checkpoint carries it; it comes from the manifest.
+// The learning rate at a checkpoint. Checkpoints do not contain it; the manifest gives it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace quench {
 
-// The rate at a step, and the part of the schedule that it lies in: "warmup", "constant" or
-// "decay". A step between two parts belongs to the earlier one. Nothing beyond the last step.
+// The rate at a step, and its phase of the schedule: "warmup", "constant" or "decay". A step
+// between two phases belongs to the earlier one. Nothing beyond the last step.
 std::optional<double> scheduled_rate(const LearningRateSchedule& schedule, int64_t step);
 std::string scheduled_phase(const LearningRateSchedule& schedule, int64_t step);
 
@@ -21,7 +21,7 @@ class LearningRate {
  public:
   // Reads the points file, if there is one. Throws Error with file and line.
   LearningRate(const ManifestLearningRate& entry, const std::filesystem::path& relative_to);
-  // Nothing where it is not known: outside of the points, beyond the schedule, without a step.
+  // Nothing if the rate is unknown: outside the points, beyond the schedule, without a step.
   std::optional<double> at(std::optional<int64_t> step, std::optional<int64_t> tokens) const;
 
  private:

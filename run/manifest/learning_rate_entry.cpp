@@ -56,7 +56,7 @@ bool read_decay(MappingReader& reader, const std::string& where, Problems& probl
 
 namespace {
 
-// `steps`: of the run, where something else tells it.
+// `steps`: length of the run, if it is given elsewhere.
 LearningRateSchedule read_schedule(MappingReader& reader, const Place& place,
                                    const std::string& where, std::optional<int64_t> steps,
                                    Problems& problems) {
@@ -141,7 +141,7 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
 
 namespace {
 
-// Reads one end; null is open. False when it is neither.
+// Reads one end; null is open. Returns false for anything else.
 bool read_end(const YamlNode& node, int64_t& end) {
   const auto value = node.is_scalar() ? parse_amount(node.scalar) : std::nullopt;
   end = value.value_or(end);

@@ -10,7 +10,7 @@ namespace quench {
 
 namespace {
 
-// One manifest without a sweep.
+// Reads one manifest without a sweep.
 void read_document(const YamlNode& root, Manifest& out) {
   MappingReader reader(root, "manifest", out.problems);
   Document document{root, out};
@@ -38,7 +38,7 @@ Manifest load_manifest(const std::filesystem::path& file, const std::vector<std:
   }
   if (out.sweep.empty()) {
     read_document(root, out);
-  } else {  // what is missing may come from the points
+  } else {  // the points may add what is missing
     Problems sound = out.problems;
     read_document(root, out);
     out.problems = std::move(sound);

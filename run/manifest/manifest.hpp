@@ -1,5 +1,5 @@
-// A manifest as written: its structure checked, its plugins not yet looked up. What plugin ids mean
-// and which parameters they take is decided in core/run, where the catalog is known.
+// A manifest as written: its structure is checked, its plugins are not looked up yet. The meaning
+// of plugin ids and their parameters is resolved where the catalog is known.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct ManifestItem {
   Place place;
   YamlNode parameters;  // a mapping, or null
   std::string label;
-  // Of a quantizer.
+  // For quantizers.
   std::string calibration;  // name in `calibration:`, or empty
   Place calibration_place;
   std::optional<ManifestReplicates> replicates;
@@ -40,11 +40,11 @@ struct ManifestItem {
   std::string transform;  // id, or empty
   Place transform_place;
   YamlNode transform_parameters;  // a mapping, or null
-  // Of an averaging.
+  // For averagings.
   std::vector<PlacedText> of;  // an explicit set of checkpoints; empty: windows of each branch
-  bool raw = true;             // the unaveraged checkpoints stay in the grid
+  bool raw = true;             // unaveraged checkpoints stay in the grid
   bool keep = false;           // write the averaged weights beside the results
-  // Of a metric.
+  // For metrics.
   MetricScope scope;
 };
 
@@ -57,25 +57,25 @@ struct ManifestCalibration {
   uint64_t sequences = 0;
   uint64_t length = 0;
   std::string packing;     // "concat" or "none"
-  uint64_t pad_batch = 0;  // with pads that count: documents that are padded alike
+  uint64_t pad_batch = 0;  // attending padding: documents that are padded together
   int64_t pad_id = 0;
 };
 
 struct ManifestCorpus {
   std::string name;
   Place place;
-  std::string id;  // of the corpus plugin
+  std::string id;  // id of the corpus plugin
   YamlNode parameters;
-  // A part of its documents: a share of them is held out, the rest is for training.
+  // A part of its documents: a share is held out, the rest is for training.
   std::string part;     // "training", "held_out", or empty: all
-  double held_out = 0;  // the share
+  double held_out = 0;  // the share that is held out
 };
 
-// What must be there for the manifest to mean what its author meant.
+// A condition without which the manifest would not mean what its author meant.
 struct ManifestRequirement {
   std::string plugin;  // id, or kind/id; empty: quench itself
   Place place;
-  std::string version;  // as VersionRange reads it, or empty
+  std::string version;  // in VersionRange's form, or empty
   Place version_place;
   std::string sha256;  // of the plugin's file, or empty
   Place sha256_place;
@@ -91,27 +91,27 @@ struct Manifest {
   Place device_place;
   std::vector<ManifestRequirement> requirements;
   ManifestCheckpoints checkpoints;
-  std::optional<ManifestTraining> training;  // with `checkpoints: {model: train}`
+  std::optional<ManifestTraining> training;  // set together with `checkpoints: {model: train}`
   std::vector<ManifestItem> averagings;
   std::vector<ManifestItem> quantizers;
   std::vector<ManifestItem> metrics;
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
-  YamlNode report;  // as written, or null: what it may hold is the report's to say
+  YamlNode report;  // as written, or null; the report checks its content
   Sweep sweep;
-  YamlNode resolved;  // the document after --set, as it is stored beside the results
-  // What is wrong so far; resolving adds what only the plugins know, and throws it all at once.
+  YamlNode resolved;  // the document after --set, which is stored beside the results
+  // Errors so far; resolving adds those that need the plugins, and throws all at once.
   Problems problems;
 };
 
-// Reads a manifest; `sets` are the changes of --set, applied before anything is checked. What is
-// wrong with its structure is left in `problems`; of a manifest with a sweep only what is wrong
-// with the sweep, because each point is a manifest of its own. Throws Error when the file cannot be
-// read, is no YAML, or a --set does not fit.
+// Reads a manifest and applies the changes of --set (`sets`) before any check. Errors in its
+// structure go to `problems`; for a manifest with a sweep only the errors in the sweep, because
+// each point is its own manifest. Throws Error if the file cannot be read, is not YAML, or a --set
+// does not fit.
 Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets);
 
-// The manifest that a point of the sweep makes of `manifest`: its values put into the document, the
-// sweep taken out.
+// The manifest of one point of the sweep: `manifest` with the point's values and without the
+// sweep.
 Manifest manifest_at(const Manifest& manifest, size_t point);
 
 }  // namespace quench

@@ -51,7 +51,7 @@ void refuse_beside_train(const YamlNode& node, Problems& problems) {
         member.key == "mark") {
       problems.add(member.key_place,
                    fmt::format("checkpoints: `{}` does not go with `model: train`; the section "
-                               "`train` says it",
+                               "`train` defines it",
                                member.key));
     }
   }

@@ -1,5 +1,5 @@
 // The section `checkpoints` as written: a tree of branches, each with its revisions, its place in
-// the tree and what is known about its learning rate.
+// the tree and its learning rate if known.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PlacedText {
 
 // A range of whole numbers, both ends included.
 struct ManifestRange {
-  std::string name;  // of the capture (`match`) or the phase (`phases`)
+  std::string name;  // name of the capture (`match`) or the phase (`phases`)
   Place place;
   int64_t first = 0;
   int64_t last = std::numeric_limits<int64_t>::max();
@@ -37,12 +37,12 @@ struct ManifestLearningRate {
 };
 
 struct ManifestBranch {
-  std::string name;  // "" without `branches`; may hold captures of its pattern ("ing{i}")
+  std::string name;  // "" without `branches`; may contain captures of its pattern ("ing{i}")
   Place place;
   PlacedText model;  // folder, relative to the manifest, or hf://org/name
-  // A pattern with captures ("step{step}") and no names: all that match it. Names in `revisions`:
-  // these, and the pattern, if any, tells their captures. Neither: the model itself is the only
-  // checkpoint.
+  // A pattern with captures ("step{step}") and no names: all revisions that match. Names in
+  // `revisions`: these revisions, and the pattern, if any, reads their captures. Neither: the model
+  // itself is the only checkpoint.
   std::string pattern;
   std::vector<PlacedText> revisions;
   Place revisions_place;
@@ -51,7 +51,7 @@ struct ManifestBranch {
   int64_t offset_tokens = 0;
   bool has_offset = false;
   int64_t tokens_per_step = 0;  // 0: not given
-  uint64_t thin = 1;            // keep every n-th, the first and the last always
+  uint64_t thin = 1;            // keep every n-th, and always the first and the last
   Place thin_place;
   std::vector<ManifestRange> match;  // captures that must lie in a range
   ManifestLearningRate learning_rate;
@@ -65,16 +65,16 @@ struct ManifestBranch {
 
 struct ManifestCheckpoints {
   Place place;
-  std::vector<ManifestBranch> branches;  // one, called "", without `branches`
+  std::vector<ManifestBranch> branches;  // a single one named "" without `branches`
   PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
-  // Whether its checkpoints come out of the section `train`.
+  // Whether the section `train` makes its checkpoints.
   bool is_trained() const { return branches.size() == 1 && branches[0].model.text == "train"; }
 };
 
 // How figures can draw a checkpoint (`mark`).
 const std::vector<std::string>& branch_marks();
 
-// What is wrong is added to `problems`.
+// Adds errors to `problems`.
 ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems);
 
 }  // namespace quench

@@ -40,7 +40,7 @@ const std::vector<CalibrationKey> kCalibrationKeys = {
        }
      },
      true},
-    {"documents", [](const Catalog&) { return count("How many documents; without it all"); },
+    {"documents", [](const Catalog&) { return count("How many documents; default: all"); },
      [](MappingReader& reader, CalibrationEntry& entry) {
        entry.out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
      }},
@@ -61,35 +61,34 @@ const std::vector<CalibrationKey> kCalibrationKeys = {
      }},
     {"pads",
      [](const Catalog&) {
-       return described({{"enum", {"masked", "counted"}}},
-                        "Whether documents are padded, and the pads count");
+       return described({{"enum", {"masked", "counted"}}}, "counted: pads attend and count");
      },
      [](MappingReader& reader, CalibrationEntry& entry) {
        entry.pads = reader.text("pads", "masked");
      }},
     {"pad_batch",
-     [](const Catalog&) { return count("Documents that are padded to their longest"); },
+     [](const Catalog&) { return count("Documents per batch, padded to the longest"); },
      [](MappingReader& reader, CalibrationEntry& entry) {
        entry.pad_batch = static_cast<uint64_t>(reader.integer("pad_batch", 16, 1, kMaxCount));
      }},
     {"pad_id",
      [](const Catalog&) {
        return described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxCount - 1}},
-                        "The token of a pad");
+                        "Id of the padding token");
      },
      [](MappingReader& reader, CalibrationEntry& entry) {
        entry.out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
      }}};
 
-// Pads that count, as in batches of published tools.
+// Attending padding, as in batches of published tools.
 void check_pads(CalibrationEntry& entry) {
   ManifestCalibration& out = entry.out;
   const YamlNode* node = entry.node.find("pads");
   if (entry.pads == "counted") {
     out.pad_batch = entry.pad_batch;
     if (out.pad_id < 0) {
-      entry.problems.add(node->place,
-                         entry.where + ": pads counted needs `pad_id`, the token of a pad");
+      entry.problems.add(
+          node->place, entry.where + ": pads counted needs `pad_id`, the id of the padding token");
     }
     if (out.packing == "concat") {
       entry.problems.add(node->place, entry.where + ": packing concat makes no pads to count");
@@ -143,7 +142,7 @@ const PartKey kPartKeys[] = {
      }},
     {"held_out", [] {
        return described({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}},
-                        "The share of documents that is held out");
+                        "The share of documents to hold out");
      }}};
 
 bool is_part_key(const std::string& key) {
@@ -151,13 +150,13 @@ bool is_part_key(const std::string& key) {
                      [&](const PartKey& each) { return each.name == key; });
 }
 
-// Which part of its documents a corpus stands for.
+// Reads which part of its documents a corpus stands for.
 void read_part(const YamlNode& node, const std::string& where, ManifestCorpus& out,
                Problems& problems) {
   MappingReader reader(node, where, problems);
   for (const YamlNode::Member& member : node.members) {
     if (!is_part_key(member.key)) {
-      reader.get(member.key);  // the plugin's
+      reader.get(member.key);  // belongs to the plugin
     }
   }
   out.part = reader.text("part", "");

@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// `node` may be nullptr or null. What is wrong is added to `problems`.
+// `node` may be nullptr or null. Adds errors to `problems`.
 std::vector<ManifestCalibration> read_calibrations(const YamlNode* node, Problems& problems);
 std::vector<ManifestCorpus> read_corpora(const YamlNode* node, Problems& problems);
 

@@ -1,4 +1,4 @@
-// The lists of a manifest whose entries are plugins: `- id: {parameters}` with keys of the host's
+// The lists of a manifest whose entries are plugins: `- id: {parameters}`, with the host's keys
 // beside the id.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace quench {
 
-// The entries of `node`, which may be nullptr or null. What is wrong is added to `problems`.
+// The entries of `node`, which may be nullptr or null. Adds errors to `problems`.
 std::vector<ManifestItem> read_items(const YamlNode* node, ItemKind kind, Problems& problems);
 
 }  // namespace quench

@@ -54,7 +54,7 @@ json manifest_schema(const Catalog& catalog) {
   out["$schema"] = "http://json-schema.org/draft-07/schema#";
   out["title"] = "quench manifest";
   out["definitions"] = definitions();
-  // The points of a sweep may bring what the rest lacks.
+  // The points of a sweep may add what the rest lacks.
   out["if"] = {{"not", {{"required", {"sweep"}}}}};
   out["then"] = {
       {"required", {"checkpoints", "metrics"}},

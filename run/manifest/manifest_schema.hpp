@@ -1,4 +1,4 @@
-// JSON Schema (draft-07) of manifests, for editors: what can be said without looking at files.
+// JSON Schema (draft-07) of manifests, for editors: what can be checked without opening files.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,10 +7,10 @@
 
 namespace quench {
 
-// With the plugins of the catalog, their parameters, ranges and meanings.
+// Includes the catalog's plugins, their parameters, ranges and meanings.
 nlohmann::json manifest_schema(const Catalog& catalog);
 
-// The schema of one plugin's parameters as they stand under its id, lists as axes included.
+// The schema of one plugin's parameters under its id, including lists as axes.
 nlohmann::json parameters_schema(const PluginDescription& plugin);
 
 }  // namespace quench

@@ -120,7 +120,7 @@ void read_optimizer(MappingReader& reader, TrainEntry& entry) {
   }
 }
 
-// Steps, or as many as it takes to see that many tokens.
+// The number of steps, given directly or through a number of tokens.
 int64_t read_length(MappingReader& reader, const TrainEntry& entry) {
   const auto steps = reader.amount("steps");
   const auto tokens = reader.amount("tokens");
@@ -206,7 +206,7 @@ const std::vector<SectionKey<TrainEntry>> kTrainKeys = {
     {"model",
      [](const Catalog&) {
        return described({{"type", json::array({"string", "object"})}},
-                        "config.json of the model: its path, or itself");
+                        "config.json of the model: its path, or its content");
      },
      read_model, true},
     {"corpus", [](const Catalog&) { return described(reference("name"), "A name in `corpora`"); },
@@ -225,7 +225,7 @@ const std::vector<SectionKey<TrainEntry>> kTrainKeys = {
     {"document_end",
      [](const Catalog&) {
        return described({{"type", "integer"}, {"minimum", 0}, {"maximum", INT32_MAX}},
-                        "Id put behind every document");
+                        "Id appended to every document");
      },
      [](MappingReader& reader, TrainEntry& entry) {
        if (reader.get("document_end") != nullptr) {
@@ -257,16 +257,14 @@ const std::vector<SectionKey<TrainEntry>> kTrainKeys = {
      },
      true},
     {"micro_batch",
-     [](const Catalog&) {
-       return described(count(), "Sequences per forward, a divisor of the batch");
-     },
+     [](const Catalog&) { return described(count(), "Sequences per forward; divides the batch"); },
      read_micro_batch},
     {"steps", [](const Catalog&) { return amount("Length of the run"); },
      [](MappingReader& reader, TrainEntry& entry) {
        entry.steps = read_length(reader, entry);
        entry.out.schedule.steps = entry.steps;
      }},
-    {"tokens", [](const Catalog&) { return amount("Its length in tokens, instead of steps"); },
+    {"tokens", [](const Catalog&) { return amount("Length in tokens, instead of steps"); },
      [](MappingReader&, TrainEntry&) {}},  // read with `steps`
     {"lr", [](const Catalog&) { return training_rate_schema(); },
      [](MappingReader& reader, TrainEntry& entry) {
@@ -279,7 +277,7 @@ const std::vector<SectionKey<TrainEntry>> kTrainKeys = {
      true},
     {"every", [](const Catalog&) { return amount("Steps between checkpoints"); }, read_every},
     {"snapshots",
-     [](const Catalog&) { return amount("Steps between weights that enter averages"); },
+     [](const Catalog&) { return amount("Steps between weights that averages include"); },
      [](MappingReader& reader, TrainEntry& entry) {
        entry.out.snapshots = reader.amount("snapshots").value_or(0);
      }},

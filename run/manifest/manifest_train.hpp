@@ -1,5 +1,5 @@
-// The section `train` as written: what is trained, on what, how, and which of its checkpoints the
-// grid has.
+// The section `train` as written: what to train, on what, how, and which checkpoints the grid
+// includes.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace quench {
 
-// A decay that starts from the constant part of the run; it becomes a branch of its own.
+// A decay that starts from the constant part of the run; it becomes its own branch.
 struct ManifestFork {
   std::string name;
   Place place;
-  LearningRateSchedule schedule;  // of the whole way from step 0, the shared part included
+  LearningRateSchedule schedule;  // from step 0, including the shared part
   int64_t begin = 0;              // the last step that it shares
   int64_t every = 0;              // steps between its checkpoints
   std::string mark;
@@ -26,8 +26,8 @@ struct ManifestTraining {
   PlacedText model;  // path of a config.json, or a mapping as JSON text
   PlacedText corpus;
   PlacedText tokenizer;                 // path, hf://org/name, or "bytes"
-  std::optional<int64_t> document_end;  // id put behind every document
-  // How well the model does on text that it is not trained on, along the way.
+  std::optional<int64_t> document_end;  // id appended to every document
+  // The loss on held-out text during the training.
   PlacedText validation_corpus;  // empty: not asked
   uint64_t validation_sequences = 0;
   int64_t validation_every = 0;
@@ -41,17 +41,17 @@ struct ManifestTraining {
   uint64_t micro_batch = 0;  // sequences per forward
   uint64_t length = 0;       // ids per sequence
   int64_t every = 0;         // steps between checkpoints; the last step always has one
-  std::vector<int64_t> at;   // and these
-  int64_t snapshots = 0;     // steps between weights that enter averages unwritten; 0: none
-  double clip = 0;           // largest global norm of the gradient; 0: any
-  bool bfloat16 = false;     // products in bfloat16
+  std::vector<int64_t> at;   // additional checkpoints
+  int64_t snapshots = 0;     // steps between unwritten weights that averages include; 0: none
+  double clip = 0;           // largest global norm of the gradient; 0: no clipping
+  bool bfloat16 = false;     // matrix products in bfloat16
   std::optional<uint64_t> seed;
   std::string branch;  // name of the branch of the whole run
   std::string mark;
   std::vector<ManifestFork> forks;
 };
 
-// What is wrong is added to `problems`.
+// Adds errors to `problems`.
 ManifestTraining read_training(const YamlNode& node, Problems& problems);
 
 }  // namespace quench

@@ -44,7 +44,7 @@ MetricMemory predict_metric_memory(Catalog& catalog, const Experiment& experimen
             std::max(out.bytes[m], metric.memory(each.model) +
                                        (own ? parameters * dtype_size(dtype) : uint64_t{0}));
       }
-    } catch (const Error&) {  // what is wrong with it is told by the checks of a run
+    } catch (const Error&) {  // the checks of a run report what is wrong
       out.bytes[m] = 0;
     }
   }

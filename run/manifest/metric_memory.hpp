@@ -1,4 +1,4 @@
-// What metrics will hold beside the model, from shapes.
+// Predicts from shapes what metrics will hold besides the model.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace quench {
 
-// Of an experiment's largest model.
+// For an experiment's largest model.
 struct MetricMemory {
   uint64_t parameters = 0;      // 0: not described
-  std::vector<uint64_t> bytes;  // by metric, at its peak; 0 where it is nothing to speak of
+  std::vector<uint64_t> bytes;  // by metric, at its peak; 0 if negligible
 };
-// Describes the models only where a metric of the experiment is known to need them. Reads no
-// weights and no corpora; what cannot be told is 0.
+// Describes the models only if some metric needs them. Reads no weights and no corpora; what cannot
+// be predicted is 0.
 MetricMemory predict_metric_memory(Catalog& catalog, const Experiment& experiment,
                                    const HubEnvironment& hub);
 

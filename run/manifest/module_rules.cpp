@@ -21,7 +21,7 @@ std::string module_of(std::string parameter) {
   return parameter;
 }
 
-// Fewest characters to add, drop or change in `name` until the pattern fits it.
+// Fewest characters to add, drop or change in `name` until the pattern matches it.
 size_t distance(std::string_view pattern, std::string_view name) {
   std::vector<size_t> row(name.size() + 1);
   for (size_t n = 0; n < row.size(); ++n) {
@@ -44,7 +44,7 @@ size_t distance(std::string_view pattern, std::string_view name) {
   return row.back();
 }
 
-// With every number as one '0', so that a suggestion stands for the modules of all blocks.
+// Replaces every number by one '0', so that a suggestion covers the modules of all blocks.
 std::string without_numbers(const std::string& name) {
   std::string out;
   for (const char c : name) {
@@ -58,7 +58,7 @@ std::string without_numbers(const std::string& name) {
 
 std::vector<std::string> nearest_names(const std::string& pattern,
                                        const std::vector<const std::set<std::string>*>& names) {
-  std::map<std::string, std::pair<size_t, std::string>> best;  // of each form
+  std::map<std::string, std::pair<size_t, std::string>> best;  // best match of each form
   for (const std::set<std::string>* group : names) {
     for (const std::string& name : *group) {
       const std::pair found(distance(pattern, name), name);
@@ -131,8 +131,8 @@ void require_modules(const QuantizerHandle& quantizer, const nlohmann::json& par
       const std::string text = list[i].get<std::string>();
       const std::string pattern = text.substr(0, text.find(' '));
       fail(QUENCH_INVALID_ARGUMENT,
-           "quantizer {}: {}[{}]: \"{}\" fits no linear that is quantized; nearest: {}",
-           quantizer.id(), rules->parameter, i, printable(pattern),
+           "quantizer {}: {}[{}]: \"{}\" matches no quantized linear; nearest: {}", quantizer.id(),
+           rules->parameter, i, printable(pattern),
            fmt::join(nearest_names(pattern, groups), ", "));
     }
   }

@@ -32,7 +32,7 @@ std::vector<std::string> grid_axes(const PluginDescription& plugin, const YamlNo
 
 std::vector<nlohmann::json> grid_points(const PluginDescription& plugin,
                                         const YamlNode& parameters) {
-  // Saturates: what matters of a large count is that it is large.
+  // Saturates: only the size of a large count matters.
   unsigned __int128 count = 1;
   constexpr unsigned __int128 kLargest = ~uint64_t{0};
   for (const YamlNode::Member& member : parameters.members) {

@@ -1,4 +1,4 @@
-// Lists in place of scalars: the grid that the parameters of one manifest entry span.
+// Lists in place of scalars: the grid of the parameters of one manifest entry.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,12 +10,12 @@
 
 namespace quench {
 
-// The parameters with more than one value: lists where the schema has a scalar, lists of lists
-// where it has a list.
+// The parameters with several values: lists where the schema has a scalar, lists of lists where it
+// has a list.
 std::vector<std::string> grid_axes(const PluginDescription& plugin, const YamlNode& parameters);
 
-// All combinations, last key fastest. Throws Error(INVALID_ARGUMENT) before any is made when there
-// are more than kMaxCells.
+// All combinations, last key fastest. Throws Error(INVALID_ARGUMENT) before making any if there are
+// more than kMaxCells.
 std::vector<nlohmann::json> grid_points(const PluginDescription& plugin,
                                         const YamlNode& parameters);
 

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// Bounds of integers as integers, as far as a double holds them exactly.
+// Writes bounds of integers as integers, as far as a double represents them exactly.
 json bound(double value) {
   constexpr double kExact = 9007199254740992.0;  // 2^53
   return value == std::floor(value) && std::abs(value) <= kExact ? json(static_cast<int64_t>(value))
@@ -58,7 +58,7 @@ json list_of(const json& element, bool may_be_empty) {
 json parameter_schema(const ParameterSchema& parameter) {
   const json element = element_schema(parameter);
   const json value = is_list_type(parameter.type) ? list_of(element, true) : element;
-  json forms = json::array({value, list_of(value, false)});  // itself, or an axis
+  json forms = json::array({value, list_of(value, false)});  // the value itself, or an axis
   if (parameter.default_value && parameter.default_value->is_null()) {
     forms.push_back({{"type", "null"}});
   }

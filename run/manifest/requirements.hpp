@@ -7,7 +7,7 @@
 
 namespace quench {
 
-// `node` may be nullptr or null. What is wrong is added to `problems`.
+// `node` may be nullptr or null. Adds errors to `problems`.
 std::vector<ManifestRequirement> read_requirements(const YamlNode* node, Problems& problems);
 
 }  // namespace quench

@@ -70,7 +70,7 @@ void NamedData::report_missing(const std::string& what, const std::string& secti
                                const std::string& name, const std::vector<std::string>& names,
                                const Place& place) {
   if (std::find(names.begin(), names.end(), name) != names.end()) {
-    return;  // it is there, and its own problem is reported
+    return;  // it exists, and its own problem is reported
   }
   const std::string near = nearest(name, names);
   problems_.add(place,

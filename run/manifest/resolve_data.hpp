@@ -1,4 +1,4 @@
-// The corpora and calibrations of a manifest by their names.
+// Looks up the corpora and calibrations of a manifest by name.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@ namespace quench {
 
 class NamedData {
  public:
-  // Looks up all of them. All arguments must outlive this.
+  // Resolves all of them. All arguments must outlive this object.
   NamedData(const Manifest& manifest, PluginResolver& plugins, Problems& problems);
 
-  // nullptr, after adding a problem with the nearest name.
+  // Returns nullptr after adding a problem with the nearest name.
   const CorpusUse* corpus(const std::string& name, const Place& place);
-  // The calibration that `item` asks for, if it asks for one.
+  // The calibration that `item` asks for, if any.
   std::optional<Calibration> calibration(const ManifestItem& item);
 
  private:

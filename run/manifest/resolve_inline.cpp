@@ -65,7 +65,7 @@ uint64_t parse_count(const std::string& key, const std::string& text, uint64_t m
   return value;
 }
 
-// The corpus plugin called `id` over one file, or nothing when there is no such plugin.
+// The corpus plugin `id` over one file, or nothing if there is no such plugin.
 std::optional<CorpusUse> anonymous_corpus(const std::string& id, const std::string& file,
                                           Catalog& catalog) {
   const PluginDescription* plugin = catalog.find("corpus", id);
@@ -118,7 +118,7 @@ InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catal
       given[target->name] = value;
       item.corpora.emplace_back(target->name, std::move(*use));
     } else {
-      given[key] = value;  // unknown: complete_parameters says so, with the nearest name
+      given[key] = value;  // unknown: complete_parameters reports it with the nearest name
     }
   }
   std::vector<ParameterProblem> problems;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Saturates: what matters of a large count is that it is large.
+// Saturates: only the size of a large count matters.
 size_t product(size_t a, size_t b) {
   size_t out = 0;
   return __builtin_mul_overflow(a, b, &out) ? SIZE_MAX : out;
@@ -47,7 +47,7 @@ size_t count_cells(const Experiment& experiment) {
   return product(models, experiment.metrics.size());
 }
 
-// One manifest without a sweep, or one point of it.
+// Resolves one manifest without a sweep, or one point of it.
 class ManifestResolver {
  public:
   ManifestResolver(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub,
@@ -91,7 +91,7 @@ class ManifestResolver {
   }
 
  private:
-  // The tokenizer file that `entry` names, "bytes", "", or hf://... that is not in the cache.
+  // The tokenizer file that `entry` names, "bytes", "", or hf://... that the cache lacks.
   std::string tokenizer_path(const PlacedText& entry, const std::string& where) {
     if (entry.text.empty() || entry.text == "bytes") {
       return entry.text;
@@ -109,7 +109,7 @@ class ManifestResolver {
       }
       path = tokenizer_file(catalog_, path);
       if (!fs::exists(path)) {
-        fail(QUENCH_NOT_FOUND, "{}: tokenizer {} is not there", where,
+        fail(QUENCH_NOT_FOUND, "{}: tokenizer {} does not exist", where,
              path.lexically_normal().string());
       }
       check_blob(path, hub_, &HostServices::instance().cancel_flag());
@@ -190,7 +190,7 @@ class ManifestResolver {
       out_.averagings.push_back(
           {plugin, std::move(parameters), label, item.place.text(), item.keep});
       if (out_.checkpoints.empty() || !all_found) {
-        return;  // that has its own problem
+        return;  // reported as its own problem
       }
       const bool live = training_ && manifest_.training->snapshots > 0 && of.empty();
       for (WeightsCell& weights :
@@ -356,13 +356,13 @@ nlohmann::json point_json(const std::vector<Sweep::Setting>& settings) {
   return out;
 }
 
-// The points of a sweep, one after the other, until there are too many cells or problems.
+// Resolves the points of a sweep one by one until there are too many cells or problems.
 std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog,
                                       const HubEnvironment& hub, RevisionNames& names,
                                       CorpusFingerprints& fingerprints, Problems& problems) {
   constexpr size_t kEnoughProblems = 100;
   std::vector<Experiment> out;
-  std::map<std::string, size_t> seen;  // points by their settings
+  std::map<std::string, size_t> seen;  // settings -> point
   size_t cells = 0;
   for (size_t job = 0; job < manifest.sweep.size() && problems.size() < kEnoughProblems; ++job) {
     const std::vector<Sweep::Setting> settings = manifest.sweep.point(job);
@@ -399,7 +399,7 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
   RevisionNames names(catalog, hub);
   CorpusFingerprints fingerprints;
   Problems problems = manifest.problems;
-  read_report(manifest.report, problems);  // what is wrong with it is told before any work
+  read_report(manifest.report, problems);  // reports its errors before any work
   std::vector<Experiment> out;
   if (manifest.sweep.empty()) {
     out.push_back(

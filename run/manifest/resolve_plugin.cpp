@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Paths of a manifest are relative to its folder; hf://datasets/... is looked up in the hub cache,
-// and where it is not there, stays as it is and goes to `absent` with the reason.
+// and if it is missing there, stays unchanged and goes to `absent` with the reason.
 void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
                    const fs::path& relative_to, const HubEnvironment& hub,
                    std::map<std::string, std::string>& absent) {
@@ -35,7 +35,7 @@ void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
   }
 }
 
-// Where the value of a parameter stands: of an axis, the element that this point of the grid takes.
+// The place of a parameter's value; for an axis, of the element that this point of the grid takes.
 Place place_of_value(const YamlNode& parameters, const std::string& name,
                      const nlohmann::json& given, const Place& otherwise) {
   const YamlNode* found = parameters.find(name);
@@ -112,7 +112,7 @@ bool PluginResolver::await_files(const CorpusUse& use) {
     const auto path = value->get<std::string>();
     std::error_code error;
     if (!absent_.contains(path) && !fs::exists(path, error)) {
-      absent_[path] = fmt::format("corpus {}: {} is not there", printable(use.name), path);
+      absent_[path] = fmt::format("corpus {}: {} does not exist", printable(use.name), path);
     }
     any = any || absent_.contains(path);
   }
@@ -136,8 +136,8 @@ std::string PluginResolver::label_of(const ManifestItem& item, const PluginDescr
 
 void PluginResolver::claim_label(const std::string& label, const Place& place) {
   if (!labels_.insert(label).second) {
-    problems_.add(
-        place, fmt::format("`{}` is there twice; give one a `label` of its own", printable(label)));
+    problems_.add(place,
+                  fmt::format("`{}` occurs twice; give one its own `label`", printable(label)));
   }
 }
 

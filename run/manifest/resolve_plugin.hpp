@@ -1,5 +1,5 @@
-// One entry of a manifest against its plugin: the id looked up, parameters completed, paths made
-// absolute, cells named.
+// Resolves one entry of a manifest with its plugin: looks up the id, completes parameters, makes
+// paths absolute, names cells.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +19,8 @@
 
 namespace quench {
 
-// Where hf://... lies in the cache, or nothing, after telling `absent` why not. Throws Error for a
-// wrong spec or a damaged cache.
+// Where hf://... is in the cache; nothing if it is missing, after adding the reason to `absent`.
+// Throws Error for a malformed spec or a damaged cache.
 std::optional<ResolvedModel> find_in_cache(const std::string& spec, const HubEnvironment& hub,
                                            std::map<std::string, std::string>& absent);
 
@@ -31,7 +31,7 @@ class PluginResolver {
                  std::map<std::string, std::string>& absent, Problems& problems)
       : catalog_(catalog), hub_(hub), folder_(folder), absent_(absent), problems_(problems) {}
 
-  // Runs `body`; an Error becomes a problem at `place`, unless it is that a stop was requested.
+  // Runs `body` and turns an Error, except CANCELLED, into a problem at `place`.
   template <typename Body>
   void attempt(const Place& place, Body body) {
     try {
@@ -44,28 +44,28 @@ class PluginResolver {
     }
   }
 
-  // nullptr, after adding a problem unless the id is empty (which has its own already).
+  // nullptr, after adding a problem unless the id is empty (which is reported already).
   const PluginDescription* find(const std::string& kind, const std::string& id, const Place& place);
 
-  // Complete parameters, or nothing after adding what is wrong.
+  // Complete parameters; nothing after adding problems.
   std::optional<nlohmann::json> complete(const PluginDescription& plugin,
                                          const nlohmann::json& given, const YamlNode& parameters,
                                          const Place& place);
 
-  // Notes files of the corpus that are not there, hub or not; whether there are any.
+  // Notes missing files of the corpus, on the hub or not; returns whether there are any.
   bool await_files(const CorpusUse& use);
   const HubEnvironment& hub() const { return hub_; }
   bool is_absent(const std::string& spec) const { return absent_.contains(spec); }
 
-  // The user's label, with what tells the points of a grid apart, or one from the parameters.
+  // The user's label plus what distinguishes points of a grid, or one made from the parameters.
   static std::string label_of(const ManifestItem& item, const PluginDescription& plugin,
                               const nlohmann::json& parameters);
 
-  // Two cells of one name could not be told apart in the results.
+  // Reports a repeated name: its cells could not be distinguished in the results.
   void claim_label(const std::string& label, const Place& place);
   bool is_claimed(const std::string& label) const { return labels_.contains(label); }
 
-  // Where a parameter stands in the manifest, for its message.
+  // The place of a parameter in the manifest, for its message.
   static Place place_of(const YamlNode& parameters, const std::string& name,
                         const Place& otherwise);
 
@@ -78,13 +78,13 @@ class PluginResolver {
   std::set<std::string> labels_;  // of the cells so far
 };
 
-// What the metric asks for beside the model (QUENCH_METRIC_NEEDS_*); 0 where these parameters do
-// not make one, which check_experiment will say.
+// What the metric needs besides the model (QUENCH_METRIC_NEEDS_*); 0 if it cannot be created with
+// these parameters, which check_experiment reports.
 uint32_t metric_needs(Catalog& catalog, const PluginDescription& plugin,
                       const nlohmann::json& parameters);
 
-// The dtype that a metric's choice named `dtype` asks for; none where it has no such parameter, or
-// the choice is no dtype ("model").
+// The dtype of a metric's parameter `dtype`; nothing if it has none or its choice is not a dtype
+// ("model").
 std::optional<quench_dtype> metric_dtype(const PluginDescription& plugin,
                                          const nlohmann::json& parameters);
 

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxConfigBytes = 16u << 20;
 constexpr int64_t kMaxCheckpoints = 100'000;  // of a branch
 
-// Stands for the content of files that are not there: such a training is planned, never run.
+// Stands for the content of missing files: such a training is planned, never run.
 const std::string kNotThere = "not there";
 
 std::string revision_of(int64_t step) {
@@ -201,7 +201,7 @@ Trajectory TrainingResolver::resolve(const std::string& tokenizer, quench_device
 
 namespace {
 
-// Steps of a branch at which its weights can enter an average: checkpoints and snapshots.
+// Steps of a branch whose weights can enter an average: checkpoints and snapshots.
 std::vector<int64_t> snapshot_steps(const TrainingBranch& branch, int64_t every) {
   std::set<int64_t> steps(branch.checkpoints.begin(), branch.checkpoints.end());
   for (int64_t step = (branch.begin / every + 1) * every; step <= branch.steps(); step += every) {

@@ -1,4 +1,4 @@
-// From the section `train` to a trajectory whose checkpoints may not be there yet.
+// Turns the section `train` into a trajectory whose checkpoints may not exist yet.
 #pragma once
 
 #include <map>
@@ -24,15 +24,15 @@ class TrainingResolver {
   TrainingResolver(const Manifest& manifest, Catalog& catalog, PluginResolver& plugins,
                    NamedData& data, CorpusFingerprints& fingerprints, Problems& problems);
 
-  // Branches and checkpoints, which lie where the training puts them; nothing where something is
-  // wrong, after adding it to the problems.
+  // Branches and checkpoints, at the paths where the training will put them; empty after adding
+  // problems if something is wrong.
   Trajectory resolve(const std::string& tokenizer, quench_device device);
-  // The averages of a scheme: at each checkpoint that has one. Where all members are checkpoints it
-  // is an average like any other, else one that is made in training.
+  // The averages of a scheme, at each checkpoint that has one. An average whose members are all
+  // checkpoints is an ordinary one; any other is made during training.
   std::vector<WeightsCell> averages(const AveragingCell& averaging, size_t index,
                                     const Trajectory& trajectory);
 
-  // To be called last; nullptr where something was wrong.
+  // Call it last; nullptr if something was wrong.
   std::shared_ptr<const Training> take();
 
  private:

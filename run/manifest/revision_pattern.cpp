@@ -14,8 +14,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The digits of `name` from `at` on, times `unit`; `at` moves behind them. Nothing when there are
-// none, or too many.
+// Reads the digits of `name` at `at`, times `unit`, and moves `at` behind them. Nothing if there
+// are none, or too many.
 std::optional<int64_t> read_digits(const std::string& name, size_t& at) {
   int64_t value = 0;
   const size_t first = at;
@@ -29,7 +29,7 @@ std::optional<int64_t> read_digits(const std::string& name, size_t& at) {
   return at == first ? std::nullopt : std::optional(value);
 }
 
-// A count with its unit, if it has one.
+// Reads a count with its unit, if it has one.
 std::optional<int64_t> read_count(const std::string& name, size_t& at, int64_t unit) {
   std::optional<int64_t> value = read_digits(name, at);
   if (value && unit == 1 && at < name.size() && unit_of(name[at]) > 0) {

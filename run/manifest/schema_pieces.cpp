@@ -25,7 +25,7 @@ json definitions() {
   const json open_end = {{"anyOf", {reference("amount"), {{"type", "null"}}}}};
   return {{"name", {{"type", json::array({"string", "number", "boolean"})}}},
           {"amount",
-           {{"description", "A whole number, perhaps with one of k, M, B, T behind it"},
+           {{"description", "A whole number, optionally with a unit: k, M, B or T"},
             {"anyOf",
              {{{"type", "integer"}, {"minimum", 0}},
               {{"type", "string"}, {"pattern", "^(0|[1-9][0-9]*|[0-9]+[.][0-9]+)[kKMBT]?$"}}}}}},
@@ -44,7 +44,7 @@ json definitions() {
 
 json one_of_ids(json members, const json& ids) {
   if (ids.empty()) {
-    return {{"not", json::object()}};  // nothing is an id
+    return {{"not", json::object()}};  // no id is valid
   }
   json one = closed(std::move(members));
   one["minProperties"] = 1;

@@ -1,4 +1,4 @@
-// What the JSON Schema of manifests is put together from.
+// Building blocks of the JSON Schema of manifests.
 #pragma once
 
 #include <nlohmann/json.hpp>

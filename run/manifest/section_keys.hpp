@@ -1,6 +1,6 @@
-// The keys of a section of the manifest, each described once: what may be written there, for
-// editors and for the JSON Schema, and what reading it does. Keys that no row of the table has are
-// errors with the nearest one.
+// The keys of a section of the manifest, each described once: its schema, for editors and for the
+// JSON Schema, and how it is read. A key that no row of the table has is an error that names the
+// nearest one.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,14 +18,14 @@ namespace quench {
 template <typename Section>
 struct SectionKey {
   std::string name;
-  nlohmann::json (*schema)(const Catalog& catalog);  // nullptr: editors are not told of it
-  // Takes the key's value out of the reader. Called in the order of the table, also where the key
-  // is not there, for its default.
+  nlohmann::json (*schema)(const Catalog& catalog);  // nullptr: hidden from editors
+  // Takes the key's value from the reader. Called in the order of the table, also for a missing
+  // key, to set its default.
   void (*read)(MappingReader& reader, Section& out);
   bool required = false;
 };
 
-// Adds what may be written under each key to the properties of an object.
+// Adds the schema of each key to the properties of an object.
 template <typename Section>
 void add_properties(std::span<const SectionKey<Section>> keys, const Catalog& catalog,
                     nlohmann::json& properties) {
@@ -58,7 +58,7 @@ void read_keys(std::span<const SectionKey<Section>> keys, MappingReader& reader,
   }
 }
 
-// The whole section. `homes`: as in MappingReader::finish.
+// Reads the whole section. `homes`: as in MappingReader::finish.
 template <typename Section>
 void read_section(std::span<const SectionKey<Section>> keys, MappingReader& reader, Section& out,
                   const std::vector<std::pair<std::string, std::string>>& homes = {}) {

@@ -20,7 +20,7 @@ CheckpointCell single_checkpoint(const std::string& model) {
       cell.revision = model.substr(at + 1);
     }
   }
-  // The last part of a path is its name, whether it was written with a slash or not.
+  // The last part of the path is its name, with or without a trailing slash.
   const fs::path path = fs::path(model).lexically_normal();
   const fs::path folder = path.has_filename() ? path : path.parent_path();
   const NamedPosition position =

@@ -8,10 +8,10 @@
 
 namespace quench {
 
-// A single checkpoint as given on the command line: a folder, a file, or hf://org/name[@revision].
+// A checkpoint from the command line: a folder, a file, or hf://org/name[@revision].
 CheckpointCell single_checkpoint(const std::string& model);
 
-// Each checkpoint as a set of weights of its own.
+// Makes each checkpoint a set of weights.
 std::vector<WeightsCell> weights_as_they_are(const std::vector<CheckpointCell>& checkpoints);
 
 }  // namespace quench

@@ -12,8 +12,8 @@ namespace quench {
 
 namespace {
 
-// Text as a double-quoted YAML scalar on one line. Names of files may hold any byte, a manifest
-// only UTF-8.
+// Text as a double-quoted YAML scalar on one line. File names may contain any byte, a manifest only
+// UTF-8.
 std::string double_quoted(const std::string& text) {
   if (first_invalid_utf8(text) != std::string_view::npos) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: is not UTF-8, so that no manifest can name it",
@@ -37,8 +37,8 @@ bool needs_only(const PluginDescription& plugin, const std::vector<int32_t>& typ
                      });
 }
 
-// The first plugin of a kind whose parameters all have defaults but one of this type; of several
-// the one with the fewest parameters. nullptr when there is none.
+// The first plugin of a kind all of whose parameters but one of this type have defaults; of several
+// the one with the fewest parameters. nullptr if there is none.
 const PluginDescription* simplest(const Catalog& catalog, const std::string& kind, int32_t type) {
   const PluginDescription* found = nullptr;
   for (const PluginDescription* plugin : catalog.of_kind(kind)) {
@@ -50,7 +50,7 @@ const PluginDescription* simplest(const Catalog& catalog, const std::string& kin
   return found;
 }
 
-// Positions in order, so that the comment names the first and the last.
+// Sorts positions, so that the comment names the first and the last.
 std::string extent_of(GuessedRevisions guess) {
   const RevisionPattern pattern(guess.pattern);
   const auto position = [&](const std::string& name) {
@@ -93,10 +93,10 @@ std::string checkpoints_section(const std::string& model, const std::vector<std:
                     guess.rest.size() > kShown ? ", ..." : "");
   }
   if (guess.others.empty()) {
-    out += "  # thin: 10                 # every 10th checkpoint, and the last\n";
+    out += "  # thin: 10                 # every 10th checkpoint and the last\n";
   }
   return out +
-         "  # tokens_per_step: 2M      # for names that tell the step alone\n"
+         "  # tokens_per_step: 2M      # for names with only the step\n"
          "  # lr: {schedule: wsd, peak: 3e-3, warmup: 500, steps: 20k, decay_steps: 4k}\n";
 }
 
@@ -123,7 +123,7 @@ std::string plugin_list(const Catalog& catalog, const std::string& section, cons
 
 std::string starter_manifest(const std::string& name, const std::string& model,
                              const std::vector<std::string>& names, const Catalog& catalog) {
-  // A corpus of token ids would be as simple, but is nothing that people have lying about.
+  // A corpus of token ids would be as simple, but few people have one at hand.
   const PluginDescription* text = catalog.find("corpus", "text");
   const PluginDescription* corpus =
       text != nullptr && first_of_type(*text, QUENCH_PARAMETER_PATH) != nullptr
@@ -139,7 +139,7 @@ std::string starter_manifest(const std::string& name, const std::string& model,
   const std::string data = first_of_type(*metric, QUENCH_PARAMETER_CORPUS)->name;
   std::string out = fmt::format(
       "# yaml-language-server: $schema=quench.schema.json\n"
-      "# (`quench schema > quench.schema.json` makes the file by which an editor checks this "
+      "# (`quench schema > quench.schema.json` writes the schema with which an editor checks this "
       "one.)\n"
       "# Look at what would run:  quench plan FILE       run it:  quench run FILE\n"
       "name: {}\nseed: 0\ndtype: float32\n\n",

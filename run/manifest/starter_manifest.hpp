@@ -1,4 +1,4 @@
-// A first manifest for someone's checkpoints.
+// Writes a first manifest for a user's checkpoints.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace quench {
 
-// A commented manifest for `model` (as it is to stand there) whose revisions are called `names`:
-// sound as it is, with the plugins of the catalog, but for two corpora whose paths are to be filled
+// A commented manifest for `model` (the text to write into it) with revisions `names`. It
+// is valid with the catalog's plugins, except for two corpora whose paths the user fills
 // in.
 std::string starter_manifest(const std::string& name, const std::string& model,
                              const std::vector<std::string>& names, const Catalog& catalog);

@@ -38,7 +38,7 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     }
     out.size_ = out.points_.size();
   } else if (node.is_mapping() && !node.members.empty()) {
-    // Saturates: what matters of a large count is that it is large.
+    // Saturates: only the size of a large count matters.
     unsigned __int128 count = 1;
     constexpr unsigned __int128 kLargest = ~uint64_t{0};
     for (const YamlNode::Member& member : node.members) {

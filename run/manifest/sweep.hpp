@@ -1,5 +1,5 @@
-// The section `sweep`: a list of points, or axes whose product is taken in key order, last key
-// fastest. Points are made when asked for: a product may be large.
+// The section `sweep`: a list of points, or axes whose product runs in key order, last key fastest.
+// Points are made on demand, because a product may be large.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace quench {
 
-// More points than this are refused, and so are manifests of more cells.
+// Limit on the number of points, and of cells of a manifest.
 inline constexpr size_t kMaxCells = 100'000;
 
 class Sweep {
@@ -41,7 +41,7 @@ class Sweep {
   Place place_;
 };
 
-// What is wrong is added to `problems`, and then the sweep is empty.
+// Adds errors to `problems`; the sweep is then empty.
 Sweep read_sweep(const YamlNode& node, Problems& problems);
 
 }  // namespace quench

@@ -67,7 +67,7 @@ const std::vector<SectionKey<ForkEntry>> kForkKeys = {
        entry.out.mark = read_training_mark(reader, entry.where, entry.problems);
      }}};
 
-// The last step of the part at the peak, or nothing where the schedule has no such part.
+// The last step of the constant phase, or nothing if the schedule has none.
 std::optional<int64_t> end_of_constant(const LearningRateSchedule& schedule) {
   if (schedule.shape == Shape::kConstant) {
     return schedule.steps;
@@ -125,7 +125,7 @@ void read_forks(MappingReader& outer, ManifestTraining& out, Problems& problems)
   for (const YamlNode::Member& member : node->members) {
     const size_t before = problems.size();
     ManifestFork fork = read_fork(member, out, problems);
-    if (problems.size() == before) {  // nothing is worked out from a fork that is not sound
+    if (problems.size() == before) {  // compute nothing from an invalid fork
       out.forks.push_back(std::move(fork));
     }
   }

@@ -76,8 +76,8 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
        "dtype = \"float33\", expected one of float32, float64, bfloat16, float16"},
       {eval_with({"--device", "gpu"}), "device = \"gpu\", expected cpu or cuda:N"},
       {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", expected cpu or cuda:N"},
-      {{"eval", "nothere", "--metric", kLoss}, "checkpoint nothere is not there"},
-      {eval_with({"--tokenizer", "no.json"}), "tokenizer no.json is not there"},
+      {{"eval", "nothere", "--metric", kLoss}, "checkpoint nothere does not exist"},
+      {eval_with({"--tokenizer", "no.json"}), "tokenizer no.json does not exist"},
       {{"eval", "tiny", "--metric", "validation_loss:text=no.txt"},
        "corpus text: no.txt: cannot be read: No such file or directory"},
       {eval_with({"--calibration", "sequences=2,length=8"}),
@@ -106,7 +106,7 @@ TEST_CASE("eval: what only the data tells is an error before the model is measur
   const BadLine cases[] = {
       {eval_with({"--quantizer", "template_quantizer", "--calibration",
                   "text=t.txt,sequences=20,length=100"}),
-       "calibration command line: 20 sequences of 100 ids asked, 2000 ids wanted, the corpus has "
+       "calibration command line: 20 sequences of 100 ids need 2000 ids, the corpus has "
        "1000"},
       {eval_with({"--quantizer", "template_quantizer", "--calibration",
                   "text=t.txt,sequences=1,length=5000"}),
@@ -180,7 +180,7 @@ TEST_CASE("bad command line: results inside a file are refused before anything r
   const Outcome got = here.run({"run", "m.yaml", "--out", "t.txt/results"});
   CHECK(got.code == 2);
   CHECK(plain(got.err, here.folder().path()) ==
-        "t.txt/results: t.txt is no folder, so that no results can be in it\n");
+        "t.txt/results: t.txt is not a folder, so it cannot contain results\n");
 }
 
 TEST_CASE("bad command line: a path longer than the system takes is told like any other", "[cli]") {

@@ -87,8 +87,8 @@ TEST_CASE("clean: tells what was trained, and leaves it", "[cli]") {
   place.told({"--max", "0K"});
   CHECK(place.left() == kAll);
   CHECK_THAT(place.run({}).out,
-             Catch::Contains("\ntraining: 3 checkpoints, 0.0 MB, 2 used by runs; 3 states of "
-                             "optimizers, 0.0 MB, 2 of these\n"));
+             Catch::Contains("\ntraining: 3 checkpoints, 0.0 MB, 2 used by runs; 3 optimizer "
+                             "states, 0.0 MB, 2 of these\n"));
 }
 
 TEST_CASE("clean: checkpoints that no run uses go when asked for, what a run's came from stays",

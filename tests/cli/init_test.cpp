@@ -37,8 +37,7 @@ TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
   make_folders(here, "my run", {"step0", "step20", "step100", "logs"});
   const Outcome got = here.run({"init", "my run"});
   CHECK(got.code == 0);
-  CHECK(got.out ==
-        "my-run.yaml: written; fill in the two corpora, then: quench plan my-run.yaml\n");
+  CHECK(got.out == "wrote my-run.yaml; fill in the two corpora, then: quench plan my-run.yaml\n");
   CHECK(planned_revisions(here, "my-run.yaml") ==
         std::vector<std::string>{"step0", "step20", "step100"});
   const std::string text = quench::test::read_file(here.folder() / "my-run.yaml");
@@ -81,9 +80,9 @@ TEST_CASE("init: it replaces no file, and wants a model that is there", "[cli]")
   here.folder().write("tiny.yaml", "mine");
   const Outcome there = here.run({"init", "tiny"});
   CHECK(there.code == 2);
-  CHECK(there.err == "tiny.yaml: is there already; name another file with -o\n");
+  CHECK(there.err == "tiny.yaml: already exists; name another file with -o\n");
   CHECK(quench::test::read_file(here.folder() / "tiny.yaml") == "mine");
-  CHECK(here.run({"init", "nothere"}).err == "nothere: is no folder of checkpoints\n");
+  CHECK(here.run({"init", "nothere"}).err == "nothere: is not a folder of checkpoints\n");
   CHECK(here.run({"init", "tiny", "--from", "tiny"}).err ==
         "quench init: got both MODEL and --from; wanted one\n");
 }

@@ -49,7 +49,7 @@ TEST_CASE("module rules: a pattern that fits nothing is an error of plan and run
     const Outcome got = here.run({command, "m.yaml"});
     CHECK(got.code == 2);
     CHECK_THAT(got.err, Catch::Contains("m.yaml:5:5: quantizer rtn: modules[1]: "
-                                        "\"*.mlp.dense_h_to_4\" fits no linear that is quantized; "
+                                        "\"*.mlp.dense_h_to_4\" matches no quantized linear; "
                                         "nearest: gpt_neox.layers.0.mlp.dense_h_to_4h, "));
     CHECK_FALSE(fs::exists(here.folder() / "runs"));
   }

@@ -61,5 +61,5 @@ TEST_CASE("plan: the memory of a Hessian is within 15 % of what it takes", "[cli
                             .get<double>();
   CHECK(predicted == Approx(measured).epsilon(0.15));
   const Outcome words = here.run({"plan", "p.yaml"});
-  CHECK_THAT(words.out, Catch::Contains("GiB of memory beside the model"));
+  CHECK_THAT(words.out, Catch::Contains("GiB of memory besides the model"));
 }

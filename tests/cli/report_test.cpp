@@ -58,7 +58,7 @@ TEST_CASE("report: what is not there is told", "[cli]") {
   quench::test::write_demo_run(here.folder() / "r");
   const Outcome none = here.run({"report", "no"});
   CHECK(none.code == 2);
-  CHECK(none.err == "no: there is no such folder, nor runs/no\n");
+  CHECK(none.err == "no: no such folder, and no runs/no either\n");
   const Outcome empty = here.run({"report", "empty"});
   CHECK(empty.code == 1);
   CHECK(empty.err == "empty: has no records to report\n");

@@ -83,7 +83,7 @@ TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
   CHECK(got.code == 75);
   CHECK(got.out.empty());
   CHECK_THAT(got.err,
-             Catch::Contains("stopped on request; 1 new records are in runs/m; go on with: ") &&
+             Catch::Contains("stopped on request; 1 new records are in runs/m; continue with: ") &&
                  Catch::EndsWith("quench run m.yaml\n"));
 }
 

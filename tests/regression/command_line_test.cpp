@@ -147,7 +147,7 @@ TEST_CASE("exit code: 2 where the command line names a file that is not there", 
         run_quench({"eval", "/nowhere/model", "--metric", small.metric(), "--json"});
     CHECK(finished.code == 2);
     CHECK(finished.out.empty());
-    CHECK(finished.err.find("/nowhere/model is not there") != std::string::npos);
+    CHECK(finished.err.find("/nowhere/model does not exist") != std::string::npos);
   }
   SECTION("the text") {
     const Finished finished =

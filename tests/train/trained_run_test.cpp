@@ -95,11 +95,11 @@ TEST_CASE("training: forks share the constant part and end as runs of their own"
   const TrainingScene scene(with_forks());
   const auto before = scene.plan();
   REQUIRE(before.size() == 1);
-  REQUIRE(before[0].at("legs").size() == 3);
-  CHECK(before[0].at("legs")[1].at("from") == 6);
-  CHECK(before[0].at("legs")[2].at("from") == 10);
+  REQUIRE(before[0].at("segments").size() == 3);
+  CHECK(before[0].at("segments")[1].at("from") == 6);
+  CHECK(before[0].at("segments")[2].at("from") == 10);
   scene.records();
-  CHECK(scene.plan()[0].at("legs").empty());
+  CHECK(scene.plan()[0].at("segments").empty());
   CHECK(scene.log("early").size() == 10);
   CHECK(scene.log("early")[3] == scene.log("trunk")[3]);  // the very same step
 
@@ -232,7 +232,7 @@ TEST_CASE("training: a stop on request leaves a state, whatever averages are ope
     const std::string said = quench::test::read_file(scene.path() / "err");
     const auto plan = scene.plan();
     INFO(said << plan.dump());
-    const auto from = plan[0].at("legs")[0].at("from").get<int64_t>();
+    const auto from = plan[0].at("segments")[0].at("from").get<int64_t>();
     CHECK(from > before);
     CHECK(from % 1000 != 0);  // no checkpoint, but a state that the stop made
     const std::string line = "continuing from step " + std::to_string(before) + " of 20000\n";
@@ -250,13 +250,13 @@ TEST_CASE("training: a second Ctrl-C ends at once and loses what came since the 
   wait_for_checkpoint(scene);
   child.signal(SIGTERM);
   REQUIRE(child.wait().code() == 75);
-  const auto from = scene.plan()[0].at("legs")[0].at("from").get<int64_t>();
+  const auto from = scene.plan()[0].at("segments")[0].at("from").get<int64_t>();
   child = start(scene);
   wait_for_checkpoint(scene);
   child.signal(SIGINT);
   child.signal(SIGINT);
   CHECK(child.wait().code() == 130);
-  CHECK(scene.plan()[0].at("legs")[0].at("from").get<int64_t>() >= from);
+  CHECK(scene.plan()[0].at("segments")[0].at("from").get<int64_t>() >= from);
 }
 
 TEST_CASE("training: verify tells what was damaged, and the next run makes it again", "[train]") {

@@ -36,7 +36,7 @@ void check_end(const std::string& deed, int code, const std::string& cause) {
   CHECK_THAT(dead.err, Contains("quantizer misbehaving: quantize (") &&
                            Contains("): the process was ended by " + cause +
                                     "; at work on tiny, misbehaving") &&
-                           Contains("; go on with: ") && Contains("quench run m.yaml"));
+                           Contains("; continue with: ") && Contains("quench run m.yaml"));
   CHECK(death_notes(run) == 1);
 
   // The next attempt takes the cell as failed and measures the rest.

@@ -87,7 +87,7 @@ TEST_CASE("calibration: concat joins documents and cuts equal sequences", "[core
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 5)) == "ab|cd|ef|");
   asked.sequences = 4;
   CHECK(message_of([&] { corpora.calibration_rows(asked, bytes, 5); }) ==
-        "calibration small: 4 sequences of 2 ids asked, 8 ids wanted, the corpus has 6");
+        "calibration small: 4 sequences of 2 ids need 8 ids, the corpus has 6");
 }
 
 TEST_CASE("calibration: without packing a document is a row", "[core][run]") {
@@ -106,7 +106,7 @@ TEST_CASE("calibration: without packing a document is a row", "[core][run]") {
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 9)) == "abcd|ef|");
   asked.documents = 4;
   CHECK(message_of([&] { corpora.calibration_rows(asked, bytes, 9); }) ==
-        "calibration small: 4 documents asked, the corpus has 3");
+        "calibration small: wanted 4 documents, the corpus has 3");
 }
 
 TEST_CASE("calibration: pads that count fill each batch up to its longest", "[core][run]") {

@@ -181,7 +181,7 @@ TEST_CASE("branches: a tree that cannot be is refused with its place", "[core][r
         "m.yaml:1:50: checkpoints: a-step1 and b-step1 are both at step 1");
   CHECK(wrong(here, "{model: run, revisions: [step11]}") ==
         "m.yaml:1:39: checkpoints: no revision \"step11\" in run; nearest is step1");
-  CHECK(wrong(here, "{model: walk}") == "m.yaml:1:22: checkpoints: model walk is not there");
+  CHECK(wrong(here, "{model: walk}") == "m.yaml:1:22: checkpoints: model walk does not exist");
   CHECK(branches("a: {revisions: [step1], offset: {step: 9223372036854775807}}") ==
         "m.yaml:1:54: branch a: step1: step or tokens are beyond 64 bits with the branch's offset");
 }

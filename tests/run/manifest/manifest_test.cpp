@@ -107,7 +107,7 @@ TEST_CASE("manifest: all problems come at once, in the order of the file", "[con
                     "quantizers: [q, [r]]\n") ==
         "m.yaml:1:1: manifest: `metrics` is missing\n"
         "m.yaml:1:7: manifest: `seed`: got the text \"x\", wanted a whole number\n"
-        "m.yaml:2:14: checkpoints: `model: train` without a section `train`, which says what\n"
+        "m.yaml:2:14: checkpoints: `model: train` without a section `train`\n"
         "m.yaml:2:29: checkpoints: unknown key `wibble`; known are branches, model, config, "
         "family, tokens_per_step, lr, phases, tokenizer, revisions, pattern, thin, match, mark\n"
         "m.yaml:3:1: manifest: unknown key `metric`; did you mean `metrics`?\n"

@@ -1,4 +1,4 @@
-#include "train/training_leg.hpp"
+#include "train/training_segment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,36 +34,39 @@ void check_is_there(const TrainedStates& states, const std::string& key, int64_t
 
 }  // namespace
 
-TrainingModel LegTrainer::open(Catalog& catalog, const Training& training, const TrainingLeg& leg,
-                               const TrainedStates& states, const StateKeys& keys) {
-  if (leg.from == 0) {
+TrainingModel SegmentTrainer::open(Catalog& catalog, const Training& training,
+                                   const TrainingSegment& segment, const TrainedStates& states,
+                                   const StateKeys& keys) {
+  if (segment.from == 0) {
     return TrainingModel(catalog, training.recipe);
   }
-  const std::string key = keys.at(leg.from);
+  const std::string key = keys.at(segment.from);
   check(states, states.optimizer_path(key));
   check(states, states.weights_path(key));
   try {
     return TrainingModel(catalog, training.recipe, states, key);
   } catch (const Error&) {
-    check_is_there(states, key, leg.from);
+    check_is_there(states, key, segment.from);
     throw;
   }
 }
 
-LegTrainer::LegTrainer(Catalog& catalog, const Training& training, const TrainingLeg& leg,
-                       TrainedStates& states, const TrainingBatches& batches,
-                       const TrainingBatches* validation, double state_seconds)
+SegmentTrainer::SegmentTrainer(Catalog& catalog, const Training& training,
+                               const TrainingSegment& segment, TrainedStates& states,
+                               const TrainingBatches& batches, const TrainingBatches* validation,
+                               double state_seconds)
     : training_(training),
       recipe_(training.recipe),
-      branch_(training.branches[leg.branch]),
-      leg_(leg),
+      branch_(training.branches[segment.branch]),
+      segment_(segment),
       states_(states),
       batches_(batches),
       validation_(validation),
       state_seconds_(state_seconds),
       keys_(recipe_key(recipe_), branch_.schedule),
-      model_(open(catalog, training, leg, states, keys_)),
-      averages_(catalog, branch_.averages, leg.averages, model_.size(), recipe_.tokens_per_step()) {
+      model_(open(catalog, training, segment, states, keys_)),
+      averages_(catalog, branch_.averages, segment.averages, model_.size(),
+                recipe_.tokens_per_step()) {
   announce();
   try {
     take_over();
@@ -71,8 +74,8 @@ LegTrainer::LegTrainer(Catalog& catalog, const Training& training, const Trainin
   } catch (const DamagedState&) {
     throw;
   } catch (const Error&) {
-    if (leg_.from > 0) {
-      check_is_there(states_, keys_.at(leg_.from), leg_.from);
+    if (segment_.from > 0) {
+      check_is_there(states_, keys_.at(segment_.from), segment_.from);
     }
     throw;
   }
@@ -80,21 +83,21 @@ LegTrainer::LegTrainer(Catalog& catalog, const Training& training, const Trainin
 
 // Which states of the branch exist and why they are kept. A later state is from an attempt that got
 // further than this one could begin; it is removed once the segment has passed it.
-void LegTrainer::take_over() {
+void SegmentTrainer::take_over() {
   last_written_ = Clock::now();
-  last_ = leg_.from;
+  last_ = segment_.from;
   for (int64_t step = branch_.begin + 1; step <= branch_.steps(); ++step) {
     if (states_.has_state(keys_.at(step))) {
       stand_on(step);
     }
   }
-  for (const size_t index : leg_.averages) {
+  for (const size_t index : segment_.averages) {
     check_sums(branch_.averages[index]);
   }
-  averages_.resume(leg_.from, states_, keys_);
+  averages_.resume(segment_.from, states_, keys_);
 }
 
-void LegTrainer::stand_on(int64_t step) {
+void SegmentTrainer::stand_on(int64_t step) {
   State state;
   state.key = keys_.at(step);
   try {
@@ -110,7 +113,7 @@ void LegTrainer::stand_on(int64_t step) {
     if (error.code() == QUENCH_DATA_LOSS) {
       throw DamagedState(states_.weights_path(state.key), error.what());
     }
-    if (step == leg_.from || states_.has_state(state.key)) {
+    if (step == segment_.from || states_.has_state(state.key)) {
       throw;
     }
     return;  // removed meanwhile
@@ -119,9 +122,9 @@ void LegTrainer::stand_on(int64_t step) {
 }
 
 // Checks the sums of an average that is unfinished in the state where the segment begins.
-void LegTrainer::check_sums(const LiveAverage& average) const {
-  const size_t members = members_until(average, leg_.from);
-  const bool begins_here = members == 1 && average.members.front() == leg_.from;
+void SegmentTrainer::check_sums(const LiveAverage& average) const {
+  const size_t members = members_until(average, segment_.from);
+  const bool begins_here = members == 1 && average.members.front() == segment_.from;
   const std::string key = live_average_key(average, keys_);
   const std::filesystem::path folder = states_.sums_path(key, members);
   check(states_, folder);
@@ -130,58 +133,59 @@ void LegTrainer::check_sums(const LiveAverage& average) const {
   }
 }
 
-void LegTrainer::announce() const {
-  const bool begins = leg_.from <= branch_.begin;
-  if (begins && leg_.passed_over == 0) {
+void SegmentTrainer::announce() const {
+  const bool begins = segment_.from <= branch_.begin;
+  if (begins && segment_.passed_over == 0) {
     return;
   }
   std::string line =
       fmt::format("{}: {} step {} of {}", where(), begins ? "starting again at" : "continuing from",
-                  leg_.from, branch_.steps());
-  if (leg_.passed_over > 0) {
-    line += fmt::format("; the state at step {} cannot be used: {}", leg_.passed_over, leg_.reason);
+                  segment_.from, branch_.steps());
+  if (segment_.passed_over > 0) {
+    line += fmt::format("; the state at step {} cannot be used: {}", segment_.passed_over,
+                        segment_.reason);
   }
   HostServices::instance().log(QUENCH_LOG_INFO, "", line);
 }
 
 // Continues the log after the state where the segment begins. If a stop during that step's
 // validation left out its loss, computes it now.
-void LegTrainer::continue_log() {
-  if (leg_.from == 0) {
+void SegmentTrainer::continue_log() {
+  if (segment_.from == 0) {
     return;
   }
-  const std::string key = keys_.at(leg_.from);
-  if (leg_.from <= branch_.begin) {
+  const std::string key = keys_.at(segment_.from);
+  if (segment_.from <= branch_.begin) {
     log_.continue_from(states_, key, true);
     return;
   }
   nlohmann::json note = states_.note(key);
   nlohmann::json& rows = note["rows"];
-  const bool lacks = !rows.empty() && rows.back().value("step", int64_t{0}) == leg_.from &&
+  const bool lacks = !rows.empty() && rows.back().value("step", int64_t{0}) == segment_.from &&
                      rows.back()["validation_loss"].is_null();
-  const std::optional<double> loss = lacks ? validation_loss(leg_.from) : std::nullopt;
+  const std::optional<double> loss = lacks ? validation_loss(segment_.from) : std::nullopt;
   if (loss && std::isfinite(*loss)) {
     rows.back()["validation_loss"] = *loss;
     states_.save_note(key, note);
   }
-  log_.continue_from(states_, key, standing_.at(leg_.from).keeps_weights);
+  log_.continue_from(states_, key, standing_.at(segment_.from).keeps_weights);
 }
 
-void LegTrainer::run() {
+void SegmentTrainer::run() {
   HostServices& services = HostServices::instance();
   product_rate_ = model_.product_rate();
   flops_per_step_ = model_.flops_per_token() * static_cast<double>(recipe_.tokens_per_step());
-  take_averages(leg_.from);
-  for (int64_t step = leg_.from + 1; step <= leg_.to; ++step) {
+  take_averages(segment_.from);
+  for (int64_t step = segment_.from + 1; step <= segment_.to; ++step) {
     if (services.cancel_flag()) {
       stop(step - 1);
     }
     const TrainingRow row = make_step(step);
     log_.add(row);
-    services.progress("", "training", static_cast<uint64_t>(step - leg_.from),
-                      static_cast<uint64_t>(leg_.steps()));
+    services.progress("", "training", static_cast<uint64_t>(step - segment_.from),
+                      static_cast<uint64_t>(segment_.steps()));
     write(step);
-    if (contains(leg_.checkpoints, step)) {
+    if (contains(segment_.checkpoints, step)) {
       say(row);
     }
   }
@@ -192,7 +196,7 @@ void LegTrainer::run() {
 
 // Mean nll in nats over the batch of a step; accumulates its gradient. A stop in the middle counts
 // as one after the step before, because no weight has changed yet.
-double LegTrainer::train_on(int64_t step) {
+double SegmentTrainer::train_on(int64_t step) {
   try {
     return batch_loss(step);
   } catch (const DamagedTokens&) {
@@ -206,7 +210,7 @@ double LegTrainer::train_on(int64_t step) {
   }
 }
 
-double LegTrainer::update(int64_t step, double lr) {
+double SegmentTrainer::update(int64_t step, double lr) {
   try {
     return model_.step(step, lr);
   } catch (const Error& error) {
@@ -214,11 +218,11 @@ double LegTrainer::update(int64_t step, double lr) {
   }
 }
 
-std::string LegTrainer::where() const {
+std::string SegmentTrainer::where() const {
   return branch_.name.empty() ? "training" : "training of " + printable(branch_.name);
 }
 
-double LegTrainer::batch_loss(int64_t step) {
+double SegmentTrainer::batch_loss(int64_t step) {
   const uint64_t first = static_cast<uint64_t>(step - 1) * recipe_.batch;
   const double weight = 1.0 / static_cast<double>(recipe_.tokens_per_step());
   double loss = 0;
@@ -231,7 +235,7 @@ double LegTrainer::batch_loss(int64_t step) {
   return loss * weight;
 }
 
-TrainingRow LegTrainer::make_step(int64_t step) {
+TrainingRow SegmentTrainer::make_step(int64_t step) {
   const Clock::time_point start = Clock::now();
   TrainingRow row;
   row.step = step;
@@ -263,7 +267,7 @@ TrainingRow LegTrainer::make_step(int64_t step) {
   return row;
 }
 
-bool LegTrainer::wants_validation(int64_t step) const {
+bool SegmentTrainer::wants_validation(int64_t step) const {
   if (validation_ == nullptr) {
     return false;
   }
@@ -271,7 +275,7 @@ bool LegTrainer::wants_validation(int64_t step) const {
   return (every > 0 && step % every == 0) || contains(branch_.checkpoints, step);
 }
 
-std::optional<double> LegTrainer::validation_loss(int64_t step) {
+std::optional<double> SegmentTrainer::validation_loss(int64_t step) {
   if (!wants_validation(step)) {
     return std::nullopt;
   }
@@ -289,15 +293,16 @@ std::optional<double> LegTrainer::validation_loss(int64_t step) {
 
 // ---- writing
 
-void LegTrainer::write(int64_t step) {
+void SegmentTrainer::write(int64_t step) {
   take_averages(step);
   const double waited = std::chrono::duration<double>(Clock::now() - last_written_).count();
-  if (contains(leg_.checkpoints, step) || contains(leg_.states, step) || waited >= state_seconds_) {
+  if (contains(segment_.checkpoints, step) || contains(segment_.states, step) ||
+      waited >= state_seconds_) {
     write_state(step);
   }
 }
 
-void LegTrainer::take_averages(int64_t step) {
+void SegmentTrainer::take_averages(int64_t step) {
   if (!averages_.needs(step)) {
     return;
   }
@@ -315,7 +320,7 @@ void LegTrainer::take_averages(int64_t step) {
   }
 }
 
-CheckpointFiles LegTrainer::files(int64_t step, const State& state) const {
+CheckpointFiles SegmentTrainer::files(int64_t step, const State& state) const {
   nlohmann::json note = log_.note();
   note["step"] = step;
   note["tokens"] = static_cast<uint64_t>(step) * recipe_.tokens_per_step();
@@ -326,11 +331,11 @@ CheckpointFiles LegTrainer::files(int64_t step, const State& state) const {
 
 // Writes the weights last: weights and optimizer folder together are a state, and then the sums of
 // its unfinished averages exist too.
-void LegTrainer::write_state(int64_t step) {
+void SegmentTrainer::write_state(int64_t step) {
   State state;
   state.key = keys_.at(step);
-  state.keeps_optimizer = contains(leg_.states, step);
-  state.keeps_weights = state.keeps_optimizer || contains(leg_.checkpoints, step);
+  state.keeps_optimizer = contains(segment_.states, step);
+  state.keeps_weights = state.keeps_optimizer || contains(segment_.checkpoints, step);
   averages_.save(states_, keys_);
   model_.save_optimizer(states_, state.key);
   const bool there = states_.has_weights(state.key);
@@ -352,7 +357,7 @@ void LegTrainer::write_state(int64_t step) {
 
 // Removes from earlier states what was kept only while they were the last one. If the sums of an
 // unfinished average cannot be saved, keeps the last state before its first member.
-void LegTrainer::drop_before(int64_t step) {
+void SegmentTrainer::drop_before(int64_t step) {
   std::set<int64_t> needed = {step};
   for (const int64_t begun : averages_.begun_unsaved()) {
     const auto after = standing_.upper_bound(begun);
@@ -383,19 +388,19 @@ void LegTrainer::drop_before(int64_t step) {
 }
 
 // Writes a state of the last step, so that no progress is lost.
-void LegTrainer::keep_progress(int64_t step) {
+void SegmentTrainer::keep_progress(int64_t step) {
   take_averages(step);
   if (step > last_) {
     write_state(step);
   }
 }
 
-void LegTrainer::stop(int64_t step) {
+void SegmentTrainer::stop(int64_t step) {
   keep_progress(step);
   fail(QUENCH_CANCELLED, "stopped on request at step {} of {}", step, branch_.steps());
 }
 
-void LegTrainer::say(const TrainingRow& row) const {
+void SegmentTrainer::say(const TrainingRow& row) const {
   HostServices::instance().log(
       QUENCH_LOG_INFO, "",
       fmt::format("{}step {} of {}: loss {:.4f}{} nats/token, rate {:.3g}, {:.0f} tokens/s",

@@ -30,14 +30,14 @@ class DamagedState : public Error {
   std::filesystem::path folder_;
 };
 
-class LegTrainer {
+class SegmentTrainer {
  public:
   // All arguments must outlive the trainer; `validation` may be nullptr. Reads the state where the
   // segment begins and checks every byte of it. Throws DamagedState, also if another process has
   // removed the state, and Error like TrainingModel.
-  LegTrainer(Catalog& catalog, const Training& training, const TrainingLeg& leg,
-             TrainedStates& states, const TrainingBatches& batches,
-             const TrainingBatches* validation, double state_seconds);
+  SegmentTrainer(Catalog& catalog, const Training& training, const TrainingSegment& segment,
+                 TrainedStates& states, const TrainingBatches& batches,
+                 const TrainingBatches* validation, double state_seconds);
   // Throws Error: CANCELLED after a stop request, and DamagedTokens; both after writing a state of
   // the last step.
   void run();
@@ -52,8 +52,9 @@ class LegTrainer {
     bool keeps_optimizer = true;
   };
 
-  static TrainingModel open(Catalog& catalog, const Training& training, const TrainingLeg& leg,
-                            const TrainedStates& states, const StateKeys& keys);
+  static TrainingModel open(Catalog& catalog, const Training& training,
+                            const TrainingSegment& segment, const TrainedStates& states,
+                            const StateKeys& keys);
   void take_over();
   void announce() const;
   void stand_on(int64_t step);
@@ -78,7 +79,7 @@ class LegTrainer {
   const Training& training_;
   const TrainingRecipe& recipe_;
   const TrainingBranch& branch_;
-  const TrainingLeg& leg_;
+  const TrainingSegment& segment_;
   TrainedStates& states_;
   const TrainingBatches& batches_;
   const TrainingBatches* validation_;
