@@ -64,7 +64,7 @@ void begin_awq_pass(quench_quantizer* quantizer) noexcept {
   static_cast<Awq&>(kit::detail::self(quantizer)).begin_pass();
 }
 
-// Mean squared errors of the outputs of the group's linears.
+// The mean squared errors of the outputs of the group's linears.
 std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
                                 std::span<const std::vector<double>> scales) {
   const GramObjective objective(group.gram().matrix());
@@ -355,7 +355,7 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
   return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
 }
 
-// Of a linear: the Gram matrix in float32, the codes, and the weight that they stand for.
+// Per linear: the Gram matrix in float32, the codes, and the dequantized weight.
 kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
   const auto in = static_cast<uint64_t>(shapes.in_features);
   kit::GroupMemory out;

@@ -47,7 +47,7 @@ class Awq final : public kit::Quantizer {
   // Searches the scale of a group, given the weights of all its linears
   // (extension/group_weights.h).
   void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
-  // Forgets the scales of an earlier pass; folds those of all groups that were prepared since
+  // Forgets the scales of an earlier pass. The host then folds those of all groups prepared since
   // (quench.quantizer.plan/1).
   void begin_pass() { plan_.clear(); }
   void apply_plan(kit::ModelEditor& model) const;

@@ -56,7 +56,7 @@ std::unique_ptr<kit::QuantizerGroup> FourBit::begin(const quench_group_args&) {
   return std::make_unique<kit::QuantizerGroup>();
 }
 
-// Indices, the weight that they stand for, and a factor for each block: here and in the sink.
+// Indices, the dequantized weight, and a factor per block, both here and in the sink.
 kit::GroupMemory FourBit::memory(const kit::GroupShapes& shapes) const {
   const uint64_t weights = shapes.largest_weight();
   kit::GroupMemory out;

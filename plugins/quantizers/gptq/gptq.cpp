@@ -265,8 +265,8 @@ bool Gptq::accepts_groups_of(const kit::Quantizer& other) const {
          theirs.gptaq == params_.gptaq;
 }
 
-// The factor (two more of that size while GPTAQ's correction is made of it), and of a linear the
-// weight in the order of its columns with the codes, which the sink gets in the order of rows.
+// The factor (and two more of its size while GPTAQ's correction is computed), and per linear the
+// transposed weight and codes, which the sink gets in the order of rows.
 kit::GroupMemory Gptq::memory(const kit::GroupShapes& shapes) const {
   const bool float64 = params_.precision == "float64";
   const auto in = static_cast<uint64_t>(shapes.in_features);

@@ -17,11 +17,11 @@ class CrossGram {
  public:
   CrossGram(int64_t in_features, bool float64);
 
-  // Bytes that it holds once a row has come.
+  // Bytes that it holds from the first row on.
   static uint64_t bytes(int64_t in_features, bool float64);
 
-  // Needs args.float_x, of the shape of args.x; the same rows and weights count as in Gram.
-  // FAILED_PRECONDITION without it.
+  // Needs args.float_x in the shape of args.x, else throws FAILED_PRECONDITION. The same rows and
+  // weights count as in Gram.
   void observe(const quench_observe_args& args);
   // C [in, in] float64: row i belongs to y_i - x_i, column k to x_k. Zeros before the first row.
   const at::Tensor& matrix();

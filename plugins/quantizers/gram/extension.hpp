@@ -18,11 +18,11 @@ class GramGroup : public kit::QuantizerGroup {
   Gram gram_;
 };
 
-// Bytes of such a group's Gram matrix once rows have come.
+// Bytes of such a group's Gram matrix from the first row on.
 uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64);
 
-// The extension's table when `id` names it, else nullptr. Every group of the quantizer that answers
-// with it must be a GramGroup.
+// The extension's table if `id` names it, else nullptr. All groups of a quantizer that returns it
+// must be GramGroups.
 const void* gram_extension(const char* id);
 
 }  // namespace quench::quantizers

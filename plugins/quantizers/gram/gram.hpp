@@ -45,7 +45,7 @@ class Gram {
   // Copies the upper triangle of G; `rows` is the sum of weights. Only before the first row.
   void set(const quench_tensor& gram, double rows);
 
-  // Bytes that it holds once a row has come.
+  // Bytes that it holds from the first row on.
   static uint64_t bytes(int64_t in_features, bool float64);
 
   bool empty() const { return rows_ == 0; }

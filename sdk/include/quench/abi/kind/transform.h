@@ -80,9 +80,9 @@ typedef struct quench_transform_table {
 } quench_transform_table;
 
 /* ---- Extension quench.quantizer.plan/1 of a quantizer ---------------------------------------- */
-/* For quantizers whose weights are those of a changed float model (a channel scale that is folded
- * into what precedes the group): the change, for all groups that this instance has quantized in
- * its latest pass, to be applied to the float model. The host checks with it that the scales' places are sound. */
+/* For quantizers that quantize the weights of a changed float model (a channel scale folded into the
+ * preceding weights). Applies that change to the float model, for all groups that this instance has
+ * quantized in its latest pass. The host checks with it that the scales are folded correctly. */
 #define QUENCH_QUANTIZER_PLAN "quench.quantizer.plan/1"
 
 typedef struct quench_quantizer_plan {
