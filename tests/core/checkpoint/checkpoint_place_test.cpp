@@ -74,7 +74,7 @@ TEST_CASE("CheckpointPlace: reads nothing outside the folder, and no byte that i
   char out[8];
   CHECK(said(folder, [&](quench_error* error) {
           return table->read(table, "b", 3, 3, out, error);
-        }) == "in/b: 3 bytes wanted at offset 3, the file has 5");
+        }) == "in/b: wanted 3 bytes at offset 3, the file has 5");
   quench_error error{sizeof(quench_error), 0, {}};
   CHECK(table->read(table, "b", UINT64_MAX, 2, out, &error) == QUENCH_DATA_LOSS);
   const quench_source* tensors = nullptr;
