@@ -18,13 +18,15 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kOlderConfig = "quantize_config.json";
 constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 
-std::vector<std::string> files_in(const fs::path& folder) {
+// `readable`: only those whose names formats may ask for.
+std::vector<std::string> files_in(const fs::path& folder, bool readable) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code unknown;
-    if (it->is_regular_file(unknown) && is_plain_file_name(it->path().filename().string())) {
-      names.push_back(it->path().filename().string());
+    std::string name = it->path().filename().string();
+    if (it->is_regular_file(unknown) && (!readable || is_plain_file_name(name))) {
+      names.push_back(std::move(name));
     }
   }
   if (error) {
@@ -83,7 +85,7 @@ CheckpointPlace::CheckpointPlace(const fs::path& path) : CheckpointPlace() {
   folder_ = is_folder ? path : path.has_parent_path() ? path.parent_path() : fs::path(".");
   folder_text_ = folder_.string();
   file_ = is_folder ? "" : path.filename().string();
-  names_ = files_in(folder_);
+  names_ = files_in(folder_, true);
   if (has(kConfig)) {
     config_json_ = read_file(folder_ / kConfig, kMaxConfigBytes);
   }
@@ -99,14 +101,15 @@ bool CheckpointPlace::has(const std::string& name) const {
 
 std::string CheckpointPlace::listing() const {
   constexpr size_t kShown = 8;
+  const std::vector<std::string> names = files_in(folder_, false);
   std::string out;
-  for (size_t i = 0; i < std::min(names_.size(), kShown); ++i) {
-    out += (i == 0 ? "" : ", ") + printable(names_[i]);
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    out += (i == 0 ? "" : ", ") + printable(names[i]);
   }
-  if (names_.size() > kShown) {
-    out += fmt::format(" and {} more", names_.size() - kShown);
+  if (names.size() > kShown) {
+    out += fmt::format(" and {} more", names.size() - kShown);
   }
-  return names_.empty() ? "nothing" : out;
+  return names.empty() ? "nothing" : out;
 }
 
 bool CheckpointPlace::is_quantized() const {

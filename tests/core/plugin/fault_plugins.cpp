@@ -25,7 +25,8 @@ fs::path PluginFolder::add(const std::string& id, const std::string& name) {
 
 void PluginFolder::add_helper(const std::string& variant, const std::string& library) {
   fs::create_directories(path() / "deps");
-  fs::copy_file(fault_library("deps_" + variant + "/" + library), path() / "deps" / library);
+  fs::copy_file(fault_library("deps_" + variant + "/" + library), path() / "deps" / library,
+                fs::copy_options::overwrite_existing);
 }
 
 Catalog PluginFolder::catalog(double seconds) const {

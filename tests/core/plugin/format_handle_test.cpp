@@ -48,7 +48,7 @@ TEST_CASE("format handle: offers are held to what files are held to", "[core][pl
       {"negative", "shape [-1, 2] is negative or has more than 2^63 bytes"},
       {"huge", "is negative or has more than 2^63 bytes"},
       {"later", "is shared with tensor 1, which comes later"},
-      {"config", "its config:1:2: invalid JSON"},
+      {"config", "its config:1:1: invalid JSON"},
       {"list", "its config is array, wanted an object"},
       {"tokenizer", "its tokenizer is called '../outside'"},
       {"status", "read returned 99, which is no status"},
