@@ -15,8 +15,8 @@ namespace quench {
 
 // The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --family ID
 // LIBRARY with a config.json as standard input, --format ID LIBRARY with a place and "config" or
-// "no config" as its two lines, or --tokenizer ID LIBRARY with the beginnings of files in CBOR there.
-// Returns the exit code.
+// "no config" as its two lines, or --tokenizer ID LIBRARY with the beginnings of files in CBOR
+// there. Returns the exit code.
 int probe_main(const std::vector<std::string>& arguments);
 
 // What the parent learnt.

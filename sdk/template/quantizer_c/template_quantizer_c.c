@@ -195,9 +195,8 @@ static const quench_quantizer_table table = {sizeof(quench_quantizer_table),
                                              end,
                                              extension};
 
-static const quench_parameter parameters[] = {{sizeof(quench_parameter), QUENCH_PARAMETER_INTEGER,
-                                               "bits", "4", 2, 8, NULL,
-                                               "bits per code"}};
+static const quench_parameter parameters[] = {
+    {sizeof(quench_parameter), QUENCH_PARAMETER_INTEGER, "bits", "4", 2, 8, NULL, "bits per code"}};
 
 static const quench_item item = {sizeof(quench_item),
                                  0,
