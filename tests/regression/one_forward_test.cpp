@@ -61,7 +61,7 @@ TEST_CASE("run: a quantizer is made once, however many checkpoints and draws it 
           "  - counting: {}\n"
           "    calibration: c\n"
           "    replicates: {draws: 2}\n"
-          "metrics: [validation_loss: {corpus: v}]\n"
+          "metrics: [validation_loss: {corpus: v, block: 64}]\n"
           "corpora: {v: {text: {path: " +
           text.file().string() + "}}, k: {tokens: {path: " + calibration + "}}}\n",
       {"--plugin-path", test_plugins().string()});

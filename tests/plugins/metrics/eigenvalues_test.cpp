@@ -273,7 +273,7 @@ TEST_CASE("rows_of takes documents as they are, or cuts what is joined", "[metri
   REQUIRE(sets.size() == 2);
   CHECK(sets[1].size() == 1);
   CHECK(sets[1][0][0] == 3);
-  CHECK_THROWS_WITH(curvature::disjoint_sets(cut, 4), "3 sequences for 4 disjoint sets");
+  CHECK_THROWS_WITH(curvature::disjoint_sets(cut, 4), "got 3 sequences for 4 disjoint sets");
 }
 
 TEST_CASE("blocks_of joins the parameters of a block", "[metrics][hessian]") {
