@@ -1,9 +1,9 @@
-// quench adopt MANIFEST --plugin ID: a rebuilt plugin computes what the old build did, so what was
-// measured and trained with that one counts again.
+// quench adopt MANIFEST --plugin ID: shows that a rebuilt plugin computes what the old build did,
+// so that everything measured and trained with the old one counts again.
 //
-// What to adopt is found by assuming it: each build of the plugin that the run's files name is
-// taken for the present one, and the grid is surveyed again. Cells that are done then are those
-// that the rebuilding alone had put back; checkpoints that were trained are found again, too.
+// Finds what to adopt by assumption: takes each build of the plugin that the run's files name for
+// the present one and surveys the grid again. Cells that are then done are those that only the
+// rebuild had made pending; trained checkpoints are found again, too.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ struct Build {
   bool operator==(const Build&) const = default;
 };
 
-// Names of parts that hold a plugin, and the kinds that it is of.
+// Names of parts that hold a plugin, with the kind of each.
 const std::map<std::string, std::string> kKindOfPart = {
     {"averaging", "averaging"}, {"family", "model"},  {"format", "format"},
     {"judge", "quantizer"},     {"metric", "metric"}, {"quantizer", "quantizer"},
@@ -69,8 +69,8 @@ void add_builds(const json& parts, const std::string& id, std::vector<Build>& ou
   }
 }
 
-// The builds of plugin `id` in the run's records, and in the list of all plugins that its last
-// attempt had: a training names the plugins that made it nowhere else. Without the present ones.
+// The builds of plugin `id` in the run's records and in its last attempt's list of plugins (a
+// training names them nowhere else), without the present ones.
 std::vector<Build> earlier_builds(const LoadedRun& run, const RunKnowledge& knowledge,
                                   const Catalog& catalog, const std::string& id) {
   std::vector<Build> named;
@@ -113,7 +113,7 @@ bool has_values(CellState state) {
   return state == CellState::kDone || state == CellState::kReused;
 }
 
-// Cells that have values once the assumed build counts as the present one, and had none before.
+// Cells that have values only if the assumed build counts as the present one.
 std::vector<Cell> regained(const LoadedRun& run, RunKnowledge& knowledge,
                            const std::vector<CellState>& before) {
   std::vector<Cell> out;
@@ -178,7 +178,7 @@ json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Co
   return {{"cell", name}, {"key", cell.key}, {"value", before[0].value}};
 }
 
-// A folder that lives as long as this object.
+// A folder that is removed with this object.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const fs::path& home) : path_(home / fmt::format("adopt-{}", ::getpid())) {
@@ -196,8 +196,8 @@ class ScratchFolder {
   fs::path path_;
 };
 
-// Trains again up to the first checkpoint that is there, and compares the weights with it; null
-// where nothing was trained.
+// Trains again up to the first existing checkpoint and compares the weights with it; null if
+// nothing was trained.
 json train_again(const Experiment& experiment, Context& context) {
   if (experiment.training == nullptr) {
     return nullptr;
@@ -236,7 +236,7 @@ json train_again(const Experiment& experiment, Context& context) {
   return {{"training", step}, {"sha256", was}};
 }
 
-// Whether a training is made of plugins of this kind.
+// Whether plugins of this kind take part in a training.
 bool trains(const std::string& kind) {
   return kind == "model" || kind == "optimizer" || kind == "corpus" || kind == "tokenizer";
 }

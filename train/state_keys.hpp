@@ -1,4 +1,4 @@
-// Names for the states of a training.
+// Keys of the states of a training.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ std::vector<MicroBatch> plan_micro_batches(std::span<const uint64_t> starts) {
   std::vector<MicroBatch> batches;
   for (const auto& [length, rows] : by_length) {
     if (length == 0) {
-      continue;  // an empty row has nothing to compute
+      continue;  // an empty sequence needs no computation
     }
     const size_t fit = std::max<size_t>(1, kMicroBatchTokens / length);
     for (size_t first = 0; first < rows.size(); first += fit) {

@@ -1,4 +1,4 @@
-// Random numbers that a seed, a module and a name decide.
+// Random numbers that depend on a seed, a module and a name.
 #pragma once
 
 #include <cstdint>

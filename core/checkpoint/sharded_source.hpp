@@ -18,10 +18,10 @@ class ShardedSource final : public TensorSource {
   using OpenShard =
       std::function<std::shared_ptr<const TensorSource>(const std::filesystem::path& shard)>;
 
-  // Opens the shards named by the index, which must lie beside it under plain names. The index and
-  // the shards must agree completely: no missing file, no tensor in two shards, none in another
-  // shard than named, none left out. `open` reads those that do not end in .safetensors. Throws
-  // Error as their readers do; everything is checked before a tensor is read.
+  // Opens the shards that the index names; they must be in its folder under plain names. Index and
+  // shards must agree completely: no missing file, no tensor in two shards, in another shard than
+  // listed, or unlisted. `open` reads shards that do not end in .safetensors. Throws Error like the
+  // readers; checks everything before reading a tensor.
   explicit ShardedSource(const std::filesystem::path& index, const OpenShard& open = {});
 
   const std::vector<std::filesystem::path>& files() const { return files_; }
@@ -35,7 +35,7 @@ class ShardedSource final : public TensorSource {
   std::vector<std::pair<size_t, uint64_t>> places_;  // shard, index in it
 };
 
-// Is `name` a file name that stays in its folder: no '/', no '\', no "..", no control characters?
+// Whether `name` stays in its folder: no '/', no '\', no "..", no control characters.
 bool is_plain_file_name(std::string_view name);
 
 }  // namespace quench

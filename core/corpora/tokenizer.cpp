@@ -25,7 +25,7 @@ EncodedBatch bytes_of(const TextBatch& batch) {
   return out;
 }
 
-// The parameters of a tokenizer all have defaults: a manifest names the file alone.
+// All parameters of a tokenizer have defaults, because a manifest names only the file.
 nlohmann::json default_parameters(const PluginDescription& plugin) {
   std::vector<ParameterProblem> problems;
   nlohmann::json out = complete_parameters(plugin, nlohmann::json::object(), problems);

@@ -14,8 +14,8 @@ namespace quench {
 // search path change no number and run no code. Loads nothing.
 const PluginDescription* judge_of(const Catalog& catalog);
 
-// Whether a quantizer measures the output error of its layers itself, so that nobody is asked to do
-// it in its place. One that cannot be made with default parameters does not count as such.
+// Whether a quantizer measures the output error of its layers itself and needs no other to do so.
+// One that cannot be created with default parameters counts as not.
 bool measures_layer_errors(const PluginDescription& quantizer);
 
 // An instance of judge_of().

@@ -13,7 +13,7 @@ namespace quench {
 
 namespace {
 
-constexpr uint64_t kWorthSaying = uint64_t{2} << 30;  // bytes of a pass that people plan for
+constexpr uint64_t kReportedPeak = uint64_t{2} << 30;  // bytes; smaller peaks are not reported
 
 double mean_bits(const QuantizationResult& result, const std::string& quantizer) {
   double bits = 0;
@@ -69,7 +69,7 @@ void QuantizationPass::predict_memory() {
   counts_.predicted_peak_bytes =
       resident_memory_bytes() +
       predict_pass_memory(model_, settings_.first(), settings_.all().size(), options_).total();
-  if (counts_.predicted_peak_bytes > kWorthSaying) {
+  if (counts_.predicted_peak_bytes > kReportedPeak) {
     HostServices::instance().log(
         QUENCH_LOG_INFO, "",
         fmt::format("peak memory of the pass: {:.1f} GB predicted{}",

@@ -16,8 +16,8 @@ namespace quench {
 
 struct QuantizedModel {
   double bits_per_weight = 0;
-  nlohmann::json details;                // layers, calibration, and what the pass cost
-  std::shared_ptr<FormatWriter> stored;  // with QuantizerCell::store_as
+  nlohmann::json details;                // layers, calibration, and the cost of the pass
+  std::shared_ptr<FormatWriter> stored;  // set with QuantizerCell::store_as
   // Parallel to the fused score requests; without the last ones if they were not known yet when the
   // pass of several settings ran.
   std::vector<ScoreAnswer> answers = {};
@@ -69,7 +69,7 @@ class QuantizeCell {
   void run_together(const Quantization& first, ModelHandle& model, TokenizerChoice& tokenizer,
                     std::span<const ScoreRequest> fused);
 
-  // In which its weights are stored; nothing where they are not.
+  // The format in which its weights are stored; nothing if they are not.
   std::optional<FormatHandle> format_of(const QuantizerCell& cell);
 
   // The layer-error evaluator, found when it is first needed.

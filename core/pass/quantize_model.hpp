@@ -71,9 +71,9 @@ struct QuantizeOptions {
   // Layer-error evaluator (a quantizer with the Gram extension) for those without one; or null.
   QuantizerHandle* judge = nullptr;
   bool keep_tensors = false;
-  // The codes are stored in this format, or null, and the model carries the weights that reading
-  // them back gives: what is measured is what is written, and later linears see it. Codes are not
-  // chosen anew for the format's rounded scales. Linears that stay in float are left out.
+  // Stores the codes in this format, unless null, and puts the weights that reading them gives into
+  // the model: the measured weights are the written ones, and later linears see them. Does not
+  // choose codes anew for the format's rounded scales. Leaves out linears that stay in float.
   const FormatHandle* store_as = nullptr;
   const InputScales* input_scales = nullptr;  // of a transform; null: none
   // Keys of the cells that wait for each setting; empty: unknown.

@@ -1,4 +1,4 @@
-// What a quantizer put into the sink, stored in a format.
+// Stores what a quantizer put into the sink in a format.
 #pragma once
 
 #include "core/checkpoint/host_tensor.hpp"
@@ -9,9 +9,9 @@
 namespace quench {
 
 // Stores the codes of one linear and fills `dequantized` with the weight that reading them gives,
-// unless an op stands for the linear. Nothing where the linear stays in float. Throws Error:
-// UNSUPPORTED, naming the linear, for results without codes, for weights that are not what their
-// codes stand for, and for what the format cannot hold.
+// unless an op replaces the linear. Does nothing if the linear stays in float. Throws Error:
+// UNSUPPORTED naming the linear for results without codes, for weights that differ from what their
+// codes express, and for what the format cannot hold.
 void store_layer(FormatWriter& writer, const quench_linear_info& linear, const QuantizeSink& sink,
                  HostTensor& dequantized);
 

@@ -13,7 +13,7 @@ namespace quench {
 
 namespace {
 
-// In the order of ids: the first one counts on ties.
+// In the order of ids: on a tie the first one wins.
 class Best {
  public:
   void add(const PluginDescription& format, int32_t score, const std::string& message) {
@@ -36,7 +36,7 @@ bool reads(const PluginDescription& format) {
   return !format.instance || (format.instance->needs & QUENCH_FORMAT_READS) != 0;
 }
 
-// A run opens the same place again and again: what a stranger was sure of is remembered.
+// A run opens the same place repeatedly: remembers the strangers' answers.
 std::vector<ProbeAnswer> ask_strangers(const Catalog& catalog,
                                        const std::vector<const PluginDescription*>& strangers,
                                        const CheckpointPlace& place) {

@@ -1,4 +1,4 @@
-// Which format reads a place.
+// Chooses the format that reads a place.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace quench {
 
 struct FormatChoice {
-  const PluginDescription* format = nullptr;  // none: nobody reads it
-  std::string said;  // "; gptq: bits = 5, ...": by those whose own it is and that do not read it
+  const PluginDescription* format = nullptr;  // nullptr: no format reads it
+  std::string said;  // "; gptq: bits = 5, ...": formats that know the place but cannot read it
 };
 
-// Those that come with the program are asked first, and the best score among them decides; only
-// where none reads the place are strangers asked, in a child process, so that a library that merely
-// lies on the search path neither runs here nor takes a checkpoint from a format that read it
-// before. Throws what starting a child throws.
+// Asks the shipped formats first and takes the best score; asks strangers only if none reads the
+// place, in a child process, so that a library that merely is on the search path neither runs here
+// nor takes a checkpoint away from a format that read it before. Throws what starting a child
+// throws.
 FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place);
 
 }  // namespace quench

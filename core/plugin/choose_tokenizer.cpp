@@ -15,12 +15,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// More files than any checkpoint's folder has beside its weights.
+// More files than any checkpoint's folder has besides its weights.
 constexpr size_t kMostFiles = 1000;
-// A tokenizer's file is read whole; see quench_tokenizer_table::open.
+// A tokenizer's file is read completely; see quench_tokenizer_table::open.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-// The best score for one file, and who gave it.
+// The best score for one file, and the plugin that gave it.
 struct Best {
   const PluginDescription* plugin = nullptr;
   int32_t score = 0;
@@ -41,7 +41,7 @@ ProbeAnswer ask_here(Catalog& catalog, const PluginDescription& plugin, const Fi
   return answer;
 }
 
-// What strangers say of files, by stranger; remembered, since many checkpoints have the same ones.
+// The strangers' answers about files; remembered, because many checkpoints share files.
 std::vector<std::vector<ProbeAnswer>> ask_strangers(
     const Catalog& catalog, const std::vector<const PluginDescription*>& strangers,
     const std::vector<FileHead>& files) {
@@ -70,8 +70,8 @@ std::vector<std::vector<ProbeAnswer>> ask_strangers(
   return known[question] = std::move(answers);
 }
 
-// Asks every plugin about every file: shipped ones, and others where `satisfied(best scores)` does
-// not hold with these. `said`, if given, becomes what those had to say that do not take a file.
+// Asks every plugin about every file: the shipped ones, then others unless `satisfied(best scores)`
+// holds. Sets `said`, if given, to the reasons of those that do not take a file.
 template <typename Satisfied>
 std::vector<Best> ask_about(Catalog& catalog, const std::vector<FileHead>& files,
                             Satisfied satisfied, std::string* said = nullptr) {
@@ -122,7 +122,7 @@ std::vector<FileHead> small_files(const fs::path& folder) {
     try {
       files.push_back(FileHead::read(path));
     } catch (const Error&) {
-      continue;  // whoever needs it will say what is wrong
+      continue;  // whoever needs it will report the error
     }
   }
   return files;

@@ -1,4 +1,4 @@
-// Which tokenizer plugin reads a file.
+// Chooses the tokenizer plugin that reads a file.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,18 @@
 
 namespace quench {
 
-// The tokenizer that likes the file best: of its beginning and its name, shipped ones first, others
-// asked in a child process each. Throws Error: UNSUPPORTED when none reads it, with what each had
-// to say; what File throws.
+// The tokenizer with the best score for the file's beginning and name; asks the shipped ones first,
+// then others in a child process each. Throws Error: UNSUPPORTED with each plugin's reason if none
+// reads it; what File throws.
 const PluginDescription& choose_tokenizer_plugin(Catalog& catalog,
                                                  const std::filesystem::path& file);
 
-// Of a file that is not on the disk; `where` stands for it in messages.
+// For a file that is not on disk; messages show `where` instead.
 const PluginDescription& choose_tokenizer_plugin(Catalog& catalog, const FileHead& head,
                                                  const std::string& where);
 
-// The file among those of a folder (not of folders in it) that by name and beginning is a
-// tokenizer's; the best one, of equal ones the first by name. Nothing where there is none.
+// The tokenizer file in a folder (not in its subfolders), judged by name and beginning: the one
+// with the best score, on a tie the first by name. Nothing if there is none.
 std::optional<std::filesystem::path> find_tokenizer_file(Catalog& catalog,
                                                          const std::filesystem::path& folder);
 

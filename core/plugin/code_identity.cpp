@@ -13,22 +13,22 @@ namespace quench {
 
 namespace {
 
-// MD5 and random ids have 16 bytes, SHA-1 has 20. Shorter ones are quick checksums or were given by
+// MD5 and random ids have 16 bytes, SHA-1 has 20. Shorter ids are quick checksums or set by
 // hand.
 constexpr size_t kLeastDigits = 32;
 
 // Library names up to ".so".
 constexpr std::string_view kWithoutArithmetic[] = {
-    // The C library: its arithmetic goes by its version, the rest is loading, threads and names.
+    // The C library: its version identifies its arithmetic; the rest is loading, threads and names.
     "libanl", "libc", "libdl", "libm", "libmvec", "libnsl", "libpthread", "libresolv", "librt",
     "libutil",
     // Run-time support of compilers: unwinding, containers, streams, exact conversions, checks.
     // Templates and constants are compiled into the plugin itself.
     "libasan", "libatomic", "libc++", "libc++abi", "libgcc_s", "liblsan", "libstdc++", "libtsan",
     "libubsan",
-    // Their output is fixed bit by bit: digests, lossless compression.
+    // Their output is defined bit by bit: digests, lossless compression.
     "libbz2", "libcrypto", "liblz4", "liblzma", "libssl", "libz", "libzstd",
-    // They start and trace what other libraries compute on a GPU.
+    // They launch and trace what other libraries compute on a GPU.
     "libcudart", "libcupti", "libnvToolsExt"};
 
 bool computes(const std::string& soname) {
@@ -59,7 +59,7 @@ nlohmann::json computing_libraries(const std::vector<LinkedLibrary>& links) {
 
 std::string math_library() {
 #if defined(__x86_64__)
-  // As glibc chooses.
+  // The same choice as glibc's.
   const bool fuses = __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0;
 #else
   const bool fuses = true;

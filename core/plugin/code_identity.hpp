@@ -1,5 +1,5 @@
-// What names the code behind a value in content keys: the same code has one name, wherever it lies
-// and whoever built it again with the same compiler.
+// Identifies the code behind a value in content keys: the same code has one identity, wherever it
+// is installed and whoever built it again with the same compiler.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,20 +10,20 @@
 
 namespace quench {
 
-// The code of a plugin: an object of named parts, so that an explanation of a key can say which one
-// differs. Of a shared library {"build_id": <hex>}, which its linker made of all its content and
-// which moving, stripping and installing it leave alone; {"sha256": <hex>} where there is none, or
-// one too short to be a hash. A plugin that is no library has other parts: of a script its file,
-// its interpreter and the versions of what it imports.
+// The code of a plugin as an object of named parts, so that an explanation of a key can name the
+// part that differs. For a shared library {"build_id": <hex>}, which the linker computes from its
+// whole content and which moving, stripping and installing preserve; {"sha256": <hex>} if it has
+// none, or one too short to be a hash. A plugin that is not a library has other parts: a script has
+// its file, its interpreter and the versions of its imports.
 nlohmann::json code_of_library(const std::string& build_id, const std::string& sha256);
 
-// Of what plugins run on, the libraries that decide numbers: {soname: build id, or "sha256:<hex>"
-// of a file without one}. Left out is what computes nothing, what a standard holds to one output,
-// and the C library, which has a version that says more (math_library). What is not known counts.
+// The libraries under plugins that affect numbers: {soname: build id, or "sha256:<hex>" of a file
+// without one}. Leaves out libraries that compute nothing, those whose output a standard fixes, and
+// the C library, whose version says more (math_library). Unknown libraries count.
 nlohmann::json computing_libraries(const std::vector<LinkedLibrary>& links);
 
-// The C library's sin, exp, pow, ...: "glibc 2.36 fma". Patch levels of a version share them; "fma"
-// where the processor has it run the forms that fuse multiplication and addition.
+// Identifies the C library's sin, exp, pow, ...: "glibc 2.36 fma". Patch levels of a version are
+// equal; "fma" if the processor runs the variants that fuse multiplication and addition.
 std::string math_library();
 std::string math_library(const std::string& version, bool fuses);
 

@@ -14,13 +14,13 @@ namespace quench {
 
 namespace {
 
-// Three functions of the CUDA driver; all return 0 where they succeed.
+// Three functions of the CUDA driver; all return 0 on success.
 using Init = int (*)(unsigned flags);
 using DeviceGet = int (*)(int* device, int ordinal);
 using DeviceGetName = int (*)(char* name, int bytes, int device);
 
 std::optional<std::string> ask(const char* driver, int ordinal) {
-  void* library = dlopen(driver, RTLD_NOW | RTLD_LOCAL);  // for good, as drivers want it
+  void* library = dlopen(driver, RTLD_NOW | RTLD_LOCAL);  // never closed, as drivers require
   if (library == nullptr) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// The beginning of a file, from which plugins tell whether it is one of their own.
+// The beginning of a file, by which plugins recognize their own files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace quench {
 
 struct FileHead {
   std::string name;   // without its folder
-  std::string bytes;  // the first ones, at most kBytes
+  std::string bytes;  // the first bytes, at most kBytes
   uint64_t size = 0;  // of the whole file
 
   static constexpr uint64_t kBytes = 4096;
@@ -25,7 +25,7 @@ struct FileHead {
     bytes.resize(file.read_present(0, bytes.data(), bytes.size()));
     return {path.filename().string(), std::move(bytes), file.size()};
   }
-  // Of a file that is in memory.
+  // The head of a file that is in memory.
   static FileHead of(const std::string& name, std::string_view content) {
     return {name, std::string(content.substr(0, kBytes)), content.size()};
   }

@@ -1,4 +1,4 @@
-// What kind of value the JSON services call a value.
+// The type of a value for the JSON services.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ std::string ids_of_formats(const Catalog& catalog) {
        path.string(), ids_of_formats(catalog), place.listing(), said);
 }
 
-// The index that was named, or the only one of the folder; "" where there is none.
+// The index that was named, or the folder's only one; "" if there is none.
 std::string index_of_shards(const CheckpointPlace& place) {
   constexpr std::string_view kEnding = ".index.json";
   if (!place.file().empty()) {
@@ -121,7 +121,7 @@ class Opening {
     return out;
   }
 
-  // The tensors that the files of the place hold, whatever they stand for.
+  // The tensors in the files of the place, as stored.
   TensorFiles container(const CheckpointPlace& of) {
     if (std::optional<TensorFiles> tensors = open_safetensors(of)) {
       return std::move(*tensors);
@@ -151,7 +151,7 @@ class Opening {
     return out;
   }
 
-  // Families refuse what they do not understand; what the source yields is a float checkpoint.
+  // Families refuse what they do not understand, but the source yields a float checkpoint.
   static std::string without_quantization(const std::string& config_json) {
     if (config_json.empty()) {
       return config_json;
