@@ -1,10 +1,13 @@
 // quench tokenize TOKENIZER < lines
 #include <unistd.h>
+#include <ext/stdio_sync_filebuf.h>
 
-#include <iostream>
+#include <istream>
+#include <ostream>
 
 #include "cli/command.hpp"
 #include "cli/interruptible_input.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/tokenize_lines.hpp"
 #include "core/plugin/host_services.hpp"
 
@@ -38,11 +41,12 @@ void add_tokenize(CLI::App& app, Context& context, Action& action) {
   command->callback([&context, &action, options] {
     action = [&context, options] {
       Tokenizer tokenizer = open_tokenizer(context, options->tokenizer);
-      std::ios::sync_with_stdio(false);
       InterruptibleInput input(STDIN_FILENO, HostServices::instance().cancel_flag());
       std::istream lines(&input);
       lines.exceptions(std::ios::badbit);  // exceptions from reading pass through
-      return tokenize(tokenizer, lines, std::cout, options->special);
+      __gnu_cxx::stdio_sync_filebuf<char> ids(results());
+      std::ostream out(&ids);
+      return tokenize(tokenizer, lines, out, options->special);
     };
   });
 }
