@@ -199,8 +199,8 @@ TEST_CASE("keys: they hold the host's arithmetic, the C library's and no path", 
   const Study study;
   const std::string why = study.here.run({"why", "m.yaml", "bits=3"}).out;
   CHECK_THAT(why, Catch::Matches("(.|\n)*host\\.build_id = \"[0-9a-f]{40}\"(.|\n)*"));
-  CHECK_THAT(why, Catch::Contains("environment.libm = \"glibc ") &&
-                      Catch::Contains("environment.libraries = {}") &&
+  CHECK_THAT(why, Catch::Contains("environment.libm = \"glibc ") && !Catch::Contains("libm.so") &&
+                      !Catch::Contains("libstdc++") &&
                       !Catch::Contains(study.here.folder().path().string()) &&
                       !Catch::Contains(quench::test::binary_dir().string()));
 }
@@ -210,7 +210,7 @@ TEST_CASE("keys: a quantizer that measures its own layers has no judge in its ke
   quench::test::need_plugin("quantizers/rtn");
   const Workplace here;
   here.folder().write("m.yaml",
-                      "name: m\ncheckpoints: {model: tiny}\n"
+                      "name: m\ncheckpoints: {model: tiny, family: template_model}\n"
                       "calibration: {lines: {corpus: v, sequences: 4, length: 16}}\n"
                       "quantizers:\n"
                       "  - template_quantizer: {bits: 3}\n    calibration: lines\n"
