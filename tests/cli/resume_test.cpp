@@ -257,5 +257,8 @@ TEST_CASE("run: a tokenizer is in the keys of what read text, and in no other", 
   CHECK(text.at("code").at("build_id").is_string());
   CHECK(records[1].at("parts").at("tokenizer").is_null());
   std::ofstream(runs.here.folder() / "tiny/tokenizer.json", std::ios::app) << " \n";
-  CHECK(runs.plan() == json{{"done", 1}, {"to do", 1}});
+  const json again = runs.run();  // a plan does not read a corpus without files
+  REQUIRE(again.size() == 2);
+  CHECK(again[0].at("key") != records[0].at("key"));
+  CHECK(again[1].at("key") == records[1].at("key"));
 }
