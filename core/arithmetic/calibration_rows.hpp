@@ -21,18 +21,18 @@ struct CalibrationRows {
   }
 };
 
-// `count` rows of `length` ids each, one behind the other in `ids`.
+// `count` sequences of `length` ids each, consecutive in `ids`.
 CalibrationRows rows_of_sequences(std::span<const int32_t> ids, uint64_t count, uint64_t length);
 
-// Each document, ids[offsets[d] .. offsets[d+1]), up to `limit` ids as a row; none for an empty
-// one.
+// One sequence per document ids[offsets[d] .. offsets[d+1]), of at most `limit` ids; none for an
+// empty document.
 CalibrationRows rows_of_documents(std::span<const int32_t> ids, std::span<const uint64_t> offsets,
                                   uint64_t limit);
 
-// With pads at the end of each row up to the longest of its batch of `batch` rows.
+// Pads each sequence at its end to the longest of its batch of `batch` sequences.
 CalibrationRows padded_rows(const CalibrationRows& rows, uint64_t batch, int32_t pad_id);
 
-// In an order drawn by Fisher and Yates from Philox blocks.
+// Shuffles the sequences (Fisher and Yates) with random numbers from Philox blocks.
 CalibrationRows shuffled_rows(const CalibrationRows& rows, uint64_t seed, uint32_t order);
 
 }  // namespace quench

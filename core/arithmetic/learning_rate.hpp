@@ -1,4 +1,4 @@
-// The learning rate of a training: one of the usual shapes, and its value at every update.
+// Learning-rate schedules of the usual shapes, and their value at every update.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which rows go through the model together.
+// Decides which sequences go through the model together.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Rows that continue other rows, packed into micro-batches in which what several share goes through
-// the model once.
+// Packs sequences that continue other sequences into micro-batches in which a shared prefix goes
+// through the model once.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Text to token ids: what a plugin makes of a file, or bytes.
+// Turns text into token ids: by a plugin that reads a file, or byte by byte.
 #pragma once
 
 #include <filesystem>
@@ -13,30 +13,30 @@ namespace quench {
 
 class Tokenizer {
  public:
-  // Reads the file and hands it to the plugin that likes it best. Throws what
+  // Reads the file and passes it to the plugin with the best score for it. Throws what
   // choose_tokenizer_plugin, File and the plugin throw.
   static Tokenizer open(Catalog& catalog, const std::filesystem::path& file);
-  // 256 ids, each the value of a byte; any bytes are text to it. Users spell it "bytes".
+  // 256 ids, each the value of a byte; accepts any bytes. Users spell it "bytes".
   static Tokenizer bytes() { return Tokenizer(std::nullopt); }
 
-  // The ids of every document. Special tokens that stand in a text are always found; with
-  // `add_special` those that the file puts around a text are added. Throws Error with the first
-  // document that cannot be encoded, from 0, and the offset of the byte.
+  // The ids of every document. Always finds special tokens in the text; `add_special` adds those
+  // that the file puts around a text. Throws Error naming the first document that cannot be
+  // encoded, counted from 0, and the offset of the byte.
   EncodedBatch encode(const TextBatch& batch, bool add_special);
-  // Of one text; messages name no document.
+  // The ids of one text; messages name no document.
   std::vector<int32_t> encode(std::string_view text, bool add_special);
 
-  // One more than the largest id.
+  // The largest id plus one.
   uint64_t vocabulary_size() const;
 
  private:
   explicit Tokenizer(std::optional<TokenizerHandle> handle) : handle_(std::move(handle)) {}
 
-  std::optional<TokenizerHandle> handle_;  // nothing: bytes
+  std::optional<TokenizerHandle> handle_;  // empty: bytes
 };
 
-// The tokenizer that a path means: of a folder the file that find_tokenizer_file() finds, else
-// Error(NOT_FOUND); every other path is the file itself.
+// The tokenizer file for a path: in a folder, the file that find_tokenizer_file() finds, else
+// Error(NOT_FOUND); any other path is the file itself.
 std::filesystem::path tokenizer_file(Catalog& catalog, const std::filesystem::path& path);
 
 }  // namespace quench

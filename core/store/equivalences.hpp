@@ -13,8 +13,8 @@ namespace quench {
 // home/equivalences, never changed.
 struct Equivalence {
   std::string kind;         // "quantizer"
-  std::string id;           // of the plugin
-  nlohmann::json old_code;  // what names the builds in content keys (plugin/code_identity.hpp)
+  std::string id;           // id of the plugin
+  nlohmann::json old_code;  // identifies the build in content keys (plugin/code_identity.hpp)
   nlohmann::json new_code;
   std::string reason;       // text from the user
   nlohmann::json evidence;  // the recomputed keys, each with both values
@@ -26,14 +26,14 @@ class Equivalences {
   // and lists them in damaged(). Throws if the folder cannot be read.
   explicit Equivalences(std::filesystem::path home);
 
-  // Returns after it is on the disk. Throws Error naming the path; INVALID_ARGUMENT where a build
-  // is no object of names.
+  // Returns once the equivalence is on disk. Throws Error naming the path; INVALID_ARGUMENT if a
+  // build is not an object of names.
   void add(const Equivalence& equivalence);
-  // Counts it in until the process ends, and writes nothing.
+  // Counts the equivalence until the process ends, without writing it.
   void assume(const Equivalence& equivalence);
 
-  // One name for all builds that are equivalent, through any number of steps: the oldest, or `code`
-  // itself where nothing is known. Builds of different plugins never mix.
+  // The one name for all equivalent builds, over any number of steps: the oldest, or `code` itself
+  // if nothing is known. Builds of different plugins never mix.
   nlohmann::json canonical_code(const nlohmann::json& code) const;
 
   const std::vector<Equivalence>& all() const { return all_; }

@@ -23,13 +23,13 @@ namespace quench {
 struct CheckpointIdentity {
   std::string content;  // content_hash of its tensors
   std::string config;   // SHA-256 of the text of config.json
-  std::string family;   // id of the model plugin; "" where that is not known yet
+  std::string family;   // id of the model plugin; "" while unknown
   uint64_t bytes = 0;   // of its weight files
   uint64_t parameters = 0;
   std::string times;  // of its files when they were read
 };
 
-// The kind of machine that an experiment runs on, as keys have it: {isa, libm, device, dtype}.
+// The kind of machine that an experiment runs on, for keys: {isa, libm, device, dtype}.
 nlohmann::json machine_of(const Experiment& experiment);
 
 class Identities {
@@ -56,7 +56,7 @@ class Identities {
   // What a metric reads besides its corpora. Asks the plugin once, or not at all if the schema has
   // no path. Throws Error like wanted_records().
   const WantedRecords& records(const MetricCell& metric);
-  // Whether a corpus gives text, which is tokenized. Reads its first document where that is not
+  // Whether a corpus supplies text, which is tokenized. Reads its first document if that is not
   // remembered.
   bool gives_text(const CorpusUse& use);
   // The tokenizer that the manifest names, or the checkpoint's own.
@@ -68,7 +68,7 @@ class Identities {
   Catalog& catalog() const { return catalog_; }
   const HubEnvironment& hub() const { return hub_; }
   const PluginDescription& family(const std::string& id) const;
-  // machine_of(), and the libraries of plugins that compute: what decides rounding beside our own
+  // machine_of() and the plugins' computing libraries: what affects rounding besides our own
   // code.
   nlohmann::json environment(const Experiment& experiment,
                              const std::vector<const PluginDescription*>& plugins) const;
@@ -89,7 +89,7 @@ class Identities {
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location
   std::map<std::string, std::string> families_by_config_;  // by hash
   std::map<std::string, std::string> corpora_;             // by plugin and parameters
-  std::map<std::string, bool> texts_;                      // likewise: whether it gives text
+  std::map<std::string, bool> texts_;                      // whether it supplies text
   std::map<std::string, TokenizerIdentity> tokenizers_;    // by path, or place of a checkpoint
   std::map<std::string, WantedRecords> records_;           // by metric and parameters
 };
