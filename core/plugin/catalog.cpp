@@ -161,24 +161,15 @@ auto sort_key(const PluginDescription& item) {
   return std::tie(item.kind, item.id);
 }
 
-}  // namespace
+// The libraries on a search path that may be loaded at all; why others may not goes to `rejected`.
+class LibrarySearch {
+ public:
+  LibrarySearch(const fs::path& self, std::vector<Catalog::Rejected>& rejected)
+      : trusted_(trusted_with_plugins(self)), rejected_(rejected) {}
 
-Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
-  std::error_code absent;
-  own_folder_ = fs::canonical(own_plugins(options_.self), absent);
-  std::vector<fs::path> libraries;  // canonical, in order of precedence
-  std::set<fs::path> seen;
-  const Trusted trusted = trusted_with_plugins(options_.self);
-  const auto accept = [&](const fs::path& folder) {
-    const std::string fault = folder_fault(folder, trusted);
-    if (!fault.empty()) {
-      rejected_.push_back({folder, fault});
-    }
-    return fault.empty();
-  };
-  for (const fs::path& folder : options_.search_path) {
+  void add(const fs::path& folder) {
     if (!accept(folder)) {
-      continue;
+      return;
     }
     std::set<fs::path> refused_folders;
     for (const fs::path& found : libraries_in(folder)) {
@@ -189,65 +180,118 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
         continue;
       }
       const fs::path holder = library.parent_path();
-      if (refused_folders.contains(holder) || !seen.insert(library).second) {
+      if (refused_folders.contains(holder) || !seen_.insert(library).second) {
         continue;
       }
       if (holder != folder && !accept(holder)) {
         refused_folders.insert(holder);
         continue;
       }
-      if (std::string fault = distrust_of_file(library, trusted); !fault.empty()) {
+      if (std::string fault = distrust_of_file(library, trusted_); !fault.empty()) {
         rejected_.push_back({library, std::move(fault)});
         continue;
       }
-      libraries.push_back(library);
+      found_.push_back(library);
     }
   }
 
-  ProbeCache cache(options_.cache_dir);
-  std::vector<fs::path> unknown;
-  std::vector<FileHash> hashes;
-  LinkStamps stamps;
-  for (const fs::path& library : libraries) {
+  // Canonical, in order of precedence.
+  const std::vector<fs::path>& found() const { return found_; }
+
+ private:
+  bool accept(const fs::path& folder) {
+    const std::string fault = folder_fault(folder, trusted_);
+    if (!fault.empty()) {
+      rejected_.push_back({folder, fault});
+    }
+    return fault.empty();
+  }
+
+  Trusted trusted_;
+  std::vector<Catalog::Rejected>& rejected_;
+  std::set<fs::path> seen_;
+  std::vector<fs::path> found_;
+};
+
+// What each library holds: from the cache where its content and links are what they were, else
+// probed.
+class LibraryProbes {
+ public:
+  LibraryProbes(const CatalogOptions& options, std::vector<Catalog::Rejected>& rejected)
+      : options_(options), rejected_(rejected), cache_(options.cache_dir) {}
+
+  // Notes the library for probing unless the cache knows it.
+  void look_up(const fs::path& library) {
     try {
-      const ProbeEntry* entry = cache.find(library);
-      const bool same_links = entry != nullptr && entry->link_stamps == stamps.of(entry->items);
+      const ProbeEntry* entry = cache_.find(library);
+      const bool same_links = entry != nullptr && entry->link_stamps == stamps_.of(entry->items);
       if (same_links && entry->stamp == File(library).identity()) {
-        continue;
+        return;
       }
       FileHash hash = hash_file(library);
       if (same_links && entry->sha256 == hash.sha256) {
         ProbeEntry same = *entry;
         same.stamp = hash.stamp;
-        cache.store(library, std::move(same));
-        continue;
+        cache_.store(library, std::move(same));
+        return;
       }
-      unknown.push_back(library);
-      hashes.push_back(std::move(hash));
+      unknown_.push_back(library);
+      hashes_.push_back(std::move(hash));
     } catch (const Error& failure) {
       rejected_.push_back({library, failure.what()});
     }
   }
-  probe_count_ = unknown.size();
-  std::vector<ProbeResult> results =
-      probe_libraries(unknown, {options_.self, options_.probe_seconds, false});
-  for (size_t i = 0; i < unknown.size(); ++i) {
-    if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
-      cache.forget(unknown[i]);
-      rejected_.push_back({unknown[i], std::move(results[i].rejected)});
-      continue;
+
+  // Probes what was noted, and keeps what was learnt; how many libraries it was.
+  size_t probe() {
+    std::vector<ProbeResult> results =
+        probe_libraries(unknown_, {options_.self, options_.probe_seconds, false});
+    for (size_t i = 0; i < unknown_.size(); ++i) {
+      if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
+        cache_.forget(unknown_[i]);
+        rejected_.push_back({unknown_[i], std::move(results[i].rejected)});
+        continue;
+      }
+      for (PluginDescription& item : results[i].items) {
+        item.sha256 = hashes_[i].sha256;
+      }
+      std::vector<FileIdentity> link_stamps = stamps_.of(results[i].items);
+      cache_.store(unknown_[i], {hashes_[i].stamp, hashes_[i].sha256,
+                                 std::move(hashes_[i].build_id), std::move(link_stamps),
+                                 std::move(results[i].rejected), std::move(results[i].items)});
     }
-    for (PluginDescription& item : results[i].items) {
-      item.sha256 = hashes[i].sha256;
-    }
-    std::vector<FileIdentity> link_stamps = stamps.of(results[i].items);
-    cache.store(unknown[i], {hashes[i].stamp, hashes[i].sha256, std::move(hashes[i].build_id),
-                             std::move(link_stamps), std::move(results[i].rejected),
-                             std::move(results[i].items)});
+    cache_.save();
+    return unknown_.size();
   }
-  cache.save();
-  for (const fs::path& library : libraries) {
-    if (const ProbeEntry* entry = cache.find(library); entry == nullptr) {
+
+  // nullptr where the library was rejected.
+  const ProbeEntry* find(const fs::path& library) const { return cache_.find(library); }
+
+ private:
+  const CatalogOptions& options_;
+  std::vector<Catalog::Rejected>& rejected_;
+  ProbeCache cache_;
+  LinkStamps stamps_;
+  std::vector<fs::path> unknown_;
+  std::vector<FileHash> hashes_;  // of `unknown_`
+};
+
+}  // namespace
+
+Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
+  std::error_code absent;
+  own_folder_ = fs::canonical(own_plugins(options_.self), absent);
+  LibrarySearch search(options_.self, rejected_);
+  for (const fs::path& folder : options_.search_path) {
+    search.add(folder);
+  }
+  LibraryProbes probes(options_, rejected_);
+  for (const fs::path& library : search.found()) {
+    probes.look_up(library);
+  }
+  probe_count_ = probes.probe();
+  for (const fs::path& library : search.found()) {
+    if (const ProbeEntry* entry = probes.find(library); entry == nullptr) {
       continue;  // rejected above
     } else if (!entry->rejected.empty()) {
       rejected_.push_back({library, entry->rejected});
