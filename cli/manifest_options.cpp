@@ -1,5 +1,10 @@
 #include "cli/manifest_options.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 
@@ -38,6 +43,26 @@ void check_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
+namespace {
+
+// Shows warnings on stderr while a manifest is read, before there is any progress to show them
+// with.
+class WarningsOnStderr {
+ public:
+  WarningsOnStderr() {
+    HostServices::instance().set_log_sink([](int level, std::string_view, std::string_view line) {
+      if (level >= QUENCH_LOG_WARNING) {
+        fmt::print(stderr, "warning: {}\n", line);
+      }
+    });
+  }
+  ~WarningsOnStderr() { HostServices::instance().set_log_sink(nullptr); }
+  WarningsOnStderr(const WarningsOnStderr&) = delete;
+  WarningsOnStderr& operator=(const WarningsOnStderr&) = delete;
+};
+
+}  // namespace
+
 LoadedRun load_run(const ManifestOptions& options, Context& context) {
   return as_usage([&] {
     LoadedRun run;
@@ -46,6 +71,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
       parse_device(options.device);
       sets.push_back("device=" + options.device);
     }
+    const WarningsOnStderr warnings;
     run.manifest = load_manifest(options.manifest, sets);
     run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub());
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name

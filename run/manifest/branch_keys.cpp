@@ -117,15 +117,6 @@ const std::vector<BranchKey> kShared = {
                         "Folder, relative to the manifest, or hf://org/name");
      },
      read_model},
-    {"tokenizer",
-     [](const Catalog&) {
-       return described({{"type", "string"}}, "Folder, tokenizer.json, hf://org/name or bytes");
-     },
-     [](MappingReader& reader, BranchEntry& entry) {
-       if (const YamlNode* tokenizer = reader.get("tokenizer")) {
-         entry.out.tokenizer = {reader.text("tokenizer", ""), tokenizer->place};
-       }
-     }},
     {"config",
      [](const Catalog&) {
        return described({{"type", json::array({"string", "object"})}},
@@ -160,6 +151,15 @@ const std::vector<BranchKey> kShared = {
      [](MappingReader& reader, BranchEntry& entry) {
        if (const YamlNode* phases = reader.get("phases")) {
          entry.out.phases = read_ranges(*phases, entry.where + ": phases", true, entry.problems);
+       }
+     }},
+    {"tokenizer",
+     [](const Catalog&) {
+       return described({{"type", "string"}}, "Folder, tokenizer.json, hf://org/name or bytes");
+     },
+     [](MappingReader& reader, BranchEntry& entry) {
+       if (const YamlNode* tokenizer = reader.get("tokenizer")) {
+         entry.out.tokenizer = {reader.text("tokenizer", ""), tokenizer->place};
        }
      }}};
 
