@@ -23,6 +23,13 @@ for module in "$prefix/$libdir"/quench/*/*.so; do
 done
 echo "installed plugins: $plugins"
 
+# The manual and the completions are the program's own words.
+for text in man:man/man1/quench.1 bash:bash-completion/completions/quench zsh:zsh/site-functions/_quench \
+  fish:fish/vendor_completions.d/quench.fish; do
+  "$prefix/bin/quench" completion "${text%%:*}" >"$work/printed"
+  cmp -s "$work/printed" "$prefix/share/${text#*:}" || fail "share/${text#*:} is not what the program prints"
+done
+
 # Four plugins of somebody else: a model family, a format and a tokenizer under names of their own, and a quantizer in plain C.
 templates=$prefix/share/quench/template
 mkdir "$work/theirs"

@@ -209,6 +209,7 @@ static const quench_item item = {sizeof(quench_item),
                                  1,
                                  parameters,
                                  &table,
+                                 NULL,
                                  NULL};
 static const quench_item* const items[] = {&item};
 

@@ -42,6 +42,9 @@ typedef struct quench_item {
    * `preset` selects one by name. Its values replace the defaults of parameters that are not set,
    * so instances receive, and records keep, the values themselves. */
   const char* presets_json;
+  /* Of a model family: the values of a config's "model_type" that its `probe` can score above 0,
+   * "llama|mistral". For others, the family is not loaded. NULL: any. */
+  const char* model_types;
 } quench_item;
 
 typedef struct quench_module {

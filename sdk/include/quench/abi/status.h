@@ -19,7 +19,7 @@ extern "C" {
 /* ABI 0.x: host and plugin must be built for the same minor version. From 1.0 on, a host accepts
  * every module of its major version whose `min_host_minor` it reaches. */
 #define QUENCH_ABI_MAJOR 0
-#define QUENCH_ABI_MINOR 2
+#define QUENCH_ABI_MINOR 3
 
 typedef int32_t quench_status;
 
@@ -34,6 +34,7 @@ typedef int32_t quench_status;
 #define QUENCH_CANCELLED 8           /* the host asked to stop */
 #define QUENCH_INTERNAL 9            /* a fault in the implementation */
 #define QUENCH_END 10                /* not a failure: the sequence has no further element */
+#define QUENCH_UNAVAILABLE 11        /* the host's alone: the process of the plugin has ended */
 
 /* 512 bytes, owned by the caller. `message` is NUL-terminated UTF-8, one line: what, where, got,
  * wanted. */

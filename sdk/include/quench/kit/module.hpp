@@ -21,6 +21,7 @@ struct About {
   const char* reference = nullptr;
   const char* example = nullptr;
   const char* presets_json = nullptr;
+  const char* model_types = nullptr;
 };
 
 // Makes the item of a plugin with parameters Params.
@@ -38,7 +39,8 @@ quench_item make_item(const char* kind, const About& about, const void* table) {
           static_cast<uint32_t>(schema.size()),
           schema.data(),
           table,
-          about.presets_json};
+          about.presets_json,
+          about.model_types};
 }
 
 // The module of a plugin library; there is one per shared object.

@@ -1,6 +1,9 @@
 // An optimizer as a C++ class. Derive Optimizer, end with QUENCH_MODULE.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -19,7 +22,7 @@ class Optimizer {
   virtual void evaluation_weights(uint64_t, const quench_tensor&, const quench_tensor&) {
     throw Error(QUENCH_UNSUPPORTED, "evaluated and stepped weights are the same");
   }
-  // State tensor `index`: its name and a writable view; false after the last.
+  // State tensor `index`: its name and a writable view, C-contiguous; false after the last.
   virtual bool state(uint64_t index, const char*& name, quench_tensor& view) = 0;
 };
 
@@ -54,12 +57,50 @@ inline quench_status evaluation_weights(quench_optimizer* optimizer, uint64_t te
                                         quench_error* error) noexcept {
   return guard(error, [&] { self(optimizer).evaluation_weights(tensor, *stepped, *evaluated); });
 }
-inline quench_status optimizer_state(quench_optimizer* optimizer, uint64_t index, const char** name,
-                                     quench_tensor* view, quench_error* error) noexcept {
+inline quench_status optimizer_state_info(quench_optimizer* optimizer, uint64_t index,
+                                          quench_state_info* info, quench_error* error) noexcept {
   bool found = false;
-  const quench_status status =
-      guard(error, [&] { found = self(optimizer).state(index, *name, *view); });
+  const quench_status status = guard(error, [&] {
+    quench_tensor view{};
+    found = self(optimizer).state(index, info->name, view);
+    if (found) {
+      info->dtype = view.dtype;
+      info->dimensions = view.dimensions;
+      info->shape = view.shape;
+    }
+  });
   return status != QUENCH_OK ? status : found ? QUENCH_OK : QUENCH_END;
+}
+// Copies between state tensor `index` and `other`, which must have its shape and dtype.
+inline void copy_state(quench_optimizer* optimizer, uint64_t index, const quench_tensor& other,
+                       bool set) {
+  const char* name = nullptr;
+  quench_tensor view{};
+  if (!self(optimizer).state(index, name, view)) {
+    fail(QUENCH_INVALID_ARGUMENT, "there is no state tensor %llu",
+         static_cast<unsigned long long>(index));
+  }
+  const bool same = other.dtype.code == view.dtype.code && other.dtype.bits == view.dtype.bits &&
+                    other.dimensions == view.dimensions &&
+                    std::equal(view.shape, view.shape + view.dimensions, other.shape);
+  if (!same || !is_contiguous(other)) {
+    fail(QUENCH_INVALID_ARGUMENT, "state tensor %s: another shape or element type", name);
+  }
+  auto* own = static_cast<std::byte*>(view.data) + view.byte_offset;
+  auto* theirs = static_cast<std::byte*>(other.data) + other.byte_offset;
+  const auto bytes = static_cast<size_t>(elements_of(view) * bytes_of(view.dtype));
+  if (bytes > 0) {
+    std::memcpy(set ? own : theirs, set ? theirs : own, bytes);
+  }
+}
+inline quench_status optimizer_state_get(quench_optimizer* optimizer, uint64_t index,
+                                         const quench_tensor* destination,
+                                         quench_error* error) noexcept {
+  return guard(error, [&] { copy_state(optimizer, index, *destination, false); });
+}
+inline quench_status optimizer_state_set(quench_optimizer* optimizer, uint64_t index,
+                                         const quench_tensor* value, quench_error* error) noexcept {
+  return guard(error, [&] { copy_state(optimizer, index, *value, true); });
 }
 inline const void* optimizer_extension(const quench_optimizer*, const char*) noexcept {
   return nullptr;
@@ -87,7 +128,9 @@ quench_item optimizer(const About& about) {
       detail::begin_tensors,
       detail::step_tensor,
       detail::evaluates_other<Plugin>() ? detail::evaluation_weights : nullptr,
-      detail::optimizer_state,
+      detail::optimizer_state_info,
+      detail::optimizer_state_get,
+      detail::optimizer_state_set,
       detail::optimizer_extension};
   return make_item<typename Plugin::Params>(QUENCH_KIND_OPTIMIZER, about, &kTable);
 }

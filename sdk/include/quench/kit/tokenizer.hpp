@@ -134,7 +134,7 @@ inline void encode_batch(const Tokenizer& tokenizer, const quench_text_batch& ba
       throw *range.error;
     }
   }
-  int32_t* to = sink.allocate(sink.context, counts.data());
+  int32_t* to = sink.allocate(sink.context, counts.data(), counts.size());
   if (to == nullptr) {
     throw Error(QUENCH_RESOURCE_EXHAUSTED, "no memory for the ids of a batch");
   }

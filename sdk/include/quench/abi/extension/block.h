@@ -27,7 +27,7 @@ typedef struct quench_replay_place {
   uint32_t stage;  /* first stage of a replay */
   uint32_t stages; /* number of stages of the block */
   uint64_t batches;
-  const quench_block_info* info; /* of the block; valid as long as the model */
+  const quench_block_info* info; /* of the block; valid until the next call of `place` */
 } quench_replay_place;
 
 /* A weight that replaces the model's during one replay. */

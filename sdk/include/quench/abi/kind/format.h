@@ -82,7 +82,8 @@ typedef struct quench_checkpoint_contents {
   const char* quantization_json;
   uint64_t quantization_bytes;
   /* A tokenizer that the file itself carries, with the name of the file that it would be
-   * ("tokenizer.json"); NULL where there is none. */
+   * ("tokenizer.json"); NULL where there is none. The host uses it where the folder has no file of
+   * a tokenizer and nobody names one, as if it lay there. */
   const char* tokenizer_name;
   const void* tokenizer;
   uint64_t tokenizer_bytes;
@@ -169,6 +170,7 @@ typedef struct quench_format_sink {
 /* What a format does, told by which functions of its table are not NULL. */
 #define QUENCH_FORMAT_READS (1u << 0)
 #define QUENCH_FORMAT_WRITES (1u << 1)
+#define QUENCH_FORMAT_LISTS (1u << 2)
 
 /* A format that only reads leaves `fits`, `begin`, `store`, `finish` and `end` NULL, all of them;
  * one that only writes leaves `probe`, `open`, `close`, `contents` and `list` NULL; `list` may

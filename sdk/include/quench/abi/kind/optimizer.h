@@ -38,6 +38,15 @@ typedef struct quench_step_args {
   double gradient_scale;
 } quench_step_args;
 
+/* One tensor of an optimizer's state. */
+typedef struct quench_state_info {
+  uint32_t struct_size;
+  const char* name; /* unique; valid as long as the optimizer */
+  quench_dtype dtype;
+  int32_t dimensions;
+  const int64_t* shape; /* [dimensions]; valid as long as the optimizer */
+} quench_state_info;
+
 typedef struct quench_optimizer_table {
   uint32_t struct_size;
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_optimizer** optimizer,
@@ -54,10 +63,18 @@ typedef struct quench_optimizer_table {
   quench_status (*evaluation_weights)(quench_optimizer* optimizer, uint64_t tensor,
                                       const quench_tensor* stepped, const quench_tensor* evaluated,
                                       quench_error* error) QUENCH_NOEXCEPT;
-  /* Returns a state tensor, for exact resume. `name` is valid as long as the optimizer; QUENCH_END
-   * after the last. `view` is writable, so the same call serves loading. */
-  quench_status (*state)(quench_optimizer* optimizer, uint64_t index, const char** name,
-                         quench_tensor* view, quench_error* error) QUENCH_NOEXCEPT;
+  /* Describes state tensor `index`; QUENCH_END after the last. The same ones, in the same order,
+   * from `begin` on. */
+  quench_status (*state_info)(quench_optimizer* optimizer, uint64_t index, quench_state_info* info,
+                              quench_error* error) QUENCH_NOEXCEPT;
+  /* Copies state tensor `index` to `destination`, host memory of its shape and dtype. */
+  quench_status (*state_get)(quench_optimizer* optimizer, uint64_t index,
+                             const quench_tensor* destination,
+                             quench_error* error) QUENCH_NOEXCEPT;
+  /* Replaces state tensor `index` by `value`, of its shape and dtype. An optimizer whose whole state
+   * was set steps on bit for bit like the one that it was copied from. */
+  quench_status (*state_set)(quench_optimizer* optimizer, uint64_t index,
+                             const quench_tensor* value, quench_error* error) QUENCH_NOEXCEPT;
   const void* (*extension)(const quench_optimizer* optimizer, const char* id) QUENCH_NOEXCEPT;
 } quench_optimizer_table;
 

@@ -54,10 +54,10 @@ typedef struct quench_text_batch {
 typedef struct quench_id_sink {
   uint32_t struct_size;
   void* context;
-  /* Takes the number of ids of each document, counts[count], and returns memory for all of them,
-   * one document after the other, or NULL where there is none. Called once per batch, by the
-   * thread that called `encode`. The memory is the host's, to be filled before `encode` returns. */
-  int32_t* (*allocate)(void* context, const uint64_t* counts) QUENCH_NOEXCEPT;
+  /* Takes the number of ids of each document of the batch, counts[count], and returns memory for
+   * all of them, one document after the other, or NULL where there is none. Called once per batch,
+   * by the thread that called `encode`. The memory is the host's, to be filled before `encode` returns. */
+  int32_t* (*allocate)(void* context, const uint64_t* counts, uint64_t count) QUENCH_NOEXCEPT;
 } quench_id_sink;
 
 typedef struct quench_tokenizer_table {
