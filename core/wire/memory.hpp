@@ -1,0 +1,67 @@
+// Shared memory of a channel. Each side writes one and reads the other's: large values lie there,
+// and messages only say where.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/io/descriptor.hpp"
+
+namespace quench::wire {
+
+// Bytes of address space of each memory; pages exist once they are written.
+inline constexpr uint64_t kMemoryBytes = uint64_t{64} << 30;
+// Where values begin.
+inline constexpr uint64_t kAlignment = 64;
+
+// Memory that this process writes, from its beginning on, as a stack.
+class OwnMemory {
+ public:
+  // A new one, sealed against resizing; with `only_here`, no other process can map it for writing.
+  // Throws Error(RESOURCE_EXHAUSTED).
+  explicit OwnMemory(bool only_here);
+  // One that another process made and that this one is to write. Throws Error.
+  explicit OwnMemory(Descriptor descriptor);
+  ~OwnMemory();
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+
+  int descriptor() const { return descriptor_.get(); }
+  // `bytes` of it, uninitialized. Throws Error(RESOURCE_EXHAUSTED).
+  std::byte* take(uint64_t bytes);
+  bool holds(const void* at) const;
+  uint64_t offset_of(const void* at) const {
+    return static_cast<uint64_t>(static_cast<const std::byte*>(at) - data_);
+  }
+
+  uint64_t top() const { return top_; }
+  // Gives back all that was taken since `top` was this; large pages go back to the system.
+  void reset(uint64_t top);
+
+ private:
+  Descriptor descriptor_;
+  std::byte* data_ = nullptr;
+  uint64_t top_ = 0;
+  uint64_t highest_ = 0;  // pages below have been used
+};
+
+// Memory that the other process writes. What is read here may change while it is being read: copy
+// first, then check.
+class TheirMemory {
+ public:
+  explicit TheirMemory(Descriptor descriptor);
+  ~TheirMemory();
+  TheirMemory(const TheirMemory&) = delete;
+  TheirMemory& operator=(const TheirMemory&) = delete;
+
+  // nullptr where the range is not inside.
+  const std::byte* at(uint64_t offset, uint64_t bytes) const;
+  // Bytes of it that exist, at least those that were ever written and not given back.
+  uint64_t written() const;
+
+ private:
+  Descriptor descriptor_;
+  const std::byte* data_ = nullptr;
+};
+
+}  // namespace quench::wire
