@@ -1,16 +1,18 @@
 #include "core/process/child_process.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
+#include <thread>
 #include <utility>
 
-extern char** environ;
+#include "core/process/spawn.hpp"
 
 namespace quench {
 
@@ -20,68 +22,7 @@ namespace {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  for (const std::string& text : strings) {
-    out.push_back(const_cast<char*>(text.c_str()));
-  }
-  out.push_back(nullptr);
-  return out;
-}
-
-class FileActions {
- public:
-  FileActions() { posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-
-  void add(const ChildStream& stream) {
-    if (!stream.path.empty()) {
-      constexpr mode_t kMode = 0644;
-      posix_spawn_file_actions_addopen(&actions_, stream.descriptor, stream.path.c_str(),
-                                       stream.flags, kMode);
-    } else if (stream.copy_of >= 0) {
-      posix_spawn_file_actions_adddup2(&actions_, stream.copy_of, stream.descriptor);
-    } else {
-      posix_spawn_file_actions_addclose(&actions_, stream.descriptor);
-    }
-  }
-  void change_folder(const std::filesystem::path& folder) {
-    posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
-  }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-class Attributes {
- public:
-  explicit Attributes(ChildGroup group) {
-    posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigemptyset(&none);
-    sigset_t all;
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    const int of_group = group == ChildGroup::kOwn       ? POSIX_SPAWN_SETPGROUP
-                         : group == ChildGroup::kSession ? POSIX_SPAWN_SETSID
-                                                         : 0;
-    posix_spawnattr_setflags(&attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK |
-                                                              POSIX_SPAWN_SETSIGDEF | of_group));
-  }
-  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
-};
+constexpr std::chrono::milliseconds kLongestPoll{1000};
 
 // A process may inherit an ignored SIGCHLD. The kernel then reaps ended children by itself, and a
 // process id that this process still holds may already belong to another process.
@@ -110,26 +51,7 @@ bool wait_without_taking(pid_t id) {
 
 ChildProcess ChildProcess::start(const Command& command) {
   keep_ended_children();
-  FileActions actions;
-  for (const ChildStream& stream : command.streams) {
-    actions.add(stream);
-  }
-  if (!command.folder.empty()) {
-    actions.change_folder(command.folder);
-  }
-  const Attributes attributes(command.group);
-  std::vector<char*> variables;
-  if (command.environment) {
-    variables = pointers(*command.environment);
-  }
-  pid_t id = 0;
-  const int error = posix_spawnp(&id, command.words.at(0).c_str(), actions.get(), attributes.get(),
-                                 pointers(command.words).data(),
-                                 command.environment ? variables.data() : environ);
-  if (error != 0) {
-    fail_with(error, command.words[0]);
-  }
-  return {id, command.group != ChildGroup::kInherited};
+  return {spawn(command), command.group != ChildGroup::kInherited};
 }
 
 ChildProcess ChildProcess::start_copy(const std::function<int()>& body) {
@@ -175,9 +97,37 @@ bool ChildProcess::has_ended() const {
          info.si_pid != 0;
 }
 
+bool ChildProcess::ends_within(std::chrono::milliseconds limit) const {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  // The kernel wakes a poll of this descriptor when the child ends. Without it, look again.
+  const int ended = id_ > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, id_, 0)) : -1;
+  while (!has_ended()) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) {
+      break;
+    }
+    if (ended >= 0) {
+      pollfd one{ended, POLLIN, 0};
+      ::poll(&one, 1, static_cast<int>(std::min(left, kLongestPoll).count()));
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  if (ended >= 0) {
+    ::close(ended);
+  }
+  return has_ended();
+}
+
 void ChildProcess::signal(int number) const {
-  if (id_ > 0) {
-    ::kill(leads_group_ ? -id_ : id_, number);
+  if (id_ <= 0) {
+    return;
+  }
+  const bool reached = ::kill(leads_group_ ? -id_ : id_, number) == 0;
+  // A leader may have moved to another group, and must end all the same.
+  if (leads_group_ && (!reached || number == SIGKILL)) {
+    ::kill(id_, number);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -39,6 +40,11 @@ struct Command {
   std::filesystem::path folder;                         // working folder; "": the caller's
   std::vector<ChildStream> streams;  // opened in this order; the other descriptors are the caller's
   ChildGroup group = ChildGroup::kInherited;
+  int closed_from = -1;  // after `streams`, this descriptor and all above it are closed; −1: none
+  // Killed when the *thread* that starts it ends, however that happens: not only with the process.
+  bool ends_with_starter = false;
+  bool leaves_core =
+      true;  // writes the file that a crash leaves behind, where the system wants one
 };
 
 struct ProcessEnd {
@@ -64,6 +70,8 @@ class ChildProcess {
 
   // True once the child has ended. It must still be waited for.
   bool has_ended() const;
+  // The same, after waiting for that at most so long.
+  bool ends_within(std::chrono::milliseconds limit) const;
   // Signals the child, or its whole group if it has its own. Does nothing after wait().
   void signal(int number) const;
   // Waits until the child ends. Call it once only.

@@ -100,7 +100,7 @@ TEST_CASE("boundary: eval says what ended it, too", "[boundary]") {
   const quench::test::Workplace here;
   const Outcome got = here.run({"eval", "tiny", "--quantizer", "misbehaving:deed=_exit", "--metric",
                                 "validation_loss:text=t.txt,block=16", "--plugin-path",
-                                quench::test::boundary_plugin("misbehaving")});
+                                quench::test::boundary_plugin("misbehaving"), "--isolate", "none"});
   CHECK(got.code == 1);
   CHECK(got.out.empty());
   CHECK_THAT(got.err, Contains("the process was ended by _exit(0)"));

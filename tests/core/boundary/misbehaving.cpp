@@ -10,7 +10,9 @@ std::string boundary_plugin(const std::string& id) {
   return (binary_dir() / "tests/boundary" / id).string();
 }
 
-MisbehavingRun::MisbehavingRun(const std::string& deed, const std::string& more) {
+MisbehavingRun::MisbehavingRun(const std::string& deed, const std::string& more,
+                               const std::string& isolate)
+    : isolate_(isolate) {
   here.folder().write("m.yaml",
                       "name: m\n"
                       "checkpoints: {model: tiny}\n"
@@ -26,7 +28,8 @@ MisbehavingRun::MisbehavingRun(const std::string& deed, const std::string& more)
 }
 
 Workplace::Arguments MisbehavingRun::arguments(Workplace::Arguments more) const {
-  Workplace::Arguments out = {"run", "m.yaml", "--plugin-path", boundary_plugin("misbehaving")};
+  Workplace::Arguments out = {
+      "run", "m.yaml", "--plugin-path", boundary_plugin("misbehaving"), "--isolate", isolate_};
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }

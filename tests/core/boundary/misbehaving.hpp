@@ -15,7 +15,9 @@ std::string boundary_plugin(const std::string& id);
 // `template_quantizer`, one metric.
 class MisbehavingRun {
  public:
-  explicit MisbehavingRun(const std::string& deed, const std::string& more = "");
+  // `isolate`: "none" for plugins in the program's own process, "misbehaving" for a worker.
+  explicit MisbehavingRun(const std::string& deed, const std::string& more = "",
+                          const std::string& isolate = "none");
 
   Workplace::Arguments arguments(Workplace::Arguments more = {}) const;
   Outcome run(Workplace::Arguments more = {}) const { return here.run(arguments(std::move(more))); }
@@ -25,6 +27,9 @@ class MisbehavingRun {
   nlohmann::json records() const;
 
   const Workplace here;
+
+ private:
+  std::string isolate_;
 };
 
 // The loss of the template quantizer's cell in a run without a fault.

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/support/skip.hpp"
+#include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -169,6 +170,109 @@ TEST_CASE("child process: an ignored SIGCHLD, which is inherited, loses no endin
   ChildProcess child = ChildProcess::start(shell("exit 4"));
   CHECK(child.wait().code() == 4);
   std::signal(SIGCHLD, SIG_DFL);
+}
+
+TEST_CASE("child process: descriptors from a number on are closed", "[process]") {
+  const TemporaryDir folder;
+  const int file = ::open((folder / "kept").c_str(), O_WRONLY | O_CREAT, 0600);
+  REQUIRE(file >= 0);
+  const int high = ::fcntl(file, F_DUPFD, 100);
+  Command command = shell("echo given >&3; ls /proc/self/fd > names; tr '\\n' ' ' < names");
+  command.folder = folder.path();
+  command.streams = {ChildStream::file(1, folder / "out", O_WRONLY | O_CREAT),
+                     ChildStream::copy(3, file)};
+  command.closed_from = 4;
+  CHECK(ChildProcess::start(command).wait().code() == 0);
+  CHECK(quench::test::read_file(folder / "kept") == "given\n");
+  CHECK(quench::test::read_file(folder / "out") == "0 1 2 3 4 ");  // 4: the folder that ls reads
+  ::close(high);
+  ::close(file);
+}
+
+TEST_CASE("child process: a descriptor that is copied to its own number stays open", "[process]") {
+  const TemporaryDir folder;
+  const int file = ::open((folder / "kept").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const int seven = ::fcntl(file, F_DUPFD_CLOEXEC, 7);
+  REQUIRE(seven >= 7);
+  Command command = shell("echo given >&" + std::to_string(seven));
+  command.streams = {ChildStream::copy(seven, seven)};
+  CHECK(ChildProcess::start(command).wait().code() == (seven < 10 ? 0 : 2));
+  ::close(seven);
+  ::close(file);
+}
+
+TEST_CASE("child process: it ends with the thread that started it if it is asked to", "[process]") {
+  for (const bool ends : {true, false}) {
+    CAPTURE(ends);
+    std::optional<ChildProcess> child;
+    std::thread starter([&] {
+      Command command = shell("exec sleep 1000");
+      command.ends_with_starter = ends;
+      child = ChildProcess::start(command);
+    });
+    starter.join();
+    CHECK(child->ends_within(std::chrono::milliseconds(ends ? 10000 : 50)) == ends);
+    child->signal(SIGTERM);
+    CHECK(child->wait().signal == (ends ? SIGKILL : SIGTERM));
+  }
+}
+
+TEST_CASE("child process: no core is left where none is wanted", "[process]") {
+  const TemporaryDir folder;
+  Command command = shell("ulimit -c");
+  command.leaves_core = false;
+  command.streams = {ChildStream::file(1, folder / "out", O_WRONLY | O_CREAT)};
+  CHECK(ChildProcess::start(command).wait().code() == 0);
+  CHECK(quench::test::read_file(folder / "out") == "0\n");
+}
+
+TEST_CASE("child process: a wait for the end is as long as it says and no longer than the process",
+          "[process]") {
+  ChildProcess running = ChildProcess::start(shell("exec sleep 1000"));
+  CHECK_FALSE(running.ends_within(std::chrono::milliseconds(20)));
+  running.signal(SIGKILL);
+  CHECK(running.ends_within(std::chrono::seconds(60)));
+  CHECK(running.wait().signal == SIGKILL);
+  CHECK(running.ends_within(std::chrono::milliseconds(0)));
+}
+
+TEST_CASE("child process: a name is looked for on PATH, and found nowhere else", "[process]") {
+  const TemporaryDir folder;
+  Command command;
+  command.words = {"sh", "-c", "exit 6"};
+  CHECK(ChildProcess::start(command).wait().code() == 6);
+  std::filesystem::create_symlink("/bin/sh", folder / "only-here");
+  command.words[0] = "only-here";
+  command.folder = folder.path();
+  CHECK_THROWS_AS(ChildProcess::start(command), std::system_error);
+  command.words[0] = "./only-here";
+  CHECK(ChildProcess::start(command).wait().code() == 6);
+}
+
+TEST_CASE("child process: a folder or stream that cannot be had is an error", "[process]") {
+  Command command = shell("exit 0");
+  command.folder = "/nowhere";
+  CHECK_THROWS_AS(ChildProcess::start(command), std::system_error);
+  command.folder.clear();
+  command.streams = {ChildStream::file(1, "/nowhere/file", O_WRONLY)};
+  CHECK_THROWS_AS(ChildProcess::start(command), std::system_error);
+  CHECK_FALSE(quench::has_children());
+}
+
+TEST_CASE("child process: a leader that leaves its group ends all the same", "[process]") {
+  quench::test::skip_unless(quench::test::has_program("python3"), "there is no python3");
+  const TemporaryDir folder;
+  Command command;
+  command.words = {"python3", "-c",
+                   "import os, time\nos.setpgid(0, os.getpgid(os.getppid()))\n"
+                   "open('left', 'w').close()\ntime.sleep(1000)"};
+  command.folder = folder.path();
+  command.group = ChildGroup::kOwn;
+  ChildProcess child = ChildProcess::start(command);
+  while (!std::filesystem::exists(folder / "left") && !child.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(child.end().signal == SIGKILL);
 }
 
 TEST_CASE("terminal: a program in it finds a terminal on all three streams", "[process]") {

@@ -1,0 +1,26 @@
+// Where a worker may write: a folder that goes with the host, also with one that is killed.
+#pragma once
+
+#include <filesystem>
+
+#include "core/io/descriptor.hpp"
+
+namespace quench {
+
+class ScratchFolder {
+ public:
+  // Made in TMPDIR, after what hosts that were killed have left there is removed. Throws
+  // Error(RESOURCE_EXHAUSTED).
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  Descriptor lock_;  // held as long as the folder is in use
+};
+
+}  // namespace quench

@@ -1,0 +1,207 @@
+// A plugin that does what it must not, in a process of its own: its cell fails with all that is
+// known, and nothing else is touched.
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/core/boundary/misbehaving.hpp"
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+using quench::test::boundary_plugin;
+using quench::test::MisbehavingRun;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kApart = "misbehaving";
+
+// The cell of a quantizer that does `deed` fails with `words`; the run ends and has all others.
+void check_apart(const std::string& deed, const std::string& words) {
+  CAPTURE(deed);
+  const MisbehavingRun run(deed, "", kApart);
+  const Outcome got = run.run({"--json"});
+  INFO(got.err);
+  REQUIRE(got.code == 1);
+  const json records = json::parse(got.out).at("records");
+  const json failed = MisbehavingRun::cell(records, "misbehaving");
+  REQUIRE(failed.is_string());
+  CHECK_THAT(failed.get<std::string>(), Contains("quantizer misbehaving: ") && Contains(words));
+  CHECK(MisbehavingRun::cell(records, "template_quantizer") == quench::test::undisturbed_loss());
+}
+
+// Processes whose command line has `word` and whose parent is `parent`.
+std::vector<pid_t> children_with(const std::string& word, pid_t parent) {
+  std::vector<pid_t> out;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    std::ifstream line(entry.path() / "cmdline");
+    const std::string text{std::istreambuf_iterator<char>(line), {}};
+    std::ifstream status(entry.path() / "stat");
+    const std::string stat{std::istreambuf_iterator<char>(status), {}};
+    int of = 0;
+    const size_t close = stat.rfind(')');
+    if (close != std::string::npos && text.find(word) != std::string::npos &&
+        std::sscanf(stat.c_str() + close, ") %*c %d", &of) == 1 && of == parent) {
+      out.push_back(static_cast<pid_t>(std::stoi(name)));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("apart: a quantizer gives the same values in a process of its own", "[boundary]") {
+  const MisbehavingRun run("nothing", "", kApart);
+  const Outcome got = run.run({"--json"});
+  INFO(got.err);
+  REQUIRE(got.code == 0);
+  const json records = json::parse(got.out).at("records");
+  CHECK(MisbehavingRun::cell(records, "template_quantizer") == quench::test::undisturbed_loss());
+  CHECK(MisbehavingRun::cell(records, "misbehaving").is_number());
+}
+
+TEST_CASE("apart: the run's folder says what a process was confined to and what it mapped",
+          "[boundary]") {
+  const MisbehavingRun run("nothing", "", kApart);
+  REQUIRE(run.run().code == 0);
+  json found;
+  for (const auto& entry : fs::recursive_directory_iterator(run.here.folder().path())) {
+    if (entry.path().filename().string().starts_with("processes-0-")) {
+      found = json::parse(quench::test::read_file(entry.path()));
+    }
+  }
+  const auto process = std::find_if(found.begin(), found.end(), [](const json& each) {
+    return each.at("plugin") == "quantizer misbehaving";
+  });
+  REQUIRE(process != found.end());
+  CHECK(process->at("module").get<std::string>().ends_with("misbehaving.so"));
+  CHECK(!process->at("sandbox").get<std::string>().empty());
+  const json libraries = process->at("libraries");
+  CHECK(std::any_of(libraries.begin(), libraries.end(), [](const json& library) {
+    return library.at("soname") == "libc.so.6" &&
+           library.at("build_id").get<std::string>().size() == 40;
+  }));
+}
+
+TEST_CASE("apart: a plugin that ends its process fails its cell alone", "[boundary]") {
+  check_apart("exit", "its process, in quantize, exited with code 0");
+  check_apart("_exit", "its process, in quantize, exited with code 0");
+  check_apart("quick_exit", "its process, in quantize, exited with code 0");
+  check_apart("exit_on_thread", "its process, in quantize, exited with code 0");
+}
+
+TEST_CASE("apart: a plugin that crashes fails its cell alone", "[boundary]") {
+  check_apart("abort", "its process, in quantize, was ended by signal 6");
+  check_apart("write_to_null", "its process, in quantize, was ended by signal 11");
+  check_apart("execute_nonsense", "its process, in quantize, was ended by signal 4");
+  check_apart("overflow_stack", "its process, in quantize, was ended by signal 11");
+  check_apart("crash_in_task", "its process, in quantize, was ended by signal 6");
+  check_apart("throw_over_border", "what():  thrown over the border");
+}
+
+TEST_CASE("apart: a plugin that leaves its process changed fails its cell alone", "[boundary]") {
+  check_apart("round_up", "quantize: the rounding mode is now upward, wanted to nearest");
+  check_apart("round_up_in_task", "quantize: the rounding mode is now upward, wanted to nearest");
+  check_apart("change_folder", "quantize: the current folder is now /");
+  check_apart("change_locale", "quantize: the locale is now C.UTF-8, wanted C");
+  check_apart("take_signal", "quantize: the handler of SIGINT is now another one");
+}
+
+TEST_CASE("apart: what a plugin prints stays with its process", "[boundary]") {
+  const MisbehavingRun run("print", "", kApart);
+  const Outcome got = run.run({"--json"});
+  INFO(got.err);
+  CHECK(got.code == 0);
+  CHECK(json::parse(got.out).at("records").size() >= 3);
+}
+
+TEST_CASE("apart: what a plugin prints is in the log, and the last lines in a failed cell's record",
+          "[boundary]") {
+  const MisbehavingRun run("throw_over_border", "", kApart);
+  const Outcome got = run.run();
+  INFO(got.err);
+  REQUIRE(got.code == 1);
+  CHECK_THAT(got.err, !Contains("printed: "));
+  const fs::path folder = run.here.folder() / "runs/m";
+  std::string words;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("log-0-")) {
+      continue;
+    }
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      const json one = json::parse(line);
+      CHECK(one.size() == 5);
+      CHECK_THAT(one.at("time").get<std::string>(), Catch::EndsWith("Z"));
+      if (one.at("level") == "debug" && one.at("plugin").is_string()) {
+        words += one.at("message").get<std::string>() + "\n";
+      }
+    }
+  }
+  CHECK_THAT(words, Contains("printed: ") && Contains("what():  thrown over the border"));
+  for (const json& record : run.records()) {
+    if (record.at("value").is_null() && !record.at("error").is_null()) {
+      CHECK_THAT(record.at("details").at("log").dump(), Contains("thrown over the border"));
+    }
+  }
+  CHECK_THAT(run.run({"--retry", "failed", "-v"}).err, Contains("printed: "));
+}
+
+TEST_CASE("apart: a failed cell is computed again on request, by a fresh process", "[boundary]") {
+  const MisbehavingRun run("abort", "", kApart);
+  CHECK(run.run().code == 1);
+  CHECK(run.run().code == 1);  // failed, and not computed again
+  const Outcome again = run.run({"--retry", "failed"});
+  CHECK(again.code == 1);
+  CHECK_THAT(again.out + again.err, Contains("signal 6"));
+}
+
+// The template family's and the quantizer's; one of them finds the other gone.
+TEST_CASE("apart: processes that are killed from outside interrupt their cell", "[boundary]") {
+  const bool latest_first = GENERATE(false, true);
+  CAPTURE(latest_first);
+  const MisbehavingRun run("hang", "", kApart);
+  quench::ChildProcess process = run.here.start(run.arguments());
+  std::vector<pid_t> workers;
+  for (int i = 0; i < 600 && workers.size() < 2; ++i) {
+    ::usleep(50'000);
+    workers = children_with("__worker", process.id());
+  }
+  ::usleep(1'000'000);
+  REQUIRE(workers.size() >= 2);
+  std::sort(workers.begin(), workers.end());
+  if (latest_first) {
+    std::reverse(workers.begin(), workers.end());
+  }
+  for (const pid_t worker : workers) {
+    ::kill(worker, SIGKILL);
+    ::usleep(100'000);
+  }
+  const Outcome got = run.here.wait(process);
+  INFO(got.err);
+  CHECK(got.code == 1);
+  CHECK_THAT(got.err, Contains("was interrupted and is not recorded as failed"));
+}
+
+TEST_CASE("apart: Ctrl-C ends a plugin that hangs", "[boundary]") {
+  const MisbehavingRun run("hang", "", kApart);
+  quench::ChildProcess process = run.here.start(run.arguments());
+  for (int i = 0; i < 600 && children_with("__worker", process.id()).empty(); ++i) {
+    ::usleep(50'000);
+  }
+  ::usleep(1'000'000);
+  process.signal(SIGINT);
+  CHECK(run.here.wait(process).code == 130);
+}
