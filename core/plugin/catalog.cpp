@@ -1,10 +1,8 @@
 #include "core/plugin/catalog.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <mutex>
-#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -12,16 +10,14 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
-#include "core/io/trust.hpp"
-#include "core/plugin/code_identity.hpp"
-#include "core/plugin/elf_file.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/instruction_set.hpp"
 #include "core/plugin/library.hpp"
+#include "core/plugin/library_environment.hpp"
+#include "core/plugin/library_probes.hpp"
+#include "core/plugin/library_search.hpp"
 #include "core/plugin/links.hpp"
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/plugin_call.hpp"
-#include "core/plugin/probe.hpp"
 #include "core/plugin/probe_cache.hpp"
 #include "core/plugin/process_state.hpp"
 #include "core/plugin/table_call.hpp"
@@ -44,18 +40,6 @@ Live& live() {
   return *state;
 }
 
-// Call before the first library that may bring an OpenMP runtime, MKL or its own kernels. They get
-// one thread, whatever the run has, because their number of threads decides where they split a sum
-// or a loop, and therefore the bits; the run's threads are those of parallel_for, whose ranges
-// depend only on shapes. Kernels use the run's instruction set.
-void prepare_libraries() {
-  bind_libraries_to(HostServices::instance().instructions());
-  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
-    setenv(name, "1", 1);
-  }
-  setenv("OMP_DYNAMIC", "false", 1);
-}
-
 void check_bytes(const PluginDescription& description, const std::string& sha256) {
   if (sha256 != description.sha256) {
     fail(QUENCH_DATA_LOSS,
@@ -65,17 +49,28 @@ void check_bytes(const PluginDescription& description, const std::string& sha256
   }
 }
 
-void check_links(const PluginDescription& description) {
+// Why this process cannot hold the library beside what it holds already, or "".
+std::string clash_with_process(const PluginDescription& description) {
   std::vector<LinkedLibrary> wanted = bundled_libraries(description.library);
   wanted.insert(wanted.end(), description.links.begin(), description.links.end());
-  if (const std::string conflict = link_conflict(wanted, loaded_libraries()); !conflict.empty()) {
+  return link_conflict(wanted, loaded_libraries());
+}
+
+bool is_live(const fs::path& library) {
+  Live& state = live();
+  const std::lock_guard lock(state.mutex);
+  return state.modules.contains(library);
+}
+
+void check_links(const PluginDescription& description, const Placed& placed) {
+  if (const std::string clash = clash_with_process(description); !clash.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: {}: {}", plugin_label(description),
-         description.library.string(), conflict);
+         description.library.string(), clash_refusal(clash, placed.fixed ? placed.reason : ""));
   }
 }
 
 // Loads, initializes and registers the module of a library.
-const quench_module* bring_up(const PluginDescription& description,
+const quench_module* bring_up(const PluginDescription& description, const Placed& placed,
                               const std::function<void()>& before_loading) {
   Live& state = live();
   if (state.modules.empty()) {
@@ -87,7 +82,7 @@ const quench_module* bring_up(const PluginDescription& description,
   }
   const File file(description.library);
   check_bytes(description, sha256_of(file));
-  check_links(description);
+  check_links(description, placed);
   const std::string label = plugin_label(description);
   const std::string where = label + ": " + description.library.string();
   try {
@@ -113,172 +108,16 @@ const quench_module* bring_up(const PluginDescription& description,
   }
 }
 
-struct FileHash {
-  std::string sha256;
-  std::string build_id;
-  FileIdentity stamp;
-};
-
-FileHash hash_file(const fs::path& path) {
-  const File file(path);
-  FileHash out = {sha256_of(file), "", file.identity()};
-  try {
-    out.build_id = read_elf(path).build_id;
-  } catch (const Error&) {  // no library: probing says what is wrong with it
-  }
-  return out;
-}
-
-// What the files behind links are now; each is looked at once, since most plugins share them.
-class LinkStamps {
- public:
-  std::vector<FileIdentity> of(const std::vector<PluginDescription>& items) {
-    std::vector<FileIdentity> out;
-    if (!items.empty()) {  // the items of a library have the same links
-      for (const LinkedLibrary& link : items.front().links) {
-        out.push_back(of(link.path));
-      }
-    }
-    return out;
-  }
-
- private:
-  FileIdentity of(const fs::path& path) {
-    const auto [entry, is_new] = known_.try_emplace(path);
-    if (is_new) {
-      try {
-        entry->second = File(path).identity();
-      } catch (const Error&) {  // gone: that, too, is a state
-      }
-    }
-    return entry->second;
-  }
-
-  std::map<fs::path, FileIdentity> known_;
-};
-
 auto sort_key(const PluginDescription& item) {
   return std::tie(item.kind, item.id);
 }
 
-// The libraries on a search path that may be loaded at all; why others may not goes to `rejected`.
-class LibrarySearch {
- public:
-  LibrarySearch(const fs::path& self, std::vector<Catalog::Rejected>& rejected)
-      : trusted_(trusted_with_plugins(self)), rejected_(rejected) {}
-
-  void add(const fs::path& folder) {
-    if (!accept(folder)) {
-      return;
-    }
-    std::set<fs::path> refused_folders;
-    for (const fs::path& found : libraries_in(folder)) {
-      std::error_code error;
-      const fs::path library = fs::canonical(found, error);
-      if (error) {
-        rejected_.push_back({found, error.message()});
-        continue;
-      }
-      const fs::path holder = library.parent_path();
-      if (refused_folders.contains(holder) || !seen_.insert(library).second) {
-        continue;
-      }
-      if (holder != folder && !accept(holder)) {
-        refused_folders.insert(holder);
-        continue;
-      }
-      if (std::string fault = distrust_of_file(library, trusted_); !fault.empty()) {
-        rejected_.push_back({library, std::move(fault)});
-        continue;
-      }
-      found_.push_back(library);
-    }
-  }
-
-  // Canonical, in order of precedence.
-  const std::vector<fs::path>& found() const { return found_; }
-
- private:
-  bool accept(const fs::path& folder) {
-    const std::string fault = folder_fault(folder, trusted_);
-    if (!fault.empty()) {
-      rejected_.push_back({folder, fault});
-    }
-    return fault.empty();
-  }
-
-  Trusted trusted_;
-  std::vector<Catalog::Rejected>& rejected_;
-  std::set<fs::path> seen_;
-  std::vector<fs::path> found_;
-};
-
-// What each library holds: from the cache where its content and links are what they were, else
-// probed.
-class LibraryProbes {
- public:
-  LibraryProbes(const CatalogOptions& options, std::vector<Catalog::Rejected>& rejected)
-      : options_(options), rejected_(rejected), cache_(options.cache_dir) {}
-
-  // Notes the library for probing unless the cache knows it.
-  void look_up(const fs::path& library) {
-    try {
-      const ProbeEntry* entry = cache_.find(library);
-      const bool same_links = entry != nullptr && entry->link_stamps == stamps_.of(entry->items);
-      if (same_links && entry->stamp == File(library).identity()) {
-        return;
-      }
-      FileHash hash = hash_file(library);
-      if (same_links && entry->sha256 == hash.sha256) {
-        ProbeEntry same = *entry;
-        same.stamp = hash.stamp;
-        cache_.store(library, std::move(same));
-        return;
-      }
-      unknown_.push_back(library);
-      hashes_.push_back(std::move(hash));
-    } catch (const Error& failure) {
-      rejected_.push_back({library, failure.what()});
-    }
-  }
-
-  // Probes what was noted, and keeps what was learnt; how many libraries it was.
-  size_t probe() {
-    std::vector<ProbeResult> results =
-        probe_libraries(unknown_, {options_.self, options_.probe_seconds, false});
-    for (size_t i = 0; i < unknown_.size(); ++i) {
-      if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
-        cache_.forget(unknown_[i]);
-        rejected_.push_back({unknown_[i], std::move(results[i].rejected)});
-        continue;
-      }
-      for (PluginDescription& item : results[i].items) {
-        item.sha256 = hashes_[i].sha256;
-      }
-      std::vector<FileIdentity> link_stamps = stamps_.of(results[i].items);
-      cache_.store(unknown_[i], {hashes_[i].stamp, hashes_[i].sha256,
-                                 std::move(hashes_[i].build_id), std::move(link_stamps),
-                                 std::move(results[i].rejected), std::move(results[i].items)});
-    }
-    cache_.save();
-    return unknown_.size();
-  }
-
-  // nullptr where the library was rejected.
-  const ProbeEntry* find(const fs::path& library) const { return cache_.find(library); }
-
- private:
-  const CatalogOptions& options_;
-  std::vector<Catalog::Rejected>& rejected_;
-  ProbeCache cache_;
-  LinkStamps stamps_;
-  std::vector<fs::path> unknown_;
-  std::vector<FileHash> hashes_;  // of `unknown_`
-};
-
 }  // namespace
 
 Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
+  if (options_.python.package.empty()) {
+    options_.python.package = own_python(options_.self);
+  }
   std::error_code absent;
   own_folder_ = fs::canonical(own_plugins(options_.self), absent);
   LibrarySearch search(options_.self, rejected_);
@@ -304,7 +143,7 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
 }
 
 void Catalog::add_library(const ProbeEntry& entry) {
-  nlohmann::json code = code_of_library(entry.build_id, entry.sha256);
+  nlohmann::json code = entry.code;
   if (options_.counts_as) {
     code = options_.counts_as(code);
   }
@@ -369,13 +208,125 @@ bool Catalog::is_shipped(const PluginDescription& description) const {
   return !own_folder_.empty() && own == own_folder_.end();
 }
 
+void Catalog::set_isolation(Isolation isolation) {
+  for (const PlacementChoice& choice : isolation.command_line) {
+    const auto is_named = [&](const PluginDescription& item) { return names(choice, item); };
+    if (std::any_of(items_.begin(), items_.end(), is_named)) {
+      continue;
+    }
+    std::vector<std::string> ids = {"none", "all"};
+    for (const PluginDescription& item : items_) {
+      ids.push_back(item.id);
+    }
+    const std::string near = nearest(choice.plugin, ids);
+    fail(QUENCH_NOT_FOUND, "--isolate: no plugin is called {}{}", printable(choice.plugin),
+         near.empty() ? "; wanted none, all, or a plugin's id" : "; did you mean " + near + "?");
+  }
+  isolation_ = std::move(isolation);
+}
+
+Placed Catalog::placed(const PluginDescription& description) const {
+  {
+    const std::lock_guard lock(placing_);
+    if (const auto found = apart_.find(description.library); found != apart_.end()) {
+      return {Placement::kOwn, found->second};
+    }
+  }
+  std::vector<const PluginDescription*> items;
+  for (const PluginDescription& item : items_) {
+    if (item.library == description.library) {
+      items.push_back(&item);
+    }
+  }
+  if (items.empty()) {  // a file beside the search path
+    items.push_back(&description);
+  }
+  const Placed out = place_library(items, is_shipped(description), isolation_);
+  const bool may_be_apart = options_.load_apart != nullptr || is_python_file(description.library);
+  return out.fixed || may_be_apart ? out : Placed{};
+}
+
+bool Catalog::is_movable(const Placed& placed) const {
+  return !placed.fixed && options_.load_apart != nullptr;
+}
+
+bool Catalog::send_apart(const PluginDescription& description, const std::string& reason) {
+  const std::lock_guard lock(placing_);
+  return apart_.emplace(description.library, reason).second;
+}
+
+Placed Catalog::settle(const PluginDescription& description) {
+  Placed out = placed(description);
+  if (out.placement == Placement::kOwn || !is_movable(out) || is_live(description.library)) {
+    return out;
+  }
+  if (const std::string clash = clash_with_process(description); !clash.empty()) {
+    if (send_apart(description, clash)) {
+      HostServices::instance().log(QUENCH_LOG_INFO, "", own_process_line(description, clash));
+    }
+    return placed(description);
+  }
+  return out;
+}
+
+std::vector<std::string> Catalog::settle_together(
+    const std::vector<const PluginDescription*>& used,
+    const std::vector<const PluginDescription*>& families) {
+  std::vector<Candidate> sharing;
+  for (const PluginDescription* plugin : used) {
+    const Placed where = placed(*plugin);
+    if (where.placement == Placement::kShared) {
+      sharing.push_back({plugin, is_shipped(*plugin), is_movable(where), is_live(plugin->library),
+                         where.fixed ? where.reason : ""});
+    }
+  }
+  Resolution found = resolve_clashes(std::move(sharing), loaded_libraries());
+  for (const Resolution::Move& move : found.apart) {
+    send_apart(*move.plugin, move.reason);
+  }
+  // Whichever family a config selects can move away from all but what the user holds here.
+  std::vector<const PluginDescription*> held;
+  std::string because;
+  for (const PluginDescription* plugin : found.together) {
+    const Placed where = placed(*plugin);
+    if (!is_movable(where)) {
+      held.push_back(plugin);
+      because = where.fixed && because.empty() ? where.reason : because;
+    }
+  }
+  const bool all_share = std::all_of(families.begin(), families.end(), [&](const auto* family) {
+    return placed(*family).placement == Placement::kShared;
+  });
+  if (found.refused.empty() && all_share) {
+    const std::string conflict = family_conflict(held, families);
+    if (!conflict.empty()) {
+      found.refused.push_back(clash_refusal(conflict, because));
+    }
+  }
+  return std::move(found.refused);
+}
+
+uint64_t Catalog::starts(const PluginDescription& description) const {
+  return options_.starts_apart && placed(description).placement == Placement::kOwn
+             ? options_.starts_apart(description)
+             : 0;
+}
+
 const quench_item& Catalog::load(const PluginDescription& description) {
+  const Placed where = settle(description);
+  if (where.placement == Placement::kOwn) {
+    if (!options_.load_apart) {
+      fail(QUENCH_UNSUPPORTED, "{}: {} asks for a process of its own, and this program starts none",
+           plugin_label(description), where.reason);
+    }
+    return options_.load_apart(description);
+  }
   Live& state = live();
   const std::lock_guard lock(state.mutex);
   const auto known = state.modules.find(description.library);
   const quench_module* module = known != state.modules.end()
                                     ? known->second.first
-                                    : bring_up(description, options_.before_loading);
+                                    : bring_up(description, where, options_.before_loading);
   const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == description.kind && items[i].id == description.id) {

@@ -4,16 +4,23 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/plugin/description.hpp"
+#include "core/plugin/placement.hpp"
+#include "core/plugin/python_file.hpp"
 #include "core/plugin/search_path.hpp"
 #include "quench/abi/module.h"
 
 namespace quench {
 
 struct ProbeEntry;
+
+// Whether a plugin in a process of its own is kept from files and the network.
+enum class Sandbox { kStrict, kOff };
 
 struct CatalogOptions {
   std::vector<std::filesystem::path> search_path;  // in order; see search_path.hpp
@@ -24,6 +31,13 @@ struct CatalogOptions {
   std::function<void()> before_loading = {};
   // The code that stands for this one in content keys, where builds were shown to compute the same.
   std::function<nlohmann::json(const nlohmann::json& code)> counts_as = {};
+  // The item, served by a process of its own; it outlives the catalog. Empty: this program starts
+  // no such processes, and all plugins share its own.
+  std::function<const quench_item&(const PluginDescription&)> load_apart = {};
+  // How often that process was started; one more once it has ended.
+  std::function<uint64_t(const PluginDescription&)> starts_apart = {};
+  Sandbox sandbox = Sandbox::kStrict;
+  PythonSetup python = {};  // for plugins that are Python files; no package: own_python(self)
 };
 
 class Catalog {
@@ -59,12 +73,33 @@ class Catalog {
   // others are strangers, whose code runs in this process only if the user names them.
   bool is_shipped(const PluginDescription& description) const;
 
-  // The live item. Loads the library once per process, for good, after checking that its bytes are
-  // those that were probed and that it brings no second file under a soname in use. Throws Error.
+  // What the user said about processes. Libraries that are loaded or were sent apart stay where
+  // they are. Throws Error(NOT_FOUND) for a name on the command line that no plugin has.
+  void set_isolation(Isolation isolation);
+  const Isolation& isolation() const { return isolation_; }
+  // Where the plugin's library runs, as far as it is known without loading anything.
+  Placed placed(const PluginDescription& description) const;
+  // The same for good: a library that would bring a second file under a soname that this process
+  // has in use goes apart, and the log says so.
+  Placed settle(const PluginDescription& description);
+  // Settles `used`, which one run loads besides one of `families`. Returns the clashes that the
+  // user's own words forbid to resolve, each with both files.
+  std::vector<std::string> settle_together(const std::vector<const PluginDescription*>& used,
+                                           const std::vector<const PluginDescription*>& families);
+
+  // Of a plugin in a process of its own, what CatalogOptions::starts_apart says; else 0. Another
+  // number than when an instance was made: the instance is gone.
+  uint64_t starts(const PluginDescription& description) const;
+  // The live item: from a process of its own where it is placed apart. Else loads the library once
+  // per process, for good, after checking that its bytes are those that were probed and that it
+  // brings no second file under a soname in use. Throws Error.
   const quench_item& load(const PluginDescription& description);
 
  private:
   void add_library(const ProbeEntry& entry);
+  // Whether it was not apart before.
+  bool send_apart(const PluginDescription& description, const std::string& reason);
+  bool is_movable(const Placed& placed) const;
 
   CatalogOptions options_;
   std::filesystem::path own_folder_;
@@ -72,6 +107,9 @@ class Catalog {
   std::vector<Shadowed> shadowed_;
   std::vector<Rejected> rejected_;
   size_t probe_count_ = 0;
+  Isolation isolation_;
+  mutable std::mutex placing_;                          // guards apart_
+  std::map<std::filesystem::path, std::string> apart_;  // by a clash: library, reason
 };
 
 // Forgets all probes: the next catalog probes every library again (`plugins rescan`).

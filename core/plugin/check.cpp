@@ -90,10 +90,25 @@ void check_linking(const ElfFile& elf, Findings& findings) {
   }
 }
 
+// A clash with shipped plugins is a fault only where the library has to share their process.
+void check_process(const Catalog& catalog, const PluginDescription& item, Findings& findings) {
+  const Placed placed = catalog.placed(item);
+  const std::string conflict = shipped_conflict(catalog, item);
+  if (placed.placement == Placement::kOwn) {
+    findings.good("runs in a process of its own: " + placed.reason);
+    if (!conflict.empty()) {
+      findings.remark(conflict);
+    }
+  } else if (!conflict.empty()) {
+    findings.fault(clash_refusal(conflict, placed.fixed ? placed.reason : ""));
+  }
+}
+
 void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& findings) {
   const CatalogOptions& options = catalog.options();
   const ProbeResult result =
-      probe_libraries({library}, {options.self, options.probe_seconds, true}).front();
+      probe_libraries({library}, {options.self, options.probe_seconds, true, options.python})
+          .front();
   if (!result.rejected.empty()) {
     findings.fault(result.rejected);
     return;
@@ -111,8 +126,10 @@ void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& 
       findings.remark(plugin_label(item) + " has no example");
     }
   }
-  if (const std::string conflict = isolation(catalog, result.items[0]); !conflict.empty()) {
-    findings.fault(conflict);  // the links belong to the library, so one item represents all
+  // The process and the links belong to the library, so one item represents all.
+  check_process(catalog, result.items[0], findings);
+  if (is_python_file(library)) {
+    findings.remark("was read, not run: whether its instances can be made, the first run will say");
   }
   for (const std::string& finding : result.findings) {
     findings.remark(printable(finding, 600));
@@ -121,7 +138,7 @@ void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& 
 
 }  // namespace
 
-std::string isolation(const Catalog& catalog, const PluginDescription& item) {
+std::string shipped_conflict(const Catalog& catalog, const PluginDescription& item) {
   std::string first;
   size_t others = 0;
   for (const PluginDescription& own : catalog.items()) {
@@ -145,9 +162,11 @@ PluginCheck plugin_check(const Catalog& catalog, const fs::path& library) {
     return findings.result();
   }
   try {
-    const ElfFile elf = read_elf(path);
-    check_symbols(path, findings);
-    check_linking(elf, findings);
+    if (!is_python_file(path)) {
+      const ElfFile elf = read_elf(path);
+      check_symbols(path, findings);
+      check_linking(elf, findings);
+    }
   } catch (const Error& failure) {
     findings.fault(failure.what());
     return findings.result();

@@ -1,5 +1,6 @@
 // Which model family opens a config.json.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,12 @@ struct Answers {
        answers.said.empty() ? near : "", fmt::join(answers.families, ", "), answers.said);
 }
 
+// Whether the family's description leaves it open that it fits; only then is it loaded.
+bool may_fit(const PluginDescription& family, const std::string& type) {
+  const std::vector<std::string>& types = family.model_types;
+  return types.empty() || std::find(types.begin(), types.end(), type) != types.end();
+}
+
 // Of a family that runs in this process.
 ProbeAnswer ask_here(Catalog& catalog, const PluginDescription& family,
                      std::string_view config_json) {
@@ -87,34 +94,61 @@ ProbeAnswer ask_here(Catalog& catalog, const PluginDescription& family,
   return answer;
 }
 
-// Of strangers; remembered, since a run asks about the same config again and again.
-const std::vector<ProbeAnswer>& ask_strangers(
-    const Catalog& catalog, const std::vector<const PluginDescription*>& strangers,
-    std::string_view config_json) {
+// Of families that do not run here; remembered, since a run asks about the same config again and
+// again.
+const std::vector<ProbeAnswer>& ask_children(const Catalog& catalog,
+                                             const std::vector<const PluginDescription*>& families,
+                                             std::string_view config_json) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<ProbeAnswer>> known;
   std::string question(config_json);
-  for (const PluginDescription* stranger : strangers) {
-    question += "\n" + stranger->sha256 + " " + stranger->id;
+  for (const PluginDescription* family : families) {
+    question += "\n" + family->sha256 + " " + family->id;
   }
   const std::lock_guard lock(mutex);
   const auto [entry, added] = known.try_emplace(std::move(question));
   if (added) {
     try {
-      entry->second = ask_families(
-          strangers, config_json, {catalog.options().self, catalog.options().probe_seconds, false});
+      const CatalogOptions& options = catalog.options();
+      entry->second = ask_families(families, config_json,
+                                   {options.self, options.probe_seconds, false, options.python});
     } catch (const Error&) {
       known.erase(entry);
       throw;
     }
-    for (size_t i = 0; i < strangers.size(); ++i) {
+    for (size_t i = 0; i < families.size(); ++i) {
       if (std::string& rejected = entry->second[i].rejected; !rejected.empty()) {
-        rejected = fmt::format("{}: {}: {}", plugin_label(*strangers[i]),
-                               strangers[i]->library.string(), rejected);
+        rejected = fmt::format("{}: {}: {}", plugin_label(*families[i]),
+                               families[i]->library.string(), rejected);
       }
     }
   }
   return entry->second;
+}
+
+// Asks the families that `wanted` is true of, shipped ones first. Only a shipped one that shares
+// this process is loaded for it.
+void ask_all(Catalog& catalog, std::string_view config_json,
+             const std::function<bool(const PluginDescription&)>& wanted, Answers& answers) {
+  std::vector<const PluginDescription*> strangers;
+  for (const PluginDescription* family : catalog.of_kind(QUENCH_KIND_MODEL)) {
+    if (!wanted(*family)) {
+      continue;
+    }
+    if (!catalog.is_shipped(*family)) {
+      strangers.push_back(family);
+    } else if (catalog.settle(*family).placement == Placement::kOwn) {
+      answers.add(*family, ask_children(catalog, {family}, config_json).front());
+    } else {
+      answers.add(*family, ask_here(catalog, *family, config_json));
+    }
+  }
+  if (answers.best == nullptr && !strangers.empty()) {
+    const std::vector<ProbeAnswer>& said = ask_children(catalog, strangers, config_json);
+    for (size_t i = 0; i < strangers.size(); ++i) {
+      answers.add(*strangers[i], said[i]);
+    }
+  }
 }
 
 }  // namespace
@@ -131,19 +165,11 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
   require_config(config_json, where);
   const std::string type = model_type_of(config_json, where);
   Answers answers;
-  std::vector<const PluginDescription*> strangers;
-  for (const PluginDescription* family : catalog.of_kind(QUENCH_KIND_MODEL)) {
-    if (catalog.is_shipped(*family)) {
-      answers.add(*family, ask_here(catalog, *family, config_json));
-    } else {
-      strangers.push_back(family);
-    }
-  }
-  if (answers.best == nullptr && !strangers.empty()) {
-    const std::vector<ProbeAnswer>& said = ask_strangers(catalog, strangers, config_json);
-    for (size_t i = 0; i < strangers.size(); ++i) {
-      answers.add(*strangers[i], said[i]);
-    }
+  ask_all(
+      catalog, config_json, [&](const auto& family) { return may_fit(family, type); }, answers);
+  if (answers.best == nullptr) {  // for the message: how near the others are
+    ask_all(
+        catalog, config_json, [&](const auto& family) { return !may_fit(family, type); }, answers);
   }
   if (answers.best == nullptr) {
     std::sort(answers.families.begin(), answers.families.end());

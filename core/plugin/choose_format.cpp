@@ -36,10 +36,10 @@ bool reads(const PluginDescription& format) {
   return !format.instance || (format.instance->needs & QUENCH_FORMAT_READS) != 0;
 }
 
-// A run opens the same place repeatedly: remembers the strangers' answers.
-std::vector<ProbeAnswer> ask_strangers(const Catalog& catalog,
-                                       const std::vector<const PluginDescription*>& strangers,
-                                       const CheckpointPlace& place) {
+// Of formats that do not run here. A run opens the same place repeatedly: remembers the answers.
+std::vector<ProbeAnswer> ask_children(const Catalog& catalog,
+                                      const std::vector<const PluginDescription*>& formats,
+                                      const CheckpointPlace& place) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<ProbeAnswer>> known;
   const std::filesystem::path path =
@@ -50,17 +50,16 @@ std::vector<ProbeAnswer> ask_strangers(const Catalog& catalog,
   for (const std::string& name : place.names()) {
     question += "\n" + name;
   }
-  for (const PluginDescription* stranger : strangers) {
-    question += "\n" + stranger->sha256 + " " + stranger->id;
+  for (const PluginDescription* format : formats) {
+    question += "\n" + format->sha256 + " " + format->id;
   }
   const std::lock_guard lock(mutex);
   const auto found = known.find(question);
   if (found != known.end()) {
     return found->second;
   }
-  std::vector<ProbeAnswer> answers =
-      ask_formats(strangers, path, with_config,
-                  {catalog.options().self, catalog.options().probe_seconds, false});
+  std::vector<ProbeAnswer> answers = ask_formats(
+      formats, path, with_config, {catalog.options().self, catalog.options().probe_seconds, false});
   for (const ProbeAnswer& answer : answers) {
     if (answer.rejected.empty() && answer.score > 0) {
       known.emplace(question, answers);
@@ -74,6 +73,18 @@ std::vector<ProbeAnswer> ask_strangers(const Catalog& catalog,
 
 FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place) {
   Best best;
+  const auto ask_apart = [&](const std::vector<const PluginDescription*>& formats) {
+    const std::vector<ProbeAnswer> answers = ask_children(catalog, formats, place);
+    for (size_t i = 0; i < formats.size(); ++i) {
+      const PluginDescription& format = *formats[i];
+      if (answers[i].rejected.empty()) {
+        best.add(format, answers[i].score, answers[i].message);
+      } else {
+        best.refuse(fmt::format("{}: {}: {}", plugin_label(format), format.library.string(),
+                                answers[i].rejected));
+      }
+    }
+  };
   std::vector<const PluginDescription*> strangers;
   for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
     if (!reads(*format)) {
@@ -81,6 +92,10 @@ FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place) {
     }
     if (!catalog.is_shipped(*format)) {
       strangers.push_back(format);
+      continue;
+    }
+    if (catalog.settle(*format).placement == Placement::kOwn) {
+      ask_apart({format});
       continue;
     }
     try {
@@ -91,15 +106,7 @@ FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place) {
     }
   }
   if (best.choice().format == nullptr && !strangers.empty()) {
-    const std::vector<ProbeAnswer> answers = ask_strangers(catalog, strangers, place);
-    for (size_t i = 0; i < strangers.size(); ++i) {
-      if (answers[i].rejected.empty()) {
-        best.add(*strangers[i], answers[i].score, answers[i].message);
-      } else {
-        best.refuse(fmt::format("{}: {}: {}", plugin_label(*strangers[i]),
-                                strangers[i]->library.string(), answers[i].rejected));
-      }
-    }
+    ask_apart(strangers);
   }
   return best.choice();
 }

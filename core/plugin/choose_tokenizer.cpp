@@ -41,15 +41,16 @@ ProbeAnswer ask_here(Catalog& catalog, const PluginDescription& plugin, const Fi
   return answer;
 }
 
-// The strangers' answers about files; remembered, because many checkpoints share files.
-std::vector<std::vector<ProbeAnswer>> ask_strangers(
-    const Catalog& catalog, const std::vector<const PluginDescription*>& strangers,
+// What plugins that do not run here answer about files; remembered, because many checkpoints share
+// files.
+std::vector<std::vector<ProbeAnswer>> ask_children(
+    const Catalog& catalog, const std::vector<const PluginDescription*>& plugins,
     const std::vector<FileHead>& files) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<std::vector<ProbeAnswer>>> known;
   std::string question;
-  for (const PluginDescription* stranger : strangers) {
-    question += stranger->sha256 + " " + stranger->id + "\n";
+  for (const PluginDescription* plugin : plugins) {
+    question += plugin->sha256 + " " + plugin->id + "\n";
   }
   for (const FileHead& file : files) {
     question += fmt::format("{}\n{}\n{}\n", file.name, file.size, file.bytes);
@@ -58,12 +59,12 @@ std::vector<std::vector<ProbeAnswer>> ask_strangers(
   if (const auto found = known.find(question); found != known.end()) {
     return found->second;
   }
-  auto answers = ask_tokenizers(strangers, files,
+  auto answers = ask_tokenizers(plugins, files,
                                 {catalog.options().self, catalog.options().probe_seconds, false});
-  for (size_t i = 0; i < strangers.size(); ++i) {
+  for (size_t i = 0; i < plugins.size(); ++i) {
     for (ProbeAnswer& answer : answers[i]) {
       if (!answer.rejected.empty()) {
-        answer.rejected = fmt::format("{}: {}", strangers[i]->library.string(), answer.rejected);
+        answer.rejected = fmt::format("{}: {}", plugins[i]->library.string(), answer.rejected);
       }
     }
   }
@@ -84,23 +85,33 @@ std::vector<Best> ask_about(Catalog& catalog, const std::vector<FileHead>& files
       *said += fmt::format("; {}{}{}", plugin.id, why.empty() ? "" : ": ", why);
     }
   };
+  const auto ask_apart = [&](const std::vector<const PluginDescription*>& plugins) {
+    if (files.empty()) {
+      return;
+    }
+    const auto answers = ask_children(catalog, plugins, files);
+    for (size_t p = 0; p < plugins.size(); ++p) {
+      for (size_t i = 0; i < files.size(); ++i) {
+        add(*plugins[p], i, answers[p][i]);
+      }
+    }
+  };
   std::vector<const PluginDescription*> strangers;
   for (const PluginDescription* plugin : catalog.of_kind(QUENCH_KIND_TOKENIZER)) {
     if (!catalog.is_shipped(*plugin)) {
       strangers.push_back(plugin);
       continue;
     }
+    if (catalog.settle(*plugin).placement == Placement::kOwn) {
+      ask_apart({plugin});
+      continue;
+    }
     for (size_t i = 0; i < files.size(); ++i) {
       add(*plugin, i, ask_here(catalog, *plugin, files[i]));
     }
   }
-  if (!satisfied(best) && !strangers.empty() && !files.empty()) {
-    const auto answers = ask_strangers(catalog, strangers, files);
-    for (size_t s = 0; s < strangers.size(); ++s) {
-      for (size_t i = 0; i < files.size(); ++i) {
-        add(*strangers[s], i, answers[s][i]);
-      }
-    }
+  if (!satisfied(best) && !strangers.empty()) {
+    ask_apart(strangers);
   }
   return best;
 }

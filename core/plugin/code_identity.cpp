@@ -45,6 +45,14 @@ nlohmann::json code_of_library(const std::string& build_id, const std::string& s
                                          : nlohmann::json{{"sha256", sha256}};
 }
 
+nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::string& sha256) {
+  return {{"python file", sha256},
+          {"interpreter", surroundings.at("interpreter").at("version").get<std::string>()},
+          {"distributions", surroundings.at("distributions")},
+          {"beside", surroundings.at("beside")},
+          {"package", surroundings.at("package").get<std::string>()}};
+}
+
 nlohmann::json computing_libraries(const std::vector<LinkedLibrary>& links) {
   nlohmann::json out = nlohmann::json::object();
   for (const LinkedLibrary& link : links) {

@@ -88,7 +88,8 @@ json description_to_json(const PluginDescription& item) {
           {"reference", item.reference},
           {"example", item.example},
           {"parameters", std::move(parameters)},
-          {"presets", item.presets}};
+          {"presets", item.presets},
+          {"model_types", item.model_types}};
 }
 
 PluginDescription description_from_json(const json& in) {
@@ -104,6 +105,7 @@ PluginDescription description_from_json(const json& in) {
       item.parameters.push_back(parameter_from_json(parameter));
     }
     item.presets = in.at("presets");
+    in.at("model_types").get_to(item.model_types);
     return item;
   } catch (const json::exception& failure) {
     fail(QUENCH_DATA_LOSS, "description of a plugin: {}", printable(failure.what()));

@@ -26,6 +26,7 @@ struct LinkedLibrary {
   std::string soname;
   std::filesystem::path path;
   std::string build_id;  // hex, "" if the file has none
+  bool operator==(const LinkedLibrary&) const = default;
 };
 
 // What a quantizer with default parameters says of itself, if it can be made; what a format does.
@@ -43,7 +44,9 @@ struct PluginDescription {
   std::string example;    // "" if there is none
   std::vector<ParameterSchema> parameters;
   nlohmann::json presets = nlohmann::json::object();  // name -> object of parameters
-  std::filesystem::path library;                      // canonical
+  std::vector<std::string> model_types;               // that a family can fit; none: any
+  std::filesystem::path library;                      // canonical; or a Python file
+  std::filesystem::path interpreter;                  // that runs the Python file; "" for a library
   std::string sha256;   // of the library's bytes when they were probed
   nlohmann::json code;  // names the library in content keys (code_identity.hpp)
   std::string module_id;

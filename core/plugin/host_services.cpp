@@ -109,6 +109,9 @@ const void* service(const quench_host*, const char* id) noexcept {
       {QUENCH_SERVICE_JSON_VALUES, json_values_service()},
       {QUENCH_SERVICE_JOURNAL, &kJournal},
       {QUENCH_SERVICE_BLOCK, block_service()}};
+  if (const void* there = id == nullptr ? nullptr : HostServices::instance().remote(id)) {
+    return there;
+  }
   for (const auto& [name, table] : services) {
     if (id != nullptr && std::strcmp(id, name) == 0) {
       return table;

@@ -52,6 +52,12 @@ class HostServices {
   // nullptr: nothing is kept. Not to be changed while a plugin works.
   void set_journal(EvaluationJournal* journal) { journal_ = journal; }
   EvaluationJournal* journal() const { return journal_; }
+  // In a worker: asked for a service before this process's own. nullptr: it has none.
+  void set_remote(const void* (*services)(const char* id) noexcept) { remote_ = services; }
+  const void* remote(const char* id) const {
+    const auto asked = remote_.load();
+    return asked == nullptr ? nullptr : asked(id);
+  }
   // Set by the signal handlers; plugins poll it.
   std::atomic<bool>& cancel_flag() { return cancel_; }
 
@@ -69,6 +75,7 @@ class HostServices {
   std::atomic<InstructionSet> instructions_{available_instruction_sets().back()};
   std::atomic<bool> cancel_{false};
   std::atomic<EvaluationJournal*> journal_{nullptr};
+  std::atomic<const void* (*)(const char*) noexcept> remote_{nullptr};
   std::mutex sinks_;
   LogSink log_sink_;
   ProgressSink progress_sink_;

@@ -14,8 +14,10 @@ namespace {
 using nlohmann::json;
 
 [[noreturn]] void refuse(const ParameterSchema& schema, const char* wanted, std::string_view text) {
-  fail(QUENCH_INVALID_ARGUMENT, "{}: wanted {}, got {}", schema.name, wanted,
-       text.empty() ? "nothing" : printable(text, 60));
+  const bool several = !is_list_type(schema.type) && text.find('+', 1) != std::string_view::npos;
+  fail(QUENCH_INVALID_ARGUMENT, "{}: wanted {}, got {}{}", schema.name, wanted,
+       text.empty() ? "nothing" : printable(text, 60),
+       several ? "; it takes one value: give the whole spec once for each" : "");
 }
 
 json parse_integer(const ParameterSchema& schema, std::string_view text) {
@@ -65,32 +67,44 @@ size_t element_end(const ParameterSchema& schema, std::string_view text, size_t 
   return end == std::string_view::npos ? text.size() : end;
 }
 
+// Without the blanks around it.
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 }  // namespace
 
 InlineSpec parse_inline(std::string_view text) {
   const size_t colon = text.find(':');
   InlineSpec spec;
-  spec.id = text.substr(0, colon);
+  spec.id = trimmed(text.substr(0, colon));
   if (spec.id.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "\"{}\": wanted id[:key=value,...]", printable(text));
   }
   std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-  while (!rest.empty()) {
+  while (!trimmed(rest).empty()) {
     const size_t comma = rest.find(',');
-    const std::string_view option = rest.substr(0, comma);
+    const std::string_view option = trimmed(rest.substr(0, comma));
     const size_t equals = option.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      fail(QUENCH_INVALID_ARGUMENT, "\"{}\": option \"{}\": wanted key=value", printable(text),
-           printable(option));
+      fail(QUENCH_INVALID_ARGUMENT, "\"{}\": option \"{}\": wanted key=value{}", printable(text),
+           printable(option),
+           spec.options.empty() || option.empty() || equals == 0
+               ? ""
+               : "; a comma begins the next option: join the values of a list with +, and for "
+                 "several settings give the whole spec once for each");
     }
-    std::string key(option.substr(0, equals));
+    std::string key(trimmed(option.substr(0, equals)));
     for (const auto& earlier : spec.options) {
       if (earlier.first == key) {
         fail(QUENCH_INVALID_ARGUMENT, "\"{}\": {} is given twice", printable(text), printable(key));
       }
     }
-    spec.options.emplace_back(std::move(key), option.substr(equals + 1));
-    if (comma != std::string_view::npos && comma + 1 == rest.size()) {
+    spec.options.emplace_back(std::move(key), trimmed(option.substr(equals + 1)));
+    if (comma != std::string_view::npos && trimmed(rest.substr(comma + 1)).empty()) {
       fail(QUENCH_INVALID_ARGUMENT, "\"{}\": ends with a comma", printable(text));
     }
     rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);

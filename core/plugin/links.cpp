@@ -64,13 +64,23 @@ std::optional<std::pair<const LinkedLibrary*, const LinkedLibrary*>> find_clash(
   for (const LinkedLibrary& want : wanted) {
     for (const LinkedLibrary& have : there) {
       std::error_code error;
-      if (want.soname == have.soname && (want.build_id.empty() || want.build_id != have.build_id) &&
+      if (want.soname == have.soname && want.path != have.path &&
+          (want.build_id.empty() || want.build_id != have.build_id) &&
           !fs::equivalent(want.path, have.path, error)) {
         return std::pair(&want, &have);
       }
     }
   }
   return std::nullopt;
+}
+
+// "needs libc10.so from A, and model llama needs B under that name", or "".
+std::string clashing_needs(const PluginDescription& one, const PluginDescription& other) {
+  const auto clash = find_clash(one.links, other.links);
+  return !clash ? ""
+                : fmt::format("needs {} from {}, and {} {} needs {} under that name",
+                              clash->first->soname, clash->first->path.string(), other.kind,
+                              other.id, clash->second->path.string());
 }
 
 struct Pending {
@@ -151,36 +161,37 @@ std::vector<LinkedLibrary> bundled_libraries(const fs::path& library) {
 std::string link_conflict(const std::vector<LinkedLibrary>& wanted,
                           const std::vector<LinkedLibrary>& loaded) {
   const auto clash = find_clash(wanted, loaded);
+  return !clash ? ""
+                : fmt::format("it needs {} from {}, and this process runs {} under that name",
+                              clash->first->soname, clash->first->path.string(),
+                              clash->second->path.string());
+}
+
+std::string displaced_library(const fs::path& library, const std::vector<LinkedLibrary>& loaded) {
+  const std::vector<LinkedLibrary> bundled = bundled_libraries(library);
+  const auto clash = find_clash(bundled, loaded);
   return !clash
              ? ""
              : fmt::format(
-                   "it needs {} from {}, and this process already runs {} under that name; such a "
-                   "plugin needs a process of its own, which is not built yet",
+                   "it brings {} as {}, and {} was loaded in its place; look at "
+                   "LD_LIBRARY_PATH and LD_PRELOAD",
                    clash->first->soname, clash->first->path.string(), clash->second->path.string());
 }
 
 std::string companion_conflict(const PluginDescription& one, const PluginDescription& other) {
-  const auto clash = find_clash(one.links, other.links);
-  return !clash
+  const std::string needs = clashing_needs(one, other);
+  return needs.empty()
              ? ""
-             : fmt::format(
-                   "{} {} needs {} from {}, and {} {} needs {} under that name; they cannot run in "
-                   "one process",
-                   one.kind, one.id, clash->first->soname, clash->first->path.string(), other.kind,
-                   other.id, clash->second->path.string());
+             : fmt::format("{} {} {}; they cannot run in one process", one.kind, one.id, needs);
 }
 
-std::vector<std::string> companion_conflicts(
-    const std::vector<const PluginDescription*>& used,
-    const std::vector<const PluginDescription*>& families) {
-  std::vector<std::string> conflicts;
-  for (size_t i = 0; i < used.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (std::string conflict = companion_conflict(*used[i], *used[j]); !conflict.empty()) {
-        conflicts.push_back(std::move(conflict));
-      }
-    }
-  }
+std::string companion_reason(const PluginDescription& one, const PluginDescription& other) {
+  const std::string needs = clashing_needs(one, other);
+  return needs.empty() ? "" : "it " + needs;
+}
+
+std::string family_conflict(const std::vector<const PluginDescription*>& used,
+                            const std::vector<const PluginDescription*>& families) {
   std::string nearest;
   for (const PluginDescription* family : families) {
     std::string conflict;
@@ -190,14 +201,11 @@ std::vector<std::string> companion_conflicts(
       }
     }
     if (conflict.empty()) {
-      return conflicts;
+      return "";
     }
     nearest = nearest.empty() ? conflict : nearest;
   }
-  if (conflicts.empty() && !nearest.empty()) {
-    conflicts.push_back(nearest + "; no other model family goes with it either");
-  }
-  return conflicts;
+  return nearest.empty() ? "" : nearest + "; no other model family goes with it either";
 }
 
 }  // namespace quench

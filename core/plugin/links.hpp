@@ -28,13 +28,19 @@ std::vector<LinkedLibrary> bundled_libraries(const std::filesystem::path& librar
 std::string link_conflict(const std::vector<LinkedLibrary>& wanted,
                           const std::vector<LinkedLibrary>& loaded);
 
+// Once `library` is loaded: which of the libraries that it brings was replaced by another of the
+// same soname, or "". LD_LIBRARY_PATH comes before a RUNPATH, and nothing else would tell.
+std::string displaced_library(const std::filesystem::path& library,
+                              const std::vector<LinkedLibrary>& loaded);
+
 // Why these two plugins cannot share a process, or "": names both files.
 std::string companion_conflict(const PluginDescription& one, const PluginDescription& other);
+// The same, said of `one`: "it needs libc10.so from A, and model llama needs B under that name".
+std::string companion_reason(const PluginDescription& one, const PluginDescription& other);
 
-// The same for any two of `used` (everything that a run loads besides a model family) and for
-// `families`, one of which must be compatible with all of them. One line each; reports on families
-// only if none is compatible.
-std::vector<std::string> companion_conflicts(const std::vector<const PluginDescription*>& used,
-                                             const std::vector<const PluginDescription*>& families);
+// Why none of `families`, one of which a run will load, can share a process with all of `used`, or
+// "": names both files of the first conflict.
+std::string family_conflict(const std::vector<const PluginDescription*>& used,
+                            const std::vector<const PluginDescription*>& families);
 
 }  // namespace quench

@@ -17,11 +17,12 @@ ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& descrip
   if (model == nullptr) {
     fail(QUENCH_INTERNAL, "{}: open succeeded without a model", plugin_label(description));
   }
-  return {description.id, table, model};
+  return {description.id, table, model, Liveness(catalog, description)};
 }
 
-ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench_model* model)
-    : id_(std::move(id)), label_("model " + id_), table_(table), model_(model) {}
+ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench_model* model,
+                         Liveness alive)
+    : id_(std::move(id)), label_("model " + id_), table_(table), model_(model), alive_(alive) {}
 
 ModelHandle::~ModelHandle() {
   if (model_ != nullptr) {
@@ -35,7 +36,8 @@ ModelHandle::ModelHandle(ModelHandle&& other) noexcept
       label_(std::move(other.label_)),
       table_(other.table_),
       model_(std::exchange(other.model_, nullptr)),
-      ops_(std::move(other.ops_)) {}
+      ops_(std::move(other.ops_)),
+      alive_(other.alive_) {}
 
 ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
   std::swap(id_, other.id_);
@@ -43,6 +45,7 @@ ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
   std::swap(table_, other.table_);
   std::swap(model_, other.model_);
   std::swap(ops_, other.ops_);
+  std::swap(alive_, other.alive_);
   return *this;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/liveness.hpp"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/kind/model.h"
 
@@ -26,6 +26,8 @@ class ModelHandle {
   ModelHandle& operator=(const ModelHandle&) = delete;
 
   const std::string& id() const { return id_; }
+  // False once the process in which it was opened has ended; every call then fails.
+  bool is_alive() const { return static_cast<bool>(alive_); }
   const std::string& label() const { return label_; }  // "model <id>"
   const quench_model_table& table() const { return *table_; }
   quench_model* get() const { return model_; }
@@ -64,13 +66,14 @@ class ModelHandle {
   const void* extension(const char* id) const;
 
  private:
-  ModelHandle(std::string id, const quench_model_table* table, quench_model* model);
+  ModelHandle(std::string id, const quench_model_table* table, quench_model* model, Liveness alive);
 
   std::string id_;
   std::string label_;
   const quench_model_table* table_ = nullptr;
   quench_model* model_ = nullptr;
   std::set<std::array<uint32_t, 3>> ops_;  // block, group, linear
+  Liveness alive_;
 };
 
 // Throws Error(NOT_FOUND) with a remedy if there is no config; `where` is its path.

@@ -112,13 +112,17 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
     out.parameters.push_back(read_parameter(parameter, where));
     at += parameter.struct_size;
   }
-  if (in->struct_size >= sizeof(quench_item) && in->presets_json != nullptr) {
+  if (in->struct_size >= offsetof(quench_item, model_types) && in->presets_json != nullptr) {
     const std::string text = copy_text(in->presets_json, kMaxLongText, named + ": its presets");
     try {
       out.presets = parse_json(text, named + ": its presets");
     } catch (const Error& failure) {
       fail(QUENCH_FAILED_PRECONDITION, "{}", failure.what());
     }
+  }
+  if (in->struct_size >= sizeof(quench_item) && in->model_types != nullptr) {
+    out.model_types =
+        split_choices(copy_text(in->model_types, kMaxText, named + ": its model_types"));
   }
   if (const std::string fault = table_fault(out.kind, in->table); !fault.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: {}", named, fault);

@@ -36,26 +36,51 @@ void OptimizerHandle::evaluation_weights(uint64_t tensor, const quench_tensor& s
              &evaluated);
 }
 
-std::vector<std::pair<std::string, quench_tensor>> OptimizerHandle::state() {
-  std::vector<std::pair<std::string, quench_tensor>> out;
+std::vector<TensorInfo> OptimizerHandle::state() {
+  std::vector<TensorInfo> out;
   for (uint64_t index = 0; index < kMostStateTensors; ++index) {
-    const char* name = nullptr;
-    quench_tensor view{};
+    quench_state_info info{sizeof info, nullptr, {}, 0, nullptr};
     quench_error error{sizeof(quench_error), 0, {}};
-    const quench_status status =
-        guarded_call(label_, "state", {}, table_->state, optimizer_, index, &name, &view, &error);
+    const quench_status status = guarded_call(label_, "state_info", {}, table_->state_info,
+                                              optimizer_, index, &info, &error);
     if (status == QUENCH_END) {
       return out;
     }
     if (status != QUENCH_OK) {
-      throw_status(label_, "state", status, error);
+      throw_status(label_, "state_info", status, error);
     }
-    if (name == nullptr || view.data == nullptr || view.device.type != QUENCH_DEVICE_CPU) {
-      fail(QUENCH_INTERNAL, "{}: state tensor {} has no name or no host memory", label_, index);
+    const bool shaped = info.dimensions >= 0 && info.dimensions <= QUENCH_MAX_DIMENSIONS &&
+                        (info.dimensions == 0 || info.shape != nullptr);
+    if (info.name == nullptr || !shaped) {
+      fail(QUENCH_INTERNAL, "{}: state tensor {} has no name or no shape", label_, index);
     }
-    out.emplace_back(name, view);
+    TensorInfo tensor{info.name, info.dtype, {info.shape, info.shape + info.dimensions}, index};
+    if (!element_count(tensor.shape)) {
+      fail(QUENCH_INTERNAL, "{}: state tensor {} has an impossible shape", label_, tensor.name);
+    }
+    out.push_back(std::move(tensor));
   }
   fail(QUENCH_INTERNAL, "{}: its state has no end", label_);
+}
+
+namespace {
+
+quench_tensor state_view(const TensorInfo& info, void* data) {
+  return {data,       {QUENCH_DEVICE_CPU, 0}, static_cast<int32_t>(info.shape.size()),
+          info.dtype, info.shape.data(),      nullptr,
+          0};
+}
+
+}  // namespace
+
+void OptimizerHandle::get_state(uint64_t index, const TensorInfo& info, void* destination) {
+  const quench_tensor view = state_view(info, destination);
+  table_call(label_, "state_get", table_->state_get, optimizer_, index, &view);
+}
+
+void OptimizerHandle::set_state(uint64_t index, const TensorInfo& info, const void* value) {
+  const quench_tensor view = state_view(info, const_cast<void*>(value));
+  table_call(label_, "state_set", table_->state_set, optimizer_, index, &view);
 }
 
 }  // namespace quench

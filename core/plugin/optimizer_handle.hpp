@@ -6,9 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "core/checkpoint/tensor_source.hpp"
 #include "core/plugin/catalog.hpp"
 #include "quench/abi/kind/optimizer.h"
 
@@ -30,8 +30,11 @@ class OptimizerHandle {
   bool evaluates_other() const { return table_->evaluation_weights != nullptr; }
   void evaluation_weights(uint64_t tensor, const quench_tensor& stepped,
                           const quench_tensor& evaluated);
-  // Names and writable views of the whole state, valid as long as the optimizer.
-  std::vector<std::pair<std::string, quench_tensor>> state();
+  // The tensors of the whole state, from `begin` on.
+  std::vector<TensorInfo> state();
+  // Copies state tensor `index` to or from memory of its size.
+  void get_state(uint64_t index, const TensorInfo& info, void* destination);
+  void set_state(uint64_t index, const TensorInfo& info, const void* value);
 
  private:
   std::string label_;

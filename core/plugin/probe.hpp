@@ -1,6 +1,7 @@
 // First contact with a library, in a child process: `quench __probe FILE` loads it, asks it what it
 // offers and reports on descriptor 3. What the library's own constructors print, or how they end
-// the process, does the parent no harm.
+// the process, does the parent no harm. A Python file is read by `INTERPRETER -m quench.describe
+// FILE`, which runs nothing of it and reports on its standard output.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +11,12 @@
 
 #include "core/plugin/description.hpp"
 #include "core/plugin/file_head.hpp"
+#include "core/plugin/python_file.hpp"
 
 namespace quench {
 
-// The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --family ID
+// The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --each with
+// libraries on the lines of standard input, which all stand on the same others, or --family ID
 // LIBRARY with a config.json as standard input, --format ID LIBRARY with a place and "config" or
 // "no config" as its two lines, or --tokenizer ID LIBRARY with the beginnings of files in CBOR
 // there. Returns the exit code.
@@ -23,6 +26,8 @@ int probe_main(const std::vector<std::string>& arguments);
 struct ProbeResult {
   std::string rejected;                  // why the library is of no use, or ""
   bool timed_out = false;                // so: rejected, but a quieter machine may find otherwise
+  nlohmann::json surroundings;           // of a Python file, as quench.describe says; else null
+  std::vector<LinkedLibrary> watched;    // of a Python file: what else the answer depends on
   std::vector<PluginDescription> items;  // with library, module fields and links; sha256 not set
   std::vector<std::string> findings;     // remarks for `plugins check`
 };
@@ -30,11 +35,16 @@ struct ProbeResult {
 struct ProbeOptions {
   std::filesystem::path self;  // the quench executable
   double seconds = 10;         // time limit of one child
-  bool create = false;         // also create and destroy every item with its default parameters
+  bool create = false;         // also create and destroy every item with its default parameters,
+                               // but none of a Python file
+  PythonSetup python = {};
 };
 
-// Probes every library, at most two at a time; results in the order of `libraries`. Throws
-// Error(FAILED_PRECONDITION) only when no child can be started at all.
+// Probes every library, at most two at a time; results in the order of `libraries`. Those that came
+// with the program and look for libraries in the same places share the loading of them; one that
+// gives no answer so is probed alone. Throws
+// Error(FAILED_PRECONDITION) only when no child can be started at all; an interpreter that cannot
+// be run is its file's fault.
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options);
 

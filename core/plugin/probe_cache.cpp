@@ -23,7 +23,7 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 3;
+  constexpr int kFormat = 5;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
                      kVersion);
 }
@@ -37,24 +37,52 @@ FileIdentity stamp_from_json(const json& in) {
           in.at(3).get<int64_t>(), in.at(4).get<int64_t>()};
 }
 
-json entry_to_json(const ProbeEntry& entry) {
+json row_to_json(const LinkTable::Row& row) {
+  return {row.library.soname, row.library.path.string(), row.library.build_id,
+          stamp_to_json(row.stamp)};
+}
+
+LinkTable::Row row_from_json(const json& in) {
+  return {{in.at(0).get<std::string>(), in.at(1).get<std::string>(), in.at(2).get<std::string>()},
+          stamp_from_json(in.at(3))};
+}
+
+// The rows of a table that entries still name, numbered anew.
+class WrittenLinks {
+ public:
+  explicit WrittenLinks(const LinkTable& table) : table_(table) {}
+
+  json numbers_of(const LinkTable::Rows& rows) {
+    json out = json::array();
+    for (const size_t row : rows) {
+      const auto [number, is_new] = numbers_.try_emplace(row, written_.size());
+      if (is_new) {
+        written_.push_back(row_to_json(table_.at(row)));
+      }
+      out.push_back(number->second);
+    }
+    return out;
+  }
+  json take() { return std::move(written_); }
+
+ private:
+  const LinkTable& table_;
+  std::map<size_t, size_t> numbers_;
+  json written_ = json::array();
+};
+
+json entry_to_json(const ProbeEntry& entry, WrittenLinks& links) {
   json out = {{"stamp", stamp_to_json(entry.stamp)},
               {"sha256", entry.sha256},
-              {"build_id", entry.build_id},
-              {"link_stamps", json::array()}};
-  for (const FileIdentity& stamp : entry.link_stamps) {
-    out["link_stamps"].push_back(stamp_to_json(stamp));
-  }
+              {"code", entry.code},
+              {"interpreter", entry.interpreter.string()},
+              {"links", links.numbers_of(entry.links)}};
   if (!entry.rejected.empty()) {
     out["rejected"] = entry.rejected;
     return out;
   }
   const PluginDescription& first = entry.items.front();
   out["module"] = {first.module_id, first.module_version, first.build};
-  out["links"] = json::array();
-  for (const LinkedLibrary& link : first.links) {
-    out["links"].push_back({link.soname, link.path.string(), link.build_id});
-  }
   out["items"] = json::array();
   for (const PluginDescription& item : entry.items) {
     out["items"].push_back(description_to_json(item));
@@ -63,27 +91,24 @@ json entry_to_json(const ProbeEntry& entry) {
   return out;
 }
 
-ProbeEntry entry_from_json(const json& in, const fs::path& library) {
+ProbeEntry entry_from_json(const json& in, const fs::path& library, const LinkTable& table) {
   ProbeEntry entry;
   entry.stamp = stamp_from_json(in.at("stamp"));
   in.at("sha256").get_to(entry.sha256);
-  in.at("build_id").get_to(entry.build_id);
-  for (const json& stamp : in.at("link_stamps")) {
-    entry.link_stamps.push_back(stamp_from_json(stamp));
-  }
+  entry.code = in.at("code");
+  entry.interpreter = in.at("interpreter").get<std::string>();
+  in.at("links").get_to(entry.links);
+  const std::vector<LinkedLibrary> links =
+      entry.interpreter.empty() ? table.libraries(entry.links) : std::vector<LinkedLibrary>{};
   if (const auto rejected = in.find("rejected"); rejected != in.end()) {
     rejected->get_to(entry.rejected);
     return entry;
-  }
-  std::vector<LinkedLibrary> links;
-  for (const json& link : in.at("links")) {
-    links.push_back({link.at(0).get<std::string>(), link.at(1).get<std::string>(),
-                     link.at(2).get<std::string>()});
   }
   for (const json& item : in.at("items")) {
     PluginDescription description = description_from_json(item);
     description.library = library;
     description.sha256 = entry.sha256;
+    description.interpreter = entry.interpreter;
     description.links = links;
     description.instance = instance_from_json(item.at("instance"));
     in.at("module").at(0).get_to(description.module_id);
@@ -117,11 +142,15 @@ ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
     if (whole.at("version").get<std::string>() != version_text()) {
       return;
     }
+    for (const json& row : whole.at("links")) {
+      links_.add_known(row_from_json(row));
+    }
     for (const auto& [library, entry] : whole.at("libraries").items()) {
-      entries_.emplace(library, entry_from_json(entry, library));
+      entries_.emplace(library, entry_from_json(entry, library, links_));
     }
   } catch (const std::exception&) {
     entries_.clear();  // broken: probe everything again
+    links_ = {};
   }
 }
 
@@ -144,17 +173,19 @@ void ProbeCache::save() {
     return;
   }
   json libraries = json::object();
+  WrittenLinks links(links_);
   for (const auto& [library, entry] : entries_) {
     std::error_code error;
     if (fs::exists(library, error)) {
-      libraries[library.string()] = entry_to_json(entry);
+      libraries[library.string()] = entry_to_json(entry, links);
     }
   }
   try {
     fs::create_directories(folder_);
-    write_file_atomically(
-        file_in(folder_),
-        json{{"version", version_text()}, {"libraries", std::move(libraries)}}.dump());
+    write_file_atomically(file_in(folder_), json{{"version", version_text()},
+                                                 {"links", links.take()},
+                                                 {"libraries", std::move(libraries)}}
+                                                .dump());
     changed_ = false;
   } catch (const std::exception& failure) {
     HostServices::instance().log(

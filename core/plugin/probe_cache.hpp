@@ -13,16 +13,18 @@
 
 #include "core/io/file.hpp"
 #include "core/plugin/description.hpp"
+#include "core/plugin/link_table.hpp"
 
 namespace quench {
 
 struct ProbeEntry {
   FileIdentity stamp;
   std::string sha256;
-  std::string build_id;  // hex, "" where the file has none
-  // What its items' links were when it was probed: another library in the place of one of them is
-  // seen.
-  std::vector<FileIdentity> link_stamps;
+  nlohmann::json code;  // what its items are in content keys (code_identity.hpp)
+  // Its items' links as they were when it was probed, in the cache's table: another library in the
+  // place of one of them is seen. Of a Python file what else the answer depends on.
+  LinkTable::Rows links;
+  std::filesystem::path interpreter;     // that a Python file was read by; "" of a library
   std::string rejected;                  // why, or ""
   std::vector<PluginDescription> items;  // complete
 };
@@ -36,6 +38,8 @@ class ProbeCache {
   // The entry of a path as it was probed, even if the file has changed since, or nullptr.
   const ProbeEntry* find(const std::filesystem::path& library) const;
   void store(const std::filesystem::path& library, ProbeEntry entry);
+  // What entries name by rows.
+  LinkTable& links() { return links_; }
   // Removes the entry of this path.
   void forget(const std::filesystem::path& library);
   // Rewrites the file if something was stored; drops entries of libraries that no longer exist.
@@ -46,6 +50,7 @@ class ProbeCache {
 
  private:
   std::filesystem::path folder_;
+  LinkTable links_;
   std::map<std::filesystem::path, ProbeEntry> entries_;
   bool changed_ = false;
 };

@@ -1,6 +1,7 @@
 // The child's side of probing. Lines on descriptor 3: "@phase" before each step that runs the
 // plugin's code, then one JSON object, the last line.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,6 +14,9 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <sstream>
 
 #include "core/checkpoint/checkpoint_place.hpp"
 #include "core/error.hpp"
@@ -172,6 +176,9 @@ json probe(const fs::path& library, bool create) {
 
   enter_phase("while it was loaded");
   const quench_module* module = open_library(library);
+  if (std::string displaced = displaced_library(library, loaded_libraries()); !displaced.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}", displaced);
+  }
   enter_phase("while its module was read");
   std::vector<PluginDescription> items = read_module(*module);
   enter_phase("in init");
@@ -204,14 +211,17 @@ json probe(const fs::path& library, bool create) {
   return out;
 }
 
-// Everything on standard input.
-std::string read_input() {
+std::string read_all(int descriptor) {
   std::string text;
   char buffer[4096];
-  for (ssize_t got; (got = read(STDIN_FILENO, buffer, sizeof buffer)) > 0;) {
+  for (ssize_t got; (got = read(descriptor, buffer, sizeof buffer)) > 0;) {
     text.append(buffer, static_cast<size_t>(got));
   }
   return text;
+}
+
+std::string read_input() {
+  return read_all(STDIN_FILENO);
 }
 
 // The table of an item of a library that was probed before; the library is loaded for it.
@@ -283,6 +293,35 @@ json ask_tokenizer(const std::string& id, const fs::path& library) {
   return {{"files", answers}};
 }
 
+// The answer that a copy of this process writes, which runs `answer`: null where there is none.
+json answer_of_copy(const std::function<json()>& answer);
+
+// Describes every library on a line of standard input, each in a copy of this process, which has
+// loaded before what all of them need: that may take longer to load than all of them.
+json probe_each() {
+  std::vector<fs::path> libraries;
+  std::istringstream lines(read_input());
+  for (std::string line; std::getline(lines, line);) {
+    libraries.emplace_back(line);
+  }
+  std::map<fs::path, size_t> needed_by;
+  for (const fs::path& library : libraries) {
+    for (const LinkedLibrary& link : bundled_libraries(library)) {
+      ++needed_by[link.path];
+    }
+  }
+  for (const auto& [path, count] : needed_by) {
+    if (count == libraries.size()) {
+      dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // a plugin says what is wrong with it
+    }
+  }
+  json answers = json::array();
+  for (const fs::path& library : libraries) {
+    answers.push_back(answer_of_copy([&] { return probe(library, false); }));
+  }
+  return {{"libraries", answers}};
+}
+
 // Dies with the parent, leaves no core, adopts what the plugin forks off.
 void prepare_process() {
   probe_process = getpid();
@@ -293,9 +332,45 @@ void prepare_process() {
   fcntl(kReport, F_SETFD, FD_CLOEXEC);
 }
 
+// What went wrong is an answer as well.
+std::string line_of(const std::function<json()>& answer) {
+  try {
+    return answer().dump();
+  } catch (const std::exception& failure) {
+    return json{{"rejected", printable(failure.what(), 1000)}}.dump();
+  } catch (...) {
+    return json{{"rejected", "throws an exception when it is loaded"}}.dump();
+  }
+}
+
+json answer_of_copy(const std::function<json()>& answer) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return nullptr;
+  }
+  ChildProcess copy = ChildProcess::start_copy([&] {
+    dup2(ends[1], kReport);
+    prepare_process();
+    write_line(line_of(answer));
+    _exit(0);
+    return 0;
+  });
+  close(ends[1]);
+  const std::string said = read_all(ends[0]);
+  close(ends[0]);
+  if (copy.wait().code() != 0 || said.empty()) {
+    return nullptr;
+  }
+  const size_t last = said.find_last_of('\n', said.size() - 2);
+  const json read =
+      json::parse(said.substr(last == std::string::npos ? 0 : last + 1), nullptr, false);
+  return read.is_discarded() ? json() : read;
+}
+
 }  // namespace
 
 int probe_main(const std::vector<std::string>& arguments) {
+  const bool each = arguments.size() == 1 && arguments[0] == "--each";
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
   const bool family = arguments.size() == 3 && arguments[0] == "--family";
   const bool format = arguments.size() == 3 && arguments[0] == "--format";
@@ -303,25 +378,20 @@ int probe_main(const std::vector<std::string>& arguments) {
   const bool known = arguments.size() == 1 || create || family || format || tokenizer;
   if (!known || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
-        "quench __probe [--create] LIBRARY and quench __probe --family|--format|--tokenizer ID "
-        "LIBRARY are run by quench itself, with descriptor 3 open\n",
+        "quench __probe [--create] LIBRARY, quench __probe --each and quench __probe "
+        "--family|--format|--tokenizer ID LIBRARY are run by quench itself, with descriptor 3 "
+        "open\n",
         stderr);
     return 2;
   }
   prepare_process();
-  std::string line;
-  try {
-    line = (family      ? ask_family(arguments[1], arguments[2])
-            : format    ? ask_format(arguments[1], arguments[2])
-            : tokenizer ? ask_tokenizer(arguments[1], arguments[2])
-                        : probe(arguments.back(), create))
-               .dump();
-  } catch (const std::exception& failure) {
-    line = json{{"rejected", printable(failure.what(), 1000)}}.dump();
-  } catch (...) {
-    line = json{{"rejected", "throws an exception when it is loaded"}}.dump();
-  }
-  write_line(line);
+  write_line(line_of([&] {
+    return each        ? probe_each()
+           : family    ? ask_family(arguments[1], arguments[2])
+           : format    ? ask_format(arguments[1], arguments[2])
+           : tokenizer ? ask_tokenizer(arguments[1], arguments[2])
+                       : probe(arguments.back(), create);
+  }));
   _exit(0);  // without the destructors of the library, which nobody needs any more
 }
 

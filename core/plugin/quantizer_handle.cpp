@@ -13,7 +13,8 @@ QuantizerHandle::QuantizerHandle(Catalog& catalog, const PluginDescription& desc
       label_(plugin_label(description)),
       table_(load_table<quench_quantizer_table>(catalog, description)),
       quantizer_(create_instance(label_, "create", table_->create, parameters)),
-      needs_(guarded_call(label_, "needs", {}, table_->needs, quantizer_)) {}
+      needs_(guarded_call(label_, "needs", {}, table_->needs, quantizer_)),
+      alive_(catalog, description) {}
 
 QuantizerHandle::~QuantizerHandle() {
   if (quantizer_ != nullptr) {
@@ -27,7 +28,8 @@ QuantizerHandle::QuantizerHandle(QuantizerHandle&& other) noexcept
       label_(std::move(other.label_)),
       table_(other.table_),
       quantizer_(std::exchange(other.quantizer_, nullptr)),
-      needs_(other.needs_) {}
+      needs_(other.needs_),
+      alive_(other.alive_) {}
 
 QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& args) {
   quench_quantizer_state* state = nullptr;

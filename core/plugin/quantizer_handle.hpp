@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/liveness.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "quench/abi/extension/modules.h"
 #include "quench/abi/extension/quantizer_memory.h"
@@ -27,6 +27,8 @@ class QuantizerHandle {
   QuantizerHandle(const QuantizerHandle&) = delete;
 
   const std::string& id() const { return id_; }
+  // False once the process in which it was made has ended; every call then fails.
+  bool is_alive() const { return static_cast<bool>(alive_); }
   const quench_quantizer_table& table() const { return *table_; }
   uint32_t needs() const { return needs_; }  // QUENCH_NEEDS_* | ...; asked once, at creation
 
@@ -109,6 +111,7 @@ class QuantizerHandle {
   const quench_quantizer_table* table_ = nullptr;
   quench_quantizer* quantizer_ = nullptr;
   uint32_t needs_ = 0;
+  Liveness alive_;
 };
 
 }  // namespace quench

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/plugin/python_file.hpp"
+
 namespace quench {
 
 namespace fs = std::filesystem;
@@ -30,12 +32,19 @@ void append_list(std::vector<fs::path>& folders, std::string_view list) {
   }
 }
 
+// A Python file whose name begins with "_" is there for others to import, as __init__.py is.
+bool is_plugin_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return path.extension() == ".so" ||
+         (is_python_file(path) && !name.starts_with('_') && !name.starts_with('.'));
+}
+
 void append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> here;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().extension() == ".so") {
+    if (is_plugin_file(entry->path())) {
       here.push_back(entry->path());
     }
   }

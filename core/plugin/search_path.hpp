@@ -37,8 +37,8 @@ Trusted trusted_with_plugins(const std::filesystem::path& executable);
 // others may write to it or replace it. A missing folder is not a fault.
 std::string folder_fault(const std::filesystem::path& folder, const Trusted& trusted);
 
-// The libraries in a folder of the search path: *.so in it and in its subfolders named after kinds,
-// sorted by name.
+// The libraries in a folder of the search path: *.so, and *.py that do not begin with "_" or ".",
+// in it and in its subfolders named after kinds, sorted by name.
 std::vector<std::filesystem::path> libraries_in(const std::filesystem::path& folder);
 
 }  // namespace quench

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
+#include "quench/abi/kind/format.h"
 
 namespace quench {
 
@@ -89,13 +91,41 @@ std::string preset_text(const json& values) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string show_item(const PluginDescription& item) {
+// What a format does, as far as its table tells: "reads", "writes", "lists".
+std::vector<std::string> deeds(const PluginDescription& item) {
+  constexpr std::pair<uint32_t, const char*> kDeeds[] = {{QUENCH_FORMAT_READS, "reads"},
+                                                         {QUENCH_FORMAT_WRITES, "writes"},
+                                                         {QUENCH_FORMAT_LISTS, "lists"}};
+  std::vector<std::string> out;
+  if (item.kind == QUENCH_KIND_FORMAT && item.instance) {
+    for (const auto& [flag, name] : kDeeds) {
+      if ((item.instance->needs & flag) != 0) {
+        out.emplace_back(name);
+      }
+    }
+  }
+  return out;
+}
+
+std::string show_item(const Catalog& catalog, const PluginDescription& item) {
   std::string text = fmt::format("{} {}\n{}\n\n", plugin_label(item), item.version, item.summary);
   if (!item.reference.empty()) {
     text += fmt::format("reference  {}\n", item.reference);
   }
   text += fmt::format("library    {} (sha256 {})\n", item.library.string(), item.sha256);
   text += fmt::format("module     {} {}, {}\n", item.module_id, item.module_version, item.build);
+  if (!item.interpreter.empty()) {
+    text += fmt::format("run by     {}\n", item.interpreter.string());
+  }
+  if (!item.model_types.empty()) {
+    text += fmt::format("fits       {}\n", fmt::join(item.model_types, ", "));
+  }
+  if (const std::vector<std::string> does = deeds(item); !does.empty()) {
+    text += fmt::format("does       {}\n", fmt::join(does, ", "));
+  }
+  const Placed placed = catalog.placed(item);
+  text += fmt::format("process    {}{}\n", to_text(placed.placement),
+                      placed.reason.empty() ? "" : ": " + placed.reason);
   if (!item.parameters.empty()) {
     std::vector<Row> rows = parameter_rows(item);
     rows.insert(rows.begin(), {"parameter", "type", "default", "range", "meaning"});
@@ -110,14 +140,21 @@ std::string show_item(const PluginDescription& item) {
   return text;
 }
 
-json item_json(const PluginDescription& item) {
+json item_json(const Catalog& catalog, const PluginDescription& item) {
   json out = description_to_json(item);
   for (json& parameter : out["parameters"]) {
     parameter["required"] = !parameter.contains("default");
     parameter["type"] = parameter_type_name(parameter["type"].get<int32_t>());
   }
+  if (item.kind == QUENCH_KIND_FORMAT) {
+    out["does"] = deeds(item);
+  }
   out["library"] = item.library.string();
   out["sha256"] = item.sha256;
+  out["process"] = to_text(catalog.placed(item).placement);
+  if (!item.interpreter.empty()) {
+    out["interpreter"] = item.interpreter.string();
+  }
   out["module"] = {{"id", item.module_id}, {"version", item.module_version}, {"build", item.build}};
   return out;
 }
@@ -192,7 +229,8 @@ json plugins_list_json(const Catalog& catalog) {
                               {"version", item.version},
                               {"summary", item.summary},
                               {"library", item.library.string()},
-                              {"sha256", item.sha256}});
+                              {"sha256", item.sha256},
+                              {"process", to_text(catalog.placed(item).placement)}});
   }
   for (const Catalog::Shadowed& shadowed : catalog.shadowed()) {
     out["shadowed"].push_back({{"kind", shadowed.item.kind},
@@ -206,7 +244,7 @@ json plugins_list_json(const Catalog& catalog) {
 std::string plugin_show(const Catalog& catalog, const std::string& id) {
   std::string text;
   for (const PluginDescription* item : require_items(catalog, id)) {
-    text += (text.empty() ? "" : "\n") + show_item(*item);
+    text += (text.empty() ? "" : "\n") + show_item(catalog, *item);
   }
   return text;
 }
@@ -214,7 +252,7 @@ std::string plugin_show(const Catalog& catalog, const std::string& id) {
 json plugin_show_json(const Catalog& catalog, const std::string& id) {
   json out = {{"plugins", json::array()}};
   for (const PluginDescription* item : require_items(catalog, id)) {
-    out["plugins"].push_back(item_json(*item));
+    out["plugins"].push_back(item_json(catalog, *item));
   }
   return out;
 }

@@ -65,9 +65,10 @@ constexpr Slot kTokenizer[] = {QUENCH_SLOT(quench_tokenizer_table, probe),
                                QUENCH_SLOT(quench_tokenizer_table, vocabulary_size),
                                QUENCH_SLOT(quench_tokenizer_table, encode)};
 constexpr Slot kOptimizer[] = {
-    QUENCH_SLOT(quench_optimizer_table, create), QUENCH_SLOT(quench_optimizer_table, destroy),
-    QUENCH_SLOT(quench_optimizer_table, begin), QUENCH_SLOT(quench_optimizer_table, step),
-    QUENCH_SLOT(quench_optimizer_table, state)};
+    QUENCH_SLOT(quench_optimizer_table, create),     QUENCH_SLOT(quench_optimizer_table, destroy),
+    QUENCH_SLOT(quench_optimizer_table, begin),      QUENCH_SLOT(quench_optimizer_table, step),
+    QUENCH_SLOT(quench_optimizer_table, state_info), QUENCH_SLOT(quench_optimizer_table, state_get),
+    QUENCH_SLOT(quench_optimizer_table, state_set)};
 constexpr Slot kReadFormat[] = {
     QUENCH_SLOT(quench_format_table, probe), QUENCH_SLOT(quench_format_table, open),
     QUENCH_SLOT(quench_format_table, close), QUENCH_SLOT(quench_format_table, contents)};
@@ -133,7 +134,7 @@ std::string plugin_label(const PluginDescription& description) {
 
 void throw_status(const std::string& label, const char* function, quench_status status,
                   const quench_error& error) {
-  if (status < QUENCH_OK || status > QUENCH_END) {
+  if (status < QUENCH_OK || status > QUENCH_UNAVAILABLE) {
     fail(QUENCH_INTERNAL, "{}: {} returned {}, which is no status", label, function, status);
   }
   const std::string_view message(error.message, strnlen(error.message, sizeof error.message));

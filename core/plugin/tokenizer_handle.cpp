@@ -19,8 +19,8 @@ struct Ids {
   uint64_t documents;
   int calls = 0;
 
-  int32_t* allocate(const uint64_t* counts) {
-    if (++calls > 1) {
+  int32_t* allocate(const uint64_t* counts, uint64_t count) {
+    if (++calls > 1 || count != documents) {
       return nullptr;  // what was handed out may be in use
     }
     for (uint64_t d = 0; d < documents; ++d) {
@@ -34,9 +34,9 @@ struct Ids {
   }
 };
 
-int32_t* allocate_ids(void* context, const uint64_t* counts) noexcept {
+int32_t* allocate_ids(void* context, const uint64_t* counts, uint64_t count) noexcept {
   try {
-    return static_cast<Ids*>(context)->allocate(counts);
+    return static_cast<Ids*>(context)->allocate(counts, count);
   } catch (...) {
     return nullptr;
   }

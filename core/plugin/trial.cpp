@@ -127,7 +127,8 @@ std::optional<DefaultInstance> default_instance(const PluginDescription& descrip
   if (description.kind == QUENCH_KIND_FORMAT) {
     const auto& format = *static_cast<const quench_format_table*>(item.table);
     return DefaultInstance{(format.probe != nullptr ? QUENCH_FORMAT_READS : 0) |
-                               (format.begin != nullptr ? QUENCH_FORMAT_WRITES : 0),
+                               (format.begin != nullptr ? QUENCH_FORMAT_WRITES : 0) |
+                               (format.list != nullptr ? QUENCH_FORMAT_LISTS : 0),
                            {}};
   }
   if (description.kind != QUENCH_KIND_QUANTIZER) {

@@ -227,26 +227,87 @@ TEST_CASE("catalog: a copy elsewhere has the same code, whatever is behind its e
   CHECK(Catalog(options).require("corpus", "good").code == nlohmann::json{{"counts", code}});
 }
 
-TEST_CASE("catalog: a second file under a soname in use is refused", "[core][plugin]") {
+namespace {
+
+// Two plugins that need different files under one soname.
+struct Clash {
   PluginFolder first;
   PluginFolder second;
-  first.add("needs_helper");
-  first.add_helper("a");
-  second.add("also_needs_helper");
-  SECTION("another build") {
+  quench::CatalogOptions options;
+
+  Clash() {
+    first.add("needs_helper");
+    first.add_helper("a");
+    second.add("also_needs_helper");
     second.add_helper("b");
-    Catalog catalog({{first.path(), second.path()}, "", quench::test::quench_executable(), 20});
-    REQUIRE(catalog.items().size() == 2);
-    const auto& links = catalog.require("corpus", "needs_helper").links;
-    CHECK(std::any_of(links.begin(), links.end(),
-                      [](const auto& link) { return link.soname == "libfault_helper.so"; }));
-    catalog.load(catalog.require("corpus", "needs_helper"));
-    CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "also_needs_helper")),
-                      Contains("it needs libfault_helper.so from " +
-                               (second.path() / "deps/libfault_helper.so").string() +
-                               ", and this process already runs ") &&
-                          Contains("needs a process of its own, which is not built yet"));
+    options.search_path = {first.path(), second.path()};
+    options.self = quench::test::quench_executable();
+    options.probe_seconds = 20;
   }
+  std::string helper_of(const PluginFolder& folder) const {
+    return (folder.path() / "deps/libfault_helper.so").string();
+  }
+};
+
+}  // namespace
+
+// Before the test that loads one of them: a process holds it for good.
+TEST_CASE("catalog: plugins that clash run apart, unless the user keeps them here",
+          "[core][plugin]") {
+  static const quench_item kServed{};
+  Clash clash;
+  std::vector<std::string> apart;
+  clash.options.load_apart = [&](const quench::PluginDescription& item) -> const quench_item& {
+    apart.push_back(item.id);
+    return kServed;
+  };
+  Catalog catalog(clash.options);
+  const auto& one = catalog.require("corpus", "needs_helper");
+  const auto& other = catalog.require("corpus", "also_needs_helper");
+  SECTION("they did not come with the program") {
+    CHECK(catalog.placed(one).reason == "not part of this installation");
+    CHECK(catalog.settle_together({&one, &other}, {}).empty());
+    CHECK(&catalog.load(one) == &kServed);
+    CHECK(&catalog.load(other) == &kServed);
+    CHECK(apart == std::vector<std::string>{"needs_helper", "also_needs_helper"});
+  }
+  SECTION("the user keeps all here") {
+    catalog.set_isolation(quench::parse_isolation({"none"}));
+    CHECK(catalog.placed(one).placement == quench::Placement::kShared);
+    const std::vector<std::string> refused = catalog.settle_together({&one, &other}, {});
+    REQUIRE(refused.size() == 1);
+    CHECK_THAT(refused[0],
+               Contains(clash.helper_of(clash.first)) && Contains(clash.helper_of(clash.second)) &&
+                   Contains("without `--isolate none` one would run in a process of its own"));
+    CHECK(apart.empty());
+  }
+}
+
+TEST_CASE("catalog: a program without other processes refuses a second file under a soname in use",
+          "[core][plugin]") {
+  const Clash clash;
+  Catalog catalog(clash.options);
+  REQUIRE(catalog.items().size() == 2);
+  const auto& links = catalog.require("corpus", "needs_helper").links;
+  CHECK(std::any_of(links.begin(), links.end(),
+                    [](const auto& link) { return link.soname == "libfault_helper.so"; }));
+  catalog.load(catalog.require("corpus", "needs_helper"));
+  CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "also_needs_helper")),
+                    Contains("it needs libfault_helper.so from " + clash.helper_of(clash.second) +
+                             ", and this process runs ") &&
+                        !Contains("one would run in a process of its own"));
+}
+
+TEST_CASE("catalog: --isolate names plugins that are there", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  Catalog catalog = folder.catalog();
+  CHECK_NOTHROW(catalog.set_isolation(quench::parse_isolation({"corpus/good", "all"})));
+  CHECK_THROWS_WITH(catalog.set_isolation(quench::parse_isolation({"godo"})),
+                    Contains("--isolate: no plugin is called godo; did you mean good?"));
+  CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "good")),
+                    Contains("`--isolate corpus/good` asks for a process of its own, and this "
+                             "program starts none"));
 }
 
 TEST_CASE("catalog: a second look at 50 libraries is quick", "[core][plugin]") {

@@ -135,6 +135,14 @@ TEST_CASE("inline form: id, keys and values are split", "[core][plugin]") {
   }
 }
 
+TEST_CASE("inline form: blanks around ids, keys and values are left out", "[core][plugin]") {
+  const auto spec = quench::parse_inline(" gptq: bits = 4, text=a b.txt ,seed=1 ");
+  CHECK(spec.id == "gptq");
+  CHECK(spec.options == std::vector<std::pair<std::string, std::string>>{
+                            {"bits", "4"}, {"text", "a b.txt"}, {"seed", "1"}});
+  CHECK_THROWS_AS(quench::parse_inline("gptq:bits=4, "), quench::Error);
+}
+
 TEST_CASE("inline form: values are read by the schema's type", "[core][plugin]") {
   const auto item = description();
   const auto option = [&](size_t index, const char* text) {

@@ -33,11 +33,26 @@ TEST_CASE("plugins show: parameters, reference and example are shown", "[core][p
   CHECK_THAT(text, Contains("bits       integer  4        2..8"));
   CHECK_THAT(text, Contains("damp       number   not set  at least 0"));
   CHECK_THAT(text, Contains("one of given, diagonal"));
+  CHECK_THAT(text, Contains("process    shared\n"));
   CHECK_THAT(text, Contains("reference  Nobody (2024)"));
   CHECK_THAT(text, Contains("  - good: {}"));
   CHECK(quench::plugin_show_json(catalog, "good")["plugins"][0]["parameters"][0]["type"] ==
         "integer");
   CHECK_THROWS_WITH(quench::plugin_show(catalog, "gud"), Contains("did you mean good?"));
+}
+
+TEST_CASE("plugins list, show and check: each says where a plugin runs", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  quench::CatalogOptions options = folder.catalog().options();
+  options.load_apart = [](const auto&) -> const quench_item& { throw 0; };  // nothing is loaded
+  const quench::Catalog catalog(options);
+  CHECK(quench::plugins_list_json(catalog)["plugins"][0]["process"] == "own");
+  CHECK(quench::plugin_show_json(catalog, "good")["plugins"][0]["process"] == "own");
+  CHECK_THAT(quench::plugin_show(catalog, "good"),
+             Contains("process    own: not part of this installation\n"));
+  CHECK_THAT(quench::plugin_check(catalog, quench::test::fault_library("good.so")).text,
+             Contains("ok      runs in a process of its own: not part of this installation\n"));
 }
 
 TEST_CASE("plugins why: says where, by what shadowed, and why rejected", "[core][plugin]") {

@@ -59,7 +59,7 @@ static inline quench_status fault_init(const quench_host* host, quench_error* er
 #define FAULT_ITEM(id, count, parameters, table)                                              \
   {                                                                                           \
     sizeof(quench_item), 0, "corpus", id, "1.0.0", "A corpus of two words.", "Nobody (2024)", \
-        "{}", count, parameters, table, 0                                                     \
+        "{}", count, parameters, table, 0, 0                                                  \
   }
 #define FAULT_MODULE(count, items)                                                       \
   {                                                                                      \

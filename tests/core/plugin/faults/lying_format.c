@@ -1,4 +1,6 @@
-/* A format whose offers are wrong, each in the way that the first word of config.json names. */
+/* A format whose offers are wrong, each in the way that config.json names, with or without
+ * quotation marks. Only "truth" and "carries" are right: the second has a tokenizer.
+ * FAULT_UNLISTING: one that does not list the checkpoints of a place. */
 #include <string.h>
 
 #include "fault.h"
@@ -19,8 +21,10 @@ static quench_status lying_open(const quench_place* place, const char* json, uin
   (void)json;
   (void)bytes;
   (void)error;
+  const char* word = place->config_json + (place->config_json[0] == '"');
+  const size_t length = strcspn(word, "\"");
   memset(lie, 0, sizeof lie);
-  strncpy(lie, place->config_json, sizeof lie - 1);
+  memcpy(lie, word, length < sizeof lie ? length : sizeof lie - 1);
   if (!says("nothing")) {
     *checkpoint = (quench_checkpoint*)lie;
   }
@@ -81,13 +85,19 @@ static quench_status lying_contents(const quench_checkpoint* checkpoint,
     contents->config_json = says("config") ? "{" : "[]";
     contents->config_bytes = strlen(contents->config_json);
   }
-  if (says("tokenizer")) {
-    contents->tokenizer_name = "../outside";
+  if (says("tokenizer") || says("carries")) {
+    contents->tokenizer_name = says("carries") ? "tokenizer.odd" : "../outside";
     contents->tokenizer = "x";
     contents->tokenizer_bytes = 1;
   }
   return QUENCH_OK;
 }
+#ifdef FAULT_UNLISTING
+#define LYING_ID "unlisting_format"
+#define LYING_LIST NULL
+#else
+#define LYING_ID "lying_format"
+#define LYING_LIST lying_list
 static quench_status lying_list(const quench_place* place,
                                 quench_status (*visit)(void*, const quench_checkpoint_entry*),
                                 void* context, quench_error* error) {
@@ -96,13 +106,14 @@ static quench_status lying_list(const quench_place* place,
   (void)error;
   return visit(context, &entry);
 }
+#endif
 
 static const quench_format_table table = {sizeof(quench_format_table),
                                           lying_probe,
                                           lying_open,
                                           lying_close,
                                           lying_contents,
-                                          lying_list,
+                                          LYING_LIST,
                                           NULL,
                                           NULL,
                                           NULL,
@@ -112,7 +123,7 @@ static const quench_format_table table = {sizeof(quench_format_table),
 static const quench_item item = {sizeof(quench_item),
                                  0,
                                  "format",
-                                 "lying_format",
+                                 LYING_ID,
                                  "1.0.0",
                                  "A format that lies.",
                                  0,
@@ -120,6 +131,7 @@ static const quench_item item = {sizeof(quench_item),
                                  0,
                                  0,
                                  &table,
+                                 0,
                                  0};
 static const quench_item* const items[] = {&item};
 static const quench_module module = FAULT_MODULE(1, items);

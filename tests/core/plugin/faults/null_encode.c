@@ -37,6 +37,7 @@ static const quench_item item = {sizeof(quench_item),
                                  0,
                                  0,
                                  &table,
+                                 0,
                                  0};
 static const quench_item* const items[] = {&item};
 static const quench_module module = FAULT_MODULE(1, items);

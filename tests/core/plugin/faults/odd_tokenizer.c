@@ -46,7 +46,7 @@ static quench_status odd_encode(quench_encoder* encoder, const quench_text_batch
         strcmp(fault, "endless") == 0 ? UINT64_MAX : batch->offsets[d + 1] - batch->offsets[d];
   }
   if (strcmp(fault, "no call") != 0) {
-    ids = sink->allocate(sink->context, counts);
+    ids = sink->allocate(sink->context, counts, batch->count);
   }
   if (ids != 0) {
     for (uint64_t i = 0; i < batch->offsets[batch->count]; ++i) {
@@ -54,7 +54,7 @@ static quench_status odd_encode(quench_encoder* encoder, const quench_text_batch
     }
   }
   if (strcmp(fault, "two calls") == 0) {
-    sink->allocate(sink->context, counts);
+    sink->allocate(sink->context, counts, batch->count);
   }
   free(counts);
   if (ids == 0 && strcmp(fault, "no call") != 0) {
@@ -83,6 +83,7 @@ static const quench_item item = {sizeof(quench_item),
                                  0,
                                  0,
                                  &table,
+                                 0,
                                  0};
 static const quench_item* const items[] = {&item};
 static const quench_module module = FAULT_MODULE(1, items);

@@ -1,0 +1,94 @@
+#include "core/plugin/library_probes.hpp"
+
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/io/sha256.hpp"
+#include "core/plugin/code_identity.hpp"
+#include "core/plugin/elf_file.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+LibraryProbes::LibraryProbes(const CatalogOptions& options,
+                             std::vector<Catalog::Rejected>& rejected)
+    : options_(options), rejected_(rejected), cache_(options.cache_dir) {}
+
+void LibraryProbes::look_up(const fs::path& library) {
+  try {
+    const ProbeEntry* entry = cache_.find(library);
+    const fs::path interpreter =
+        is_python_file(library) ? interpreter_of(library, options_.python) : fs::path();
+    const bool same_links = entry != nullptr && cache_.links().are_current(entry->links) &&
+                            entry->interpreter == interpreter;
+    if (same_links && entry->stamp == File(library).identity()) {
+      return;
+    }
+    FileHash hash = hash_file(library);
+    hash.interpreter = interpreter;
+    if (same_links && entry->sha256 == hash.sha256) {
+      ProbeEntry same = *entry;
+      same.stamp = hash.stamp;
+      cache_.store(library, std::move(same));
+      return;
+    }
+    unknown_.push_back(library);
+    hashes_.push_back(std::move(hash));
+  } catch (const Error& failure) {
+    cache_.forget(library);
+    rejected_.push_back({library, failure.what()});
+  }
+}
+
+size_t LibraryProbes::probe() {
+  std::vector<ProbeResult> results =
+      probe_libraries(unknown_, {options_.self, options_.probe_seconds, false, options_.python});
+  for (size_t i = 0; i < unknown_.size(); ++i) {
+    if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
+      cache_.forget(unknown_[i]);
+      rejected_.push_back({unknown_[i], std::move(results[i].rejected)});
+      continue;
+    }
+    for (PluginDescription& item : results[i].items) {
+      item.sha256 = hashes_[i].sha256;
+    }
+    if (!hashes_[i].interpreter.empty()) {  // another version may make more of a rejected file
+      results[i].watched.push_back({"python", hashes_[i].interpreter, ""});
+    }
+    LinkTable::Rows links = cache_.links().rows_of(results[i].watched);
+    if (!results[i].items.empty() && links.empty()) {  // the items of a library have the same
+      links = cache_.links().rows_of(results[i].items.front().links);
+    }
+    cache_.store(unknown_[i], {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
+                               std::move(links), hashes_[i].interpreter,
+                               std::move(results[i].rejected), std::move(results[i].items)});
+  }
+  cache_.save();
+  return unknown_.size();
+}
+
+nlohmann::json LibraryProbes::code_of(const FileHash& hash, ProbeResult& result) {
+  if (hash.interpreter.empty() || result.surroundings.is_null()) {
+    return code_of_library(hash.build_id, hash.sha256);
+  }
+  try {
+    return code_of_python(result.surroundings, hash.sha256);
+  } catch (const std::exception& failure) {
+    result.items.clear();
+    result.rejected = fmt::format("its description cannot be read: {}", printable(failure.what()));
+    return nullptr;
+  }
+}
+
+LibraryProbes::FileHash LibraryProbes::hash_file(const fs::path& path) {
+  const File file(path);
+  FileHash out = {sha256_of(file), "", file.identity(), {}};
+  try {
+    out.build_id = read_elf(path).build_id;
+  } catch (const Error&) {  // no library: probing says what is wrong with it
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,52 @@
+// What each library holds: from the cache where its content and links are what they were, else
+// probed.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/io/file.hpp"
+#include "core/plugin/catalog.hpp"
+#include "core/plugin/probe.hpp"
+#include "core/plugin/probe_cache.hpp"
+
+namespace quench {
+
+class LibraryProbes {
+ public:
+  // Why a library is of no use goes to `rejected`, which must outlive this like `options`.
+  LibraryProbes(const CatalogOptions& options, std::vector<Catalog::Rejected>& rejected);
+
+  // Notes the library for probing unless the cache knows it.
+  void look_up(const std::filesystem::path& library);
+
+  // Probes what was noted, and keeps what was learnt; how many libraries it was. Throws like
+  // probe_libraries.
+  size_t probe();
+
+  // nullptr where the library was rejected.
+  const ProbeEntry* find(const std::filesystem::path& library) const {
+    return cache_.find(library);
+  }
+
+ private:
+  struct FileHash {
+    std::string sha256;
+    std::string build_id;  // "" where it has none
+    FileIdentity stamp;
+    std::filesystem::path interpreter;  // of a Python file
+  };
+  static FileHash hash_file(const std::filesystem::path& path);
+  // Rejects a Python file that does not say what it stands on.
+  static nlohmann::json code_of(const FileHash& hash, ProbeResult& result);
+
+  const CatalogOptions& options_;
+  std::vector<Catalog::Rejected>& rejected_;
+  ProbeCache cache_;
+  std::vector<std::filesystem::path> unknown_;
+  std::vector<FileHash> hashes_;  // of `unknown_`
+};
+
+}  // namespace quench
