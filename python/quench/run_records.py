@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Reads the records of quench runs. One file, Python 3.9 or newer, nothing to install.
+
+    import quench
+    records = quench.records("runs/olmo2")             # list of dicts, one per value
+    frame = quench.data_frame("runs/olmo2")            # a pandas.DataFrame with dotted columns
+
+    python3 run_records.py runs/olmo2 > records.json   # as `quench results --json`
+
+A line counts when its checksum holds, an evaluation when all its values are there; what was forgotten,
+superseded or failed and done again does not count. What derives from values (the error of quantization
+from two losses) is computed here. docs/records.md describes the fields and the rules.
+Numbers without a form in JSON are "NaN", "Infinity" and "-Infinity" in the files; in `value`,
+`stderr`, `seconds` and `items` they are floats here.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+import warnings
+
+SCHEMA = 2
+FIELDS = {  # name: schema version that has it first
+    "averaging": 2, "cached": 2, "checkpoint": 1, "count": 2, "details": 1, "direction": 1, "draw": 2,
+    "environment": 1, "error": 1, "index": 2, "items": 2, "jitter": 2, "job": 2, "key": 2, "label": 2,
+    "metric": 1, "parts": 2, "quantizer": 1, "schema": 1, "seconds": 1, "stderr": 1, "unit": 1, "value": 1,
+}
+NOT_COMPARED = {"attempt", "cached", "family_process", "fused_tokens", "log", "metric_process", "peak_memory_bytes",
+                "process", "ride_tokens", "seconds", "threads"}
+DEFAULTS = {"averaging": None, "cached": None, "count": 1, "draw": None, "index": 0, "items": [], "jitter": None,
+            "job": 0, "key": "", "label": "", "parts": None}
+# name: unit and direction of the values that it is defined for, value and scale (of the float value f and the
+# quantized value q), and why the scale is 0
+DERIVED = {
+    "quantization_error": ("nats/token", -1, lambda f, q: q / f - 1, lambda f: f,
+                           "the float loss is 0, so there is no ratio to it"),
+    "relative_accuracy_drop": ("accuracy", 1, lambda f, q: (f - q) / (1 - f), lambda f: 1 - f,
+                               "the float model makes no error, so there is no ratio to its errors"),
+}
+COMMON = {  # what a float and a quantized value must have in common to be compared; None: the whole field
+    "averaging": ("id", "label", "members", "params"), "label": None, "metric": None, "unit": None,
+    "checkpoint": ("branch", "commit", "model", "revision", "step", "tokens"), "details": ("corpora", "params"),
+    "environment": ("device", "dtype", "family", "isa"),
+    "parts": ("averaging", "config", "family", "host", "metric", "seed", "tokenizer", "weights"),
+}
+_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class NewerVersion(Exception):
+    """The records were written by a newer version of quench than this file knows."""
+
+
+def _unseal(name, line):
+    """The body of {"<name>":<body>,"sha256":"<hex>"}, or None where it does not verify."""
+    head = b'{"' + name + b'":'
+    if not line.startswith(head) or len(line) < len(head) + 77 or not line.endswith(b'"}'):
+        return None
+    body, seal, digest = line[len(head):-77], line[-77:-66], line[-66:-2]
+    if seal != b',"sha256":"' or hashlib.sha256(body).hexdigest().encode() != digest:
+        return None
+    return body
+
+
+def _attempts(folder, prefix, extension):
+    """Paths in the order of the attempts' numbers, as the program orders them."""
+    found = []
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if name.startswith(prefix + "-") and name.endswith(extension):
+            stem = name[len(prefix) + 1:len(name) - len(extension)]
+            match = re.fullmatch(r"(.*)-(\d{1,18})-([0-9a-f]+)", stem)
+            number, job, ident = (int(match[2]), match[1], match[2] + "-" + match[3]) if match else (0, stem, "")
+            if not match and re.fullmatch(r".*-[0-9a-f]+", stem):
+                job, ident = stem.rsplit("-", 1)
+            found.append((number, os.fsencode(job), ident, os.fsencode(name)))
+    return [os.path.join(folder, os.fsdecode(name)) for *_, name in sorted(found)]
+
+
+def _tombstones(folder, damaged):
+    hidden = set()
+    for path in _attempts(folder, "tombstone", ".json"):
+        with open(path, "rb") as file:
+            body = _unseal(b"tombstone", file.read().rstrip(b"\n"))
+        if body is None:
+            damaged.append((path, 0, "the tombstone does not verify"))
+            continue
+        stone = json.loads(body)
+        if stone["schema"] > 1:
+            raise NewerVersion(path)
+        for key, files in stone["keys"].items():
+            hidden.update((file, key) for file in files)
+    return hidden
+
+
+def _number(value):
+    return _NUMBERS.get(value, value) if isinstance(value, str) else value
+
+
+class _Line:
+    def __init__(self, record, file, number):
+        self.file, self.number = file, number
+        for name, since in FIELDS.items():
+            if (name in record) != (since <= record["schema"]):
+                raise ValueError(name)
+        if len(record) != sum(since <= record["schema"] for since in FIELDS.values()):
+            raise ValueError("unknown field")
+        self.raw = dict(DEFAULTS, **record)
+        self.key, self.index, self.count = self.raw["key"], self.raw["index"], self.raw["count"]
+        self.failed = self.raw["error"] is not None
+        if not 0 <= self.index < self.count:
+            raise ValueError("index")
+
+    def is_stored_derived(self):  # as earlier versions did
+        return self.raw["metric"] in DERIVED
+
+    def cell(self):
+        raw = self.raw
+        if not raw["label"]:
+            return None
+        def member(part, *names):
+            return [json.dumps((raw[part] or {}).get(name), sort_keys=True) for name in names]
+        return json.dumps([raw["job"], member("checkpoint", "model", "revision", "branch"),
+                           member("averaging", "label", "members"), member("quantizer", "label"),
+                           raw["draw"], raw["jitter"], raw["metric"], raw["label"]])
+
+
+def _read_lines(folder, damaged):
+    lines = []
+    for path in _attempts(folder, "records", ".jsonl"):
+        with open(path, "rb") as file:
+            content = file.read()
+        *whole, end = content.split(b"\n")
+        for number, text in enumerate(whole + [end] if end else whole, 1):
+            body = _unseal(b"record", text)
+            if body is None:
+                if number <= len(whole):  # else a writer is making it, or was killed
+                    damaged.append((path, number, "the checksum does not match"))
+                continue
+            try:
+                record = json.loads(body)
+                if record.get("schema", 0) > SCHEMA:
+                    raise NewerVersion("%s:%d: a record of schema %d" % (path, number, record["schema"]))
+                line = _Line(record, os.path.basename(path), number)
+                if not line.is_stored_derived():
+                    lines.append(line)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                damaged.append((path, number, "no record"))
+    return lines
+
+
+def _groups(lines, damaged):
+    """Lists of lines, all values of one evaluation each."""
+    groups, waiting, file, before = [], {}, None, None
+    last = {}  # line number of the last damage in each file
+    for path, number, _ in damaged:
+        last[os.path.basename(path)] = number
+
+    def report(group):
+        if group:
+            damaged.append((group[0].file, group[0].number, "incomplete"))
+
+    def report_rest():
+        for group in waiting.values():
+            unfinished = group and group[-1] is before and last.get(before.file, 0) < before.number
+            if not unfinished:  # else a writer is making it, or was killed
+                report(group)
+
+    for line in lines:
+        if line.file != file:
+            report_rest()
+            waiting, file = {}, line.file
+        before = line
+        group = waiting.setdefault(line.key, []) if line.count > 1 else []
+        if line.index != len(group):
+            report(group)
+            waiting[line.key] = group = []
+            if line.index != 0:
+                report([line])
+                continue
+        group.append(line)
+        if len(group) == line.count:
+            groups.append(group)
+            waiting.pop(line.key, None)
+    report_rest()
+    return groups
+
+
+def _compared(value):
+    if isinstance(value, dict):
+        return {k: _compared(v) for k, v in value.items() if k not in NOT_COMPARED and not k.endswith("_seconds")}
+    return [_compared(v) for v in value] if isinstance(value, list) else value
+
+
+def compared(record):
+    """The record without what may differ between two computations of one value."""
+    out = _compared({name: value for name, value in record.items() if name != "parts"})
+    out["parts"] = record.get("parts")
+    return out
+
+
+def _same(a, b):
+    return [compared(x.raw) for x in a] == [compared(x.raw) for x in b]
+
+
+def _choose(groups, hidden):
+    """The groups that count: the rules of docs/records.md."""
+    visible = [g for g in groups if (g[0].file, g[0].key) not in hidden]
+    chosen, success, original = [], {}, {}
+    for group in visible:
+        first, fresh = group[0], True
+        if any(line.failed for line in group):
+            continue
+        original[id(group)] = group
+        for other in success.get(first.key, []) if first.key else []:
+            if other[0].cell() == first.cell():
+                original[id(group)] = original[id(other)]
+                fresh = fresh and not _same(other, group)
+        if fresh:
+            chosen.append(group)
+            if first.key:
+                success.setdefault(first.key, []).append(group)
+    usable, latest, superseded = {id(g) for g in chosen}, {}, set()
+    for group in visible:
+        cell = group[0].cell()
+        if id(group) not in original or cell is None or id(original[id(group)]) not in usable:
+            continue
+        before = latest.get(cell)
+        if before and before[0].key != group[0].key and before[0].file != group[0].file:
+            superseded.add(id(original[id(before)]))
+            superseded.discard(id(original[id(group)]))
+        latest[cell] = group
+    failures = {}
+    for group in visible:
+        if any(line.failed for line in group):
+            cell = group[0].cell()
+            if cell is None:
+                chosen.append(group)
+            elif cell not in latest:
+                failures[cell] = group
+    return [g for g in chosen if id(g) not in superseded] + list(failures.values())
+
+
+def _text(value):
+    return json.dumps(value, sort_keys=True)
+
+
+def _common_ground(record):
+    """All that two values must have in common to be compared; what is None is as if it were not there."""
+    ground = {}
+    for field, members in COMMON.items():
+        value = record[field]
+        if members is not None:
+            value = {name: (value or {}).get(name) for name in members}
+            value = {name: member for name, member in value.items() if member is not None}
+        ground[field] = value or None
+    return _text(ground)
+
+
+def _derivation(record):
+    """The name of what derives from the record's value, or could for a float one; else None."""
+    if record["index"] == 0 and record["error"] is None and record["value"] is not None:
+        for name, (unit, direction, *_) in DERIVED.items():
+            if (record["unit"], record["direction"]) == (unit, direction):
+                return name
+    return None
+
+
+def _paired_error(floating, quantized):
+    """The standard error of the mean difference of paired items, or None."""
+    if len(floating) < 2 or len(quantized) != len(floating):
+        return None
+    differences = [q - f for f, q in zip(floating, quantized)]
+    mean = _sum(differences) / len(differences)
+    squares = _sum((difference - mean) * (difference - mean) for difference in differences)
+    return math.sqrt(squares / (len(differences) - 1) / len(differences))
+
+
+def _sum(numbers):
+    out = 0.0
+    for number in numbers:  # one after the other, as the program adds; sum() corrects what is lost
+        out += number
+    return out
+
+
+def _spelled(number):
+    return number if math.isfinite(number) else json.dumps(number)
+
+
+def _derive(name, floating, quantized):
+    *_, value, scale, impossible = DERIVED[name]
+    f, q = floating["value"], quantized["value"]
+    out = dict(quantized, cached=None, count=1, details={}, direction=-1, index=0, items=[], key="", metric=name,
+               parts=None, seconds=0.0, stderr=None, unit="1", value=None)
+    if scale(f) == 0:
+        return dict(out, error=name + ": " + impossible)
+    out["value"] = value(f, q)
+    out["details"] = {"metric": quantized["metric"], "float": _spelled(f), "quantized": _spelled(q),
+                      "delta": _spelled(q - f)}
+    error = _paired_error(floating["items"], quantized["items"])
+    if error is not None:
+        out["details"].update(delta_stderr=_spelled(error), items=len(floating["items"]))
+        out["stderr"] = error / scale(f)
+    return out
+
+
+def derived(records):
+    """What derives from the records of a run: a float and a quantized value of the same weights each."""
+    floats = {}  # common ground: point of the sweep: the first record
+    for record in records:
+        if record["quantizer"] is None and _derivation(record):
+            floats.setdefault(_common_ground(record), {}).setdefault(record["job"], record)
+    out = []
+    for record in records:
+        name = _derivation(record) if record["quantizer"] is not None else None
+        found = floats.get(_common_ground(record)) if name else None
+        if found:
+            out.append(_derive(name, found.get(record["job"], found[min(found)]), record))
+    return out
+
+
+def read_run(folder, damaged=None):
+    """The records of a run that count, as dicts with every field of the current schema; derived ones last.
+
+    `damaged` may be a list; (file, line, reason) of what does not count is added to it. Without it a
+    warning tells how many there are. Raises NewerVersion and OSError.
+    """
+    faults = [] if damaged is None else damaged
+    hidden = _tombstones(folder, faults)
+    lines = _read_lines(folder, faults)
+    order = {id(line): i for i, line in enumerate(lines)}
+    kept = [line for group in _choose(_groups(lines, faults), hidden) for line in group]
+    kept.sort(key=lambda line: order[id(line)])
+    if damaged is None and faults:
+        warnings.warn("%s: %d lines do not count; `quench verify` lists them" % (folder, len(faults)))
+    out = []
+    for line in kept:
+        record = dict(line.raw)
+        for name in ("value", "stderr", "seconds"):
+            record[name] = _number(record[name])
+        record["items"] = [_number(item) for item in record["items"]]
+        out.append(record)
+    return out + derived(out)
+
+
+def flat(record):
+    """One level of dotted names: checkpoint.step, quantizer.params.bits; lists and `parts` stay."""
+    out = {}
+
+    def add(prefix, value):
+        if isinstance(value, dict) and value and prefix not in ("parts", "details"):
+            for name, inner in value.items():
+                add(prefix + "." + name if prefix else name, inner)
+        else:
+            out[prefix] = value
+
+    add("", record)
+    return out
+
+
+def data_frame(folder):
+    """The records as a pandas.DataFrame, where pandas is installed."""
+    import pandas  # noqa: PLC0415
+
+    return pandas.DataFrame([flat(record) for record in read_run(folder)])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: run_records.py RUN...")
+    json.dump({"records": [record for run in sys.argv[1:] for record in read_run(run)]}, sys.stdout,
+              ensure_ascii=False, sort_keys=True)
+    print()
