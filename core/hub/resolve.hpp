@@ -6,20 +6,9 @@
 #include <vector>
 
 #include "core/hub/environment.hpp"
+#include "core/hub/hub_spec.hpp"
 
 namespace quench {
-
-// hf://[datasets/][org/]name[/file...][@revision]. The revision begins after the first '@' and may
-// contain slashes; without '@' it is "main".
-struct HubSpec {
-  bool dataset = false;
-  std::string repository;  // "org/name" or "name"
-  std::string file;        // path inside the repository, "" for the whole repository
-  std::string revision;
-};
-
-// A repository name without organisation cannot have a file. Throws Error(INVALID_ARGUMENT).
-HubSpec parse_hub_spec(const std::string& spec);
 
 struct ResolvedModel {
   std::filesystem::path folder;  // snapshots/<commit>

@@ -116,30 +116,37 @@ TEST_CASE("resolve: finds revisions by name, by tag with slashes and by commit",
 TEST_CASE("resolve: what is not cached is told with what is", "[core][hub]") {
   const Cache cache;
   CHECK(cache.message("hf://org/other") ==
-        "hf://org/other: 'org/other' is not in the cache cache; download it first");
+        "hf://org/other: 'org/other' is not in the cache cache; get it with: quench fetch "
+        "hf://org/other");
   CHECK(cache.message("hf://datasets/org/name") ==
-        "hf://datasets/org/name: 'org/name' is not in the cache cache; download it first");
+        "hf://datasets/org/name: 'org/name' is not in the cache cache; get it with: quench fetch "
+        "hf://datasets/org/name");
   CHECK(cache.message("hf://org/name@mian") ==
         "hf://org/name@mian: revision 'mian' is not in the cache cache/models--org--name (there: "
-        "main, v/1), nearest is 'main'");
+        "main, v/1), nearest is 'main'; get it with: quench fetch hf://org/name@mian");
   CHECK(cache.message("hf://org/name@step100000") ==
         "hf://org/name@step100000: revision 'step100000' is not in the cache "
-        "cache/models--org--name (there: main, v/1); download it first");
+        "cache/models--org--name (there: main, v/1); get it with: quench fetch "
+        "hf://org/name@step100000");
   CHECK(cache.message("hf://org/name@v") ==
         "hf://org/name@v: revision 'v' is not in the cache cache/models--org--name (there: main, "
-        "v/1), nearest is 'v/1'");
+        "v/1), nearest is 'v/1'; get it with: quench fetch hf://org/name@v");
   const std::string other(40, 'b');
   CHECK(cache.message("hf://org/name@" + other) ==
         "hf://org/name@" + other + ": revision '" + other +
-            "' is not in the cache cache/models--org--name (there: main, v/1); download it first");
+            "' is not in the cache cache/models--org--name (there: main, v/1); get it with: quench "
+            "fetch "
+            "hf://org/name@" +
+            other);
   CHECK(cache.message("hf://org/name/no.json") ==
         "hf://org/name/no.json: file 'no.json' is not in the cache "
         "cache/models--org--name/snapshots/" +
-            kCommit);
+            kCommit + "; get it with: quench fetch hf://org/name/no.json");
   cache.folder.write("cache/models--org--name/refs/gone", other);
   CHECK(cache.message("hf://org/name@gone") ==
         "hf://org/name@gone: revision 'gone' is commit " + other +
-            ", whose files are not in the cache cache/models--org--name");
+            ", whose files are not in the cache cache/models--org--name; get it with: quench fetch "
+            "hf://org/name@gone");
   cache.folder.write("cache/models--org--name/refs/odd", "../../../../etc");
   CHECK(cache.message("hf://org/name@odd") ==
         "hf://org/name@odd: cache/models--org--name/refs/odd holds '../../../../etc', expected a "

@@ -16,6 +16,22 @@ def put(name, data):
 
 put("json/values.json", json.dumps({"a": [1, -2.5e-3, True, None, "\u00e9\n\U0001F600"], "": {}, "b": [[], {"c": 2**53}]}).encode())
 
+# What a hub answers, behind a letter that says which reply it is.
+git, lfs = "a" * 40, "b" * 64
+put("hub/references", b"r" + json.dumps({
+    "branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": git},
+                 {"name": "stage1-step10", "ref": "refs/heads/stage1-step10", "targetCommit": "c" * 40}],
+    "tags": [{"name": "v/1", "ref": "refs/tags/v/1", "targetCommit": git}], "converts": []}).encode())
+put("hub/commit", b"c" + json.dumps({"id": "org/name", "sha": git, "gated": False,
+                                     "siblings": [{"rfilename": "config.json"}]}).encode())
+put("hub/tree", b"t" + json.dumps([
+    {"type": "directory", "oid": git, "size": 0, "path": "sub"},
+    {"type": "file", "oid": git, "size": 23, "path": "config.json"},
+    {"type": "file", "oid": git, "size": 3000, "path": "sub/model.safetensors",
+     "lfs": {"oid": lfs, "size": 3000, "pointerSize": 134}, "xetHash": lfs}]).encode())
+put("hub/link", b'l<https://hub.example/api/models/org/name/tree/main?recursive=true&cursor=Zm9v>; rel="next", '
+                b'<//cdn.example:444/x>; rel="prev"')
+
 one = torch.arange(6, dtype=torch.float32).view(2, 3)
 half = torch.ones(2, dtype=torch.bfloat16)
 torch.save({"epoch": 3, "state_dict": collections.OrderedDict(a=one, b=one.t(), c=half, d=torch.nn.Parameter(half)),

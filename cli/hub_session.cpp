@@ -1,0 +1,130 @@
+#include "cli/hub_session.hpp"
+
+#include <exception>
+
+#include "cli/bytes.hpp"
+#include "core/plugin/host_services.hpp"
+#include "run/manifest/resolve_items.hpp"
+
+namespace quench {
+
+namespace {
+
+HubAccess access_of(const Context& context) {
+  HubAccess access = as_usage([&] { return hub_access_from_process(context.hub_environment); });
+  if (access.offline) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, so nothing can be fetched");
+  }
+  return access;
+}
+
+Persistence persistence() {
+  Persistence out;
+  out.cancel = &HostServices::instance().cancel_flag();
+  out.on_wait = [](const std::string& line) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+  };
+  return out;
+}
+
+bool is_spec(const std::string& text) {
+  return text.starts_with("hf://");
+}
+
+// What one resolved manifest wants of the hub: its checkpoints, and the tokenizers and data that
+// the cache lacks.
+void add_requests(const Experiment& experiment, std::vector<FetchRequest>& requests) {
+  for (const CheckpointCell& checkpoint : experiment.checkpoints) {
+    if (is_spec(checkpoint.location)) {
+      requests.push_back({parse_hub_spec(checkpoint.location), Purpose::kModel});
+    }
+  }
+  for (const auto& [text, reason] : experiment.absent) {
+    if (is_spec(text)) {
+      const HubSpec spec = parse_hub_spec(text);
+      requests.push_back({spec, spec.dataset ? Purpose::kAll : Purpose::kTokenizer});
+    }
+  }
+}
+
+}  // namespace
+
+HubSession::HubSession(Context& context)
+    : context_(context),
+      access_(access_of(context)),
+      persistence_(persistence()),
+      api_(access_, persistence_) {}
+
+std::vector<FetchRequest> HubSession::requests(const std::string& manifest,
+                                               const std::vector<std::string>& sets) {
+  std::exception_ptr failure;  // of the line, which is no fault of the manifest
+  const auto list = [&](const std::string& model) {
+    try {
+      std::vector<std::string> names;
+      for (const auto& [name, commit] : api_.references(parse_hub_spec(model))) {
+        names.push_back(name);
+      }
+      return names;
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_NOT_FOUND && error.code() != QUENCH_INVALID_ARGUMENT) {
+        failure = std::current_exception();
+      }
+      throw;
+    }
+  };
+  std::vector<FetchRequest> out;
+  try {
+    const Manifest read = load_manifest(manifest, sets);
+    for (const Experiment& experiment :
+         resolve_manifest(read, context_.catalog(), context_.hub(), list)) {
+      add_requests(experiment, out);
+    }
+  } catch (const Error&) {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+    throw;
+  }
+  return out;
+}
+
+FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets) {
+  return as_usage([&] {
+    std::vector<FetchRequest> wanted;
+    if (is_spec(source)) {
+      const HubSpec spec = parse_hub_spec(source);
+      wanted = {{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
+    } else {
+      wanted = requests(source, sets);
+    }
+    return plan_fetch(wanted, api_, hub_cache_root(context_.hub_environment),
+                      [](size_t done, size_t total) {
+                        HostServices::instance().progress("", "listing revisions", done, total);
+                      });
+  });
+}
+
+void HubSession::fetch(const FetchPlan& plan, Progress& progress) {
+  FetchOptions options;
+  std::string shown;
+  options.on_progress = [&](const FetchState& state) {
+    if (shown != state.file) {
+      shown = state.file;
+      progress.step(
+          fmt::format("[{}/{}] {}", state.files_done + 1, plan.missing_files, state.file));
+    }
+    HostServices::instance().progress("", "fetching bytes", state.bytes_done, plan.missing_bytes);
+  };
+  try {
+    quench::fetch(plan, api_, persistence_, options);
+  } catch (const Error& error) {
+    if (error.code() != QUENCH_CANCELLED) {
+      throw;
+    }
+    fail(QUENCH_CANCELLED, "stopped on request; what has arrived is kept; continue with: {}",
+         context_.command_line());
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,135 @@
+#include "core/fetch/fetch.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include "core/fetch/cache_writer.hpp"
+#include "core/fetch/incomplete_blob.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Passes bytes on and tells of each piece.
+class CountingSink final : public FileSink {
+ public:
+  CountingSink(IncompleteBlob& blob, std::function<void()> on_piece)
+      : blob_(blob), on_piece_(std::move(on_piece)) {}
+  void begin(uint64_t from) override { blob_.begin(from); }
+  void take(std::string_view piece) override {
+    blob_.take(piece);
+    on_piece_();
+  }
+
+ private:
+  IncompleteBlob& blob_;
+  std::function<void()> on_piece_;
+};
+
+class Fetcher {
+ public:
+  Fetcher(HubApi& api, const Persistence& persistence, const FetchOptions& options)
+      : api_(api), persistence_(persistence), options_(options) {}
+
+  void fetch(const PlannedRevision& revision, const fs::path& root) {
+    const CacheWriter cache(root, revision.spec);
+    cache.open();
+    for (const HubFile& file : revision.files) {
+      if (!cache.has(file)) {
+        fetch_file(revision, file, cache);
+        ++state_.files_done;
+      }
+    }
+    cache.add_snapshot(revision.commit, revision.files);
+    if (revision.spec.revision != revision.commit) {
+      cache.set_reference(revision.spec.revision, revision.commit);
+    }
+  }
+
+ private:
+  void fetch_file(const PlannedRevision& revision, const HubFile& file, const CacheWriter& cache) {
+    HubSpec shown = revision.spec;
+    shown.file.clear();
+    state_.file = printable(to_text(shown), 200) + ": " + printable(file.path, 200);
+    options_.on_progress(state_);
+    IncompleteBlob blob(cache.blobs(), file, persistence_.cancel);
+    constexpr int kContents = 2;  // a damaged one is asked for once more
+    for (int damaged = 0; damaged < kContents;) {
+      receive(revision, file, blob);
+      const bool intact = blob.is_intact();
+      if (intact && blob.publish()) {
+        return;
+      }
+      blob.restart();
+      damaged += intact ? 0 : 1;
+      persistence_.on_wait(intact ? state_.file + ": another process took the file over; once more"
+                                  : fmt::format("{}: what came is damaged: its hash is not {}",
+                                                state_.file, file.hash));
+    }
+    fail(QUENCH_DATA_LOSS,
+         "{}: what came has another hash than {}, which the hub lists, {} times in a row; try "
+         "again later, or another HF_ENDPOINT",
+         state_.file, file.hash, kContents);
+  }
+
+  void receive(const PlannedRevision& revision, const HubFile& file, IncompleteBlob& blob) {
+    Patience patience(persistence_);
+    const uint64_t before = state_.bytes_done;
+    const uint64_t had = blob.bytes();
+    uint64_t most = had;  // a server that starts over each time makes no progress
+    CountingSink sink(blob, [&] {
+      if (blob.bytes() > most) {
+        most = blob.bytes();
+        patience.progressed();
+      }
+      state_.bytes_done = before + (blob.bytes() > had ? blob.bytes() - had : 0);
+      options_.on_progress(state_);
+    });
+    while (blob.bytes() < file.size || file.size == 0) {
+      try {
+        api_.download(revision.spec, revision.commit, file, blob.bytes(), sink);
+        return;
+      } catch (const TryAgain& failure) {
+        patience.wait_after(failure);
+      }
+    }
+  }
+
+  HubApi& api_;
+  const Persistence& persistence_;
+  const FetchOptions& options_;
+  FetchState state_;
+};
+
+void check_space(const FetchPlan& plan) {
+  fs::path at = fs::absolute(plan.root);
+  while (!fs::exists(at) && at.has_relative_path()) {
+    at = at.parent_path();
+  }
+  std::error_code error;
+  const fs::space_info space = fs::space(at, error);
+  if (!error && space.available < plan.missing_bytes) {
+    fail(QUENCH_RESOURCE_EXHAUSTED,
+         "{}: too little space: the files need {} more bytes, {} are free; HF_HUB_CACHE names "
+         "another place",
+         plan.root.string(), plan.missing_bytes, space.available);
+  }
+}
+
+}  // namespace
+
+void fetch(const FetchPlan& plan, HubApi& api, const Persistence& persistence,
+           const FetchOptions& options) {
+  check_space(plan);
+  Fetcher fetcher(api, persistence, options);
+  for (const PlannedRevision& revision : plan.revisions) {
+    if (persistence.cancel != nullptr && *persistence.cancel) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    fetcher.fetch(revision, plan.root);
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,77 @@
+// What a hub says of its repositories, and their files as bytes. The protocol is that of
+// huggingface.co, which mirrors speak too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/fetch/http.hpp"
+#include "core/fetch/hub_access.hpp"
+#include "core/fetch/patience.hpp"
+#include "core/hub/hub_spec.hpp"
+
+namespace quench {
+
+struct HubFile {
+  std::string path;
+  uint64_t size = 0;
+  // The SHA-256 of a large file (Git LFS), the id that git gives a small one: its name in the
+  // cache.
+  std::string hash;
+  bool is_large() const { return hash.size() == 64; }
+};
+
+// Takes one file's bytes.
+class FileSink {
+ public:
+  virtual ~FileSink() = default;
+  // The first byte that the server sends: what was asked for, or 0 where it sends all.
+  virtual void begin(uint64_t from) = 0;
+  virtual void take(std::string_view piece) = 0;
+};
+
+class HubApi {
+ public:
+  // Both must outlive this.
+  HubApi(const HubAccess& access, const Persistence& persistence);
+
+  // Branches and tags, sorted, with their commits. Each function names the repository in its
+  // errors: NOT_FOUND, FAILED_PRECONDITION (gated, refused, or given up), DATA_LOSS (a reply that
+  // makes no sense), CANCELLED.
+  std::map<std::string, std::string> references(const HubSpec& repository);
+  // The commit of the spec's revision, which need be neither a branch nor a tag.
+  std::string commit_of(const HubSpec& spec);
+  // All files of a commit, by path. Paths are plain and hashes are hashes.
+  std::vector<HubFile> files(const HubSpec& repository, const std::string& commit);
+  // The content of a small file, compared with its hash.
+  std::string content(const HubSpec& repository, const std::string& commit, const HubFile& file);
+
+  // One try: sends the bytes of a file from `from` on. Throws TryAgain, too; DATA_LOSS where the
+  // server has another commit, another size or another hash than `file`.
+  void download(const HubSpec& repository, const std::string& commit, const HubFile& file,
+                uint64_t from, FileSink& sink);
+
+ private:
+  struct Reply {
+    HttpHead head;
+    std::string body;
+  };
+  using OnHead = std::function<void(const HttpHead&)>;
+  // Follows redirects; the token goes to the hub's own origin alone. `on_hop` sees every head.
+  HttpHead get(const Url& url, uint64_t from, const OnHead& on_hop, const Http::Body& body);
+  // A document of the API, with patience. `what` is its subject, for messages.
+  Reply document(const Url& url, const HubSpec& what);
+  [[noreturn]] void refuse(const HttpHead& head, const HubSpec& what, const std::string& file);
+  std::string api_url(const HubSpec& repository) const;
+
+  const HubAccess& access_;
+  const Persistence& persistence_;
+  const Url endpoint_;
+  Http http_;
+};
+
+}  // namespace quench

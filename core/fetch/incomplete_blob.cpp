@@ -1,0 +1,251 @@
+#include "core/fetch/incomplete_blob.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <random>
+#include <system_error>
+#include <vector>
+
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".incomplete";
+
+[[noreturn]] void fail_at(const fs::path& path, const char* doing) {
+  const int number = errno;
+  fail(
+      number == ENOSPC || number == EDQUOT ? QUENCH_RESOURCE_EXHAUSTED : QUENCH_FAILED_PRECONDITION,
+      "{}: {} failed: {}", path.string(), doing, std::generic_category().message(number));
+}
+
+fs::path new_name(const fs::path& blobs, const HubFile& file) {
+  std::random_device random;
+  return blobs / fmt::format("{}.{:08x}{}", file.hash, random(), kEnding);
+}
+
+struct Leftover {
+  uint64_t bytes;
+  fs::path path;
+};
+
+// The largest first. Longer ones than the file are none of it.
+std::vector<Leftover> leftovers(const fs::path& blobs, const HubFile& file) {
+  std::vector<Leftover> out;
+  std::error_code error;
+  for (fs::directory_iterator it(blobs, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::error_code gone;
+    if (name.starts_with(file.hash + ".") && name.ends_with(kEnding) && it->is_regular_file(gone)) {
+      const uint64_t bytes = it->file_size(gone);
+      if (!gone) {
+        out.push_back({bytes, it->path()});
+      }
+    }
+  }
+  std::sort(out.begin(), out.end(),
+            [](const Leftover& a, const Leftover& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+bool is_at(int descriptor, const fs::path& path) {
+  struct stat open = {};
+  struct stat named = {};
+  return fstat(descriptor, &open) == 0 && lstat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+bool was_written_lately(int descriptor) {
+  constexpr int64_t kLately = 60;  // seconds; a line that is silent for so long is cut
+  struct stat status = {};
+  return fstat(descriptor, &status) != 0 || status.st_mtim.tv_sec + kLately > std::time(nullptr);
+}
+
+// An open file that nobody else writes: nobody has locked it, and where a second lock is granted
+// as well, so that locks say nothing, it has not grown for a while.
+Descriptor locked(const fs::path& path) {
+  const auto opened = [&] {
+    return Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  };
+  const auto lock = [](const Descriptor& file) {
+    return file && flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+  };
+  Descriptor out = opened();
+  if (!lock(out) || !is_at(out.get(), path)) {
+    return {};
+  }
+  return lock(opened()) && was_written_lately(out.get()) ? Descriptor() : std::move(out);
+}
+
+}  // namespace
+
+IncompleteBlob::IncompleteBlob(const fs::path& blobs, const HubFile& file,
+                               const std::atomic<bool>* cancel)
+    : blobs_(blobs), file_(file), cancel_(cancel) {
+  for (const Leftover& left : leftovers(blobs_, file_)) {
+    if (left.bytes <= file_.size && take_over(left.path)) {
+      hash_what_is_there();
+      return;
+    }
+  }
+  start_new();
+}
+
+bool IncompleteBlob::take_over(const fs::path& left) {
+  Descriptor found = locked(left);
+  const fs::path mine = new_name(blobs_, file_);
+  if (!found || rename(left.c_str(), mine.c_str()) != 0) {
+    return false;
+  }
+  struct stat status = {};
+  if (fstat(found.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) > file_.size) {
+    unlink(mine.c_str());
+    return false;
+  }
+  path_ = mine;
+  descriptor_ = std::move(found);
+  bytes_ = static_cast<uint64_t>(status.st_size);
+  return true;
+}
+
+void IncompleteBlob::start_new() {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries && !descriptor_; ++i) {
+    path_ = new_name(blobs_, file_);
+    descriptor_ =
+        Descriptor(open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!descriptor_ && errno != EEXIST) {
+      break;
+    }
+  }
+  if (!descriptor_) {
+    fail_at(path_, "creating");
+  }
+  flock(descriptor_.get(), LOCK_EX | LOCK_NB);  // where there are no locks, there is the hash
+  bytes_ = 0;
+  hash_what_is_there();
+}
+
+void IncompleteBlob::hash_what_is_there() {
+  if (!file_.is_large()) {
+    return;
+  }
+  sha256_.emplace();
+  std::vector<char> buffer(size_t{1} << 20);
+  for (uint64_t at = 0; at < bytes_;) {
+    if (cancel_ != nullptr && *cancel_) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    const ssize_t got =
+        pread(descriptor_.get(), buffer.data(), std::min<uint64_t>(buffer.size(), bytes_ - at),
+              static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      fail_at(path_, "reading");
+    }
+    sha256_->update(buffer.data(), static_cast<uint64_t>(got));
+    at += static_cast<uint64_t>(got);
+  }
+}
+
+void IncompleteBlob::begin(uint64_t from) {
+  if (from == 0 && bytes_ > 0) {
+    restart();
+  }
+}
+
+void IncompleteBlob::take(std::string_view piece) {
+  for (std::string_view left = piece; !left.empty();) {
+    const ssize_t put =
+        pwrite(descriptor_.get(), left.data(), left.size(), static_cast<off_t>(bytes_));
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put < 0) {
+      fail_at(path_, "writing");
+    }
+    const auto count = static_cast<size_t>(put);
+    if (sha256_) {
+      sha256_->update(left.data(), count);
+    }
+    bytes_ += count;
+    left.remove_prefix(count);
+  }
+}
+
+void IncompleteBlob::restart() {
+  if (is_at(descriptor_.get(), path_)) {
+    unlink(path_.c_str());
+  }
+  descriptor_.reset();
+  start_new();
+}
+
+bool IncompleteBlob::is_intact() {
+  if (bytes_ != file_.size) {
+    return false;
+  }
+  if (!sha256_) {
+    return git_blob_id(File(path_), cancel_) == file_.hash;
+  }
+  const bool intact = sha256_->hex_digest() == file_.hash;
+  sha256_.reset();
+  return intact;
+}
+
+bool IncompleteBlob::publish() {
+  if (fsync(descriptor_.get()) != 0) {
+    fail_at(path_, "syncing");
+  }
+  const fs::path blob = blobs_ / file_.hash;
+  if (!is_at(descriptor_.get(), path_) || rename(path_.c_str(), blob.c_str()) != 0) {
+    if (is_at(descriptor_.get(), path_)) {
+      fail_at(path_, "renaming");
+    }
+    std::error_code error;  // taken over in spite of the lock
+    return fs::is_regular_file(blob, error) && fs::file_size(blob, error) == file_.size;
+  }
+  sync_folder_of(blob);
+  descriptor_.reset();
+  for (const Leftover& left : leftovers(blobs_, file_)) {
+    if (const Descriptor dead = locked(left.path)) {
+      unlink(left.path.c_str());
+    }
+  }
+  return true;
+}
+
+void remove_published_leftovers(const fs::path& blobs) {
+  std::error_code error;
+  for (fs::directory_iterator it(blobs, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::error_code gone;
+    if (name.ends_with(kEnding) && fs::exists(blobs / name.substr(0, name.find('.')), gone) &&
+        locked(it->path())) {
+      fs::remove(it->path(), gone);
+    }
+  }
+}
+
+uint64_t bytes_left_over(const fs::path& blobs, const HubFile& file) {
+  for (const Leftover& left : leftovers(blobs, file)) {
+    if (left.bytes <= file.size) {
+      return left.bytes;
+    }
+  }
+  return 0;
+}
+
+}  // namespace quench

@@ -1,0 +1,111 @@
+#include "core/hub/hub_spec.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kScheme = "hf://";
+
+[[noreturn]] void refuse(const std::string& spec, const char* what) {
+  fail(QUENCH_INVALID_ARGUMENT,
+       "{}: {}, expected hf://org/name@revision or hf://datasets/org/name/file@revision",
+       printable(spec), what);
+}
+
+std::vector<std::string> split(const std::string& path) {
+  std::vector<std::string> parts;
+  size_t at = 0;
+  for (;;) {
+    const size_t slash = path.find('/', at);
+    parts.push_back(path.substr(at, slash - at));
+    if (slash == std::string::npos) {
+      return parts;
+    }
+    at = slash + 1;
+  }
+}
+
+// Whether the hub accepts `name` for an organisation or a repository.
+bool is_repository_name(const std::string& name) {
+  return !name.empty() && name.size() <= 96 && name.front() != '.' && name.front() != '-' &&
+         name.find("..") == std::string::npos && name.find("--") == std::string::npos &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
+}
+
+}  // namespace
+
+HubSpec parse_hub_spec(const std::string& spec) {
+  if (!spec.starts_with(kScheme)) {
+    refuse(spec, "does not begin with hf://");
+  }
+  std::string rest = spec.substr(kScheme.size());
+  HubSpec out;
+  const size_t at = rest.find('@');
+  out.revision = at == std::string::npos ? "main" : rest.substr(at + 1);
+  rest.resize(std::min(at, rest.size()));
+  if (!is_plain_path(out.revision)) {
+    refuse(spec, "bad revision");
+  }
+  if (rest.starts_with("datasets/")) {
+    out.dataset = true;
+    rest.erase(0, std::string_view("datasets/").size());
+  }
+  const std::vector<std::string> parts = split(rest);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i < 2) {
+      if (!is_repository_name(parts[i])) {
+        refuse(spec, "bad repository name");
+      }
+      out.repository += (i == 0 ? "" : "/") + parts[i];
+    } else {
+      out.file += (i == 2 ? "" : "/") + parts[i];
+    }
+  }
+  if (parts.size() > 2 && !is_plain_path(out.file)) {
+    refuse(spec, "bad file name");
+  }
+  return out;
+}
+
+std::string repository_text(const HubSpec& spec) {
+  return std::string(kScheme) + (spec.dataset ? "datasets/" : "") + spec.repository;
+}
+
+std::string to_text(const HubSpec& spec) {
+  return repository_text(spec) + (spec.file.empty() ? "" : "/" + spec.file) +
+         (spec.revision == "main" ? "" : "@" + spec.revision);
+}
+
+bool is_commit(std::string_view text) {
+  return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_plain_path(const std::string& path) {
+  const std::vector<std::string> parts = split(path);
+  return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    const bool plain = std::all_of(part.begin(), part.end(), [](char byte) {
+      return static_cast<unsigned char>(byte) >= 0x20 && byte != '\\' && byte != 0x7F;
+    });
+    return plain && !part.empty() && part.size() <= 255 && part != "." && part != "..";
+  });
+}
+
+fs::path repository_folder(const HubSpec& spec, const fs::path& root) {
+  std::string name = spec.dataset ? "datasets" : "models";
+  for (const std::string& part : split(spec.repository)) {
+    name += "--" + part;
+  }
+  return root / name;
+}
+
+}  // namespace quench
