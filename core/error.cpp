@@ -46,6 +46,8 @@ const char* status_name(quench_status code) {
       return "internal error";
     case QUENCH_END:
       return "end";
+    case QUENCH_UNAVAILABLE:
+      return "unavailable";
     default:
       return "unknown status";
   }

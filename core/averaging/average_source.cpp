@@ -16,7 +16,9 @@ namespace {
 
 // Float64 values and sum of a chunk, and its stored elements, stay in one core's private cache.
 constexpr uint64_t kChunk = uint64_t{1} << 14;
-static_assert(kChunk <= QUENCH_AVERAGING_CHUNK);
+// A call of a process of its own costs as much as a chunk of that size, so it gets more at a time.
+constexpr uint64_t kChunkApart = kChunk * 4;
+static_assert(kChunkApart <= QUENCH_AVERAGING_CHUNK);
 // Chunks that one task averages.
 constexpr uint64_t kChunksPerTask = 16;
 
@@ -59,8 +61,9 @@ std::vector<size_t> canonical_order(const std::vector<AverageMember>& members) {
 
 struct AverageSource::Worker {
   AveragingHandle handle;
-  std::vector<char> stored = std::vector<char>(kChunk * sizeof(double));
-  std::vector<double> values = std::vector<double>(kChunk);
+  uint64_t chunk;  // values at a time
+  std::vector<char> stored = std::vector<char>(chunk * sizeof(double));
+  std::vector<double> values = std::vector<double>(chunk);
 };
 
 // Borrows a worker of the source for its own lifetime.
@@ -191,8 +194,10 @@ void AverageSource::add_tensors() {
 }
 
 std::unique_ptr<AverageSource::Worker> AverageSource::make_worker() const {
+  const bool apart = catalog_.placed(*averaging_.plugin).placement == Placement::kOwn;
   auto worker = std::make_unique<Worker>(
-      Worker{AveragingHandle(catalog_, *averaging_.plugin, averaging_.parameters)});
+      Worker{AveragingHandle(catalog_, *averaging_.plugin, averaging_.parameters),
+             apart ? kChunkApart : kChunk});
   if (options_.weights.empty()) {
     worker->handle.begin(plugin_view_);
   } else {
@@ -205,8 +210,8 @@ template <typename Stored>
 void AverageSource::average(Worker& worker, uint64_t index, uint64_t elements, char* destination,
                             Stored stored) const {
   const uint64_t size = dtype_size(options_.dtype);
-  for (uint64_t done = 0; done < elements; done += kChunk) {
-    const uint64_t count = std::min(kChunk, elements - done);
+  for (uint64_t done = 0; done < elements; done += worker.chunk) {
+    const uint64_t count = std::min(worker.chunk, elements - done);
     const std::span<double> values(worker.values.data(), count);
     for (size_t m = 0; m < members_.size(); ++m) {
       const quench_dtype dtype = members_[m].source->info(index_[m][index]).dtype;
@@ -296,6 +301,7 @@ std::vector<double> search_average(
     order = canonical_order(members);
   }
   std::vector<AverageMember> ordered;
+  ordered.reserve(order.size());
   for (const size_t i : order) {
     ordered.push_back(members[i]);
   }

@@ -137,8 +137,7 @@ KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
   kept.identity =
       average_identity(averaging, sources, kept.member_hashes, options.dtype, options.weights);
   write_config(members.back(), options.dtype, target);
-  copy_side_files(members.back().folder.path, options.tokenizer, target.temporary(),
-                  target.files());
+  copy_side_files(members.back().folder, options.tokenizer, target.temporary(), target.files());
   write_file_atomically(target.temporary() / "README.md",
                         card_text(averaging, members, target.path(), options, kept),
                         &target.files());

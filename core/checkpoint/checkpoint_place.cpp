@@ -109,7 +109,7 @@ std::string CheckpointPlace::listing() const {
   if (names.size() > kShown) {
     out += fmt::format(" and {} more", names.size() - kShown);
   }
-  return names.empty() ? "nothing" : out;
+  return names.empty() ? "no files" : out;
 }
 
 bool CheckpointPlace::is_quantized() const {

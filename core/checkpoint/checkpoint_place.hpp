@@ -39,7 +39,7 @@ class CheckpointPlace {
   const std::string& config_json() const { return config_json_; }  // "" where there is none
   const std::vector<std::string>& names() const { return names_; }
   bool has(const std::string& name) const;
-  // "a, b, c and 7 more", or "nothing": also files that no format can name.
+  // "a, b, c and 7 more", or "no files": also files that no format can name.
   std::string listing() const;
 
   // Whether config.json, or the file that older writers keep beside it, says that the weights are

@@ -1,5 +1,7 @@
 #include "core/checkpoint/side_files.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -13,10 +15,24 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMaxSideFile = uint64_t{1} << 30;
-constexpr const char* kTokenizerFiles[] = {
-    "tokenizer.json", "tokenizer.model",    "tokenizer_config.json", "special_tokens_map.json",
-    "vocab.json",     "merges.txt",         "added_tokens.json",     "vocab.txt",
-    "spiece.model",   "chat_template.jinja"};
+
+struct TokenizerFile {
+  const char* name;
+  bool has_vocabulary;
+};
+constexpr TokenizerFile kTokenizerFiles[] = {
+    {"tokenizer.json", true},           {"tokenizer.model", true}, {"tokenizer_config.json", false},
+    {"special_tokens_map.json", false}, {"vocab.json", true},      {"merges.txt", true},
+    {"added_tokens.json", false},       {"vocab.txt", true},       {"spiece.model", true},
+    {"chat_template.jinja", false}};
+
+bool has_vocabulary(const fs::path& folder) {
+  return std::any_of(
+      std::begin(kTokenizerFiles), std::end(kTokenizerFiles), [&](const TokenizerFile& file) {
+        std::error_code ignored;
+        return file.has_vocabulary && fs::is_regular_file(folder / file.name, ignored);
+      });
+}
 
 }  // namespace
 
@@ -33,16 +49,19 @@ std::vector<fs::path> side_files(const fs::path& from, const fs::path& tokenizer
     files.push_back(tokenizer);
     return files;
   }
-  for (const char* name : kTokenizerFiles) {
-    add((tokenizer.empty() ? from : tokenizer) / name);
+  for (const TokenizerFile& file : kTokenizerFiles) {
+    add((tokenizer.empty() ? from : tokenizer) / file.name);
   }
   return files;
 }
 
-void copy_side_files(const fs::path& from, const fs::path& tokenizer, const fs::path& to,
+void copy_side_files(const CheckpointFolder& from, const fs::path& tokenizer, const fs::path& to,
                      WrittenFiles& list) {
-  for (const fs::path& file : side_files(from, tokenizer)) {
+  for (const fs::path& file : side_files(from.path, tokenizer)) {
     write_file_atomically(to / file.filename(), read_file(file, kMaxSideFile), &list);
+  }
+  if (tokenizer.empty() && from.carried_tokenizer && !has_vocabulary(from.path)) {
+    write_file_atomically(to / from.carried_tokenizer->name, from.carried_tokenizer->bytes, &list);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/io/written_files.hpp"
 
 namespace quench {
@@ -14,9 +15,10 @@ namespace quench {
 std::vector<std::filesystem::path> side_files(const std::filesystem::path& from,
                                               const std::filesystem::path& tokenizer);
 
-// Copies these files into the folder `to` and enters them in `list`. Throws what reading and
-// writing throw.
-void copy_side_files(const std::filesystem::path& from, const std::filesystem::path& tokenizer,
+// Copies these files of a checkpoint into the folder `to` and enters them in `list`; a tokenizer
+// that is only carried inside the weights' file becomes a file. Throws what reading and writing
+// throw.
+void copy_side_files(const CheckpointFolder& from, const std::filesystem::path& tokenizer,
                      const std::filesystem::path& to, WrittenFiles& list);
 
 // Throws Error(RESOURCE_EXHAUSTED) if the file system of `folder` reports less free space.

@@ -175,6 +175,23 @@ class TreeBuilder : public YAML::EventHandler {
 };
 
 // Refuses bytes that no manifest needs and that can hide text from a reader.
+// The number of the last line up to `last` whose indentation holds a tab, or 0. Two lines at most
+// are looked at: what the parser complains about begins in one of them.
+int line_indented_by_tab(std::string_view text, int last) {
+  int found = 0;
+  int number = 1;
+  for (size_t from = 0; from < text.size() && number <= last; ++number) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    const std::string_view blanks = line.substr(0, line.find_first_not_of(" \t"));
+    if (number + 1 >= last && blanks.find('\t') != std::string_view::npos) {
+      found = number;
+    }
+    from = end + 1;
+  }
+  return found;
+}
+
 void refuse_odd_bytes(std::string_view text, const std::string& name) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -285,6 +302,11 @@ YamlNode parse_yaml(std::string_view text, const std::string& name) {
     }
     return root;
   } catch (const YAML::Exception& error) {
+    const int tabbed = line_indented_by_tab(text, error.mark.line + 1);
+    if (tabbed > 0) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}:{}: the line is indented by a tab; wanted spaces", name,
+           tabbed);
+    }
     fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: {}", name, error.mark.line + 1, error.mark.column + 1,
          error.msg);
   }

@@ -44,6 +44,12 @@ Tokenizer Tokenizer::open(Catalog& catalog, const fs::path& file) {
       TokenizerHandle(catalog, plugin, bytes, file.string(), default_parameters(plugin)));
 }
 
+Tokenizer Tokenizer::open(Catalog& catalog, const CarriedFile& file, const std::string& where) {
+  const PluginDescription& plugin =
+      choose_tokenizer_plugin(catalog, FileHead::of(file.name, file.bytes), where);
+  return Tokenizer(TokenizerHandle(catalog, plugin, file.bytes, where, default_parameters(plugin)));
+}
+
 EncodedBatch Tokenizer::encode(const TextBatch& batch, bool add_special) {
   return handle_ ? handle_->encode(batch, add_special) : bytes_of(batch);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/plugin/tokenizer_handle.hpp"
 
 namespace quench {
@@ -16,6 +17,8 @@ class Tokenizer {
   // Reads the file and passes it to the plugin with the best score for it. Throws what
   // choose_tokenizer_plugin, File and the plugin throw.
   static Tokenizer open(Catalog& catalog, const std::filesystem::path& file);
+  // The same with a file inside another one; messages show `where` instead of a path.
+  static Tokenizer open(Catalog& catalog, const CarriedFile& file, const std::string& where);
   // 256 ids, each the value of a byte; accepts any bytes. Users spell it "bytes".
   static Tokenizer bytes() { return Tokenizer(std::nullopt); }
 

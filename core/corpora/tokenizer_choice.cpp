@@ -29,18 +29,39 @@ TokenizerChoice TokenizerChoice::beside(Catalog& catalog, const std::filesystem:
                                            folder.string()));
 }
 
+TokenizerChoice TokenizerChoice::of(Catalog& catalog, const CheckpointFolder& checkpoint) {
+  TokenizerChoice out = beside(catalog, checkpoint.path);
+  if (!out.path_ && checkpoint.carried_tokenizer) {
+    out.carried_ = checkpoint.carried_tokenizer;
+    out.carried_where_ = fmt::format(
+        "{}: {}", (checkpoint.files.empty() ? checkpoint.path : checkpoint.files.front()).string(),
+        out.carried_->name);
+  }
+  return out;
+}
+
 Tokenizer& TokenizerChoice::get(Catalog& catalog) {
-  if (!path_) {
+  if (!exists()) {
     fail(QUENCH_NOT_FOUND, "{}", missing_message_);
   }
   if (!tokenizer_) {
-    tokenizer_ = std::make_shared<Tokenizer>(*path_ == "bytes" ? Tokenizer::bytes()
-                                                               : Tokenizer::open(catalog, *path_));
+    tokenizer_ = std::make_shared<Tokenizer>(open(catalog));
   }
   return *tokenizer_;
 }
 
+Tokenizer TokenizerChoice::open(Catalog& catalog) const {
+  if (!path_) {
+    return Tokenizer::open(catalog, *carried_, carried_where_);
+  }
+  return *path_ == "bytes" ? Tokenizer::bytes() : Tokenizer::open(catalog, *path_);
+}
+
 TokenizerIdentity TokenizerChoice::identity(Catalog& catalog) const {
+  if (!path_ && carried_) {
+    const FileHead head = FileHead::of(carried_->name, carried_->bytes);
+    return {sha256_hex(carried_->bytes), &choose_tokenizer_plugin(catalog, head, carried_where_)};
+  }
   if (!path_ || *path_ == "bytes") {
     return {path_.value_or("none"), nullptr};
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/corpora/tokenizer.hpp"
 
 namespace quench {
@@ -25,13 +26,21 @@ class TokenizerChoice {
   explicit TokenizerChoice(std::optional<std::string> path, std::string missing_message);
   // The one that a checkpoint's folder has, or none.
   static TokenizerChoice beside(Catalog& catalog, const std::filesystem::path& folder);
+  // The checkpoint's own: the one that its folder has, else the one inside the file of its weights,
+  // else none.
+  static TokenizerChoice of(Catalog& catalog, const CheckpointFolder& checkpoint);
+  bool exists() const { return path_ || carried_; }
   // Throws Error with the constructor's message if there is no tokenizer.
   Tokenizer& get(Catalog& catalog);
-  // Hashes the file.
+  // Hashes the file. A carried one counts as the file that it would be.
   TokenizerIdentity identity(Catalog& catalog) const;
 
  private:
+  Tokenizer open(Catalog& catalog) const;
+
   std::optional<std::string> path_;
+  std::optional<CarriedFile> carried_;  // used where there is no path
+  std::string carried_where_;           // for messages
   std::string missing_message_;
   std::shared_ptr<Tokenizer> tokenizer_;
 };

@@ -136,4 +136,12 @@ std::string git_blob_id(const File& file, const std::atomic<bool>* cancel) {
   return digest.hex_digest();
 }
 
+std::string git_blob_id(std::string_view content) {
+  Digest digest(EVP_sha1());
+  const std::string head = fmt::format("blob {}", content.size());
+  digest.update(head.c_str(), head.size() + 1);
+  digest.update(content.data(), content.size());
+  return digest.hex_digest();
+}
+
 }  // namespace quench

@@ -44,5 +44,7 @@ std::string sha256_of(const File& file, const std::atomic<bool>* cancel = nullpt
 // The id under which git stores this content: SHA-1 of "blob <size>\0" and the content. The hub's
 // cache names small files by it. Throws like sha256_of.
 std::string git_blob_id(const File& file, const std::atomic<bool>* cancel = nullptr);
+// The same for content in memory.
+std::string git_blob_id(std::string_view content);
 
 }  // namespace quench

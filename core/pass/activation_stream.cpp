@@ -99,6 +99,23 @@ DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
   return out;
 }
 
+namespace {
+
+// Otherwise the family complains of a row and a column, which do not say where the ids came from.
+void check_vocabulary(const ModelHandle& model, std::span<const int32_t> ids) {
+  const int64_t vocabulary = model.info().vocabulary;
+  const auto foreign =
+      std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id < 0 || id >= vocabulary; });
+  if (foreign != ids.end()) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "model {}: got the token id {}, wanted 0..{}: the tokenizer, or the file of ids, is that "
+         "of another model",
+         model.id(), *foreign, vocabulary - 1);
+  }
+}
+
+}  // namespace
+
 ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
                                    std::span<const uint64_t> starts,
                                    std::span<const uint64_t> texts)
@@ -107,10 +124,12 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
     fail(QUENCH_UNSUPPORTED, "model {}: cannot run pads that count", model.id());
   }
   const int64_t longest = model.info().max_positions;
+  check_vocabulary(model, ids);
   for (const MicroBatch& batch : batches_) {
     if (batch.length > longest) {
       fail(QUENCH_INVALID_ARGUMENT,
-           "model {}: a sequence of {} tokens, more than the {} positions of its config",
+           "model {}: a sequence of {} tokens, more than the {} positions of its config; wanted a "
+           "smaller `block` or `length`",
            model.id(), batch.length, longest);
     }
     State state;

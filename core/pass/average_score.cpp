@@ -10,6 +10,7 @@ AverageScore::AverageScore(Catalog& catalog, MetricCell metric, TokenizerChoice 
                            std::string config_json, std::string where, quench_device device)
     : catalog_(catalog),
       metric_(std::move(metric)),
+      metrics_(catalog),
       tokenizer_(std::move(tokenizer)),
       config_json_(std::move(config_json)),
       where_(std::move(where)),
@@ -18,7 +19,7 @@ AverageScore::AverageScore(Catalog& catalog, MetricCell metric, TokenizerChoice 
 
 double AverageScore::operator()(const std::shared_ptr<const TensorSource>& weights) {
   ModelHandle model = open_model(catalog_, weights, config_json_, where_, "", kFloat32, device_);
-  return lower_is_better(evaluate_metric(catalog_, corpora_, metric_, model, tokenizer_).front());
+  return lower_is_better(evaluate_metric(metrics_, corpora_, metric_, model, tokenizer_).front());
 }
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/corpora/corpora.hpp"
+#include "core/pass/metric_instances.hpp"
 
 namespace quench {
 
@@ -22,6 +23,7 @@ class AverageScore {
  private:
   Catalog& catalog_;
   MetricCell metric_;
+  MetricInstances metrics_;
   TokenizerChoice tokenizer_;
   std::string config_json_;
   std::string where_;

@@ -10,10 +10,8 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/json/json_number.hpp"
-#include "core/pass/metric_records.hpp"
 #include "core/pass/metric_sink.hpp"
 #include "core/pass/not_finite.hpp"
-#include "core/plugin/metric_handle.hpp"
 
 namespace quench {
 
@@ -91,8 +89,9 @@ class MetricTokenizer {
 
 }  // namespace
 
-std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
-                                    ModelHandle& model, TokenizerChoice& tokenizer,
+std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
+                                    const MetricCell& metric, ModelHandle& model,
+                                    TokenizerChoice& tokenizer,
                                     const std::vector<MetricWeights>& weights, ScoreCache* cache) {
   if (metric.dtype && !same_dtype(*metric.dtype, model.info().dtype)) {
     fail(QUENCH_UNSUPPORTED, "metric {}: wants the model in {}", metric.plugin->id,
@@ -100,15 +99,14 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
   }
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
-  MetricHandle handle(catalog, *metric.plugin, metric.parameters);
-  give_records(catalog, handle, wanted_records(catalog, handle, corpora.hub()), corpora.hub());
+  MetricHandle& handle = metrics.ready(metric, corpora.hub());
   const Subject subject(model, cache);
   const OpenWeightsList further(weights);
   MetricSink sink;
   std::optional<MetricTokenizer> encoder;
   if ((handle.needs() & QUENCH_METRIC_NEEDS_TOKENIZER) != 0) {
     try {
-      encoder.emplace(tokenizer.get(catalog));
+      encoder.emplace(tokenizer.get(metrics.catalog()));
     } catch (const Error& error) {
       fail(error.code(), "metric {}: needs a tokenizer: {}", metric.plugin->id, error.what());
     }
@@ -118,6 +116,7 @@ std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const Me
                      static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(),
                      encoder ? encoder->get() : nullptr, further.count(), further.views()});
   } catch (const Error& error) {
+    metrics.drop(metric);
     if (error.code() != QUENCH_NUMERICAL) {
       throw;
     }

@@ -9,6 +9,7 @@
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/corpora/corpora.hpp"
 #include "core/experiment/experiment.hpp"
+#include "core/pass/metric_instances.hpp"
 #include "core/pass/score.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/store/record.hpp"
@@ -28,9 +29,10 @@ struct MetricWeights {
 // details, items, index and count, seconds and peak memory; the caller adds what was measured.
 // Throws Error if the metric fails, or returns no value or one that is not finite, and then names
 // the weight that is not finite. `cache`: answers what it can and notes the rest; null: scores
-// everything.
-std::vector<Record> evaluate_metric(Catalog& catalog, Corpora& corpora, const MetricCell& metric,
-                                    ModelHandle& model, TokenizerChoice& tokenizer,
+// everything. An instance that failed is not used again.
+std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
+                                    const MetricCell& metric, ModelHandle& model,
+                                    TokenizerChoice& tokenizer,
                                     const std::vector<MetricWeights>& weights = {},
                                     ScoreCache* cache = nullptr);
 

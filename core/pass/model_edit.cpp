@@ -109,6 +109,15 @@ void Editor::divide_inputs(uint32_t block, uint32_t group, const quench_tensor& 
   }
 }
 
+void restore_if_failed(FloatWeights& weights, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (...) {
+    weights.restore();
+    throw;
+  }
+}
+
 // The first of `count` changes after which the logits differ from `before`.
 size_t first_unsound(ModelHandle& model,
                      const std::function<void(const quench_model_editor&)>& apply,
@@ -119,8 +128,11 @@ size_t first_unsound(ModelHandle& model,
     const size_t middle = (sound + unsound) / 2;
     FloatWeights kept(model);
     Editor editor(model, kept, middle);
-    apply(editor.get());
-    const bool same = LogitProbe::distance(before, probe.read()) <= probe.tolerance();
+    bool same = false;
+    restore_if_failed(kept, [&] {
+      apply(editor.get());
+      same = LogitProbe::distance(before, probe.read()) <= probe.tolerance();
+    });
     kept.restore();
     (same ? sound : unsound) = middle;
   }
@@ -136,14 +148,12 @@ ModelEdits edit_model(ModelHandle& model, const std::string& who,
   const std::vector<double> before = probe.read();
   FloatWeights replaced(model);
   Editor editor(model, replaced, std::numeric_limits<size_t>::max());
-  try {
+  ModelEdits edits;
+  restore_if_failed(replaced, [&] {
     apply(editor.get());
-  } catch (...) {
-    replaced.restore();
-    throw;
-  }
-  ModelEdits edits = std::move(editor.edits());
-  edits.distance = LogitProbe::distance(before, probe.read());
+    edits = std::move(editor.edits());
+    edits.distance = LogitProbe::distance(before, probe.read());
+  });
   if (!(edits.distance <= probe.tolerance())) {
     replaced.restore();
     const size_t number = first_unsound(model, apply, probe, before, edits.changes.size());

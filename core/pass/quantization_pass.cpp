@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "core/arithmetic/mean_bits.hpp"
 #include "core/error.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/process_memory.hpp"
@@ -15,19 +16,16 @@ namespace {
 
 constexpr uint64_t kReportedPeak = uint64_t{2} << 30;  // bytes; smaller peaks are not reported
 
-double mean_bits(const QuantizationResult& result, const std::string& quantizer) {
-  double bits = 0;
-  double weights = 0;
+double bits_per_weight(const QuantizationResult& result, const std::string& quantizer) {
+  std::vector<LayerBits> layers;
   for (const LayerResult& layer : result.layers) {
     const auto found = layer.numbers.find("bits_per_weight");
     if (found == layer.numbers.end()) {
       fail(QUENCH_INTERNAL, "quantizer {}: {}: reported no bits_per_weight", quantizer, layer.name);
     }
-    const double count = static_cast<double>(layer.out_features * layer.in_features);
-    bits += found->second * count;
-    weights += count;
+    layers.push_back({found->second, static_cast<double>(layer.out_features * layer.in_features)});
   }
-  return weights > 0 ? bits / weights : 0;
+  return mean_bits(layers);
 }
 
 }  // namespace
@@ -168,8 +166,7 @@ void QuantizationPass::quantize_linears(uint32_t block, std::vector<ObservedGrou
 }
 
 void QuantizationPass::report(uint32_t block, uint32_t stage, uint32_t stages) const {
-  HostServices::instance().progress("", "quantizing with " + settings_.first().id(),
-                                    block * uint64_t{stages} + stage + 1,
+  HostServices::instance().progress("", "quantizing stages", block * uint64_t{stages} + stage + 1,
                                     model_.info().blocks * uint64_t{stages});
 }
 
@@ -190,7 +187,7 @@ void QuantizationPass::finish() {
     static_cast<PassCounts&>(result) = counts_;
     result.peak_bytes = peak_memory_bytes();
     if (!setting.out.error) {
-      result.bits_per_weight = mean_bits(result, setting.quantizer->id());
+      result.bits_per_weight = bits_per_weight(result, setting.quantizer->id());
     }
   }
 }

@@ -163,13 +163,13 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
   const CalibrationRows calibration = rows(*first.cell, first.draw, model, tokenizer);
   QuantizeOptions options;
   options.calibration = &calibration;
-  options.judge = judge();
+  options.judge = judge_for(*first.cell);
   const std::optional<FormatHandle> format = format_of(*first.cell);
   options.store_as = format ? &*format : nullptr;
   options.fused = fused;
   std::vector<std::string> keys;
   for (const Quantization& quantization : together) {
-    options.setting_keys.push_back(quantization.keys);
+    options.setting_keys.emplace_back(quantization.keys);
     keys.insert(keys.end(), quantization.keys.begin(), quantization.keys.end());
   }
   const CellsAtWork all(keys);
@@ -199,7 +199,7 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
   if (cell.calibration) {
     calibration = rows(cell, draw, model, tokenizer);
     options.calibration = &calibration;
-    options.judge = judge();
+    options.judge = judge_for(cell);
   }
   nlohmann::json transformed;
   ModelEdits edits;
@@ -219,9 +219,8 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
   QuantizationResult result = quantize_model(model, quantizer, options, kept);
   QuantizedModel out = quantized_model(result, cell);
   if (quantizer.has_plan()) {
-    kept.exchange();
-    out.details["plan"] = check_plan(quantizer, model, options.calibration);
-    kept.exchange();
+    kept.during_exchange(
+        [&] { out.details["plan"] = check_plan(quantizer, model, options.calibration); });
   }
   if (!transformed.is_null()) {
     out.details["transform"] = transformed;
@@ -255,7 +254,10 @@ std::optional<FormatHandle> QuantizeCell::format_of(const QuantizerCell& cell) {
              : std::nullopt;
 }
 
-QuantizerHandle* QuantizeCell::judge() {
+QuantizerHandle* QuantizeCell::judge_for(const QuantizerCell& cell) {
+  if (quantizers_.of(cell).extension(QUENCH_QUANTIZER_GRAM) != nullptr) {
+    return nullptr;
+  }
   if (!judge_searched_) {
     judge_searched_ = true;
     if (std::optional<QuantizerHandle> found = find_judge(catalog_)) {

@@ -72,8 +72,9 @@ class QuantizeCell {
   // The format in which its weights are stored; nothing if they are not.
   std::optional<FormatHandle> format_of(const QuantizerCell& cell);
 
-  // The layer-error evaluator, found when it is first needed.
-  QuantizerHandle* judge();
+  // The layer-error evaluator for a quantizer that cannot measure its own error, found when it is
+  // first needed; nullptr for others, or where there is none.
+  QuantizerHandle* judge_for(const QuantizerCell& cell);
 
   Catalog& catalog_;
   Corpora& corpora_;

@@ -57,7 +57,7 @@ constexpr std::string_view kAveraging[] = {"id", "label", "members", "params"};
 constexpr std::string_view kCheckpoint[] = {"branch",   "commit", "model",
                                             "revision", "step",   "tokens"};
 constexpr std::string_view kDetails[] = {"corpora", "params"};
-constexpr std::string_view kEnvironment[] = {"device", "dtype", "family", "isa", "libtorch"};
+constexpr std::string_view kEnvironment[] = {"device", "dtype", "family", "isa"};
 constexpr std::string_view kParts[] = {"averaging", "config", "family",    "host",
                                        "metric",    "seed",   "tokenizer", "weights"};
 constexpr CommonField kCommon[] = {{"averaging", kAveraging},

@@ -187,33 +187,33 @@ std::vector<HeartbeatState> read_heartbeats(const fs::path& folder) {
   return out;
 }
 
-const char* liveness_text(Liveness life) {
+const char* liveness_text(Pulse life) {
   switch (life) {
-    case Liveness::kRunning:
+    case Pulse::kRunning:
       return "running";
-    case Liveness::kFinished:
+    case Pulse::kFinished:
       return "finished";
-    case Liveness::kStopped:
+    case Pulse::kStopped:
       return "stopped";
-    case Liveness::kDead:
+    case Pulse::kDead:
       return "dead";
-    case Liveness::kElsewhere:
+    case Pulse::kElsewhere:
       return "on another host";
   }
   return "unknown";
 }
 
-Liveness HeartbeatWatcher::liveness(const HeartbeatState& state, Clock::time_point now) {
+Pulse HeartbeatWatcher::liveness(const HeartbeatState& state, Clock::time_point now) {
   if (state.state == "finished") {
-    return Liveness::kFinished;
+    return Pulse::kFinished;
   }
   if (state.state == "stopped") {
-    return Liveness::kStopped;
+    return Pulse::kStopped;
   }
   if (state.host == host_name()) {
     const bool alive = state.boot == boot_id() && state.process_start != 0 &&
                        process_start(state.pid) == state.process_start;
-    return alive ? Liveness::kRunning : Liveness::kDead;
+    return alive ? Pulse::kRunning : Pulse::kDead;
   }
   Seen& seen = seen_[state.job + "-" + state.attempt];
   if (seen.sequence != state.sequence) {
@@ -222,9 +222,9 @@ Liveness HeartbeatWatcher::liveness(const HeartbeatState& state, Clock::time_poi
     seen.since = now;
   }
   if (now - seen.since > kSilence) {
-    return Liveness::kDead;
+    return Pulse::kDead;
   }
-  return seen.moved ? Liveness::kRunning : Liveness::kElsewhere;
+  return seen.moved ? Pulse::kRunning : Pulse::kElsewhere;
 }
 
 }  // namespace quench

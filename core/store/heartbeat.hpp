@@ -69,10 +69,10 @@ class Heartbeat {
 // The heartbeats of all attempts in `folder`, in order; skips those that do not verify.
 std::vector<HeartbeatState> read_heartbeats(const std::filesystem::path& folder);
 
-enum class Liveness { kRunning, kFinished, kStopped, kDead, kElsewhere };
+enum class Pulse { kRunning, kFinished, kStopped, kDead, kElsewhere };
 
 // "running", "finished", "stopped", "dead", "on another host".
-const char* liveness_text(Liveness life);
+const char* liveness_text(Pulse life);
 
 // Decides by evidence: a process of this host by its pid; one of another host by its sequence
 // number, which must grow within 60 seconds of the reader's own clock. Until then it is
@@ -80,7 +80,7 @@ const char* liveness_text(Liveness life);
 class HeartbeatWatcher {
  public:
   using Clock = std::chrono::steady_clock;
-  Liveness liveness(const HeartbeatState& state, Clock::time_point now = Clock::now());
+  Pulse liveness(const HeartbeatState& state, Clock::time_point now = Clock::now());
 
  private:
   struct Seen {

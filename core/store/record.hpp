@@ -40,7 +40,7 @@ struct Record {
   std::string error;          // message of a failed cell, else empty
   double seconds = 0;
   uint64_t job = 0;  // point of the sweep
-  // {quench, family, dtype, device, seed, threads, libtorch, isa, ...}; in a sweep also sweep:
+  // {quench, family, dtype, device, seed, threads, libraries, isa, ...}; in a sweep also sweep:
   // {"dotted.path": value}, the values of its point.
   nlohmann::json environment;
   std::string cached;  // the run folder that computed it, if it came from the store

@@ -36,7 +36,8 @@ constexpr RecordField kFields[] = {
 };
 
 constexpr std::string_view kNotCompared[] = {
-    "attempt", "cached", "peak_memory_bytes", "fused_tokens", "ride_tokens", "seconds", "threads"};
+    "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
+    "peak_memory_bytes", "process", "ride_tokens",    "seconds",      "threads"};
 
 }  // namespace
 

@@ -33,8 +33,8 @@ struct RecordField {
 // Sorted by name, the order of canonical JSON.
 std::span<const RecordField> record_fields();
 
-// Whether a name takes part in a comparison. Outside of `parts`, times, memory and what depends on
-// who computed the record do not.
+// Whether a name takes part in a comparison. Outside of `parts`, times, memory, processes and what
+// depends on who computed the record do not.
 bool is_compared(std::string_view name);
 
 // Removes from a value, at any depth, what is not compared.

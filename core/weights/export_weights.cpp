@@ -200,7 +200,7 @@ ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
   for (const auto& [name, bytes] : rest.files) {
     write_file_atomically(target.temporary() / name, bytes, &target.files());
   }
-  copy_side_files(from.path, tokenizer, target.temporary(), target.files());
+  copy_side_files(from, tokenizer, target.temporary(), target.files());
   return out;
 }
 

@@ -20,6 +20,21 @@ void FloatWeights::put_back(const std::string& name) const {
 }
 
 void FloatWeights::restore() {
+  try {
+    if (model_.is_alive()) {
+      write_back();
+    }
+  } catch (...) {
+    if (model_.is_alive()) {
+      throw;
+    }
+    // Its process has ended meanwhile, and with it what was to be restored.
+  }
+  ops_.clear();
+  layers_.assign(1, {});
+}
+
+void FloatWeights::write_back() const {
   for (const Op& op : ops_) {
     model_.set_linear_op(op.block, op.group, op.linear, nullptr);
   }
@@ -28,13 +43,22 @@ void FloatWeights::restore() {
       model_.weight_set(name, value.view());
     }
   }
-  ops_.clear();
-  layers_.assign(1, {});
 }
 
 void FloatWeights::take_over(FloatWeights& other) {
   layers_.back().merge(other.layers_.back());
   other.layers_.assign(1, {});
+}
+
+void FloatWeights::during_exchange(const std::function<void()>& work) {
+  exchange();
+  try {
+    work();
+  } catch (...) {
+    exchange();
+    throw;
+  }
+  exchange();
 }
 
 void FloatWeights::exchange() {

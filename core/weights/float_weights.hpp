@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,20 +29,24 @@ class FloatWeights {
   bool has_ops() const { return !ops_.empty(); }
   // Restores one saved weight, and keeps it saved.
   void put_back(const std::string& name) const;
-  // Restores every saved weight and forgets it.
+  // Restores every saved weight and forgets it. Only forgets it if the model's process has ended.
   void restore();
   // Opens a layer above the earlier ones: put_back then restores the values of this layer, and
   // restore goes through all layers.
   void open_layer() { layers_.emplace_back(); }
   // Moves what `other` saved into the current layer, unless that has the same name already.
   void take_over(FloatWeights& other);
-  // Exchanges the weights of the current layer with those in the model; a second call undoes it.
-  void exchange();
+  // Calls `work` while the model has the saved weights of the current layer, and exchanges them
+  // again for those that it had, however `work` ends.
+  void during_exchange(const std::function<void()>& work);
 
  private:
   struct Op {
     uint32_t block, group, linear;
   };
+  void write_back() const;
+  void exchange();
+
   ModelHandle& model_;
   std::vector<std::map<std::string, HostTensor>> layers_{1};
   std::vector<Op> ops_;

@@ -26,6 +26,34 @@ std::string ids_of_formats(const Catalog& catalog) {
   return out.empty() ? "none" : out;
 }
 
+// "; it holds checkpoints (step1, step2): ..." where the folder's folders have weights, else "".
+std::string hint_of_checkpoints(const fs::path& folder) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unreadable;
+    for (const char* file : {"model.safetensors", "model.safetensors.index.json"}) {
+      if (fs::exists(at->path() / file, unreadable)) {
+        names.push_back(at->path().filename().string());
+        break;
+      }
+    }
+  }
+  if (names.empty()) {
+    return "";
+  }
+  std::sort(names.begin(), names.end());
+  std::string shown;
+  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) {
+    shown += (i == 0 ? "" : ", ") + printable(names[i]);
+  }
+  return fmt::format(
+      "; but {} of its folders are checkpoints ({}{}): name one of them, or write a manifest for "
+      "all with: quench init {}",
+      names.size(), shown, names.size() > kShown ? ", ..." : "", folder.string());
+}
+
 [[noreturn]] void refuse(const Catalog& catalog, const CheckpointPlace& place, bool quantized,
                          const std::string& said) {
   const fs::path path = place.file().empty() ? place.folder() : place.folder() / place.file();
@@ -41,8 +69,8 @@ std::string ids_of_formats(const Catalog& catalog) {
   }
   fail(QUENCH_NOT_FOUND,
        "{}: no weights: looked for model.safetensors, model.safetensors.index.json and what "
-       "formats read ({}); the folder has {}{}",
-       path.string(), ids_of_formats(catalog), place.listing(), said);
+       "formats read ({}); the folder has {}{}{}",
+       path.string(), ids_of_formats(catalog), place.listing(), hint_of_checkpoints(path), said);
 }
 
 // The index that was named, or the folder's only one; "" if there is none.
@@ -182,7 +210,8 @@ std::vector<PlacedCheckpoint> placed_checkpoints(Catalog& catalog, const fs::pat
     return {};
   }
   for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
-    if (!catalog.is_shipped(*format)) {
+    const bool lists = format->instance && (format->instance->needs & QUENCH_FORMAT_LISTS) != 0;
+    if (!lists || !catalog.is_shipped(*format)) {
       continue;
     }
     std::vector<PlacedCheckpoint> found = FormatHandle(catalog, *format).list(place);

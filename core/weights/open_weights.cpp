@@ -70,7 +70,7 @@ TokenizerChoice choose_tokenizer(Catalog& catalog, const Experiment& experiment,
       return TokenizerChoice(named, "");
     }
   }
-  return TokenizerChoice::beside(catalog, folder.path);
+  return TokenizerChoice::of(catalog, folder);
 }
 
 }  // namespace quench

@@ -31,8 +31,8 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
 // Name, place and order of the members of an average, without their files.
 std::vector<AverageMember> members_of(const Experiment& experiment, const WeightsCell& weights);
 
-// The tokenizer of the branch or of the manifest, or the one beside the checkpoint; that there is
-// none is told when text is to be tokenized.
+// The tokenizer of the branch or of the manifest, or the checkpoint's own; that there is none is
+// told when text is to be tokenized.
 TokenizerChoice choose_tokenizer(Catalog& catalog, const Experiment& experiment,
                                  const CheckpointCell& cell, const CheckpointFolder& folder);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/checkpoint/safetensors.hpp"
+#include "core/fetch/hub_replies.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "formats/torch/pickle.hpp"
@@ -25,6 +26,7 @@
 
 extern "C" {
 int fuzz_gguf(const uint8_t* data, size_t size);
+int fuzz_hub(const uint8_t* data, size_t size);
 int fuzz_json(const uint8_t* data, size_t size);
 int fuzz_packed(const uint8_t* data, size_t size);
 int fuzz_pickle(const uint8_t* data, size_t size);
@@ -32,6 +34,7 @@ int fuzz_safetensors(const uint8_t* data, size_t size);
 int fuzz_sentencepiece(const uint8_t* data, size_t size);
 int fuzz_tokenizer(const uint8_t* data, size_t size);
 int fuzz_torch_zip(const uint8_t* data, size_t size);
+int fuzz_wire(const uint8_t* data, size_t size);
 }
 
 namespace quench::test {
@@ -72,13 +75,15 @@ void run_damaged(Target target, const std::string& bytes) {
 TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]") {
   const auto [folder, target] =
       GENERATE(table<std::string, Target>({{"tests/fuzz/seeds/gguf", fuzz_gguf},
+                                           {"tests/fuzz/seeds/hub", fuzz_hub},
                                            {"tests/fuzz/seeds/json", fuzz_json},
                                            {"tests/fuzz/seeds/packed", fuzz_packed},
                                            {"tests/fuzz/seeds/pickle", fuzz_pickle},
                                            {"tests/fuzz/seeds/safetensors", fuzz_safetensors},
                                            {"tests/data/sentencepiece", fuzz_sentencepiece},
                                            {"tests/fuzz/seeds/tokenizer", fuzz_tokenizer},
-                                           {"tests/fuzz/seeds/torch_zip", fuzz_torch_zip}}));
+                                           {"tests/fuzz/seeds/torch_zip", fuzz_torch_zip},
+                                           {"tests/fuzz/seeds/wire", fuzz_wire}}));
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() / folder)) {
     const auto type = entry.path().extension();
@@ -93,6 +98,12 @@ TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]
 
 TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
   CHECK(parse_json(seed("json/values.json"), "seed").size() == 3);
+  CHECK(read_references(seed("hub/references").substr(1), "seed").size() == 3);
+  std::vector<HubFile> files;
+  read_tree(seed("hub/tree").substr(1), "seed", files);
+  CHECK(files.size() == 2);
+  CHECK(read_commit(seed("hub/commit").substr(1), "seed") == std::string(40, 'a'));
+  CHECK_THAT(next_page(seed("hub/link").substr(1)), Catch::EndsWith("cursor=Zm9v"));
   const std::string state = seed("pickle/state.pkl");  // the graph's texts lie in it
   const formats::PickleGraph graph = formats::read_pickle(state, "seed");
   CHECK(formats::find_state(graph, "seed").size() == 4);

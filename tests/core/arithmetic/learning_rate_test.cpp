@@ -4,30 +4,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "tests/core/arithmetic/schedules.hpp"
+
 using quench::LearningRateSchedule;
 using quench::phase_of_update;
 using quench::rate_of_update;
+using quench::test::constant;
+using quench::test::wsd;
 using Shape = LearningRateSchedule::Shape;
-
-namespace {
-
-LearningRateSchedule wsd(int64_t steps, int64_t decay) {
-  LearningRateSchedule out;
-  out.shape = Shape::kWsd;
-  out.peak = 8;
-  out.warmup = 4;
-  out.steps = steps;
-  out.decay_steps = decay;
-  return out;
-}
-
-LearningRateSchedule constant(int64_t steps) {
-  LearningRateSchedule out = wsd(steps, 0);
-  out.shape = Shape::kConstant;
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("training rates: wsd warms up, stays, and decays without a step at zero",
           "[arithmetic]") {

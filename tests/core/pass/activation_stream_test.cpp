@@ -89,5 +89,18 @@ TEST_CASE("activation stream: a row longer than the model's positions is refused
   CHECK(
       quench::test::message_of([&] { quench::ActivationStream(checkpoint.model, ids, starts); }) ==
       "model template_model: a sequence of 4097 tokens, more than the 4096 positions of "
-      "its config");
+      "its config; wanted a smaller `block` or `length`");
+}
+
+TEST_CASE("activation stream: ids of another model's tokenizer are refused", "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  quench::OpenCheckpoint checkpoint = quench::test::open_template_checkpoint(folder / "model");
+  const std::vector<uint64_t> starts = {0, 3};
+  for (const int32_t foreign : {256, 1577, -1}) {
+    const std::vector<int32_t> ids = {255, 0, foreign};
+    CHECK(quench::test::message_of([&] {
+            quench::ActivationStream(checkpoint.model, ids, starts);
+          }) == "model template_model: got the token id " + std::to_string(foreign) +
+                    ", wanted 0..255: the tokenizer, or the file of ids, is that of another model");
+  }
 }

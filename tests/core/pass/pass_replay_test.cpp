@@ -104,12 +104,15 @@ TEST_CASE("block replay: the service answers while a pass offers it, and not bef
   Standing at;
   PassReplay replay(at.model, at.stream, 0, 1, false);
   quench_replay_place place{};
+  place.struct_size = sizeof place;
   quench_error error{sizeof error, 0, {}};
   const quench_host* host = quench::HostServices::instance().host_for("test.replay");
   CHECK(service().place(host, &place, &error) == QUENCH_FAILED_PRECONDITION);
   {
     const quench::OfferedReplay offered(replay);
     CHECK(service().place(host, &place, &error) == QUENCH_OK);
+    quench_replay_place unsized{};
+    CHECK(service().place(host, &unsized, &error) == QUENCH_INVALID_ARGUMENT);
     const quench_replay_args args{sizeof args, 0, 0, 2, 0, nullptr, nullptr};
     const quench_tensor* tensors = nullptr;
     uint32_t count = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
@@ -112,9 +113,10 @@ TEST_CASE("float weights: a layer above another is restored through it", "[core]
   kept.open_layer();
   kept.keep(name, transformed);
   model.weight_set(name, quantized.view());
-  kept.exchange();
-  CHECK(same(transformed, mix(model, 0)));
-  kept.exchange();
+  kept.during_exchange([&] { CHECK(same(transformed, mix(model, 0))); });
+  CHECK(same(quantized, mix(model, 0)));
+  CHECK_THROWS_AS(kept.during_exchange([&] { throw quench::Error(QUENCH_INTERNAL, "fails"); }),
+                  quench::Error);
   CHECK(same(quantized, mix(model, 0)));
   kept.put_back(name);
   CHECK(same(transformed, mix(model, 0)));

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using quench::Heartbeat;
 using quench::HeartbeatState;
 using quench::HeartbeatWatcher;
-using quench::Liveness;
+using quench::Pulse;
 using quench::read_heartbeats;
 using quench::test::TemporaryDir;
 
@@ -38,7 +38,7 @@ TEST_CASE("heartbeat: tells what is done and that it runs", "[store]") {
     CHECK(first.total == 10);
     CHECK_FALSE(first.rate);
     CHECK(first.pid == getpid());
-    CHECK(watcher.liveness(first) == Liveness::kRunning);
+    CHECK(watcher.liveness(first) == Pulse::kRunning);
     heart.cell("step600, q4", 6, 1);
     const HeartbeatState second = only(folder.path());
     CHECK(second.cell == "step600, q4");
@@ -53,14 +53,14 @@ TEST_CASE("heartbeat: tells what is done and that it runs", "[store]") {
   const HeartbeatState last = only(folder.path());
   CHECK(last.state == "finished");
   CHECK(*last.eta_seconds == 0);
-  CHECK(watcher.liveness(last) == Liveness::kFinished);
+  CHECK(watcher.liveness(last) == Pulse::kFinished);
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
 }
 
 TEST_CASE("heartbeat: one that was not finished is stopped", "[store]") {
   const TemporaryDir folder;
   { Heartbeat heart(folder.path(), "0", "0001-00000000", 10); }
-  CHECK(HeartbeatWatcher().liveness(only(folder.path())) == Liveness::kStopped);
+  CHECK(HeartbeatWatcher().liveness(only(folder.path())) == Pulse::kStopped);
 }
 
 TEST_CASE("heartbeat: beats without being told", "[store]") {
@@ -81,10 +81,10 @@ TEST_CASE("heartbeat: a killed process is dead, and so is a reused pid", "[store
   }).wait();
   HeartbeatState state = only(folder.path());
   CHECK(state.state == "running");
-  CHECK(HeartbeatWatcher().liveness(state) == Liveness::kDead);
+  CHECK(HeartbeatWatcher().liveness(state) == Pulse::kDead);
   state.pid = getpid();
   state.process_start += 1000;  // or both may have begun in one tick of the clock
-  CHECK(HeartbeatWatcher().liveness(state) == Liveness::kDead);
+  CHECK(HeartbeatWatcher().liveness(state) == Pulse::kDead);
 }
 
 TEST_CASE("heartbeat: one of another host lives while its sequence grows", "[store]") {
@@ -95,13 +95,13 @@ TEST_CASE("heartbeat: one of another host lives while its sequence grows", "[sto
   state.sequence = 5;
   HeartbeatWatcher watcher;
   const HeartbeatWatcher::Clock::time_point start{};
-  CHECK(watcher.liveness(state, start) == Liveness::kElsewhere);
-  CHECK(watcher.liveness(state, start + seconds(60)) == Liveness::kElsewhere);
-  CHECK(watcher.liveness(state, start + seconds(61)) == Liveness::kDead);
+  CHECK(watcher.liveness(state, start) == Pulse::kElsewhere);
+  CHECK(watcher.liveness(state, start + seconds(60)) == Pulse::kElsewhere);
+  CHECK(watcher.liveness(state, start + seconds(61)) == Pulse::kDead);
   state.sequence = 6;
-  CHECK(watcher.liveness(state, start + seconds(62)) == Liveness::kRunning);
-  CHECK(watcher.liveness(state, start + seconds(122)) == Liveness::kRunning);
-  CHECK(watcher.liveness(state, start + seconds(123)) == Liveness::kDead);
+  CHECK(watcher.liveness(state, start + seconds(62)) == Pulse::kRunning);
+  CHECK(watcher.liveness(state, start + seconds(122)) == Pulse::kRunning);
+  CHECK(watcher.liveness(state, start + seconds(123)) == Pulse::kDead);
 }
 
 TEST_CASE("heartbeat: a folder that takes no file ends nothing", "[store]") {

@@ -1,0 +1,40 @@
+// The metrics of an experiment, one instance for each setting.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "core/experiment/experiment.hpp"
+#include "core/hub/environment.hpp"
+#include "core/pass/metric_records.hpp"
+#include "core/plugin/metric_handle.hpp"
+
+namespace quench {
+
+class MetricInstances {
+ public:
+  explicit MetricInstances(Catalog& catalog) : catalog_(catalog) {}
+
+  Catalog& catalog() const { return catalog_; }
+  // What the metric reads besides its corpora; the instance is created at the first request and
+  // kept as long as this object, which the cell must outlive. Throws the plugin's message for
+  // refused parameters, and like wanted_records, each time.
+  const WantedRecords& wanted(const MetricCell& cell, const HubEnvironment& hub);
+  // The instance, which has all its records: they are read once. Throws like give_records.
+  MetricHandle& ready(const MetricCell& cell, const HubEnvironment& hub);
+  // Of an instance that failed nothing is kept: the next request creates another.
+  void drop(const MetricCell& cell) { made_.erase(&cell); }
+
+ private:
+  struct Made {
+    MetricHandle handle;
+    WantedRecords wanted;
+    bool has_records = false;
+  };
+  Made& of(const MetricCell& cell, const HubEnvironment& hub);
+
+  Catalog& catalog_;
+  std::map<const MetricCell*, Made> made_;
+};
+
+}  // namespace quench
