@@ -86,7 +86,7 @@ class RememberedCells final : public CellHistory {
     }
   }
 
-  void check_unchanged(const CheckpointFiles& files) override {
+  void check_unchanged(const MemberCells& files) override {
     for (const CheckpointCell* cell : files) {
       if (!memory_.identities.unchanged(*cell)) {
         fail(QUENCH_DATA_LOSS, "{}: changed while it was read", cell->location);
@@ -94,7 +94,7 @@ class RememberedCells final : public CellHistory {
     }
   }
 
-  void read_ahead(CheckpointFiles files) override { ahead_.begin(std::move(files)); }
+  void read_ahead(MemberCells files) override { ahead_.begin(std::move(files)); }
 
   std::optional<OwedFolder> owed(const Experiment& experiment, const RowFolder& row) override {
     return owed_folder(experiment, row, memory_.identities);

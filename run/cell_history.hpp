@@ -15,7 +15,8 @@
 
 namespace quench {
 
-using CheckpointFiles = std::vector<const CheckpointCell*>;
+// The checkpoints that a set of weights is read from: one, or the members of an average.
+using MemberCells = std::vector<const CheckpointCell*>;
 
 // The history of a run that remembers nothing: no cell has a key, all are pending.
 class CellHistory {
@@ -38,9 +39,9 @@ class CellHistory {
   // Forgets what was remembered of files that have changed since.
   virtual void forget_if_changed(const CheckpointCell&) {}
   // Throws Error(DATA_LOSS) if the files are no longer those that the keys describe.
-  virtual void check_unchanged(const CheckpointFiles&) {}
+  virtual void check_unchanged(const MemberCells&) {}
   // Reads the files that are opened next in the background. They must stay where they are.
-  virtual void read_ahead(CheckpointFiles) {}
+  virtual void read_ahead(MemberCells) {}
   // A folder that must be written and does not exist; throws like owed_folder.
   virtual std::optional<OwedFolder> owed(const Experiment&, const RowFolder&) { return {}; }
 };

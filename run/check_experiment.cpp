@@ -5,13 +5,12 @@
 
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
-#include "core/pass/metric_records.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/metric_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
 #include "core/weights/export_weights.hpp"
 #include "run/grid/grid.hpp"
+#include "run/manifest/branches.hpp"
 #include "run/manifest/check_plugins.hpp"
 #include "run/manifest/module_rules.hpp"
 
@@ -96,7 +95,7 @@ void check_metric_applies(const Experiment& experiment, const MetricCell& metric
 void check_file(const char* what, const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
-    fail(QUENCH_NOT_FOUND, "{} {} does not exist", what, printable(path, 4096));
+    fail(QUENCH_NOT_FOUND, "{} {} does not exist{}", what, printable(path, 4096), hub_hint(path));
   }
 }
 
@@ -131,7 +130,7 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
 }
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                      QuantizerInstances& quantizers) {
+                      QuantizerInstances& quantizers, MetricInstances& metrics) {
   check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   for (const CheckpointCell& cell : experiment.checkpoints) {
@@ -157,8 +156,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       checks.attempt(cell.where, [&] { check_corpus(corpus.second); });
     }
     checks.attempt(cell.where, [&] {
-      MetricHandle metric(catalog, *cell.plugin, cell.parameters);
-      for (const CorpusUse& use : wanted_records(catalog, metric, hub).data_sets) {
+      for (const CorpusUse& use : metrics.wanted(cell, hub).data_sets) {
         check_corpus(use);
       }
     });

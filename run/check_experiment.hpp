@@ -3,6 +3,7 @@
 
 #include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/pass/metric_instances.hpp"
 #include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/catalog.hpp"
 
@@ -12,7 +13,7 @@ namespace quench {
 // of parameters that a plugin refuses, a quantizer without the calibration that it needs, missing
 // files. Throws Error(INVALID_ARGUMENT) with all errors, one per line.
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                      QuantizerInstances& quantizers);
+                      QuantizerInstances& quantizers, MetricInstances& metrics);
 
 // The checks that `plan` also makes, from the shapes of the models: patterns of modules that match
 // none (module_rules.hpp), files that their format cannot hold. Loads plugins if there is something

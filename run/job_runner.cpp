@@ -59,7 +59,7 @@ const Error* JobRunner::untrained(const WeightsCell& weights) const {
   if (found == untrained_.end()) {
     return nullptr;
   }
-  const CheckpointFiles files = files_of(job_.experiment, weights);
+  const MemberCells files = files_of(job_.experiment, weights);
   const bool absent = std::any_of(files.begin(), files.end(), [](const CheckpointCell* file) {
     std::error_code unreadable;
     return !std::filesystem::exists(file->location, unreadable);

@@ -83,7 +83,7 @@ std::vector<Record> measure(WeightsAtWork& weights, const VariantModel& variant,
     own.emplace(in_dtype(*metric.dtype, weights, variant));
   }
   std::vector<Record> values =
-      evaluate_metric(run.catalog, run.corpora, metric, own ? *own : variant.open.model,
+      evaluate_metric(run.metrics, run.corpora, metric, own ? *own : variant.open.model,
                       *weights.tokenizer, further_weights(weights, metric, variant),
                       is_fused(weights, cell) && !own ? &weights.scores : nullptr);
   check_process(fmt::format("model {}, metric {}", weights.family, metric.plugin->id));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/corpora/corpora.hpp"
+#include "core/pass/metric_instances.hpp"
 #include "core/plugin/catalog.hpp"
 #include "run/cell_history.hpp"
 #include "run/record_keeper.hpp"
@@ -15,6 +16,7 @@ struct RunContext {
   Catalog& catalog;
   const RunnerOptions& options;
   Corpora& corpora;
+  MetricInstances& metrics;
   CellHistory& history;
   RecordKeeper& keeper;
   RunProgress& progress;

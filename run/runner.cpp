@@ -13,9 +13,10 @@ namespace quench {
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
                                     const RunnerOptions& options) {
   std::deque<QuantizerInstances> quantizers;  // by experiment
+  MetricInstances metrics(catalog);
   for (const Experiment& experiment : experiments) {
     HostServices::instance().set_seed(experiment.seed);
-    check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog));
+    check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog), metrics);
   }
   check_row_folders(experiments, options.places);
   if (options.on_start) {
@@ -26,7 +27,7 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
   const std::unique_ptr<CellHistory> history = cell_history(options);
   RecordKeeper keeper(options, *history);
   RunProgress progress(options.on_step, cells_of(experiments).size());
-  const RunContext context{catalog, options, corpora, *history, keeper, progress};
+  const RunContext context{catalog, options, corpora, metrics, *history, keeper, progress};
   std::vector<Record> records;
   for (size_t job = 0; job < experiments.size(); ++job) {
     std::vector<Record> of_job = JobRunner(context, experiments[job], quantizers[job]).run();

@@ -47,8 +47,9 @@ void VariantRun::take_records(std::span<MeasuredCell> cells) {
   const Experiment& experiment = weights_.job.experiment;
   for (MeasuredCell& each : cells) {
     if (each.fault) {
-      each.records = weights_.keep_failure(each, describe_quantizer(experiment, each.cell.variant),
-                                           *each.fault);
+      each.records = weights_.keep_failure(
+          each, describe_quantizer(weights_.job.run.catalog, experiment, each.cell.variant),
+          *each.fault);
       continue;
     }
     weights_.job.run.history.look_again(experiment, each.cell);
@@ -61,7 +62,7 @@ void VariantRun::run_quantized(std::span<MeasuredCell> cells, const OwedFolder* 
   const Variant& variant = cells.front().cell.variant;
   weights_.job.run.progress.say(weights_.name + ", " +
                                 experiment.quantizers[*variant.quantizer].label);
-  nlohmann::json quantizer = describe_quantizer(experiment, variant);
+  nlohmann::json quantizer = describe_quantizer(weights_.job.run.catalog, experiment, variant);
   FloatWeights kept(open_->model);
   try {
     quantize_and_measure(cells, folder, kept, quantizer);

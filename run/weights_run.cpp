@@ -33,6 +33,10 @@ std::vector<Record> WeightsRun::run(const Error* untrained) {
   quantization_.expect(quantizations_to_do());
   VariantRun variant(weights_, open_, folders_, quantization_);
   for (const std::span<MeasuredCell> same : by_variant(weights_.cells)) {
+    if (open_ && !open_->model.is_alive()) {  // its process has ended in the variant before
+      open_.reset();
+      open();
+    }
     variant.run(same);
     job_.run.progress.advance(same.size());
   }
@@ -116,7 +120,7 @@ void WeightsRun::check_rules() {
 double WeightsRun::score(ModelHandle& model, const CheckpointFolder& folder) {
   TokenizerChoice tokenizer =
       choose_tokenizer(job_.run.catalog, job_.experiment, weights_.checkpoint(), folder);
-  return lower_is_better(evaluate_metric(job_.run.catalog, job_.run.corpora,
+  return lower_is_better(evaluate_metric(job_.run.metrics, job_.run.corpora,
                                          job_.experiment.metrics.front(), model, tokenizer)
                              .front());
 }
@@ -134,8 +138,8 @@ std::vector<Quantization> WeightsRun::quantizations_to_do() {
   return out;
 }
 
-CheckpointFiles files_of(const Experiment& experiment, const WeightsCell& weights) {
-  CheckpointFiles out;
+MemberCells files_of(const Experiment& experiment, const WeightsCell& weights) {
+  MemberCells out;
   for (const size_t member : weights.members) {
     out.push_back(&experiment.checkpoints[member]);
   }

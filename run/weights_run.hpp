@@ -48,6 +48,6 @@ class WeightsRun {
 };
 
 // The checkpoints that provide the files of these weights.
-CheckpointFiles files_of(const Experiment& experiment, const WeightsCell& weights);
+MemberCells files_of(const Experiment& experiment, const WeightsCell& weights);
 
 }  // namespace quench

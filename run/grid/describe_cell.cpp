@@ -19,7 +19,16 @@ nlohmann::json or_null(const std::string& text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
 }
 
-nlohmann::json describe_averaging(const Experiment& experiment, const WeightsCell& weights) {
+// Values do not depend on the process, so it is in no key; whoever looks for a fault wants to know.
+void add_process(const Catalog& catalog, const PluginDescription& plugin, const char* name,
+                 nlohmann::json& to) {
+  if (const Placed placed = catalog.placed(plugin); placed.placement == Placement::kOwn) {
+    to[name] = to_text(placed.placement);
+  }
+}
+
+nlohmann::json describe_averaging(const Catalog& catalog, const Experiment& experiment,
+                                  const WeightsCell& weights) {
   if (!weights.averaging) {
     return nullptr;
   }
@@ -33,8 +42,11 @@ nlohmann::json describe_averaging(const Experiment& experiment, const WeightsCel
   for (const std::string& member : weights.live_members) {
     members.push_back(member);
   }
-  return {{"id", cell.plugin->id},           {"params", cell.parameters},     {"label", cell.label},
-          {"version", cell.plugin->version}, {"sha256", cell.plugin->sha256}, {"members", members}};
+  nlohmann::json out = {{"id", cell.plugin->id},         {"params", cell.parameters},
+                        {"label", cell.label},           {"version", cell.plugin->version},
+                        {"sha256", cell.plugin->sha256}, {"members", members}};
+  add_process(catalog, *cell.plugin, "process", out);
+  return out;
 }
 
 nlohmann::json describe_checkpoint(const Experiment& experiment, const CheckpointCell& cell,
@@ -61,7 +73,8 @@ nlohmann::json describe_checkpoint(const Experiment& experiment, const Checkpoin
 
 }  // namespace
 
-nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& variant) {
+nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& experiment,
+                                  const Variant& variant) {
   if (!variant.quantizer) {
     return nullptr;
   }
@@ -73,6 +86,7 @@ nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& v
                         {"sha256", cell.plugin->sha256},
                         {"calibration", cell.calibration ? nlohmann::json(cell.calibration->name)
                                                          : nlohmann::json(nullptr)}};
+  add_process(catalog, *cell.plugin, "process", out);
   if (cell.store_as != nullptr) {
     out["stored"] = cell.store_as->id;
   }
@@ -81,6 +95,7 @@ nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& v
                         {"params", cell.transform->parameters},
                         {"version", cell.transform->plugin->version},
                         {"sha256", cell.transform->plugin->sha256}};
+    add_process(catalog, *cell.transform->plugin, "process", out["transform"]);
   }
   return out;
 }
@@ -97,7 +112,7 @@ void describe(const CellDescription& description, Record& record) {
   if (!description.stored.is_null()) {
     record.checkpoint["stored"] = description.stored;
   }
-  record.averaging = describe_averaging(experiment, weights);
+  record.averaging = describe_averaging(description.catalog, experiment, weights);
   record.quantizer = description.quantizer;
   record.draw = nullptr;
   record.jitter = nullptr;
@@ -108,6 +123,12 @@ void describe(const CellDescription& description, Record& record) {
   record.job = experiment.job;
   record.environment["quench"] = kVersion;
   record.environment["family"] = or_null(description.family);
+  if (const PluginDescription* family =
+          description.catalog.find(QUENCH_KIND_MODEL, description.family)) {
+    add_process(description.catalog, *family, "family_process", record.environment);
+  }
+  add_process(description.catalog, *experiment.metrics[cell.metric].plugin, "metric_process",
+              record.environment);
   record.environment.update(machine_of(experiment));
   record.environment["seed"] = experiment.seed;
   record.environment["threads"] = HostServices::instance().threads();

@@ -4,17 +4,21 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/plugin/catalog.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 
 namespace quench {
 
-// {id, params, label, version, sha256, calibration}, or null for the float model.
-nlohmann::json describe_quantizer(const Experiment& experiment, const Variant& variant);
+// {id, params, label, version, sha256, calibration}, or null for the float model; with
+// {process: own} where `catalog` has it so.
+nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& experiment,
+                                  const Variant& variant);
 
 // Fills key, parts, label, checkpoint, averaging, quantizer, draw, jitter, job and environment.
 // `commit` and `family` come from opening the weights, or are empty.
 struct CellDescription {
+  const Catalog& catalog;
   const Experiment& experiment;
   const Cell& cell;
   const nlohmann::json& parts;      // null if some part is unknown

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "core/arithmetic/build_id.hpp"
 #include "core/checkpoint/content_hash.hpp"
@@ -17,6 +18,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
+#include "core/plugin/table_call.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "run/grid/watched_files.hpp"
 
@@ -71,6 +73,28 @@ nlohmann::json machine_of(const Experiment& experiment) {
           {"libm", math_library()},
           {"device", device_model(experiment.device)},
           {"dtype", dtype_text(experiment.dtype)}};
+}
+
+nlohmann::json libraries_of(const std::vector<const PluginDescription*>& plugins) {
+  std::map<std::string, std::map<std::string, std::string>> builds;  // of a soname, by plugin
+  for (const PluginDescription* plugin : plugins) {
+    const nlohmann::json libraries = computing_libraries(plugin->links);
+    for (const auto& [soname, build] : libraries.items()) {
+      builds[soname][plugin_label(*plugin)] = build.get<std::string>();
+    }
+  }
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [soname, by_plugin] : builds) {
+    const std::string& first = by_plugin.begin()->second;
+    const bool one = std::all_of(by_plugin.begin(), by_plugin.end(),
+                                 [&](const auto& entry) { return entry.second == first; });
+    if (one) {
+      out[soname] = first;
+    } else {
+      out[soname] = by_plugin;
+    }
+  }
+  return out;
 }
 
 Identities::Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEnvironment hub)
@@ -320,7 +344,11 @@ TokenizerIdentity Identities::tokenizer(const Experiment& experiment, const Chec
     const fs::path path = locate_checkpoint(cell, hub_).path;
     std::error_code error;
     const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
-    identity = TokenizerChoice::beside(catalog_, folder).identity(catalog_);
+    TokenizerChoice own = TokenizerChoice::beside(catalog_, folder);
+    if (!own.exists() && !reading_key(catalog_, path).empty()) {  // a format may find one inside
+      own = TokenizerChoice::of(catalog_, open_headers(catalog_, cell, hub_));
+    }
+    identity = own.identity(catalog_);
   } else {
     identity = TokenizerChoice(named, "").identity(catalog_);
   }
@@ -335,10 +363,7 @@ const PluginDescription* Identities::judge_for(const PluginDescription& quantize
 nlohmann::json Identities::environment(const Experiment& experiment,
                                        const std::vector<const PluginDescription*>& plugins) const {
   nlohmann::json out = machine_of(experiment);
-  out["libraries"] = nlohmann::json::object();
-  for (const PluginDescription* plugin : plugins) {
-    out["libraries"].update(computing_libraries(plugin->links));
-  }
+  out["libraries"] = libraries_of(plugins);
   return out;
 }
 

@@ -32,6 +32,10 @@ struct CheckpointIdentity {
 // The kind of machine that an experiment runs on, for keys: {isa, libm, device, dtype}.
 nlohmann::json machine_of(const Experiment& experiment);
 
+// The computing libraries of these plugins: {soname: build id}, and {soname: {plugin: build id}}
+// where plugins in processes of their own run on different files of one name.
+nlohmann::json libraries_of(const std::vector<const PluginDescription*>& plugins);
+
 class Identities {
  public:
   Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEnvironment hub);

@@ -1,6 +1,8 @@
 #include "run/manifest/branches.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -19,6 +21,17 @@ bool is_hub_model(const std::string& model) {
   return model.rfind("hf://", 0) == 0;
 }
 
+std::string hub_hint(const std::string& path) {
+  const size_t slash = path.find('/');
+  const bool in_form = slash != std::string::npos && slash > 0 && slash + 1 < path.size() &&
+                       path.find('/', slash + 1) == std::string::npos && path[0] != '.' &&
+                       path[0] != '~' && path[0] != '-' && path.size() <= 200 &&
+                       std::all_of(path.begin(), path.end(), [](unsigned char c) {
+                         return std::isalnum(c) != 0 || std::strchr("/._-@", c) != nullptr;
+                       });
+  return in_form ? fmt::format("; did you mean hf://{}?", path) : "";
+}
+
 const std::vector<std::string>& RevisionNames::of(const std::string& model,
                                                   const fs::path& folder) {
   const std::string key = is_hub_model(model) ? model : folder.string();
@@ -28,7 +41,7 @@ const std::vector<std::string>& RevisionNames::of(const std::string& model,
   }
   std::vector<std::string> names;
   if (is_hub_model(model)) {
-    names = cached_revisions(model, hub_);
+    names = list_ ? list_(model) : cached_revisions(model, hub_);
   } else {
     std::error_code error;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -100,7 +113,8 @@ class BranchFinder {
     }
     if (!is_hub_model(spec_.model.text) && !fs::exists(folder_)) {
       add(spec_.model.place,
-          fmt::format("model {} does not exist", folder_.lexically_normal().string()));
+          fmt::format("model {} does not exist{}", folder_.lexically_normal().string(),
+                      hub_hint(spec_.model.text)));
       return {};
     }
     read_config();
@@ -248,13 +262,17 @@ class BranchFinder {
       add(spec_.revisions_place,
           fmt::format("no revision of {} matches \"{}\"; there are {}", spec_.model.text,
                       printable(spec_.pattern),
-                      names.empty() ? std::string(is_hub_model(spec_.model.text)
-                                                      ? "none in the cache; download it first"
-                                                      : "none")
+                      names.empty() ? none()
                                     : fmt::format("{}: {}", names.size(),
                                                   fmt::join(names.begin(), shown, ", "))));
     }
     return out;
+  }
+
+  std::string none() const {
+    return is_hub_model(spec_.model.text) ? "none in the cache; get them with: quench fetch " +
+                                                printable(spec_.place.file, 400)
+                                          : "none";
   }
 
   // The number that a range of `match` constrains, or nothing.

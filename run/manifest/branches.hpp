@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,12 +15,16 @@
 
 namespace quench {
 
+// The revisions of a hub model, sorted.
+using ListRevisions = std::function<std::vector<std::string>(const std::string& model)>;
+
 // What revisions the models have, looked up once: the points of a sweep ask for the same ones. A
 // folder's revisions are its subfolders, or the checkpoints that a format finds among its files; a
-// hub model's are those in the cache.
+// hub model's are those in the cache, or what `list` says.
 class RevisionNames {
  public:
-  RevisionNames(Catalog& catalog, HubEnvironment hub) : catalog_(catalog), hub_(std::move(hub)) {}
+  RevisionNames(Catalog& catalog, HubEnvironment hub, ListRevisions list = nullptr)
+      : catalog_(catalog), hub_(std::move(hub)), list_(std::move(list)) {}
   // Sorted. `folder`: where a model outside the hub is. Throws Error.
   const std::vector<std::string>& of(const std::string& model, const std::filesystem::path& folder);
   // The checkpoints that lie as files in a folder, by step; none for a folder that is one.
@@ -28,6 +33,7 @@ class RevisionNames {
  private:
   Catalog& catalog_;
   HubEnvironment hub_;
+  ListRevisions list_;
   std::map<std::string, std::vector<PlacedCheckpoint>> placed_;
   std::map<std::string, std::vector<std::string>> known_;
 };
@@ -47,6 +53,8 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec,
                            Problems& problems);
 
 bool is_hub_model(const std::string& model);
+// "; did you mean hf://org/name?" for a path in the form org/name, else "".
+std::string hub_hint(const std::string& path);
 
 // Resolves "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of
 // `checkpoints`; the branch may be omitted ("last") if there is only one. Returns one index, or one

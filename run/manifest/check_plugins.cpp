@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/pass/judge.hpp"
-#include "core/plugin/links.hpp"
 #include "train/recipe.hpp"
 
 namespace quench {
@@ -20,8 +19,18 @@ void add(Plugins& plugins, const PluginDescription* plugin) {
   }
 }
 
-// All plugins but the model families.
-Plugins named_plugins(const Catalog& catalog, const Experiment& experiment) {
+// The families of which one will open a checkpoint whose config decides.
+Plugins possible_families(const Catalog& catalog, const Experiment& experiment) {
+  const bool open = experiment.training == nullptr &&
+                    std::any_of(experiment.checkpoints.begin(), experiment.checkpoints.end(),
+                                [](const CheckpointCell& cell) { return cell.family.empty(); });
+  return open ? catalog.of_kind(QUENCH_KIND_MODEL) : Plugins();
+}
+
+}  // namespace
+
+std::vector<const PluginDescription*> named_plugins(const Catalog& catalog,
+                                                    const Experiment& experiment) {
   Plugins out;
   for (const QuantizerCell& cell : experiment.quantizers) {
     add(out, cell.plugin);
@@ -43,36 +52,20 @@ Plugins named_plugins(const Catalog& catalog, const Experiment& experiment) {
   if (experiment.training != nullptr) {
     add(out, experiment.training->recipe.optimizer);
     add(out, experiment.training->recipe.corpus.plugin);
+    add(out, experiment.training->recipe.family);
+    return out;
+  }
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    add(out, cell.family.empty() ? nullptr : catalog.find(QUENCH_KIND_MODEL, cell.family));
   }
   return out;
 }
 
-// Adds the families that the experiment names to `named`; if a config decides, adds the families
-// that it may select to `possible`.
-void add_families(const Catalog& catalog, const Experiment& experiment, Plugins& named,
-                  Plugins& possible) {
-  if (experiment.training != nullptr) {
-    add(named, experiment.training->recipe.family);
-    return;
-  }
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    if (!cell.family.empty()) {
-      add(named, catalog.find(QUENCH_KIND_MODEL, cell.family));
-    } else if (possible.empty()) {
-      possible = catalog.of_kind(QUENCH_KIND_MODEL);
-    }
-  }
-}
-
-}  // namespace
-
-void check_plugins(const Catalog& catalog, const Experiment& experiment) {
-  Plugins named = named_plugins(catalog, experiment);
-  Plugins possible;
-  add_families(catalog, experiment, named, possible);
-  const std::vector<std::string> conflicts = companion_conflicts(named, possible);
-  if (!conflicts.empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(conflicts, "\n"));
+void check_plugins(Catalog& catalog, const Experiment& experiment) {
+  const std::vector<std::string> refused = catalog.settle_together(
+      named_plugins(catalog, experiment), possible_families(catalog, experiment));
+  if (!refused.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(refused, "\n"));
   }
 }
 

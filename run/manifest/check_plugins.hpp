@@ -1,15 +1,21 @@
-// Checks whether the plugins of an experiment can share one process.
+// Decides which plugins of an experiment share one process.
 #pragma once
+
+#include <vector>
 
 #include "core/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 
 namespace quench {
 
+// All plugins that the experiment names, each once.
+std::vector<const PluginDescription*> named_plugins(const Catalog& catalog,
+                                                    const Experiment& experiment);
+
 // Two plugins of the experiment may need different files of one library, which the dynamic linker
-// cannot provide, and some model family must be compatible with all of them. Uses what probing
-// found: loads nothing, and ignores plugins that the experiment does not name. Throws
-// Error(INVALID_ARGUMENT) with all conflicts, one per line.
-void check_plugins(const Catalog& catalog, const Experiment& experiment);
+// cannot provide: one of them then goes to a process of its own. Uses what probing found: loads
+// nothing, and ignores plugins that the experiment does not name. Throws Error(INVALID_ARGUMENT)
+// with the conflicts of plugins that the user keeps in this process, one per line.
+void check_plugins(Catalog& catalog, const Experiment& experiment);
 
 }  // namespace quench

@@ -115,6 +115,13 @@ const std::vector<SectionKey<Document>> kKeys = {
      [](MappingReader& reader, Document& document) {
        document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
      }},
+    {"processes",
+     [](const Catalog&) {
+       return described(processes_schema(), "Which plugins share the program's process");
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.processes = read_processes(reader.get("processes"), document.out.problems);
+     }},
     {"checkpoints",
      [](const Catalog& catalog) {
        return described(checkpoints_schema(catalog), "The trajectory: a tree of branches");
@@ -206,6 +213,7 @@ const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
       {"figures", "under `report`"},
       {"replicates", "beside the id of a quantizer"},
       {"export", "beside the id of a quantizer"},
+      {"process", "beside a plugin's id"},
       {"corpus", "under a name in `calibration`, or in a metric's parameters"},
       {"optimizer", "under `train`"},
       {"forks", "under `train`"},

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "quench/abi/kind/format.h"
 #include "run/manifest/manifest_schema.hpp"
+#include "run/manifest/process_keys.hpp"
 #include "run/manifest/schema_pieces.hpp"
 
 namespace quench {
@@ -79,6 +80,13 @@ const ItemKey kLabel = {
       item.label = read_name(at, member);
     }};
 
+const ItemKey kProcess = {
+    "process", [](const Catalog&) { return process_schema(); },
+    [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
+      item.process = read_process(member.value, at.section + ": `process`", at.problems);
+      item.process_place = member.value.place;
+    }};
+
 // ---- averaging
 
 const ItemSection kAveragings = {
@@ -101,7 +109,8 @@ const ItemSection kAveragings = {
       [](const Catalog&) { return flag("true: write the averaged weights beside the results"); },
       [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
         item.keep = read_flag(at, member, false);
-      }}}};
+      }},
+     kProcess}};
 
 // ---- quantizers
 
@@ -193,7 +202,8 @@ const ItemSection kQuantizers = {
         item.export_as = read_name(at, member);
         item.export_place = member.value.place;
       }},
-     {"transform", transform_schema, read_transform}}};
+     {"transform", transform_schema, read_transform},
+     kProcess}};
 
 // ---- metrics
 
@@ -231,7 +241,8 @@ const ItemSection kMetrics = {
         schema["deprecated"] = true;
         return schema;
       },
-      read_fused, "fused"}}};
+      read_fused, "fused"},
+     kProcess}};
 
 }  // namespace
 

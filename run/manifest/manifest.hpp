@@ -13,6 +13,7 @@
 #include "core/experiment/experiment.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
+#include "run/manifest/process_keys.hpp"
 #include "run/manifest/sweep.hpp"
 
 namespace quench {
@@ -31,6 +32,8 @@ struct ManifestItem {
   Place place;
   YamlNode parameters;  // a mapping, or null
   std::string label;
+  std::optional<Placement> process;
+  Place process_place;
   // For quantizers.
   std::string calibration;  // name in `calibration:`, or empty
   Place calibration_place;
@@ -69,6 +72,8 @@ struct ManifestCorpus {
   // A part of its documents: a share is held out, the rest is for training.
   std::string part;     // "training", "held_out", or empty: all
   double held_out = 0;  // the share that is held out
+  std::optional<Placement> process;
+  Place process_place;
 };
 
 // A condition without which the manifest would not mean what its author meant.
@@ -90,6 +95,7 @@ struct Manifest {
   std::string device = "cpu";
   Place device_place;
   std::vector<ManifestRequirement> requirements;
+  std::vector<ManifestProcess> processes;  // of the section `processes`
   ManifestCheckpoints checkpoints;
   std::optional<ManifestTraining> training;  // set together with `checkpoints: {model: train}`
   std::vector<ManifestItem> averagings;

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "run/manifest/manifest_schema.hpp"
+#include "run/manifest/process_keys.hpp"
 #include "run/manifest/section_keys.hpp"
 
 namespace quench {
@@ -131,23 +132,25 @@ ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& p
 }
 
 // A key beside a corpus plugin's id.
-struct PartKey {
+struct BesideKey {
   std::string name;
   json (*schema)();
 };
-const PartKey kPartKeys[] = {
+const BesideKey kBesideKeys[] = {
     {"part",
      [] {
        return described({{"enum", {"training", "held_out"}}}, "Only this part of the documents");
      }},
-    {"held_out", [] {
+    {"held_out",
+     [] {
        return described({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}},
                         "The share of documents to hold out");
-     }}};
+     }},
+    {"process", process_schema}};
 
-bool is_part_key(const std::string& key) {
-  return std::any_of(std::begin(kPartKeys), std::end(kPartKeys),
-                     [&](const PartKey& each) { return each.name == key; });
+bool is_beside_key(const std::string& key) {
+  return std::any_of(std::begin(kBesideKeys), std::end(kBesideKeys),
+                     [&](const BesideKey& each) { return each.name == key; });
 }
 
 // Reads which part of its documents a corpus stands for.
@@ -155,7 +158,7 @@ void read_part(const YamlNode& node, const std::string& where, ManifestCorpus& o
                Problems& problems) {
   MappingReader reader(node, where, problems);
   for (const YamlNode::Member& member : node.members) {
-    if (!is_part_key(member.key)) {
+    if (!is_beside_key(member.key)) {
       reader.get(member.key);  // belongs to the plugin
     }
   }
@@ -185,7 +188,7 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
   const YamlNode::Member* inner = nullptr;
   size_t ids = 0;
   for (const YamlNode::Member& entry : member.value.members) {
-    if (!is_part_key(entry.key)) {
+    if (!is_beside_key(entry.key)) {
       inner = &entry;
       ++ids;
     }
@@ -200,6 +203,11 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
   out.id = inner->key;
   out.place = inner->key_place;
   out.parameters = inner->value;
+  if (const YamlNode* process = member.value.find("process")) {
+    out.process = read_process(
+        *process, fmt::format("corpora: {}: `process`", printable(member.key)), problems);
+    out.process_place = process->place;
+  }
   if (!inner->value.is_mapping() && !inner->value.is_null()) {
     problems.add(inner->value.place,
                  fmt::format("corpora: {}: {}: got {}, wanted a mapping of parameters", member.key,
@@ -243,7 +251,7 @@ json corpora_schema(const Catalog& catalog) {
   for (const auto& [id, unused] : kinds.items()) {
     one_id.push_back({{"required", {id}}});
   }
-  for (const PartKey& key : kPartKeys) {
+  for (const BesideKey& key : kBesideKeys) {
     kinds[key.name] = key.schema();
   }
   json one = closed(kinds);

@@ -92,12 +92,30 @@ struct InlineItem {
   std::vector<std::pair<std::string, CorpusUse>> corpora;
 };
 
+// A name of the section `corpora` says nothing on a command line.
+[[noreturn]] void refuse_named_corpus(const std::string& where, const std::string& key,
+                                      const std::string& value, const Catalog& catalog) {
+  std::vector<std::string> ids;
+  for (const PluginDescription* plugin : catalog.of_kind("corpus")) {
+    if (first_of_type(*plugin, QUENCH_PARAMETER_PATH) != nullptr) {
+      ids.push_back(plugin->id);
+    }
+  }
+  fail(QUENCH_INVALID_ARGUMENT,
+       "{}: {} = {}: a command line names the plugin that reads the file, as in text={}; there "
+       "are {}",
+       where, key, printable(value), printable(value), fmt::join(ids, ", "));
+}
+
 InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catalog& catalog) {
   InlineItem item{&catalog.require(kind, spec.id), nlohmann::json::object(), {}};
   const std::string where = kind + " " + spec.id;
   nlohmann::json given = nlohmann::json::object();
   for (const auto& [key, value] : spec.options) {
     if (const ParameterSchema* schema = find_parameter(*item.plugin, key)) {
+      if (schema->type == QUENCH_PARAMETER_CORPUS) {
+        refuse_named_corpus(where, key, value, catalog);
+      }
       try {
         given[key] = parse_option(*schema, value);
       } catch (const Error& error) {

@@ -10,10 +10,12 @@
 #include "core/plugin/host_services.hpp"
 #include "core/weights/export_weights.hpp"
 #include "report/spec.hpp"
+#include "run/manifest/absent_contrasts.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/check_requirements.hpp"
 #include "run/manifest/parameter_grid.hpp"
+#include "run/manifest/place_plugins.hpp"
 #include "run/manifest/resolve_data.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/resolve_plugin.hpp"
@@ -65,6 +67,7 @@ class ManifestResolver {
     out_.name = manifest_.name;
     out_.seed = manifest_.seed;
     check_requirements(manifest_, catalog_, problems_);
+    place_plugins(manifest_, catalog_, problems_);  // before the first is loaded
     plugins_.attempt(manifest_.dtype_place, [&] { out_.dtype = parse_dtype(manifest_.dtype); });
     plugins_.attempt(manifest_.device_place, [&] { out_.device = parse_device(manifest_.device); });
     out_.tokenizer = tokenizer_path(manifest_.checkpoints.tokenizer, "checkpoints");
@@ -395,11 +398,13 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
 }  // namespace
 
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
-                                         const HubEnvironment& hub) {
-  RevisionNames names(catalog, hub);
+                                         const HubEnvironment& hub, ListRevisions list) {
+  forget_manifest_places(catalog);
+  RevisionNames names(catalog, hub, std::move(list));
   CorpusFingerprints fingerprints;
   Problems problems = manifest.problems;
-  read_report(manifest.report, problems);  // reports its errors before any work
+  const ReportSpec report =
+      read_report(manifest.report, problems);  // reports its errors before any work
   std::vector<Experiment> out;
   if (manifest.sweep.empty()) {
     out.push_back(
@@ -408,6 +413,9 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
     out = resolve_sweep(manifest, catalog, hub, names, fingerprints, problems);
   }
   problems.throw_if_any();
+  for (const std::string& line : absent_contrasts(report, out)) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+  }
   return out;
 }
 

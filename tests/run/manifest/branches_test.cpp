@@ -198,7 +198,7 @@ TEST_CASE("branches: a hub model's revisions are those of the cache", "[core][ru
   CHECK(cells[0].location == "hf://org/name@step1");
   CHECK(wrong(here, "{model: hf://org/none, revisions: \"step{step}\"}") ==
         "m.yaml:1:48: checkpoints: no revision of hf://org/none matches \"step{step}\"; there are "
-        "none in the cache; download it first");
+        "none in the cache; get them with: quench fetch m.yaml");
 }
 
 TEST_CASE("branches: a list of a hub model's revisions needs nothing in the cache", "[core][run]") {

@@ -1,0 +1,12 @@
+// The plugins of the build, with processes that are none: what is placed apart is loaded here.
+#pragma once
+
+#include "core/plugin/catalog.hpp"
+
+namespace quench::test {
+
+// Those of the SDK's template did not come with the program. Remembers what one manifest said
+// until the next is resolved.
+Catalog& apart_catalog();
+
+}  // namespace quench::test
