@@ -27,16 +27,8 @@ constexpr const char* kNoteSeal = "training";
 constexpr const char* kStateFile = "state.safetensors";
 constexpr const char* kSumsFile = "sums.safetensors";
 
-std::vector<int64_t> shape_of(const quench_tensor& tensor) {
-  return {tensor.shape, tensor.shape + tensor.dimensions};
-}
-
-char* bytes_of(const quench_tensor& tensor) {
-  return static_cast<char*>(tensor.data) + tensor.byte_offset;
-}
-
-uint64_t size_of(const quench_tensor& tensor) {
-  return element_count(shape_of(tensor)).value_or(0) * dtype_size(tensor.dtype);
+uint64_t size_of(const TensorInfo& tensor) {
+  return element_count(tensor.shape).value_or(0) * dtype_size(tensor.dtype);
 }
 
 // Writes the files of a tokenizer under the names that other programs look for.
@@ -156,15 +148,18 @@ void TrainedStates::save_weights(const std::string& key, const CheckpointFiles& 
   });
 }
 
-void TrainedStates::save_optimizer(
-    const std::string& key, const std::vector<std::pair<std::string, quench_tensor>>& tensors) {
+void TrainedStates::save_optimizer(const std::string& key, const std::vector<TensorInfo>& tensors,
+                                   const std::function<void(size_t tensor, void* bytes)>& values) {
   publish(optimizer_path(key), [&](SealedFolder& folder) {
     SafetensorsWriter writer(folder.temporary() / kStateFile, {{"format", "pt"}}, &folder.files());
-    for (const auto& [name, view] : tensors) {
-      writer.declare({name, view.dtype, shape_of(view), 0});
+    for (const TensorInfo& tensor : tensors) {
+      writer.declare({tensor.name, tensor.dtype, tensor.shape, 0});
     }
-    for (const auto& [name, view] : tensors) {
-      writer.write(bytes_of(view), size_of(view));
+    std::vector<std::byte> bytes;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      bytes.resize(size_of(tensors[i]));
+      values(i, bytes.data());
+      writer.write(bytes.data(), bytes.size());
     }
     writer.finish();
   });
@@ -200,21 +195,25 @@ void TrainedStates::load_sums(
 }
 
 void TrainedStates::load_optimizer(
-    const std::string& key,
-    const std::vector<std::pair<std::string, quench_tensor>>& tensors) const {
+    const std::string& key, const std::vector<TensorInfo>& tensors,
+    const std::function<void(size_t tensor, const void* bytes)>& take) const {
   const SafetensorsSource source(optimizer_path(key) / kStateFile);
   if (source.count() != tensors.size()) {
     fail(QUENCH_DATA_LOSS, "{}: has {} tensors, the optimizer has {}", source.description(),
          source.count(), tensors.size());
   }
-  for (const auto& [name, view] : tensors) {
-    const uint64_t index = source.index_of(name);
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorInfo& wanted = tensors[i];
+    const uint64_t index = source.index_of(wanted.name);
     const TensorInfo& info = source.info(index);
-    if (info.shape != shape_of(view) || !same_dtype(info.dtype, view.dtype)) {
+    if (info.shape != wanted.shape || !same_dtype(info.dtype, wanted.dtype)) {
       fail(QUENCH_DATA_LOSS, "{}: tensor {} is {}, wanted {}", source.description(),
-           printable(name), shape_text(info.shape), shape_text(shape_of(view)));
+           printable(wanted.name), shape_text(info.shape), shape_text(wanted.shape));
     }
-    source.read(index, 0, element_count(info.shape).value_or(0), bytes_of(view));
+    bytes.resize(size_of(info));
+    source.read(index, 0, element_count(info.shape).value_or(0), bytes.data());
+    take(i, bytes.data());
   }
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/checkpoint/tensor_source.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "quench/abi/kind/model.h"
 
@@ -70,14 +71,14 @@ class TrainedStates {
   // it lacks a file.
   void save_weights(const std::string& key, const CheckpointFiles& files,
                     const std::vector<FlatParameter>& parameters, std::span<const float> weights);
-  // Likewise; call it before save_weights of the same key. `tensors`: names and views in host
-  // memory.
-  void save_optimizer(const std::string& key,
-                      const std::vector<std::pair<std::string, quench_tensor>>& tensors);
-  // Fills the views with what save_optimizer wrote. Throws Error if names or shapes differ; fault()
-  // checks the bytes.
-  void load_optimizer(const std::string& key,
-                      const std::vector<std::pair<std::string, quench_tensor>>& tensors) const;
+  // Likewise; call it before save_weights of the same key. `values` fills `bytes` with those of a
+  // tensor, in turn.
+  void save_optimizer(const std::string& key, const std::vector<TensorInfo>& tensors,
+                      const std::function<void(size_t tensor, void* bytes)>& values);
+  // Hands back what save_optimizer wrote, in the order of `tensors`. Throws Error if names or
+  // shapes differ; fault() checks the bytes.
+  void load_optimizer(const std::string& key, const std::vector<TensorInfo>& tensors,
+                      const std::function<void(size_t tensor, const void* bytes)>& take) const;
   // Likewise; `sizes`: how many sums each chunk has, `sums`: returns those of one chunk.
   void save_sums(const std::string& average, size_t members, const std::vector<uint64_t>& sizes,
                  const std::function<std::vector<double>(size_t chunk)>& sums);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "core/arithmetic/gradient_clipping.hpp"
 #include "core/checkpoint/abi_source.hpp"
@@ -81,7 +82,7 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
                              const TrainedStates& states, const std::string& key)
     : TrainingModel(catalog, recipe,
                     AbiSource(open_safetensors_folder(states.weights_path(key)).source).get()) {
-  states.load_optimizer(key, optimizer_state());
+  load_optimizer(states, key);
   if (optimizer_.evaluates_other()) {
     put_weights(weights_);
   }
@@ -105,18 +106,40 @@ void TrainingModel::put_weights(std::vector<float>& values) {
 }
 
 // If evaluated and stepped weights differ, the stepped ones are part of the state.
-std::vector<std::pair<std::string, quench_tensor>> TrainingModel::optimizer_state() {
-  std::vector<std::pair<std::string, quench_tensor>> out = optimizer_.state();
+std::vector<TensorInfo> TrainingModel::state_tensors() {
+  std::vector<TensorInfo> out = optimizer_.state();
   if (optimizer_.evaluates_other()) {
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      out.emplace_back("stepped/" + parameters_[i].name, view_of(i, weights_));
+    for (const FlatParameter& parameter : parameters_) {
+      out.push_back({"stepped/" + parameter.name, kFloat32, parameter.shape, out.size()});
     }
   }
   return out;
 }
 
+void TrainingModel::load_optimizer(const TrainedStates& states, const std::string& key) {
+  const std::vector<TensorInfo> tensors = state_tensors();
+  const size_t stepped = tensors.size() - (optimizer_.evaluates_other() ? parameters_.size() : 0);
+  states.load_optimizer(key, tensors, [&](size_t i, const void* bytes) {
+    if (i < stepped) {
+      optimizer_.set_state(i, tensors[i], bytes);
+    } else {
+      const FlatParameter& of = parameters_[i - stepped];
+      std::memcpy(weights_.data() + of.offset, bytes, of.elements * sizeof(float));
+    }
+  });
+}
+
 void TrainingModel::save_optimizer(TrainedStates& states, const std::string& key) {
-  states.save_optimizer(key, optimizer_state());
+  const std::vector<TensorInfo> tensors = state_tensors();
+  const size_t stepped = tensors.size() - (optimizer_.evaluates_other() ? parameters_.size() : 0);
+  states.save_optimizer(key, tensors, [&](size_t i, void* bytes) {
+    if (i < stepped) {
+      optimizer_.get_state(i, tensors[i], bytes);
+    } else {
+      const FlatParameter& of = parameters_[i - stepped];
+      std::memcpy(bytes, weights_.data() + of.offset, of.elements * sizeof(float));
+    }
+  });
 }
 
 double TrainingModel::flops_per_token() const {

@@ -53,7 +53,8 @@ class TrainingModel {
   double loss_of(const IdBatch& batch, double weight, std::vector<float>* gradient);
   quench_tensor view_of(size_t parameter, std::vector<float>& values) const;
   void put_weights(std::vector<float>& values);
-  std::vector<std::pair<std::string, quench_tensor>> optimizer_state();
+  std::vector<TensorInfo> state_tensors();
+  void load_optimizer(const TrainedStates& states, const std::string& key);
 
   const TrainingRecipe& recipe_;
   ModelHandle model_;

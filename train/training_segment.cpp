@@ -182,7 +182,7 @@ void SegmentTrainer::run() {
     }
     const TrainingRow row = make_step(step);
     log_.add(row);
-    services.progress("", "training", static_cast<uint64_t>(step - segment_.from),
+    services.progress("", "training steps", static_cast<uint64_t>(step - segment_.from),
                       static_cast<uint64_t>(segment_.steps()));
     write(step);
     if (contains(segment_.checkpoints, step)) {

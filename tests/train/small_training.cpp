@@ -126,7 +126,7 @@ bool SmallTraining::run(std::optional<int64_t> stop_after) {
       [this](int, std::string_view, std::string_view line) { said_.emplace_back(line); });
   int64_t made = 0;
   services.set_progress_sink([&](std::string_view, std::string_view what, uint64_t, uint64_t) {
-    made += what == "training" ? 1 : 0;
+    made += what == "training steps" ? 1 : 0;
     if (stop_after && made >= *stop_after) {
       services.cancel_flag() = true;
     }

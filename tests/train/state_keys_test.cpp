@@ -3,29 +3,12 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "tests/core/arithmetic/schedules.hpp"
+
 using quench::LearningRateSchedule;
 using quench::StateKeys;
-using Shape = LearningRateSchedule::Shape;
-
-namespace {
-
-LearningRateSchedule wsd(int64_t steps, int64_t decay) {
-  LearningRateSchedule out;
-  out.shape = Shape::kWsd;
-  out.peak = 8;
-  out.warmup = 4;
-  out.steps = steps;
-  out.decay_steps = decay;
-  return out;
-}
-
-LearningRateSchedule constant(int64_t steps) {
-  LearningRateSchedule out = wsd(steps, 0);
-  out.shape = Shape::kConstant;
-  return out;
-}
-
-}  // namespace
+using quench::test::constant;
+using quench::test::wsd;
 
 TEST_CASE("state keys: a fork shares those of its constant part and no others", "[train]") {
   const StateKeys trunk("recipe", constant(700));

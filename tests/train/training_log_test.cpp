@@ -1,6 +1,7 @@
 #include "train/training_log.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -83,16 +84,20 @@ TEST_CASE("trained states: weights are a state only with the optimizer beside th
   CHECK(states.has_weights("k"));
   CHECK_FALSE(states.has_state("k"));
   float moment = 3;
-  const int64_t shape = 1;
-  const int64_t stride = 1;
-  const quench_tensor view = {
-      &moment, {QUENCH_DEVICE_CPU, 0}, 1, {QUENCH_DTYPE_FLOAT, 32, 1}, &shape, &stride, 0};
-  states.save_optimizer("k", {{"m", view}});
+  const quench::TensorInfo m{"m", {QUENCH_DTYPE_FLOAT, 32, 1}, {1}, 0};
+  states.save_optimizer("k", {m},
+                        [&](size_t, void* bytes) { std::memcpy(bytes, &moment, sizeof moment); });
   CHECK(states.has_state("k"));
   moment = 0;
-  states.load_optimizer("k", {{"m", view}});
+  const auto take = [&](size_t, const void* bytes) { std::memcpy(&moment, bytes, sizeof moment); };
+  states.load_optimizer("k", {m}, take);
   CHECK(moment == 3);
-  CHECK_THROWS_AS(states.load_optimizer("k", {{"other", view}}), quench::Error);
+  quench::TensorInfo other = m;
+  other.name = "other";
+  CHECK_THROWS_AS(states.load_optimizer("k", {other}, take), quench::Error);
+  other = m;
+  other.shape = {2};
+  CHECK_THROWS_AS(states.load_optimizer("k", {other}, take), quench::Error);
   states.drop_optimizer("k");
   CHECK(states.has_weights("k"));
   CHECK_FALSE(states.has_state("k"));
