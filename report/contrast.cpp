@@ -50,7 +50,7 @@ std::string common_key(const Observation& it, const Freedom& free,
                         sweep_point(record, free.sweep),
                         part(record.checkpoint, "model"),
                         parts(record.details, {"params", "corpora"}),
-                        parts(record.environment, {"dtype", "device", "libtorch", "isa"})};
+                        parts(record.environment, {"dtype", "device", "isa"})};
   if (!free.checkpoint) {
     key.push_back(parts(record.checkpoint, {"branch", "revision", "commit", "step", "tokens"}));
   }

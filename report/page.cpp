@@ -1,8 +1,6 @@
 #include "report/page.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <set>
 
 #include "core/error.hpp"
@@ -10,8 +8,10 @@
 #include "core/version.hpp"
 #include "report/assets.hpp"
 #include "report/dimension.hpp"
+#include "report/html_text.hpp"
+#include "report/page_data.hpp"
+#include "report/provenance.hpp"
 #include "report/report.hpp"
-#include "report/style.hpp"
 
 namespace quench {
 
@@ -34,77 +34,6 @@ std::string script_hash(std::string_view script) {
   }
   out += kDigits[(bits << (6 - held)) & 63];  // 32 bytes leave 4 bits
   return "'sha256-" + out + "='";
-}
-
-nlohmann::json legend_json(const Figure& figure) {
-  constexpr const char* kKinds[] = {"color", "dash", "float", "right", "interval", "mark"};
-  nlohmann::json out = nlohmann::json::array();
-  for (const LegendEntry& entry : figure.legend) {
-    out.push_back({{"kind", kKinds[static_cast<size_t>(entry.kind)]},
-                   {"index", entry.index},
-                   {"text", entry.text},
-                   {"mark", entry.mark}});
-  }
-  return out;
-}
-
-nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
-  constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
-                                    "right", "bar",   "contour", "curve"};
-  nlohmann::json rows = nlohmann::json::array();
-  for (const Record* record : trace.records) {
-    const auto row = cells.row_of.find(record);
-    rows.push_back(row == cells.row_of.end() ? nlohmann::json() : nlohmann::json(row->second));
-  }
-  return {{"kind", kKinds[static_cast<size_t>(trace.kind)]},
-          {"name", trace.name},
-          {"label", trace.label},
-          {"color", trace.color},
-          {"dash", trace.dash},
-          {"x", trace.x},
-          {"y", trace.y},
-          {"low", trace.low},
-          {"high", trace.high},
-          {"z", trace.z},
-          {"texts", trace.texts},
-          {"marks", trace.marks},
-          {"rows", rows}};
-}
-
-nlohmann::json page_data(const Report& report) {
-  nlohmann::json figures = nlohmann::json::array();
-  for (const Figure& figure : report.figures) {
-    nlohmann::json panels = nlohmann::json::array();
-    for (const Panel& panel : figure.panels) {
-      nlohmann::json traces = nlohmann::json::array();
-      for (const Trace& trace : panel.traces) {
-        traces.push_back(trace_json(trace, report.cells));
-      }
-      panels.push_back({{"title", panel.title},
-                        {"x", panel.x_title},
-                        {"y", panel.y_title},
-                        {"right", panel.right_title},
-                        {"categories", panel.categories},
-                        {"square", panel.is_square},
-                        {"log", panel.is_log},
-                        {"range", {panel.low, panel.high}},
-                        {"traces", traces}});
-    }
-    figures.push_back({{"name", figure.name}, {"legend", legend_json(figure)}, {"panels", panels}});
-  }
-  nlohmann::json colors = nlohmann::json::array();
-  for (const ColorStyle& style : kColors) {
-    colors.push_back(
-        {{"light", style.color}, {"dark", style.dark_color}, {"marker", style.marker}});
-  }
-  nlohmann::json dashes = nlohmann::json::array();
-  for (const DashStyle& style : kDashes) {
-    dashes.push_back({{"dash", style.dash}, {"open", style.is_open}, {"pattern", style.pattern}});
-  }
-  return {{"name", report.documents.name},
-          {"figures", figures},
-          {"colors", colors},
-          {"dashes", dashes}};
 }
 
 std::string summary(const Report& report) {
@@ -296,93 +225,6 @@ std::string cells_html(const Report& report) {
   return out + "</section>\n";
 }
 
-std::string details_html(const char* title, const std::string& inside) {
-  return fmt::format("<details><summary>{}</summary>{}</details>\n", title, inside);
-}
-
-std::string manifest_html(const std::string& text) {
-  std::string out = "<pre class=\"lines\">";
-  size_t begin = 0;
-  for (int line = 1; begin < text.size(); ++line) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    out += fmt::format("<span id=\"m{}\">{}\n</span>", line,
-                       escape_html(std::string_view(text).substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return out + "</pre>";
-}
-
-std::string plugins_html(const nlohmann::json& run) {
-  if (!run.is_object() || !run.contains("plugins") || !run.at("plugins").is_array()) {
-    return "";
-  }
-  std::string out =
-      "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th>kind</th><th>id</th>"
-      "<th>version</th><th>sha256</th></tr></thead><tbody>";
-  for (const nlohmann::json& plugin : run.at("plugins")) {
-    out += "<tr>";
-    for (const char* key : {"kind", "id", "version", "sha256"}) {
-      out += "<td>" +
-             (plugin.is_object() && plugin.contains(key) ? escape_html(value_text(plugin.at(key)))
-                                                         : "") +
-             "</td>";
-    }
-    out += "</tr>";
-  }
-  return details_html("Plugins", out + "</tbody></table></div>");
-}
-
-std::string keys_html(const Report& report) {
-  std::string out = "<pre>";
-  for (const Observation& it : report.observations.all) {
-    const Record& record = *it.record;
-    if (record.key.empty()) {
-      continue;
-    }
-    const std::string method =
-        it.is_float() ? "float" : value_text(dimension_value(record, "label"));
-    out += escape_html(fmt::format(
-        "{}  {}, {}{}{}, {}{}{}\n", record.key, value_text(dimension_value(record, "checkpoint")),
-        record.averaging.is_null() ? "" : value_text(dimension_value(record, "averaging")) + ", ",
-        method, it.is_base() ? "" : fmt::format(", draw {}, jitter {}", it.draw, it.jitter),
-        record.metric, record.label.empty() ? "" : ", " + record.label,
-        record.cached.empty() ? "" : ", computed by " + record.cached));
-  }
-  return out == "<pre>" ? "" : details_html("Keys of the records", out + "</pre>");
-}
-
-std::string provenance_html(const Report& report) {
-  const RunDocuments& documents = report.documents;
-  std::string out = "<section id=\"provenance\"><h2>Provenance</h2>";
-  if (!documents.manifest_text.empty()) {
-    out += details_html("Manifest", manifest_html(documents.manifest_text));
-  }
-  if (documents.manifest.is_object()) {
-    out += details_html("Manifest as it was run, with everything that --set changed",
-                        "<pre>" + escape_html(documents.manifest.dump(1)) + "</pre>");
-  }
-  nlohmann::json run = documents.run;
-  out += plugins_html(run);
-  if (run.is_object()) {
-    run.erase("plugins");
-    out += details_html("Program and machine", "<pre>" + escape_html(run.dump(1)) + "</pre>");
-  }
-  std::map<std::string, size_t> environments;
-  for (const Observation& it : report.observations.all) {
-    nlohmann::json environment = it.record->environment;
-    if (environment.is_object()) {
-      environment.erase("peak_memory_bytes");
-    }
-    ++environments[environment.dump()];
-  }
-  std::string list = "<ul>";
-  for (const auto& [environment, count] : environments) {
-    list += fmt::format("<li>{} values: <code>{}</code></li>", count, escape_html(environment));
-  }
-  out += details_html("Environments", list + "</ul>");
-  return out + keys_html(report) + "</section>\n";
-}
-
 std::string head(const std::string& title) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -396,51 +238,6 @@ std::string head(const std::string& title) {
 }
 
 }  // namespace
-
-std::string escape_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const size_t good = std::min(first_invalid_utf8(text), text.size());
-    for (const char c : text.substr(0, good)) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '&') {
-        out += "&amp;";
-      } else if (c == '<') {
-        out += "&lt;";
-      } else if (c == '>') {
-        out += "&gt;";
-      } else if (c == '"') {
-        out += "&quot;";
-      } else if (c == '\'') {
-        out += "&#39;";
-      } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
-        out += "\uFFFD";
-      } else {
-        out += c;
-      }
-    }
-    if (good < text.size()) {
-      out += "\uFFFD";
-    }
-    text.remove_prefix(std::min(good + 1, text.size()));
-  }
-  return out;
-}
-
-std::string script_json(const nlohmann::json& value) {
-  const std::string plain = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::string out;
-  out.reserve(plain.size());
-  for (const char c : plain) {  // JSON has these characters only inside strings
-    if (c == '<' || c == '>' || c == '&') {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 std::string page_of(const Report& report) {
   const std::string& name = report.spec.title.empty() ? report.documents.name : report.spec.title;

@@ -132,7 +132,7 @@ class Maker {
                       {"corpora", {{"corpus", {{"name", "held_out"}, {"fingerprint", "cafe"}}}}}};
     record.environment = {
         {"quench", "0.1.0"}, {"family", "gpt_neox"}, {"dtype", "float32"}, {"device", "cpu"},
-        {"seed", 0},         {"threads", 2},         {"isa", "avx2"},      {"libtorch", "2.11.0"}};
+        {"seed", 0},         {"threads", 2},         {"isa", "avx2"}};
     record.seconds = 12.5;
     return record;
   }

@@ -8,6 +8,7 @@
 #include "core/io/sha256.hpp"
 #include "report/assets.hpp"
 #include "report/csv.hpp"
+#include "report/html_text.hpp"
 #include "report/report.hpp"
 #include "tests/report/demo_run.hpp"
 #include "tests/report/hostile_run.hpp"
