@@ -8,6 +8,10 @@
 
 namespace quench::test {
 
+// Runs `check` on every family of this build, in a section of its own, and looks for what it
+// leaked.
+void for_each_model(void (*check)(const quench_item& item, const SmallModel& small));
+
 namespace model_contract {
 
 // Groups name existing stages, carried tensors and parameters, and their widths agree.

@@ -37,21 +37,27 @@ class Stepper {
   std::vector<std::string> state(const std::vector<std::string>* from = nullptr) {
     std::vector<std::string> all;
     for (uint64_t index = 0;; ++index) {
-      const char* name = nullptr;
-      quench_tensor view{};
-      const quench_status status = table_.state(optimizer_, index, &name, &view, &error_);
+      quench_state_info info{sizeof info, nullptr, {}, 0, nullptr};
+      const quench_status status = table_.state_info(optimizer_, index, &info, &error_);
       if (status == QUENCH_END) {
         return all;
       }
       REQUIRE(status == QUENCH_OK);
-      REQUIRE(name != nullptr);
-      auto* bytes = static_cast<char*>(view.data) + view.byte_offset;
-      const auto count = static_cast<size_t>(kit::elements_of(view) * kit::bytes_of(view.dtype));
+      REQUIRE(info.name != nullptr);
+      quench_tensor view{
+          nullptr, {QUENCH_DEVICE_CPU, 0}, info.dimensions, info.dtype, info.shape, nullptr, 0};
+      std::string bytes(static_cast<size_t>(kit::elements_of(view) * kit::bytes_of(view.dtype)),
+                        '\0');
       if (from != nullptr) {
-        REQUIRE(from->at(index).size() == count);
-        std::copy_n(from->at(index).data(), count, bytes);
+        REQUIRE(from->at(index).size() == bytes.size());
+        bytes = from->at(index);
+        view.data = bytes.data();
+        REQUIRE(table_.state_set(optimizer_, index, &view, &error_) == QUENCH_OK);
+        bytes.assign(bytes.size(), '\1');
       }
-      all.emplace_back(bytes, count);
+      view.data = bytes.data();
+      REQUIRE(table_.state_get(optimizer_, index, &view, &error_) == QUENCH_OK);
+      all.push_back(std::move(bytes));
     }
   }
   std::vector<float>& weight() { return weight_.values(); }

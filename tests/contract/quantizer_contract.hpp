@@ -1,52 +1,10 @@
 // What every quantizer must do, whatever its method. Each check runs on one plugin with its default
-// parameters and fails as a Catch2 assertion. Every call gets weights (and rows, where they are
-// needed) that lie in the test's own memory and are compared with a copy afterwards.
+// parameters and fails as a Catch2 assertion.
 #pragma once
 
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
-#include "quench/abi/kind/quantizer.h"
 #include "quench/abi/module.h"
 
-namespace quench::test {
-
-// All that a quantizer gave for one linear.
-struct QuantizedLinear {
-  quench_status status = QUENCH_OK;
-  std::string message;
-  std::vector<float> dequantized;
-  std::map<std::string, std::vector<double>> tensors;  // any dtype, widened
-  std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, double> numbers;
-  bool linear_op = false;
-  std::vector<float> op_output;  // [kOpRows, out], of the op on rows of the test's own
-};
-
-// One linear of a group: W [out,in] and the rows x [N,in] it reads.
-struct QuantizerInput {
-  int64_t out;
-  int64_t in;
-  std::vector<float> weight;
-  std::vector<float> rows;  // empty: none are observed
-};
-
-QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows);
-
-// begin, observe (in two calls, if there are rows and the quantizer takes them), quantize, end.
-QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
-                         QuantizerInput input);
-
-// A linear that is hard for a method, by name.
-struct HardInput {
-  std::string name;
-  QuantizerInput input;
-};
-std::vector<HardInput> hard_inputs();
-
-namespace quantizer_contract {
+namespace quench::test::quantizer_contract {
 
 void same_input_same_result(const quench_item& item);
 void threads_do_not_matter(const quench_item& item);
@@ -67,6 +25,4 @@ void memory_is_given_back(const quench_item& item);
 // quench.quantizer.memory/1: what a state says it takes is what its tensors come to.
 void memory_is_what_is_said(const quench_item& item);
 
-}  // namespace quantizer_contract
-
-}  // namespace quench::test
+}  // namespace quench::test::quantizer_contract

@@ -3,12 +3,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
-#include <deque>
-#include <functional>
 #include <limits>
 #include <set>
 
 #include "quench/abi/extension/quantizer_memory.h"
+#include "tests/contract/hard_inputs.hpp"
+#include "tests/contract/quantized_linear.hpp"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -17,153 +17,6 @@
 namespace quench::test {
 
 namespace {
-
-// A tensor that a quantizer asked its sink for.
-struct SinkTensor {
-  std::string name;
-  quench_dtype dtype;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
-  std::vector<uint64_t> bytes;  // of words, for alignment
-};
-
-struct Sink {
-  std::deque<SinkTensor> tensors;
-  QuantizedLinear* result;
-  int64_t out = 0;
-  int64_t in = 0;
-};
-
-constexpr int64_t kOpRows = 6;  // the last one is zeros
-
-// Twice on the same rows, which an op answers twice alike.
-quench_status try_op(const quench_linear_op& op, const Sink& sink, quench_error* error) {
-  std::vector<float> rows = numbers<float>(9, static_cast<size_t>(kOpRows * sink.in));
-  std::fill(rows.end() - sink.in, rows.end(), 0.0F);
-  auto x = tensor<float>({kOpRows, sink.in}, rows);
-  const quench_tensor from = x.view();
-  for (int time = 0; time < 2; ++time) {
-    auto y = tensor<float>({kOpRows, sink.out},
-                           std::vector<float>(static_cast<size_t>(kOpRows * sink.out), -77.0F));
-    const quench_tensor to = y.view();
-    if (const quench_status status = op.apply(op.context, &from, &to, nullptr, error);
-        status != QUENCH_OK) {
-      return status;
-    }
-    CHECK((time == 0 || sink.result->op_output == y.values()));
-    sink.result->op_output = y.values();
-  }
-  CHECK(differences(x.values(), rows) == "");
-  return QUENCH_OK;
-}
-
-quench_status make_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
-                          const int64_t* shape, quench_tensor* view, quench_error*) noexcept {
-  SinkTensor& made = static_cast<Sink*>(context)->tensors.emplace_back();
-  made.name = name;
-  made.dtype = dtype;
-  made.shape.assign(shape, shape + dimensions);
-  made.strides = made.shape;
-  int64_t count = 1;
-  for (size_t d = made.shape.size(); d-- > 0;) {
-    made.strides[d] = count;
-    count *= made.shape[d];
-  }
-  made.bytes.assign(static_cast<size_t>(count * kit::bytes_of(dtype) + 7) / 8,
-                    0xA5A5A5A5A5A5A5A5u);  // not cleared: whoever counts on zeros shall see
-  *view = {made.bytes.data(), {QUENCH_DEVICE_CPU, 0}, dimensions, dtype,
-           made.shape.data(), made.strides.data(),    0};
-  return QUENCH_OK;
-}
-
-quench_status take_number(void* context, const char* name, double value, quench_error*) noexcept {
-  if (!std::string(name).starts_with("seconds.")) {  // times are no part of a result
-    static_cast<Sink*>(context)->result->numbers[name] = value;
-  }
-  return QUENCH_OK;
-}
-quench_status take_text(void*, const char*, const char*, quench_error*) noexcept {
-  return QUENCH_OK;
-}
-quench_status take_linear_op(void* context, const quench_linear_op* op,
-                             quench_error* error) noexcept {
-  const auto& sink = *static_cast<Sink*>(context);
-  sink.result->linear_op = true;
-  const quench_status status = try_op(*op, sink, error);
-  if (op->release != nullptr) {
-    op->release(op->context);
-  }
-  return status;
-}
-
-template <typename T>
-std::vector<double> widened(const SinkTensor& tensor, size_t count) {
-  const auto* values = reinterpret_cast<const T*>(tensor.bytes.data());
-  return {values, values + count};
-}
-
-std::vector<double> values_of(const SinkTensor& tensor) {
-  size_t count = 1;
-  for (const int64_t extent : tensor.shape) {
-    count *= static_cast<size_t>(extent);
-  }
-  if (kit::same(tensor.dtype, kit::kUInt8)) {
-    return widened<uint8_t>(tensor, count);
-  }
-  if (kit::same(tensor.dtype, kit::kInt32)) {
-    return widened<int32_t>(tensor, count);
-  }
-  if (kit::same(tensor.dtype, kit::kFloat32)) {
-    return widened<float>(tensor, count);
-  }
-  if (kit::same(tensor.dtype, kit::kInt64)) {
-    return widened<int64_t>(tensor, count);
-  }
-  REQUIRE(kit::same(tensor.dtype, kit::kFloat64));
-  return widened<double>(tensor, count);
-}
-
-// An instance with its group, closed whatever happens.
-struct Instance {
-  const quench_quantizer_table& table;
-  quench_quantizer* quantizer = nullptr;
-  quench_quantizer_state* state = nullptr;
-  ~Instance() {
-    if (state != nullptr) {
-      table.end(quantizer, state);
-    }
-    if (quantizer != nullptr) {
-      table.destroy(quantizer);
-    }
-  }
-};
-
-uint32_t needs_of(const quench_item& item, const nlohmann::json& parameters) {
-  Instance instance{table_of<quench_quantizer_table>(item)};
-  const std::string json = complete_parameters(item, parameters);
-  quench_error error{sizeof error, 0, {}};
-  REQUIRE(instance.table.create(json.data(), json.size(), &instance.quantizer, &error) ==
-          QUENCH_OK);
-  return instance.table.needs(instance.quantizer);
-}
-
-// Rows in two calls, so that a quantizer which keeps only the last ones shows.
-quench_status observe_halves(Instance& instance, QuantizerInput& input, quench_error& error) {
-  const int64_t count = static_cast<int64_t>(input.rows.size()) / input.in;
-  const int64_t half = count / 2;
-  for (const auto& [begin, end] : {std::pair{int64_t{0}, half}, std::pair{half, count}}) {
-    auto x = tensor<float>({end - begin, input.in}, {input.rows.begin() + begin * input.in,
-                                                     input.rows.begin() + end * input.in});
-    const quench_tensor view = x.view();
-    const quench_observe_args args = {sizeof args, 0, &view, &view, nullptr, nullptr, nullptr};
-    const quench_status status =
-        instance.table.observe(instance.quantizer, instance.state, &args, &error);
-    if (status != QUENCH_OK) {
-      return status;
-    }
-  }
-  return QUENCH_OK;
-}
 
 bool has_parameter(const quench_item& item, const std::string& name) {
   for (uint32_t i = 0; i < item.parameter_count; ++i) {
@@ -183,140 +36,6 @@ void check_same(const QuantizedLinear& a, const QuantizedLinear& b) {
 }
 
 }  // namespace
-
-QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows) {
-  return {out, in, numbers<float>(1, static_cast<size_t>(out * in)),
-          numbers<float>(2, static_cast<size_t>(rows * in))};
-}
-
-namespace {
-
-// begin and observe by the owner of the group, quantize by `quantizer`, into `result`.
-void run_group(Instance& owner, quench_quantizer* quantizer, QuantizerInput& input,
-               QuantizedLinear& result, quench_error& error) {
-  const auto failed = [&](quench_status status) {
-    result.status = status;
-    result.message = status == QUENCH_OK ? "" : error.message;
-    return status != QUENCH_OK;
-  };
-  const quench_linear_info linear = {
-      sizeof linear, 0,       "block.0.some_linear", "q", "block.0.some_linear.weight", nullptr,
-      input.out,     input.in};
-  const quench_group_info group = {sizeof group, 0, 1, -1, -1, 1, &linear, 0, nullptr};
-  const quench_group_args group_args = {sizeof group_args,     0, 0, 0, &group, input.in,
-                                        {QUENCH_DEVICE_CPU, 0}};
-  if (failed(owner.table.begin(owner.quantizer, &group_args, &owner.state, &error))) {
-    return;
-  }
-  const uint32_t takes_rows = QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS;
-  if (!input.rows.empty() && (owner.table.needs(owner.quantizer) & takes_rows) != 0 &&
-      failed(observe_halves(owner, input, error))) {
-    return;
-  }
-  auto weight = tensor<float>({input.out, input.in}, input.weight);
-  auto dequantized =
-      tensor<float>({input.out, input.in}, std::vector<float>(input.weight.size(), -77.0F));
-  const quench_tensor weight_view = weight.view();
-  const quench_tensor dequantized_view = dequantized.view();
-  Sink sink{{}, &result, input.out, input.in};
-  const quench_quantize_sink table = {sizeof table, &sink,     make_tensor,
-                                      take_number,  take_text, take_linear_op};
-  const quench_quantize_args args = {sizeof args,       0,      0,      &weight_view,
-                                     &dequantized_view, &table, nullptr};
-  failed(owner.table.quantize(quantizer, owner.state, &args, &error));
-  for (const SinkTensor& made : sink.tensors) {
-    result.tensors[made.name] = values_of(made);
-    result.shapes[made.name] = made.shape;
-  }
-  result.dequantized = dequantized.values();
-  // Compared as bits, for NaN.
-  CHECK(
-      std::equal(input.weight.begin(), input.weight.end(), weight.values().begin(),
-                 [](float a, float b) { return std::bit_cast<int>(a) == std::bit_cast<int>(b); }));
-}
-
-// Rows of rank `rank`.
-std::vector<float> rows_of_rank(int64_t rows, int64_t columns, int64_t rank) {
-  const std::vector<float> left = numbers<float>(3, static_cast<size_t>(rows * rank));
-  const std::vector<float> right = numbers<float>(4, static_cast<size_t>(rank * columns));
-  std::vector<float> out(static_cast<size_t>(rows * columns));
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      float& value = out[static_cast<size_t>(r * columns + c)];
-      for (int64_t k = 0; k < rank; ++k) {
-        value +=
-            left[static_cast<size_t>(r * rank + k)] * right[static_cast<size_t>(k * columns + c)];
-      }
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
-QuantizedLinear quantize(const quench_item& item, const nlohmann::json& parameters,
-                         QuantizerInput input) {
-  QuantizedLinear result;
-  Instance instance{table_of<quench_quantizer_table>(item)};
-  const std::string json = complete_parameters(item, parameters);
-  quench_error error{sizeof error, 0, {}};
-  result.status = instance.table.create(json.data(), json.size(), &instance.quantizer, &error);
-  if (result.status != QUENCH_OK) {
-    result.message = error.message;
-    return result;
-  }
-  run_group(instance, instance.quantizer, input, result, error);
-  return result;
-}
-
-std::vector<HardInput> hard_inputs() {
-  constexpr int64_t kOut = 6;
-  constexpr int64_t kIn = 256;
-  constexpr int64_t kRows = 300;
-  const QuantizerInput plain = random_linear(kOut, kIn, kRows);
-  std::vector<HardInput> out;
-  const auto add = [&](const std::string& name,
-                       const std::function<void(QuantizerInput&)>& change) {
-    out.push_back({name, plain});
-    change(out.back().input);
-  };
-  const auto each_row = [](QuantizerInput& input, const std::function<void(float*)>& change) {
-    for (size_t r = 0; r < input.rows.size(); r += kIn) {
-      change(input.rows.data() + r);
-    }
-  };
-  add("rows of rank 3", [](QuantizerInput& input) { input.rows = rows_of_rank(kRows, kIn, 3); });
-  add("two rows", [](QuantizerInput& input) { input.rows.resize(2 * kIn); });
-  add("rows of zeros",
-      [](QuantizerInput& input) { std::fill(input.rows.begin(), input.rows.end(), 0.0F); });
-  add("equal columns", [&](QuantizerInput& input) {
-    each_row(input, [](float* row) { std::fill(row, row + kIn, row[0]); });
-  });
-  add("dead columns", [&](QuantizerInput& input) {
-    each_row(input, [](float* row) { row[0] = row[100] = row[255] = 0; });
-  });
-  add("a huge channel",
-      [&](QuantizerInput& input) { each_row(input, [](float* row) { row[17] *= 1e6F; }); });
-  add("rows beyond the range of squares",
-      [&](QuantizerInput& input) { each_row(input, [](float* row) { row[17] *= 1e30F; }); });
-  add("groups of zeros", [](QuantizerInput& input) {
-    for (int64_t r = 0; r < kOut; ++r) {
-      std::fill_n(input.weight.begin() + r * kIn, 128, 0.0F);
-    }
-  });
-  add("one weight beside zeros", [](QuantizerInput& input) {
-    std::fill(input.weight.begin(), input.weight.end(), 0.0F);
-    input.weight[5] = 3.0F;
-  });
-  add("subnormal weights",
-      [](QuantizerInput& input) { std::fill(input.weight.begin(), input.weight.end(), 1e-42F); });
-  add("huge weights", [](QuantizerInput& input) {
-    for (float& value : input.weight) {
-      value *= 1e37F;
-    }
-  });
-  return out;
-}
 
 namespace quantizer_contract {
 
@@ -422,7 +141,7 @@ void not_finite_weights_are_refused_by_name(const quench_item& item) {
 }
 
 void not_finite_rows_are_refused(const quench_item& item) {
-  if ((needs_of(item, {}) & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) == 0) {
+  if ((quantizer_needs(item, {}) & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) == 0) {
     SUCCEED("it takes no rows");
     return;
   }
@@ -466,8 +185,8 @@ void hard_inputs_are_survived(const quench_item& item) {
 void accepted_groups_serve_as_well_as_own(const quench_item& item) {
   const auto& table = table_of<quench_quantizer_table>(item);
   const std::string json = complete_parameters(item, {});
-  Instance owner{table};
-  Instance other{table};
+  QuantizerInstance owner{table};
+  QuantizerInstance other{table};
   quench_error error{sizeof error, 0, {}};
   REQUIRE(table.create(json.data(), json.size(), &owner.quantizer, &error) == QUENCH_OK);
   REQUIRE(table.create(json.data(), json.size(), &other.quantizer, &error) == QUENCH_OK);
@@ -491,7 +210,7 @@ void rows_that_are_needed_are_asked_for(const quench_item& item) {
   QuantizerInput input = random_linear(4, 256, 64);
   input.rows.clear();
   const QuantizedLinear result = quantize(item, {}, input);
-  if ((needs_of(item, {}) & QUENCH_NEEDS_ROWS) != 0) {
+  if ((quantizer_needs(item, {}) & QUENCH_NEEDS_ROWS) != 0) {
     CHECK(result.status == QUENCH_FAILED_PRECONDITION);
     CHECK(result.message != "");
   } else {
@@ -502,7 +221,7 @@ void rows_that_are_needed_are_asked_for(const quench_item& item) {
 void an_op_is_a_function(const quench_item& item) {
   const QuantizedLinear result = quantize(item, {}, random_linear(5, 256, 64));
   REQUIRE(result.message == "");
-  CHECK(result.linear_op == ((needs_of(item, {}) & QUENCH_MAKES_LINEAR_OP) != 0));
+  CHECK(result.linear_op == ((quantizer_needs(item, {}) & QUENCH_MAKES_LINEAR_OP) != 0));
   if (!result.linear_op) {
     return;
   }
@@ -534,7 +253,7 @@ void memory_is_what_is_said(const quench_item& item) {
   const quench_linear_info linear = {sizeof linear, 0,       "a.b",     "q",
                                      "a.b.weight",  nullptr, input.out, input.in};
   const quench_group_info group = {sizeof group, 0, 1, -1, -1, 1, &linear, 0, nullptr};
-  Instance instance{table_of<quench_quantizer_table>(item)};
+  QuantizerInstance instance{table_of<quench_quantizer_table>(item)};
   const std::string json = complete_parameters(item, nlohmann::json::object());
   quench_error error{sizeof error, 0, {}};
   REQUIRE(instance.table.create(json.data(), json.size(), &instance.quantizer, &error) ==

@@ -67,9 +67,13 @@ class OpenTokenizer {
     const quench_text_batch batch = {sizeof batch, special ? QUENCH_ENCODE_ADD_SPECIAL : 0u,
                                      documents.size(), text.data(), offsets.data()};
     const quench_id_sink sink = {
-        sizeof sink, &collected, [](void* context, const uint64_t* counts) noexcept -> int32_t* {
+        sizeof sink, &collected,
+        [](void* context, const uint64_t* counts, uint64_t count) noexcept -> int32_t* {
           auto& own = *static_cast<Sink*>(context);
           ++own.calls;
+          if (count != own.counts.size()) {
+            return nullptr;
+          }
           std::copy(counts, counts + own.counts.size(), own.counts.begin());
           own.ids.resize(std::accumulate(own.counts.begin(), own.counts.end(), uint64_t{1}), -7);
           return own.memory ? own.ids.data() : nullptr;

@@ -130,4 +130,5 @@ QUENCH_MODULE("quench.apertus", "0.1.0",
                   {.id = "apertus",
                    .version = "0.1.0",
                    .summary = "Apertus models, whose MLP has an xIELU activation and no gate.",
-                   .reference = "Swiss AI Initiative 2025, arXiv 2509.14233"}))
+                   .reference = "Swiss AI Initiative 2025, arXiv 2509.14233",
+                   .model_types = "apertus"}))

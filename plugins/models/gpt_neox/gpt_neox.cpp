@@ -144,4 +144,5 @@ QUENCH_MODULE("quench.gpt_neox", "0.1.0",
                   {.id = "gpt_neox",
                    .version = "0.1.0",
                    .summary = "GPT-NeoX models, such as Pythia.",
-                   .reference = "Black et al. 2022, arXiv 2204.06745"}))
+                   .reference = "Black et al. 2022, arXiv 2204.06745",
+                   .model_types = "gpt_neox"}))

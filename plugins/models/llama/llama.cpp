@@ -33,4 +33,5 @@ QUENCH_MODULE("quench.llama", "0.1.0",
                   {.id = "llama",
                    .version = "0.1.0",
                    .summary = "Llama and models with its architecture, such as Amber.",
-                   .reference = "Touvron et al. 2023, arXiv 2302.13971"}))
+                   .reference = "Touvron et al. 2023, arXiv 2302.13971",
+                   .model_types = "llama"}))

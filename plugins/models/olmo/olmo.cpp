@@ -70,4 +70,5 @@ QUENCH_MODULE("quench.olmo", "0.1.0",
                   {.id = "olmo",
                    .version = "0.1.0",
                    .summary = "OLMo 1 models, from Transformers files or the first ones (hf_olmo).",
-                   .reference = "Groeneveld et al. 2024, arXiv 2402.00838"}))
+                   .reference = "Groeneveld et al. 2024, arXiv 2402.00838",
+                   .model_types = "olmo|hf_olmo"}))

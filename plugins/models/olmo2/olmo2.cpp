@@ -33,4 +33,5 @@ QUENCH_MODULE(
     quench::kit::model<quench::olmo2::Olmo2>({.id = "olmo2",
                                               .version = "0.1.0",
                                               .summary = "OLMo 2 models.",
-                                              .reference = "OLMo team 2025, arXiv 2501.00656"}))
+                                              .reference = "OLMo team 2025, arXiv 2501.00656",
+                                              .model_types = "olmo2"}))

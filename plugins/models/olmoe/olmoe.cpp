@@ -48,4 +48,5 @@ QUENCH_MODULE("quench.olmoe", "0.1.0",
                   {.id = "olmoe",
                    .version = "0.1.0",
                    .summary = "OLMoE models, whose MLP is a sparse mixture of experts.",
-                   .reference = "Muennighoff et al. 2024, arXiv 2409.02060"}))
+                   .reference = "Muennighoff et al. 2024, arXiv 2409.02060",
+                   .model_types = "olmoe"}))

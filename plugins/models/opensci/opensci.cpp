@@ -48,4 +48,5 @@ QUENCH_MODULE("quench.opensci", "0.1.0",
                   {.id = "opensci",
                    .version = "0.1.0",
                    .summary = "open-sci-ref models.",
-                   .reference = "Nezhurina et al. 2025, arXiv 2509.09009"}))
+                   .reference = "Nezhurina et al. 2025, arXiv 2509.09009",
+                   .model_types = "opensci"}))

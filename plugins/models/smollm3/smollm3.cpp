@@ -71,4 +71,5 @@ QUENCH_MODULE("quench.smollm3", "0.1.0",
                    .version = "0.1.0",
                    .summary = "SmolLM3 models, with rotary positions in some blocks only.",
                    .reference = "Hugging Face 2025, SmolLM3: smol, multilingual, long-context "
-                                "reasoner"}))
+                                "reasoner",
+                   .model_types = "smollm3"}))

@@ -21,6 +21,7 @@ const quench_block_service& service() {
 
 quench_replay_place find_place() {
   quench_replay_place place{};
+  place.struct_size = sizeof place;
   quench_error error{sizeof error, 0, {}};
   kit::check(service().place(kit::current_host, &place, &error), error);
   return place;

@@ -11,7 +11,7 @@
 #include "quantizers/gptq/reference.hpp"
 #include "quench/kit/error.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
-#include "tests/plugins/quantizers/two_threads.hpp"
+#include "tests/support/host_threads.hpp"
 
 namespace quench::test {
 
@@ -80,7 +80,7 @@ TEST_CASE("gptq: the factor has the same bits for one and two threads", "[quanti
   at::set_num_threads(1);
   const Factor one = factorize(tensor_of(gram), 800, {ColumnOrder::kActivation, 0.01, 0});
   at::set_num_threads(2);
-  const TwoThreads host;
+  const HostThreads host(2);
   const Factor two = factorize(tensor_of(gram), 800, {ColumnOrder::kActivation, 0.01, 0});
   at::set_num_threads(before);
   CHECK(one.perm == two.perm);

@@ -10,8 +10,8 @@
 
 #include "quantizers/gptq/reference.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
-#include "tests/plugins/quantizers/two_threads.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/host_threads.hpp"
 
 namespace quench::test {
 
@@ -271,7 +271,7 @@ TEST_CASE("gptq has the same bits for one and two threads", "[quantizers][gptq]"
   at::set_num_threads(1);
   const Quantized one = run(options, weight, inputs);
   at::set_num_threads(2);
-  const TwoThreads host;
+  const HostThreads host(2);
   const Quantized two = run(options, weight, inputs);
   at::set_num_threads(before);
   CHECK(differences(one.codes, two.codes) == "");

@@ -9,8 +9,8 @@
 
 #include "quantizers/gram/gram.hpp"
 #include "tests/plugins/quantizers/gram_rows.hpp"
-#include "tests/plugins/quantizers/two_threads.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/host_threads.hpp"
 
 namespace quench::test {
 
@@ -85,7 +85,7 @@ TEST_CASE("gram has the same bits for one and two threads", "[quantizers][gram]"
   observe(one, x);
   const auto expected = values(one);
   at::set_num_threads(2);
-  const TwoThreads host;
+  const HostThreads host(2);
   Gram two(n, false);
   observe(two, x);
   CHECK(differences(values(two), expected) == "");

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
-#include "tests/plugins/quantizers/two_threads.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/host_threads.hpp"
 
 namespace quench::test {
 
@@ -78,7 +78,7 @@ TEST_CASE("rtn has the same bits for one and two threads", "[quantizers][rtn]") 
   QuantizerBench bench("{}", 300);
   const Matrix weight = random_matrix(100, 300, 6);
   const Quantized one = bench.quantize(weight);
-  const TwoThreads host;
+  const HostThreads host(2);
   const Quantized two = bench.quantize(weight);
   CHECK(differences(one.codes, two.codes) == "");
   CHECK(differences(one.scales, two.scales) == "");

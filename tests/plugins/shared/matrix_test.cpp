@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "shared/matrix/product.hpp"
-#include "tests/plugins/quantizers/two_threads.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -160,7 +160,7 @@ TEST_CASE("matrix: one and two threads give the same bits", "[shared]") {
   const at::Tensor one = product(a, b);
   const at::Tensor triangle = at::full({1000, 1000}, 0, at::kDouble);
   add_product(triangle, a, a.t(), 1, Triangle::kUpper);
-  const quench::test::TwoThreads threads;
+  const quench::test::HostThreads threads(2);
   CHECK(product(a, b).equal(one));
   const at::Tensor again = at::full({1000, 1000}, 0, at::kDouble);
   add_product(again, a, a.t(), 1, Triangle::kUpper);

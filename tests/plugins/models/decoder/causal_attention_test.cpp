@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "tests/plugins/quantizers/two_threads.hpp"
+#include "tests/support/host_threads.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -95,7 +95,7 @@ TEST_CASE("causal attention: one and two threads give the same bits", "[models][
   const UseInstructions use(each_form());
   const Inputs in({2, 300, 4, 2, 64});
   const at::Tensor one = decoder::causal_attention(in.q, in.k, in.v);
-  const TwoThreads threads;
+  const HostThreads threads(2);
   CHECK(decoder::causal_attention(in.q, in.k, in.v).equal(one));
 }
 
