@@ -253,7 +253,7 @@ Proof prove(const LoadedRun& run, std::vector<Cell> cells, const Build& build,
                 [](const Cell& cell) { return cell.variant.draw > 0 || cell.variant.jitter > 0; });
   std::shuffle(cells.begin(), cells.end(), std::mt19937(std::random_device()()));
   cells.resize(std::min<size_t>(cells.size(), options.cells));
-  Progress progress(Progress::Form::kText);
+  Progress progress(Progress::Form::kText, context.log_levels());
   Proof out;
   std::set<uint64_t> jobs;
   for (const Cell& cell : cells) {
@@ -312,22 +312,22 @@ int adopt(const AdoptOptions& options, Context& context) {
 
 }  // namespace
 
-void add_adopt(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("adopt",
-                         "Let a rebuilt plugin keep its records after checking that "
-                         "it computes the same values");
+void add_adopt(CommandLine& line, Context& context) {
+  Verb verb = line.verb("adopt",
+                        "Let a rebuilt plugin keep its records after checking that "
+                        "it computes the same values",
+                        "Experiments");
+  verb.examples({"quench adopt m.yaml --plugin gptq --reason \"another compiler\""});
   auto options = std::make_shared<AdoptOptions>();
-  add_manifest_options(*command, context, options->manifest);
-  command->add_option("--plugin", options->plugin, "Id of the plugin")->required();
-  command->add_option("--reason", options->reason, "Why it was rebuilt; stored with the evidence")
-      ->required();
-  command->add_option("--cells", options->cells, "Number of random cells to compute again")
-      ->check(CLI::Range(1, 1000));
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return adopt(*options, context); };
-  });
+  add_manifest_options(verb, context, options->manifest);
+  verb.option("--plugin", options->plugin, "Id of the plugin").required();
+  verb.option("--reason", options->reason, "Why it was rebuilt; stored with the evidence")
+      .required();
+  verb.option("--cells", options->cells, "Number of random cells to compute again")
+      .between(1, 1000);
+  add_thread_option(verb, context);
+  add_log_options(verb, context);
+  verb.does([&context, options] { return adopt(*options, context); });
 }
 
 }  // namespace quench

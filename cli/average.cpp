@@ -77,7 +77,7 @@ Job make_job(const AverageArguments& options, Context& context) {
 TokenizerChoice tokenizer_of(const std::string& given, const CheckpointFolder& folder,
                              Catalog& catalog) {
   return given.empty()
-             ? TokenizerChoice::beside(catalog, folder.path)
+             ? TokenizerChoice::of(catalog, folder)
              : TokenizerChoice(given == "bytes" ? given : tokenizer_file(catalog, given).string(),
                                "");
 }
@@ -144,7 +144,8 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
 int average(const AverageArguments& options, Context& context) {
   context.apply_threads();
   const Job job = as_usage([&] { return make_job(options, context); });
-  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText);
+  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
+                    context.log_levels(options.json));
   KeepOptions keep;
   keep.dtype = job.dtype;
   keep.threads = HostServices::instance().threads();
@@ -165,32 +166,30 @@ int average(const AverageArguments& options, Context& context) {
 
 }  // namespace
 
-void add_average(CLI::App& app, Context& context, Action& action) {
+void add_average(CommandLine& line, Context& context) {
   auto options = std::make_shared<AverageArguments>();
-  CLI::App* command = app.add_subcommand("average", "Average checkpoints into a new one");
-  command
-      ->add_option("models", options->models,
-                   "Folders, files, or hf://org/name@revision, in the order of training")
-      ->required();
-  command->add_option("--scheme", options->scheme, "id[:key=value,...], for example lawa:window=5")
-      ->type_name("SPEC")
-      ->required();
-  command->add_option("-o,--out", options->out, "Folder to write; must not exist")
-      ->type_name("DIR")
-      ->required();
-  command->add_option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
-  command
-      ->add_option("--metric", options->metric,
-                   "id[:key=value,...]: the score, for schemes that search by one")
-      ->type_name("SPEC");
-  command->add_option("--tokenizer", options->tokenizer,
-                      "Folder or file to copy, or bytes (default: the last checkpoint's)");
-  command->add_flag("--json", options->json, "Print the result as JSON");
-  add_plugin_options(*command, context);
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return average(*options, context); };
-  });
+  Verb verb = line.verb("average", "Average checkpoints into a new one", "One model");
+  verb.examples({"quench average step1 step2 step3 --scheme soup -o averaged"});
+  verb.option("models", options->models,
+              "Folders, files, or hf://org/name@revision, in the order of training")
+      .required();
+  verb.option("--scheme", options->scheme, "id[:key=value,...], for example lawa:window=5")
+      .placeholder("SPEC")
+      .required();
+  verb.option("-o,--out", options->out, "Folder to write; must not exist")
+      .placeholder("DIR")
+      .required();
+  verb.option("--dtype", options->dtype, "float32, float64, bfloat16, float16");
+  verb.option("--metric", options->metric,
+              "id[:key=value,...]: the score, for schemes that search by one")
+      .placeholder("SPEC");
+  verb.option("--tokenizer", options->tokenizer,
+              "Folder or file to copy, or bytes (default: the last checkpoint's)");
+  verb.flag("--json", options->json, "Print the result as JSON");
+  add_plugin_options(verb, context);
+  add_thread_option(verb, context);
+  add_log_options(verb, context);
+  verb.does([&context, options] { return average(*options, context); });
 }
 
 }  // namespace quench

@@ -159,29 +159,27 @@ int clean(const CleanOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_clean(CLI::App& app, Context& context, Action& action) {
+void add_clean(CommandLine& line, Context& context) {
   auto options = std::make_shared<CleanOptions>();
-  CLI::App* command =
-      app.add_subcommand("clean", "Free shared disk space; without options removes only leftovers");
-  command->add_flag("--dry-run", options->dry_run, "Only show what would be removed");
-  command->add_option("--older", options->older, "Also files older than this: 30d, 12h, 8w")
-      ->type_name("AGE");
-  command->add_option("--max", options->most, "Also the oldest, until this much is left: 2G, 500M")
-      ->type_name("SIZE");
-  command->add_flag("--training", options->training,
-                    "Also trained checkpoints that no run uses and that are older than --older or "
-                    "a day");
-  command->add_flag("--optimizer-states", options->optimizer_states,
-                    "Also optimizer states of that age; the checkpoints stay");
-  command
-      ->add_option("--runs", options->runs,
-                   "Folder of a run or of runs whose checkpoints stay; repeatable "
-                   "(default: runs)")
-      ->type_name("DIR");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return clean(*options, context); };
-  });
+  Verb verb = line.verb("clean", "Free shared disk space; without options removes only leftovers",
+                        "Installation");
+  verb.examples({"quench clean --dry-run --older 30d"});
+  verb.flag("--dry-run", options->dry_run, "Only show what would be removed");
+  verb.option("--older", options->older, "Also files older than this: 30d, 12h, 8w")
+      .placeholder("AGE");
+  verb.option("--max", options->most, "Also the oldest, until this much is left: 2G, 500M")
+      .placeholder("SIZE");
+  verb.flag("--training", options->training,
+            "Also trained checkpoints that no run uses and that are older than --older or "
+            "a day");
+  verb.flag("--optimizer-states", options->optimizer_states,
+            "Also optimizer states of that age; the checkpoints stay");
+  verb.option("--runs", options->runs,
+              "Folder of a run or of runs whose checkpoints stay; repeatable "
+              "(default: runs)")
+      .placeholder("DIR");
+  verb.flag("--json", options->json, "Print JSON");
+  verb.does([&context, options] { return clean(*options, context); });
 }
 
 }  // namespace quench

@@ -1,14 +1,15 @@
 // Declarations that all subcommands share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/command_line.hpp"
+#include "cli/log_levels.hpp"
+#include "core/apart/apart_plugins.hpp"
 #include "core/error.hpp"
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
@@ -24,12 +25,6 @@ inline constexpr int kExitFailed = 1;         // a cell failed; the others are f
 inline constexpr int kExitUsage = 2;          // bad command line or manifest
 inline constexpr int kExitResumable = 75;     // stopped on request (SIGTERM, SIGUSR1)
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C
-
-// The command line or a manifest is wrong, not the work: exit code 2.
-class UsageError : public Error {
- public:
-  using Error::Error;
-};
 
 // Throws UsageError if the user's input caused `error`; otherwise does nothing.
 inline void throw_if_usage(const Error& error) {
@@ -63,15 +58,24 @@ struct Context {
   HomeEnvironment home_environment;
   PluginEnvironment plugin_environment;
   HubEnvironment hub_environment;
-  std::vector<std::string> plugin_path;  // --plugin-path
-  unsigned threads = 0;                  // --threads; 0: all cores
-  std::vector<std::string> arguments;    // the command line, for messages that repeat it
+  PythonSetup python;
+  std::vector<std::string> plugin_path;   // --plugin-path
+  std::vector<std::string> isolate;       // --isolate
+  std::string sandbox = "strict";         // --sandbox
+  std::vector<std::string> debug_worker;  // --debug-worker
+  double worker_silence = 600;            // --worker-silence, seconds
+  uint64_t worker_memory = 0;             // --worker-memory, bytes; 0: no limit
+  unsigned threads = 0;                   // --threads; 0: all cores
+  std::string log_level;                  // --log-level
+  bool quiet = false;                     // -q
+  bool verbose = false;                   // -v
+  std::vector<std::string> arguments;     // the command line, for messages that repeat it
 
   // QUENCH_HOME: found, created and checked to be this user's, once. Throws UsageError.
   const std::filesystem::path& home() const;
   // The hub's cache; home() remembers which of its files are intact.
   HubEnvironment hub() const;
-  // Scans the search path, once.
+  // Scans the search path, once. Throws UsageError for a wrong --isolate.
   Catalog& catalog();
   // Builds of plugins that compute the same, as adopted in home().
   Equivalences& equivalences();
@@ -79,44 +83,51 @@ struct Context {
   // into the one before are not valid any more.
   void assume(const Equivalence& equivalence);
   void forget_assumed();
+  // What -q, -v and --log-level let through; with `prints_json`, usually warnings and errors alone.
+  // Throws UsageError.
+  LogLevels log_levels(bool prints_json = false) const;
   // Sets the host's thread budget; the catalog passes it to OpenMP when it loads a plugin.
   void apply_threads() const;
+  // What plugins' own processes were, for the run's folder (ApartPlugins::processes).
+  nlohmann::json processes() const;
   // The command line in shell syntax, without --retry and --fresh.
   std::string command_line() const;
 
  private:
+  std::unique_ptr<ApartPlugins> apart_;  // outlives every catalog
   std::unique_ptr<Catalog> catalog_;
   std::optional<Equivalences> equivalences_;
   mutable std::optional<std::filesystem::path> home_;
 };
 
-// The work of the chosen subcommand; returns the exit code.
-using Action = std::function<int()>;
-
-void add_run(CLI::App& app, Context& context, Action& action);
-void add_plan(CLI::App& app, Context& context, Action& action);
-void add_adopt(CLI::App& app, Context& context, Action& action);
-void add_why(CLI::App& app, Context& context, Action& action);
-void add_eval(CLI::App& app, Context& context, Action& action);
-void add_average(CLI::App& app, Context& context, Action& action);
-void add_layer(CLI::App& app, Context& context, Action& action);
-void add_tokenize(CLI::App& app, Context& context, Action& action);
-void add_plugins(CLI::App& app, Context& context, Action& action);
-void add_quantize(CLI::App& app, Context& context, Action& action);
-void add_results(CLI::App& app, Context& context, Action& action);
-void add_verify(CLI::App& app, Context& context, Action& action);
-void add_forget(CLI::App& app, Context& context, Action& action);
-void add_clean(CLI::App& app, Context& context, Action& action);
-void add_diff(CLI::App& app, Context& context, Action& action);
-void add_status(CLI::App& app, Context& context, Action& action);
-void add_schema(CLI::App& app, Context& context, Action& action);
-void add_init(CLI::App& app, Context& context, Action& action);
-void add_doctor(CLI::App& app, Context& context, Action& action);
-void add_report(CLI::App& app, Action& action);
-void add_export(CLI::App& app, Action& action);
+void add_run(CommandLine& line, Context& context);
+void add_fetch(CommandLine& line, Context& context);
+void add_plan(CommandLine& line, Context& context);
+void add_adopt(CommandLine& line, Context& context);
+void add_why(CommandLine& line, Context& context);
+void add_eval(CommandLine& line, Context& context);
+void add_average(CommandLine& line, Context& context);
+void add_layer(CommandLine& line, Context& context);
+void add_tokenize(CommandLine& line, Context& context);
+void add_plugins(CommandLine& line, Context& context);
+void add_quantize(CommandLine& line, Context& context);
+void add_results(CommandLine& line);
+void add_verify(CommandLine& line, Context& context);
+void add_forget(CommandLine& line, Context& context);
+void add_clean(CommandLine& line, Context& context);
+void add_diff(CommandLine& line);
+void add_status(CommandLine& line);
+void add_schema(CommandLine& line, Context& context);
+void add_init(CommandLine& line, Context& context);
+void add_doctor(CommandLine& line, Context& context);
+void add_report(CommandLine& line);
+void add_export(CommandLine& line, Context& context);
+void add_completion(CommandLine& line);
+void add_sections(CommandLine& line);  // what stands below the verbs
 
 // Options of several subcommands.
-void add_plugin_options(CLI::App& command, Context& context);
-void add_thread_option(CLI::App& command, Context& context);
+void add_plugin_options(Verb& verb, Context& context);
+void add_thread_option(Verb& verb, Context& context);
+void add_log_options(Verb& verb, Context& context);
 
 }  // namespace quench

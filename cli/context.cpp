@@ -33,13 +33,37 @@ Catalog& Context::catalog() {
     options.search_path = default_search_path(given, executable, plugin_environment);
     options.cache_dir = home();
     options.self = executable;
+    options.python = python;
     options.before_loading = divert_plugin_output;
     options.counts_as = [this](const nlohmann::json& code) {
       return equivalences().canonical_code(code);
     };
-    catalog_ = std::make_unique<Catalog>(std::move(options));
+    options.sandbox = sandbox == "off" ? Sandbox::kOff : Sandbox::kStrict;
+    if (!apart_) {
+      ApartOptions apart;
+      apart.self = executable;
+      apart.python = python;
+      apart.sandbox = options.sandbox == Sandbox::kStrict;
+      apart.debug.insert(debug_worker.begin(), debug_worker.end());
+      apart.limits.silence_seconds = worker_silence;
+      apart.limits.memory_bytes = worker_memory;
+      apart_ = std::make_unique<ApartPlugins>(std::move(apart));
+    }
+    options.starts_apart = [this](const PluginDescription& description) {
+      return apart_->starts(description);
+    };
+    options.load_apart = [this](const PluginDescription& description) -> const quench_item& {
+      return apart_->load(description);
+    };
+    auto found = std::make_unique<Catalog>(std::move(options));
+    as_usage([&] { found->set_isolation(parse_isolation(isolate)); });
+    catalog_ = std::move(found);
   }
   return *catalog_;
+}
+
+nlohmann::json Context::processes() const {
+  return apart_ ? apart_->processes() : nlohmann::json::array();
 }
 
 Equivalences& Context::equivalences() {
@@ -57,6 +81,13 @@ void Context::assume(const Equivalence& equivalence) {
 void Context::forget_assumed() {
   catalog_.reset();
   equivalences_.reset();
+}
+
+LogLevels Context::log_levels(bool prints_json) const {
+  const int usual = verbose                ? QUENCH_LOG_DEBUG
+                    : quiet || prints_json ? QUENCH_LOG_WARNING
+                                           : QUENCH_LOG_INFO;
+  return as_usage([&] { return LogLevels::parse(log_level, usual); });
 }
 
 void Context::apply_threads() const {
@@ -91,16 +122,49 @@ std::string Context::command_line() const {
   return out;
 }
 
-void add_plugin_options(CLI::App& command, Context& context) {
-  command
-      .add_option("--plugin-path", context.plugin_path,
-                  "Folder to search for plugins first; repeatable")
-      ->type_name("DIR");
+void add_plugin_options(Verb& verb, Context& context) {
+  verb.option("--plugin-path", context.plugin_path,
+              "Folder to search for plugins first; repeatable")
+      .placeholder("DIR");
+  verb.option("--isolate", context.isolate,
+              "none, all, or a plugin (id, or kind/id) that gets a process of its own; "
+              "repeatable (default: plugins that did not come with quench)")
+      .placeholder("PLUGIN")
+      .one_value_each();
+  verb.option("--sandbox", context.sandbox,
+              "off: plugins in processes of their own may do what this user may")
+      .one_of({"strict", "off"})
+      .show_default();
+  verb.option("--worker-silence", context.worker_silence,
+              "Seconds that a plugin in a process of its own may compute without a sign of life; "
+              "0: no limit")
+      .not_negative()
+      .placeholder("SECONDS")
+      .show_default();
+  verb.option("--worker-memory", context.worker_memory,
+              "Memory that each such process may hold, such as 8GB (default: no limit)")
+      .bytes();
+  verb.option("--debug-worker", context.debug_worker,
+              "Plugin id whose process waits for a debugger before it loads the plugin; "
+              "repeatable")
+      .placeholder("ID")
+      .one_value_each();
 }
 
-void add_thread_option(CLI::App& command, Context& context) {
-  command.add_option("--threads", context.threads, "Number of threads (default: all cores)")
-      ->check(CLI::Range(1, 1024));
+void add_log_options(Verb& verb, Context& context) {
+  const Option level =
+      verb.option(
+              "--log-level", context.log_level,
+              "debug, info, warning, error or off; PLUGIN=LEVEL for one plugin: info,gptq=debug")
+          .placeholder("LEVELS");
+  const Option quiet = verb.flag("-q,--quiet", context.quiet, "Only warnings and errors");
+  const Option verbose = verb.flag("-v,--verbose", context.verbose, "Details, too");
+  verb.exclusive({level, quiet, verbose});
+}
+
+void add_thread_option(Verb& verb, Context& context) {
+  verb.option("--threads", context.threads, "Number of threads (default: all cores)")
+      .between(1, 1024);
 }
 
 }  // namespace quench

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/run_folder.hpp"
 #include "core/io/file.hpp"
 #include "core/json/json_number.hpp"
 #include "core/json/parse_json.hpp"
@@ -55,9 +56,6 @@ struct Comparison {
 };
 
 std::map<std::string, Record> cells_of(const std::string& run) {
-  if (!std::filesystem::is_directory(run)) {
-    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
-  }
   RunScan scan = scan_run(run);
   add_derived(scan);
   std::map<std::string, Record> out;
@@ -210,10 +208,12 @@ void print_text(const std::vector<Difference>& manifests, const Comparison& valu
 }
 
 int diff(const DiffOptions& options) {
-  const auto before = cells_of(options.before);
-  const auto after = cells_of(options.after);
+  const std::string first = folder_with_run(options.before).string();
+  const std::string second = folder_with_run(options.after).string();
+  const auto before = cells_of(first);
+  const auto after = cells_of(second);
   const std::vector<Difference> manifests =
-      explain_difference(manifest_of(options.before), manifest_of(options.after));
+      explain_difference(manifest_of(first), manifest_of(second));
   const Comparison values = compare(before, after);
   (options.json ? print_json : print_text)(manifests, values);
   return kExitOk;
@@ -221,14 +221,15 @@ int diff(const DiffOptions& options) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Context&, Action& action) {
+void add_diff(CommandLine& line) {
   auto options = std::make_shared<DiffOptions>();
-  CLI::App* command =
-      app.add_subcommand("diff", "Show the differences between two runs: manifests, then values");
-  command->add_option("run1", options->before, "Folder of the first run")->required();
-  command->add_option("run2", options->after, "Folder of the second run")->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([&action, options] { action = [options] { return diff(*options); }; });
+  Verb verb =
+      line.verb("diff", "Show the differences between two runs: manifests, then values", "Results");
+  verb.examples({"quench diff runs/a runs/b"});
+  verb.option("run1", options->before, "Folder of the first run").required();
+  verb.option("run2", options->after, "Folder of the second run").required();
+  verb.flag("--json", options->json, "Print JSON");
+  verb.does([options] { return diff(*options); });
 }
 
 }  // namespace quench

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "cli/command.hpp"
+#include "core/fetch/hub_access.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/show.hpp"
+#include "core/sandbox/sandbox.hpp"
 #include "core/version.hpp"
 
 namespace quench {
@@ -24,6 +27,42 @@ std::string processor_name() {
     }
   }
   return "unknown";
+}
+
+// The libraries that do not run in this process, each once, and those that would have to and
+// cannot; whether there are any of those.
+bool print_processes(const Catalog& catalog) {
+  bool clash = false;
+  std::set<std::filesystem::path> seen;
+  for (const PluginDescription& item : catalog.items()) {
+    if (catalog.is_shipped(item) && catalog.placed(item).placement == Placement::kShared) {
+      continue;
+    }
+    if (!seen.insert(item.library).second) {
+      continue;
+    }
+    const Placed placed = catalog.placed(item);
+    if (placed.placement == Placement::kOwn) {
+      fmt::print("own process {}: {}\n", item.library.string(), placed.reason);
+    } else if (const std::string conflict = shipped_conflict(catalog, item); !conflict.empty()) {
+      clash = true;
+      fmt::print("  conflict  {}: {}\n", item.library.string(),
+                 clash_refusal(conflict, placed.fixed ? placed.reason : ""));
+    }
+  }
+  return clash;
+}
+
+// Which hub `quench fetch` would ask, and as whom; never the token itself.
+std::string hub_line(const Context& context) {
+  try {
+    const HubAccess access = hub_access_from_process(context.hub_environment);
+    return fmt::format("{}, {}{}", access.endpoint,
+                       access.token.empty() ? "no token" : "a token from " + access.token_from,
+                       access.offline ? ", offline" : "");
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 int examine(Context& context) {
@@ -41,6 +80,7 @@ int examine(Context& context) {
   fmt::print("kernels     {} (the processor has {})\n",
              to_text(HostServices::instance().instructions()), fmt::join(names, ", "));
   fmt::print("memory      {:.1f} GiB\n", gib);
+  fmt::print("sandbox     {}\n", sandbox_abilities().text);
   std::string hub;
   try {
     hub = hub_cache_root(context.hub_environment).string();
@@ -48,6 +88,7 @@ int examine(Context& context) {
     hub = error.what();
   }
   fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (missing)");
+  fmt::print("hub         {}\n", hub_line(context));
   fmt::print("own cache   {}\n", context.home().string());
   Catalog& catalog = context.catalog();
   for (const auto& folder : catalog.options().search_path) {
@@ -71,16 +112,8 @@ int examine(Context& context) {
       }
     }
   }
-  bool apart = false;
-  for (const PluginDescription& item : catalog.items()) {
-    const std::string conflict =
-        catalog.is_shipped(item) ? std::string() : isolation(catalog, item);
-    if (!conflict.empty()) {
-      apart = true;
-      fmt::print("  conflict  {}: {}\n", item.library.string(), conflict);
-    }
-  }
-  const bool healthy = catalog.rejected().empty() && !catalog.items().empty() && !apart;
+  const bool clash = print_processes(catalog);
+  const bool healthy = catalog.rejected().empty() && !catalog.items().empty() && !clash;
   fmt::print("{}\n", healthy ? "no fault found"
                              : "some plugins cannot be used; `quench plugins why ID` says more");
   return healthy ? kExitOk : kExitFailed;
@@ -88,10 +121,11 @@ int examine(Context& context) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "Describe this installation and machine");
-  add_plugin_options(*command, context);
-  command->callback([&context, &action] { action = [&context] { return examine(context); }; });
+void add_doctor(CommandLine& line, Context& context) {
+  Verb verb = line.verb("doctor", "Describe this installation and machine", "Installation");
+  verb.examples({"quench doctor"});
+  add_plugin_options(verb, context);
+  verb.does([&context] { return examine(context); });
 }
 
 }  // namespace quench

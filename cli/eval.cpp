@@ -22,7 +22,7 @@ struct EvalOptions : SingleModel {
 };
 
 Experiment make_experiment(const EvalOptions& options, Context& context) {
-  Experiment out = experiment_of(options, context.catalog());
+  Experiment out = experiment_of(options, context.catalog(), context.hub());
   out.name = "eval";
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;
@@ -40,7 +40,8 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
 }
 
 std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
-  Progress progress(quiet ? Progress::Form::kQuiet : Progress::Form::kText);
+  Progress progress(quiet ? Progress::Form::kQuiet : Progress::Form::kText,
+                    context.log_levels(quiet));
   bool started = false;
   RunnerOptions runner;
   runner.hub = context.hub();
@@ -77,21 +78,22 @@ int evaluate(const EvalOptions& options, Context& context) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Context& context, Action& action) {
+void add_eval(CommandLine& line, Context& context) {
   auto options = std::make_shared<EvalOptions>();
-  CLI::App* command = app.add_subcommand("eval", "Measure one checkpoint, float and quantized");
-  add_single_model(*command, *options);
-  command->add_option("--quantizer", options->quantizers, "id[:key=value,...]; repeatable")
-      ->type_name("SPEC");
-  command->add_option("--metric", options->metrics, "id[:key=value,...]; repeatable")
-      ->type_name("SPEC")
-      ->required();
-  command->add_flag("--json", options->json, "Print records as JSON");
-  add_plugin_options(*command, context);
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return evaluate(*options, context); };
-  });
+  Verb verb = line.verb("eval", "Measure one checkpoint, float and quantized", "One model");
+  verb.examples(
+      {"quench eval model --metric validation_loss:text=t.txt,block=512 --quantizer rtn:bits=4"});
+  add_single_model(verb, *options);
+  verb.option("--quantizer", options->quantizers, "id[:key=value,...]; repeatable")
+      .placeholder("SPEC");
+  verb.option("--metric", options->metrics, "id[:key=value,...]; repeatable")
+      .placeholder("SPEC")
+      .required();
+  verb.flag("--json", options->json, "Print records as JSON");
+  add_plugin_options(verb, context);
+  add_thread_option(verb, context);
+  add_log_options(verb, context);
+  verb.does([&context, options] { return evaluate(*options, context); });
 }
 
 }  // namespace quench

@@ -1,13 +1,15 @@
-// quench export RUN: exports the records of a run to experiment trackers.
-#include <fmt/format.h>
+// quench export RUN: sends the values of a run to an experiment tracker, by the tracker's own
+// client, in Python (python/quench/trackers).
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
 
 #include "cli/command.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/store/derived.hpp"
-#include "core/store/run_folder.hpp"
-#include "report/export/event_file.hpp"
-#include "report/export/mlflow.hpp"
-#include "report/export/wandb_file.hpp"
+#include "cli/run_folder.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/python_file.hpp"
+#include "core/process/child_process.hpp"
 
 namespace quench {
 
@@ -21,85 +23,95 @@ struct ExportOptions {
   std::string out;
   std::string server;
   std::string experiment;
+  std::string python;
+  bool follow = false;
 };
 
-fs::path folder_of(const std::string& run) {
-  const fs::path below = fs::path("runs") / run;
-  if (!fs::is_directory(run) && !fs::is_directory(below)) {
-    throw UsageError(QUENCH_NOT_FOUND,
-                     fmt::format("{}: no such folder, and no runs/{} either", run, run));
+fs::path interpreter_for(const ExportOptions& options, const PythonSetup& setup) {
+  if (options.python.empty()) {
+    return usual_interpreter(setup);
   }
-  return fs::is_directory(run) ? fs::path(run) : below;
+  if (!fs::is_regular_file(options.python) || access(options.python.c_str(), X_OK) != 0) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT,
+                     fmt::format("--python: got {}, wanted the path of a Python interpreter",
+                                 printable(options.python, 400)));
+  }
+  return fs::absolute(options.python);  // a link stays one: an environment is told by it
 }
 
-// Writes one event file per line into a folder of its name, so that each line is one run and all
-// have the same tags. The file name is fixed: a second export replaces the first.
-void write_event_files(const std::vector<TrackedLine>& lines, const fs::path& folder) {
-  size_t points = 0;
-  for (const TrackedLine& line : lines) {
-    make_folders(folder / line.name);
-    write_file_atomically(folder / line.name / "events.out.tfevents.0000000000.quench",
-                          event_file(line.points));
-    points += line.points.size();
+// Paths are absolute, because the child works in the package's folder: Python finds modules in the
+// working folder first, and what lies in the user's must not be run.
+std::vector<std::string> words_of(const ExportOptions& options, const fs::path& interpreter) {
+  std::vector<std::string> words = {interpreter.string(),
+                                    "-m",
+                                    "quench.trackers",
+                                    fs::absolute(run_folder(options.run)).string(),
+                                    "--to",
+                                    options.to};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      words.push_back(fmt::format("{}={}", name, value));  // a value may begin with '-'
+    }
+  };
+  add("--out", options.out.empty() ? "" : fs::absolute(options.out).string());
+  add("--server", options.server);
+  add("--experiment", options.experiment);
+  if (options.follow) {
+    words.emplace_back("--follow");
   }
-  fmt::print("{}: {} lines, {} values\n", folder.string(), lines.size(), points);
+  return words;
 }
 
-int export_run(const ExportOptions& options) {
-  const fs::path folder = folder_of(options.run);
-  const RunRecords run = read_run(folder);
-  if (run.records.empty()) {
-    fail(QUENCH_NOT_FOUND, "{}: has no records", folder.string());
+int export_run(const ExportOptions& options, const PythonSetup& setup) {
+  Command command;
+  command.words = words_of(options, interpreter_for(options, setup));
+  command.environment = python_environment(setup);
+  command.folder = setup.package;
+  command.ends_with_starter = true;
+  ChildProcess child = ChildProcess::start(command);
+  const std::atomic<bool>& cancelled = HostServices::instance().cancel_flag();
+  while (!child.ends_within(std::chrono::milliseconds(100))) {
+    if (cancelled) {
+      child.signal(SIGTERM);  // Ctrl-C has reached it by itself; to say it twice does no harm
+    }
   }
-  const std::vector<TrackedLine> lines = tracked_lines(with_derived(run.records));
-  if (options.to == "tensorboard") {
-    write_event_files(lines, options.out.empty() ? folder / "tensorboard" : fs::path(options.out));
-    return kExitOk;
+  const int code = child.wait().code();
+  if (cancelled) {
+    fail(QUENCH_CANCELLED, "stopped on request");
   }
-  const std::string name =
-      options.experiment.empty() ? fs::canonical(folder).filename().string() : options.experiment;
-  if (options.to == "wandb") {
-    const fs::path out = options.out.empty() ? folder / "wandb" : fs::path(options.out);
-    const WandbOutcome outcome = export_to_wandb(out, name, lines);
-    fmt::print("{}: project {}: {} runs written, {} as they were; send them with: wandb sync {}\n",
-               out.string(), name, outcome.written, outcome.unchanged,
-               (out / "offline-run-*").string());
-    return kExitOk;
-  }
-  if (options.server.empty()) {
-    throw UsageError(QUENCH_INVALID_ARGUMENT, "--to mlflow: wants --server URL");
-  }
-  const MlflowOutcome outcome = export_to_mlflow(options.server, name, lines);
-  fmt::print("{}: experiment {}: {} runs made, {} replaced, {} as they were\n", options.server,
-             name, outcome.made, outcome.replaced, outcome.unchanged);
-  return kExitOk;
+  return code;
 }
 
 }  // namespace
 
-void add_export(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("export", "Export the values of a run to an experiment tracker");
+void add_export(CommandLine& line, Context& context) {
+  Verb verb = line.verb("export", "Send the values of a run to an experiment tracker", "Results");
+  verb.examples({"quench export runs/m --to tensorboard",
+                 "quench export runs/m --to mlflow --server http://127.0.0.1:5000 --follow"});
   auto options = std::make_shared<ExportOptions>();
-  command->add_option("run", options->run, "Folder of the run, or its name below runs/")
-      ->required();
-  command
-      ->add_option("--to", options->to,
-                   "tensorboard: event files; mlflow: runs on a server; wandb: offline files")
-      ->required()
-      ->check(CLI::IsMember({"tensorboard", "mlflow", "wandb"}));
-  command
-      ->add_option("-o,--out", options->out,
-                   "Folder to write to (default: RUN/tensorboard, RUN/wandb)")
-      ->type_name("DIR");
-  command
-      ->add_option("--server", options->server, "MLflow server, for example http://127.0.0.1:5000")
-      ->type_name("URL");
-  command
-      ->add_option("--experiment", options->experiment,
-                   "Name of the experiment or wandb project (default: name of the run's folder)")
-      ->type_name("NAME");
-  command->callback([&action, options] { action = [options] { return export_run(*options); }; });
+  verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
+  verb.option("--to", options->to,
+              "tensorboard: event files; mlflow: runs on a server; wandb: offline files, or "
+              "runs on a server")
+      .required()
+      .one_of({"tensorboard", "mlflow", "wandb"});
+  verb.option("-o,--out", options->out,
+              "Folder to write to (default: RUN/tensorboard; for wandb RUN, in which its "
+              "client makes the folder wandb)")
+      .placeholder("DIR");
+  verb.option("--server", options->server,
+              "Server of MLflow or wandb, for example http://127.0.0.1:5000")
+      .placeholder("URL");
+  verb.option("--experiment", options->experiment,
+              "Name of the experiment or wandb project (default: name of the run's folder)")
+      .placeholder("NAME");
+  verb.flag("--follow", options->follow,
+            "Look for new values every two seconds until nothing runs");
+  verb.option("--python", options->python,
+              "Interpreter that has the tracker's client (default: QUENCH_PYTHON, else "
+              "/usr/bin/python3)")
+      .placeholder("PATH");
+  verb.does([&context, options] { return export_run(*options, context.python); });
 }
 
 }  // namespace quench

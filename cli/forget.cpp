@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/command.hpp"
+#include "cli/run_folder.hpp"
 #include "core/store/run_scan.hpp"
 #include "core/store/selection.hpp"
 #include "core/store/store.hpp"
@@ -18,10 +19,8 @@ struct ForgetOptions {
   std::string reason;
 };
 
-int forget(const ForgetOptions& options, const Context& context) {
-  if (!std::filesystem::is_directory(options.run)) {
-    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", options.run));
-  }
+int forget(ForgetOptions options, const Context& context) {
+  options.run = folder_with_run(options.run).string();
   const Selection selection = as_usage([&] { return Selection(options.selector); });
   const RunScan scan = scan_run(options.run);
   std::set<std::string> keys;
@@ -57,17 +56,17 @@ int forget(const ForgetOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_forget(CLI::App& app, Context& context, Action& action) {
+void add_forget(CommandLine& line, Context& context) {
   auto options = std::make_shared<ForgetOptions>();
-  CLI::App* command =
-      app.add_subcommand("forget", "Hide values of a run, so that they are computed again");
-  command->add_option("selector", options->selector, "Which values, as in `quench results --where`")
-      ->required();
-  command->add_option("--run", options->run, "Folder of the run")->required();
-  command->add_option("--reason", options->reason, "Why; stored with the hidden keys")->required();
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return forget(*options, context); };
-  });
+  Verb verb =
+      line.verb("forget", "Hide values of a run, so that they are computed again", "Results");
+  verb.examples(
+      {"quench forget \"quantizer.id=gptq\" --run runs/m --reason \"wrong calibration text\""});
+  verb.option("selector", options->selector, "Which values, as in `quench results --where`")
+      .required();
+  verb.option("--run", options->run, "Folder of the run").required();
+  verb.option("--reason", options->reason, "Why; stored with the hidden keys").required();
+  verb.does([&context, options] { return forget(*options, context); });
 }
 
 }  // namespace quench

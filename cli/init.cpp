@@ -1,6 +1,7 @@
 // quench init [MODEL]: writes a first manifest for a folder of checkpoints.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "run/manifest/branches.hpp"
+#include "run/manifest/guess_revisions.hpp"
 #include "run/manifest/starter_manifest.hpp"
 
 namespace quench {
@@ -33,6 +35,12 @@ std::string name_of(const std::string& model) {
     c = plain ? c : '-';
   }
   return name.empty() || name[0] == '.' ? "experiment" : name;
+}
+
+bool has_files(const fs::path& folder) {
+  const fs::directory_iterator all(folder);
+  return std::any_of(begin(all), end(all),
+                     [](const fs::directory_entry& entry) { return entry.is_regular_file(); });
 }
 
 // Never replaces a file, which may have been written by hand.
@@ -69,6 +77,12 @@ int init(const InitOptions& options, Context& context) {
     }
     RevisionNames revisions(context.catalog(), context.hub());
     const std::vector<std::string> names = revisions.of(model, model);
+    if (!is_hub_model(model) && guess_revisions(names).pattern.empty() && !has_files(model)) {
+      fail(QUENCH_NOT_FOUND,
+           "{}: no checkpoints here: the folder has no files, and no folders with names such as "
+           "step600; wanted a model's folder, or one that holds checkpoints",
+           model);
+    }
     std::string written = model;
     if (!is_hub_model(model)) {  // paths in a manifest are relative to its folder
       const fs::path folder = fs::absolute(out).parent_path();
@@ -87,20 +101,18 @@ int init(const InitOptions& options, Context& context) {
 
 }  // namespace
 
-void add_init(CLI::App& app, Context& context, Action& action) {
+void add_init(CommandLine& line, Context& context) {
   auto options = std::make_shared<InitOptions>();
-  CLI::App* command =
-      app.add_subcommand("init", "Write a first manifest for a folder of checkpoints");
-  command->add_option(
-      "model", options->model,
-      "Folder of checkpoints, or hf://org/name in the cache (default: this folder)");
-  command->add_option("--from", options->from, "Same as MODEL")->type_name("MODEL");
-  command->add_option("-o,--out", options->out, "File to write (default: NAME.yaml)")
-      ->type_name("FILE");
-  add_plugin_options(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return init(*options, context); };
-  });
+  Verb verb =
+      line.verb("init", "Write a first manifest for a folder of checkpoints", "Experiments");
+  verb.examples(
+      {"quench init path/to/checkpoints", "quench init hf://EleutherAI/pythia-70m -o pythia.yaml"});
+  verb.option("model", options->model,
+              "Folder of checkpoints, or hf://org/name in the cache (default: this folder)");
+  verb.option("--from", options->from, "Same as MODEL").placeholder("MODEL");
+  verb.option("-o,--out", options->out, "File to write (default: NAME.yaml)").placeholder("FILE");
+  add_plugin_options(verb, context);
+  verb.does([&context, options] { return init(*options, context); });
 }
 
 }  // namespace quench

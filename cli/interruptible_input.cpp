@@ -34,4 +34,9 @@ InterruptibleInput::int_type InterruptibleInput::underflow() {
   }
 }
 
+std::streamsize InterruptibleInput::showmanyc() {
+  pollfd waited{descriptor_, POLLIN, 0};
+  return ::poll(&waited, 1, 0) > 0 ? 1 : 0;
+}
+
 }  // namespace quench

@@ -19,6 +19,8 @@ class InterruptibleInput final : public std::streambuf {
 
  private:
   int_type underflow() override;
+  // Whether the next read would return at once: 1 or 0.
+  std::streamsize showmanyc() override;
 
   int descriptor_;
   const std::atomic<bool>& cancel_;

@@ -136,29 +136,24 @@ int quantize(const LayerOptions& options, Context& context) {
 
 }  // namespace
 
-void add_layer(CLI::App& app, Context& context, Action& action) {
+void add_layer(CommandLine& line, Context& context) {
   auto options = std::make_shared<LayerOptions>();
-  CLI::App* command =
-      app.add_subcommand("layer", "Quantize one linear layer from a safetensors file");
-  command
-      ->add_option("file", options->file,
-                   "`weight` [out,in] and, for most methods, `inputs` [N,in]")
-      ->required();
-  command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
-      ->type_name("SPEC")
-      ->required();
-  command->add_option("--against", options->against, "A second quantizer for comparison")
-      ->type_name("SPEC");
-  command
-      ->add_option("-o,--out", options->out,
-                   "Write codes, scales, zeros, perm and dequantized weight to this file")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print figures as JSON");
-  add_plugin_options(*command, context);
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return quantize(*options, context); };
-  });
+  Verb verb = line.verb("layer", "Quantize one linear layer from a safetensors file", "One model");
+  verb.examples({"quench layer layer.safetensors --quantizer gptq:bits=3 --against rtn:bits=3"});
+  verb.option("file", options->file, "`weight` [out,in] and, for most methods, `inputs` [N,in]")
+      .required();
+  verb.option("--quantizer", options->quantizer, "id[:key=value,...]")
+      .placeholder("SPEC")
+      .required();
+  verb.option("--against", options->against, "A second quantizer for comparison")
+      .placeholder("SPEC");
+  verb.option("-o,--out", options->out,
+              "Write codes, scales, zeros, perm and dequantized weight to this file")
+      .placeholder("FILE");
+  verb.flag("--json", options->json, "Print figures as JSON");
+  add_plugin_options(verb, context);
+  add_thread_option(verb, context);
+  verb.does([&context, options] { return quantize(*options, context); });
 }
 
 }  // namespace quench

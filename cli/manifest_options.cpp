@@ -5,22 +5,23 @@
 #include <cstdio>
 #include <string_view>
 
+#include "cli/standard_streams.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 
 namespace quench {
 
-void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options) {
-  command.add_option("manifest", options.manifest, "YAML manifest")->required();
-  command.add_option("--set", options.sets, "a.b=value: change the manifest; repeatable")
-      ->type_name("PATH=VALUE");
-  command.add_option("--device", options.device, "cpu or cuda:N; overrides the manifest");
-  command.add_option("--job", options.job, "Only this point of the sweep, counted from 0")
-      ->check(CLI::Range(0, 1 << 30));
-  command.add_option("--out", options.out, "Folder of the results (default: runs/NAME)")
-      ->type_name("DIR");
-  command.add_flag("--json", options.json, "Print JSON");
-  add_plugin_options(command, context);
+void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options) {
+  verb.option("manifest", options.manifest, "YAML manifest").required();
+  verb.option("--set", options.sets, "a.b=value: change the manifest; repeatable")
+      .placeholder("PATH=VALUE");
+  verb.option("--device", options.device, "cpu or cuda:N; overrides the manifest");
+  verb.option("--job", options.job, "Only this point of the sweep, counted from 0")
+      .between(0, 1 << 30);
+  verb.option("--out", options.out, "Folder of the results (default: runs/NAME)")
+      .placeholder("DIR");
+  verb.flag("--json", options.json, "Print JSON");
+  add_plugin_options(verb, context);
 }
 
 namespace {
@@ -52,7 +53,7 @@ class WarningsOnStderr {
   WarningsOnStderr() {
     HostServices::instance().set_log_sink([](int level, std::string_view, std::string_view line) {
       if (level >= QUENCH_LOG_WARNING) {
-        fmt::print(stderr, "warning: {}\n", line);
+        print_warning(fmt::format("warning: {}", line));
       }
     });
   }

@@ -28,7 +28,7 @@ struct ManifestOptions {
 };
 
 // Adds MANIFEST, --set, --device, --job, --out, --json and the plugin path.
-void add_manifest_options(CLI::App& command, Context& context, ManifestOptions& options);
+void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options);
 
 // A resolved manifest and the folder of its run.
 struct LoadedRun {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "cli/bytes.hpp"
 #include "cli/duration.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
@@ -12,6 +13,7 @@
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/estimate.hpp"
+#include "run/grid/plugins_apart.hpp"
 #include "run/grid/training_cost.hpp"
 #include "run/manifest/check_plugins.hpp"
 
@@ -47,13 +49,6 @@ const char* basis_text(Basis basis) {
   return basis == Basis::kMeasured ? "measured before"
          : basis == Basis::kScaled ? "scaled from other work"
                                    : "a guess, nothing was measured yet";
-}
-
-std::string bytes_text(uint64_t bytes) {
-  constexpr double kMebi = 1024.0 * 1024.0;
-  const double mebibytes = static_cast<double>(bytes) / kMebi;
-  return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
-                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }
 
 nlohmann::json cost_json(const Cost& cost) {
@@ -242,9 +237,20 @@ void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
   }
 }
 
+nlohmann::json processes_json(const std::vector<PluginApart>& apart) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const PluginApart& each : apart) {
+    out.push_back({{"kind", each.plugin->kind},
+                   {"id", each.plugin->id},
+                   {"process", "own"},
+                   {"reason", each.reason}});
+  }
+  return out;
+}
+
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                 const std::vector<TrainingCost>& training,
-                const std::vector<PlannedFolder>& folders,
+                const std::vector<PlannedFolder>& folders, const std::vector<PluginApart>& apart,
                 const std::map<std::string, size_t>& counts) {
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -269,6 +275,7 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
                             {"exports_refused", refused},
                             {"folder", run.folder.string()},
                             {"folders", folders_json(folders)},
+                            {"processes", processes_json(apart)},
                             {"checkpoints", checkpoints_json(run)},
                             {"training", training_json(training)},
                             {"counts", counts},
@@ -341,8 +348,9 @@ int plan(const PlanOptions& options, Context& context) {
   for (const Cell& cell : cells) {
     ++counts[state_text(cell.state)];
   }
+  const std::vector<PluginApart> apart = plugins_apart(run.experiments, knowledge.identities);
   if (options.manifest.json) {
-    print_json(run, cells, cost, training, folders, counts);
+    print_json(run, cells, cost, training, folders, apart, counts);
     return kExitOk;
   }
   print_training(training);
@@ -353,6 +361,9 @@ int plan(const PlanOptions& options, Context& context) {
   }
   for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
     fmt::print(results(), "{}: about {} of memory besides the model\n", label, bytes_text(bytes));
+  }
+  for (const PluginApart& each : apart) {
+    fmt::print(results(), "{}\n", own_process_line(*each.plugin, each.reason));
   }
   std::vector<std::string> states;
   states.reserve(counts.size());
@@ -373,16 +384,15 @@ int plan(const PlanOptions& options, Context& context) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("plan", "Show what a manifest would run, and why");
+void add_plan(CommandLine& line, Context& context) {
+  Verb verb = line.verb("plan", "Show what a manifest would run, and why", "Experiments");
+  verb.examples({"quench plan m.yaml", "quench plan m.yaml --all --set dtype=float64"});
   auto options = std::make_shared<PlanOptions>();
-  add_manifest_options(*command, context, options->manifest);
-  command->add_flag("--all", options->all, "List every cell");
-  command->add_flag("--jobs", options->jobs, "List the points of the sweep with their numbers");
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return plan(*options, context); };
-  });
+  add_manifest_options(verb, context, options->manifest);
+  verb.flag("--all", options->all, "List every cell");
+  verb.flag("--jobs", options->jobs, "List the points of the sweep with their numbers");
+  add_thread_option(verb, context);
+  verb.does([&context, options] { return plan(*options, context); });
 }
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// quench plugins [list | show ID | why ID | check FILE.so | rescan | markdown]
+// quench plugins [list | show ID | why ID | check FILE | rescan | markdown]
 #include <fmt/format.h>
 
 #include <memory>
@@ -57,40 +57,34 @@ int markdown(Context& context, const PluginsOptions&) {
 
 }  // namespace
 
-void add_plugins(CLI::App& app, Context& context, Action& action) {
+void add_plugins(CommandLine& line, Context& context) {
   const auto options = std::make_shared<PluginsOptions>();
-  CLI::App* command =
-      app.add_subcommand("plugins", "List plugins, and explain why others cannot be used");
-  add_plugin_options(*command, context);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->require_subcommand(0, 1);
-  command->fallthrough();
+  Verb verb =
+      line.verb("plugins", "List plugins, and explain why others cannot be used", "Installation");
+  verb.examples(
+      {"quench plugins", "quench plugins show gptq", "quench plugins check my_quantizer.so"});
+  add_plugin_options(verb, context);
+  verb.flag("--json", options->json, "Print JSON");
   using Body = int (*)(Context&, const PluginsOptions&);
-  const auto act = [&context, &action, options](Body body) {
-    return [&context, &action, options, body] {
-      action = [&context, options, body] { return body(context, *options); };
-    };
+  const auto with = [&context, options](Body body) {
+    return [&context, options, body] { return body(context, *options); };
   };
-  command->callback([command, listing = act(list)] {
-    if (command->get_subcommands().empty()) {
-      listing();
-    }
-  });
+  verb.does(with(list));
   const auto add = [&](const char* name, const char* help, Body body) {
-    CLI::App* added = command->add_subcommand(name, help);
-    added->callback(act(body));
+    Verb added = verb.verb(name, help);
+    added.does(with(body));
     return added;
   };
   add("list", "All plugins found on the search path", list);
   add("show", "Parameters of one plugin", show)
-      ->add_option("id", options->subject, "id, or kind/id")
-      ->required();
+      .option("id", options->subject, "id, or kind/id")
+      .required();
   add("why", "Where a plugin comes from, or why it is not there", why)
-      ->add_option("id", options->subject, "id, or kind/id")
-      ->required();
+      .option("id", options->subject, "id, or kind/id")
+      .required();
   add("check", "Examine one plugin file in a child process", check)
-      ->add_option("file", options->subject, "FILE.so")
-      ->required();
+      .option("file", options->subject, "FILE.so or FILE.py")
+      .required();
   add("rescan", "Forget what was probed, and probe again", rescan);
   add("markdown", "The reference page of all plugins, docs/plugins.md", markdown);
 }

@@ -1,20 +1,25 @@
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/colours.hpp"
 #include "cli/duration.hpp"
+#include "cli/progress_line.hpp"
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "quench/abi/host.h"
 
 namespace quench {
 
-Progress::Progress(Form form)
+Progress::Progress(Form form, LogLevels levels, RunLog* log)
     : form_(form),
+      levels_(std::move(levels)),
+      run_log_(log),
       terminal_(form == Form::kText && ::isatty(STDERR_FILENO) == 1),
       start_(Clock::now()),
       last_shown_(Clock::now()) {
@@ -22,7 +27,7 @@ Progress::Progress(Form form)
   services.set_progress_sink([this](std::string_view, std::string_view what, uint64_t done,
                                     uint64_t total) { update(std::string(what), done, total); });
   services.set_log_sink([this](int level, std::string_view module, std::string_view line) {
-    log(level, module.empty() ? std::string(line) : fmt::format("{}: {}", module, line));
+    this->log(level, module, line);
   });
 }
 
@@ -47,21 +52,30 @@ void Progress::step(const std::string& what, uint64_t done, uint64_t total) {
   if (form_ == Form::kJson) {
     write_json("", 0, 0);
   } else if (form_ == Form::kText && !terminal_) {
-    write(cells_text() + step_ + "\n");
+    ProgressState state;
+    state.cells_done = done;
+    state.cells_total = total;
+    state.step = step_;
+    write(progress_line(state, columns()) + "\n");
   }
 }
 
-std::string Progress::cells_text() const {
-  if (cells_total_ == 0) {
-    return "";
+std::optional<double> Progress::run_left() const {
+  if (cells_total_ == 0 || cells_done_ <= first_cell_) {
+    return std::nullopt;
   }
-  std::string out = fmt::format("[{}/{}] ", cells_done_, cells_total_);
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  if (cells_done_ > first_cell_) {
-    const double each = elapsed / static_cast<double>(cells_done_ - first_cell_);
-    out += duration_text(each * static_cast<double>(cells_total_ - cells_done_)) + " left, ";
+  return elapsed / static_cast<double>(cells_done_ - first_cell_) *
+         static_cast<double>(cells_total_ - cells_done_);
+}
+
+size_t Progress::columns() const {
+  if (!terminal_) {
+    return 400;
   }
-  return out;
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return (known ? size.ws_col : 80u) - 1;  // some terminals wrap once the last column is filled
 }
 
 void Progress::write_json(const std::string& what, uint64_t done, uint64_t total) const {
@@ -112,22 +126,30 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
     return;
   }
   const double elapsed = std::chrono::duration<double>(now - work_start_).count();
-  const double rate = elapsed > 0 ? static_cast<double>(done - first_done_) / elapsed : 0;
-  std::string line = fmt::format("{}{}: {} {:.0f} %", cells_text(), step_, printable(what),
-                                 100.0 * static_cast<double>(done) / static_cast<double>(total));
-  if (rate > 0 && done <= total) {
-    line += fmt::format(", {:.3g}/s, {} left", rate,
-                        duration_text(static_cast<double>(total - done) / rate));
-  }
+  ProgressState state;
+  state.cells_done = cells_done_;
+  state.cells_total = cells_total_;
+  state.step = step_;
+  state.work = printable(what);
+  state.done = done;
+  state.total = total;
+  state.rate = elapsed > 0 ? static_cast<double>(done - first_done_) / elapsed : 0;
+  state.run_left = run_left();
+  const std::string line = progress_line(state, columns());
   write(terminal_ ? "\r\033[K" + line : line + "\n");
   line_shown_ = terminal_;
 }
 
-void Progress::log(int level, const std::string& line) {
-  if (level < QUENCH_LOG_WARNING && form_ == Form::kQuiet) {
+void Progress::log(int level, std::string_view module, std::string_view message) {
+  const std::lock_guard lock(mutex_);
+  if (run_log_ != nullptr) {
+    run_log_->add(level, module, step_, message);
+  }
+  if (!levels_.show(level, module)) {
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const std::string line =
+      module.empty() ? std::string(message) : fmt::format("{}: {}", module, message);
   if (form_ == Form::kJson) {
     write(nlohmann::json{{"log", line}, {"level", level}}.dump() + "\n");
     return;
@@ -136,7 +158,11 @@ void Progress::log(int level, const std::string& line) {
   const char* name = level >= QUENCH_LOG_ERROR     ? "error: "
                      : level >= QUENCH_LOG_WARNING ? "warning: "
                                                    : "";
-  write(name + line + "\n");
+  const Tone tone = level >= QUENCH_LOG_ERROR     ? Tone::kError
+                    : level >= QUENCH_LOG_WARNING ? Tone::kWarning
+                                                  : Tone::kPlain;
+  const std::string text = name + line;
+  write(coloured(terminal_ ? folded(text, columns()) : text, tone) + "\n");
 }
 
 }  // namespace quench

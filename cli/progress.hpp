@@ -1,19 +1,26 @@
-// Progress on stderr. For people: a line that is rewritten on a terminal, a full line every 30 s
-// elsewhere. For programs: one JSON object per line for every event.
+// Progress on stderr. For people: a line that is rewritten on a terminal, as wide as that is, ten
+// times a second at most; a full line every 30 s elsewhere. For programs: one JSON object per line
+// for every event.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "cli/log_levels.hpp"
+#include "cli/run_log.hpp"
 
 namespace quench {
 
 class Progress {
  public:
   enum class Form { kText, kQuiet, kJson };
-  // Connects to the host's progress and log services; the destructor disconnects.
-  explicit Progress(Form form);
+  // Connects to the host's progress and log services; the destructor disconnects. Shows the log
+  // lines that `levels` lets through; `log`, if there is one, gets all and must outlive this.
+  Progress(Form form, LogLevels levels, RunLog* log = nullptr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -27,16 +34,19 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   void update(const std::string& what, uint64_t done, uint64_t total);
-  void log(int level, const std::string& line);
+  void log(int level, std::string_view module, std::string_view message);
   void clear_line();
-  // "3/40 " and, from the pace so far, "2 min 10 s left "; empty without a count.
-  std::string cells_text() const;
+  // Seconds until the last cell at the pace so far.
+  std::optional<double> run_left() const;
+  size_t columns() const;
   void write_json(const std::string& what, uint64_t done, uint64_t total) const;
   // Writes to stderr; a failure to write must not end the run.
   static void write(const std::string& text);
 
   std::mutex mutex_;  // plugins report from any thread
   Form form_;
+  LogLevels levels_;
+  RunLog* run_log_;
   bool terminal_;
   bool line_shown_ = false;
   std::string step_;

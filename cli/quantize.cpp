@@ -42,7 +42,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   }
   Job job;
   job.format = &context.catalog().require("format", options.format);
-  job.experiment = experiment_of(options, context.catalog());
+  job.experiment = experiment_of(options, context.catalog(), context.hub());
   Experiment& out = job.experiment;
   out.quantizers.push_back(resolve_quantizer(options.quantizer, context.catalog()));
   QuantizerCell& quantizer = out.quantizers.front();
@@ -89,12 +89,11 @@ OpenCheckpoint open(const Job& job, QuantizerInstances& quantizers, Context& con
 }
 
 // Measures all metrics on the current weights.
-std::vector<Record> measure(const Experiment& experiment, Corpora& corpora, ModelHandle& model,
-                            TokenizerChoice& tokenizer, Context& context) {
+std::vector<Record> measure(const Experiment& experiment, MetricInstances& metrics,
+                            Corpora& corpora, ModelHandle& model, TokenizerChoice& tokenizer) {
   std::vector<Record> out;
   for (const MetricCell& metric : experiment.metrics) {
-    std::vector<Record> values =
-        evaluate_metric(context.catalog(), corpora, metric, model, tokenizer);
+    std::vector<Record> values = evaluate_metric(metrics, corpora, metric, model, tokenizer);
     out.insert(out.end(), values.begin(), values.end());
   }
   return out;
@@ -127,6 +126,7 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   TokenizerChoice tokenizer = choose_tokenizer(context.catalog(), experiment,
                                                experiment.checkpoints.front(), opened.folder);
   Corpora corpora(context.catalog());
+  MetricInstances metrics(context.catalog());
   QuantizeCell quantize(context.catalog(), corpora, quantizers);
   const QuantizerCell& cell = experiment.quantizers.front();
   const CalibrationDraw draw{0, 1, 0, experiment.seed};
@@ -135,14 +135,14 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   }
   Outcome out;
   progress.step("float model");
-  out.floating = measure(experiment, corpora, opened.model, tokenizer, context);
+  out.floating = measure(experiment, metrics, corpora, opened.model, tokenizer);
   progress.step(cell.label);
   FloatWeights kept(opened.model);
   QuantizedModel quantized = quantize.apply(cell, draw, opened.model, tokenizer, kept);
   out.bits_per_weight = quantized.bits_per_weight;
   out.details = std::move(quantized.details);
   progress.step("quantized model");
-  out.quantized = measure(experiment, corpora, opened.model, tokenizer, context);
+  out.quantized = measure(experiment, metrics, corpora, opened.model, tokenizer);
   progress.step("writing");
   SealedFolder target(options.out, /*replaces=*/false);
   out.written = export_weights(opened.folder, opened.model, *quantized.stored, target,
@@ -192,7 +192,8 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
 int quantize(const QuantizeArguments& options, Context& context) {
   context.apply_threads();
   const Job job = as_usage([&] { return make_job(options, context); });
-  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText);
+  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
+                    context.log_levels(options.json));
   const Outcome result = run(job, options, progress, context);
   progress.clear();
   print_result(result, options, job);
@@ -201,31 +202,31 @@ int quantize(const QuantizeArguments& options, Context& context) {
 
 }  // namespace
 
-void add_quantize(CLI::App& app, Context& context, Action& action) {
+void add_quantize(CommandLine& line, Context& context) {
   auto options = std::make_shared<QuantizeArguments>();
-  CLI::App* command =
-      app.add_subcommand("quantize", "Quantize one checkpoint and write it for other tools");
-  add_single_model(*command, *options);
-  command->add_option("--quantizer", options->quantizer, "id[:key=value,...]")
-      ->type_name("SPEC")
-      ->required();
-  command
-      ->add_option("--format", options->format,
-                   "Id of a format that writes, such as gptq or compressed-tensors")
-      ->required();
-  command->add_option("-o,--out", options->out, "Folder to write; must not exist")
-      ->type_name("DIR")
-      ->required();
-  command
-      ->add_option("--metric", options->metrics,
-                   "id[:key=value,...], measured before and after; repeatable")
-      ->type_name("SPEC");
-  command->add_flag("--json", options->json, "Print the result as JSON");
-  add_plugin_options(*command, context);
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return quantize(*options, context); };
-  });
+  Verb verb =
+      line.verb("quantize", "Quantize one checkpoint and write it for other tools", "One model");
+  verb.examples(
+      {"quench quantize model --quantizer gptq:bits=4 --calibration "
+       "text=t.txt,sequences=128,length=512 --format gptq -o out"});
+  add_single_model(verb, *options);
+  verb.option("--quantizer", options->quantizer, "id[:key=value,...]")
+      .placeholder("SPEC")
+      .required();
+  verb.option("--format", options->format,
+              "Id of a format that writes, such as gptq or compressed-tensors")
+      .required();
+  verb.option("-o,--out", options->out, "Folder to write; must not exist")
+      .placeholder("DIR")
+      .required();
+  verb.option("--metric", options->metrics,
+              "id[:key=value,...], measured before and after; repeatable")
+      .placeholder("SPEC");
+  verb.flag("--json", options->json, "Print the result as JSON");
+  add_plugin_options(verb, context);
+  add_thread_option(verb, context);
+  add_log_options(verb, context);
+  verb.does([&context, options] { return quantize(*options, context); });
 }
 
 }  // namespace quench

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
+#include "cli/run_folder.hpp"
 #include "core/io/atomic_file.hpp"
 #include "report/csv.hpp"
 #include "report/gnuplot.hpp"
@@ -23,17 +24,6 @@ struct ReportOptions {
   std::string figure;
   bool json = false;
 };
-
-// A name that is not a folder is one below runs/.
-fs::path folder_of(const std::string& run) {
-  const fs::path path(run);
-  const fs::path below = fs::path("runs") / path;
-  if (!fs::is_directory(path) && !fs::is_directory(below)) {
-    throw UsageError(QUENCH_NOT_FOUND,
-                     fmt::format("{}: no such folder, and no runs/{} either", run, run));
-  }
-  return fs::is_directory(path) ? path : below;
-}
 
 std::vector<const Figure*> chosen_figures(const Report& report, const std::string& name) {
   std::vector<const Figure*> out;
@@ -84,7 +74,13 @@ void write_figures(const Report& report, const ReportOptions& options, const fs:
 }
 
 int report(const ReportOptions& options) {
-  const fs::path folder = folder_of(options.run);
+  if (!options.figure.empty() && (options.format == "html" || options.json)) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT,
+                     fmt::format("--figure {}: {} holds all figures; wanted --format pdf, svg, "
+                                 "png or csv with it",
+                                 printable(options.figure), options.json ? "--json" : "the page"));
+  }
+  const fs::path folder = run_folder(options.run);
   const Report made = read_report_of(folder);
   if (options.json) {
     fmt::print("{}\n", to_json(made).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -103,24 +99,22 @@ int report(const ReportOptions& options) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("report", "Draw the figures of a run and evaluate its contrasts");
+void add_report(CommandLine& line) {
+  Verb verb =
+      line.verb("report", "Draw the figures of a run and evaluate its contrasts", "Results");
+  verb.examples({"quench report runs/m", "quench report runs/m --format pdf -o figures"});
   auto options = std::make_shared<ReportOptions>();
-  command->add_option("run", options->run, "Folder of the run, or its name below runs/")
-      ->required();
-  command
-      ->add_option("--format", options->format,
-                   "html: one page; pdf, svg, png: one file per figure (gnuplot), with script and "
-                   "data; csv: the data")
-      ->check(CLI::IsMember({"html", "pdf", "svg", "png", "csv"}));
-  command
-      ->add_option("-o,--out", options->out,
-                   "Folder to write to (default: RUN for html, else RUN/figures)")
-      ->type_name("DIR");
-  command->add_option("--figure", options->figure, "Only this figure")->type_name("NAME");
-  command->add_flag("--json", options->json, "Print contrasts, cells and failures as JSON instead");
-  command->callback([&action, options] { action = [options] { return report(*options); }; });
+  verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
+  verb.option("--format", options->format,
+              "html: one page; pdf, svg, png: one file per figure (gnuplot), with script and "
+              "data; csv: the data")
+      .one_of({"html", "pdf", "svg", "png", "csv"});
+  verb.option("-o,--out", options->out,
+              "Folder to write to (default: RUN for html, else RUN/figures)")
+      .placeholder("DIR");
+  verb.option("--figure", options->figure, "Only this figure").placeholder("NAME");
+  verb.flag("--json", options->json, "Print contrasts, cells and failures as JSON instead");
+  verb.does([options] { return report(*options); });
 }
 
 }  // namespace quench

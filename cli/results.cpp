@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "cli/command.hpp"
+#include "cli/run_folder.hpp"
 #include "cli/sqlite_export.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
@@ -37,14 +38,11 @@ struct ResultsOptions {
 RunScan scan_runs(const std::vector<std::string>& runs) {
   RunScan all;
   for (const std::string& run : runs) {
-    if (!std::filesystem::is_directory(run)) {
-      throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
-    }
-    RunScan scan = scan_run(run);
+    RunScan scan = scan_run(folder_with_run(run));
     add_derived(scan);
     if (!scan.damaged.empty()) {
-      print_error(fmt::format("{}: {} lines do not count; `quench verify {}` lists them", run,
-                              scan.damaged.size(), run));
+      print_warning(fmt::format("{}: {} lines do not count; `quench verify {}` lists them", run,
+                                scan.damaged.size(), run));
     }
     for (const std::string& key : scan.conflicts) {
       print_error(fmt::format("{}: two attempts hold different values under key {}", run, key));
@@ -285,6 +283,10 @@ int results(const ResultsOptions& options) {
       lines.push_back(i);
     }
   }
+  if (lines.empty() && !scan.counted.empty() && options.provenance.empty()) {
+    print_warning(fmt::format("--where '{}': no record matches, of {}",
+                              printable(options.where, kMaxText), scan.counted.size()));
+  }
   sort_records(scan, lines);
   if (!options.provenance.empty()) {
     write_provenance(scan, lines, options.provenance);
@@ -305,36 +307,30 @@ int results(const ResultsOptions& options) {
 
 }  // namespace
 
-void add_results(CLI::App& app, Context&, Action& action) {
+void add_results(CommandLine& line) {
   auto options = std::make_shared<ResultsOptions>();
-  CLI::App* command = app.add_subcommand("results", "Show or export the records of runs");
-  command->add_option("run", options->runs, "Folder of a run; repeatable")->required();
-  command
-      ->add_option(
-          "--where", options->where,
-          "Only these records: \"quantizer.id=x and step>=600 and metric=quantization_error\"")
-      ->type_name("EXPR");
-  CLI::Option* csv = command->add_flag("--csv", options->csv, "Print comma-separated values");
-  CLI::Option* json = command->add_flag("--json", options->json, "Print records as JSON");
-  CLI::Option* sqlite =
-      command->add_option("--sqlite", options->sqlite, "Write a database")->type_name("FILE");
-  CLI::Option* table = command->add_option("--table", options->table, "Print a table: md or latex")
-                           ->check(CLI::IsMember({"md", "latex", "text"}));
-  CLI::Option* provenance =
-      command
-          ->add_option("--provenance", options->provenance,
-                       "Print inputs, versions and hashes of a cell: a key's first digits, or a "
-                       "selection")
-          ->type_name("CELL");
-  const std::vector<CLI::Option*> outputs = {csv, json, sqlite, table, provenance};
-  for (CLI::Option* one : outputs) {
-    for (CLI::Option* other : outputs) {
-      if (one != other) {
-        one->excludes(other);
-      }
-    }
-  }
-  command->callback([&action, options] { action = [options] { return results(*options); }; });
+  Verb verb = line.verb("results", "Show or export the records of runs", "Results");
+  verb.examples({"quench results runs/m --where \"quantizer.id=gptq and step>=600\"",
+                 "quench results runs/m --csv > m.csv",
+                 "quench results runs/a runs/b --sqlite runs.db"});
+  verb.option("run", options->runs, "Folder of a run, or its name below runs/; repeatable")
+      .required();
+  verb.option("--where", options->where,
+              "Only these records: \"quantizer.id=x and step>=600 and metric=quantization_error\"")
+      .placeholder("EXPR");
+  const Option csv = verb.flag("--csv", options->csv, "Print comma-separated values");
+  const Option json = verb.flag("--json", options->json, "Print records as JSON");
+  const Option sqlite =
+      verb.option("--sqlite", options->sqlite, "Write a database").placeholder("FILE");
+  const Option table = verb.option("--table", options->table, "Print a table: md or latex")
+                           .one_of({"md", "latex", "text"});
+  const Option provenance =
+      verb.option("--provenance", options->provenance,
+                  "Print inputs, versions and hashes of a cell: a key's first digits, or a "
+                  "selection")
+          .placeholder("CELL");
+  verb.exclusive({csv, json, sqlite, table, provenance});
+  verb.does([options] { return results(*options); });
 }
 
 }  // namespace quench

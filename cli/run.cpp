@@ -6,8 +6,10 @@
 #include <optional>
 
 #include "cli/duration.hpp"
+#include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
+#include "cli/run_log.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/io/atomic_file.hpp"
@@ -21,6 +23,7 @@
 #include "core/version.hpp"
 #include "report/report.hpp"
 #include "run/grid/estimate.hpp"
+#include "run/grid/plugins_apart.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
@@ -35,6 +38,7 @@ struct RunOptions {
   ManifestOptions manifest;
   bool fail_fast = false;
   bool fresh = false;
+  bool fetch = false;
   std::string retry;
   std::string progress;
 };
@@ -89,7 +93,7 @@ void tell_of_unfinished(const fs::path& folder) {
     last[state.job] = std::move(state);
   }
   for (const auto& [job, state] : last) {
-    if (watcher.liveness(state) == Liveness::kDead) {
+    if (watcher.liveness(state) == Pulse::kDead) {
       HostServices::instance().log(
           QUENCH_LOG_WARNING, "",
           fmt::format("the last attempt ({}) did not finish: its process is gone{}", state.attempt,
@@ -112,7 +116,8 @@ class Attempt {
         total_(total),
         progress_(options.progress == "json" ? Progress::Form::kJson
                   : options.manifest.json    ? Progress::Form::kQuiet
-                                             : Progress::Form::kText) {}
+                                             : Progress::Form::kText,
+                  context.log_levels(options.manifest.json), &log_) {}
 
   std::vector<Record> run() {
     RunnerOptions runner;
@@ -131,6 +136,10 @@ class Attempt {
       started_ = true;
       prepare_folder(run_, context_);
       if (to_do_ > 0) {
+        for (const PluginApart& each : plugins_apart(run_.experiments, knowledge_.identities)) {
+          HostServices::instance().log(QUENCH_LOG_INFO, "",
+                                       own_process_line(*each.plugin, each.reason));
+        }
         open_file();
       }
     };
@@ -148,6 +157,7 @@ class Attempt {
     tell_of_unfinished(run_.folder);
     try {
       std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
+      write_processes();
       if (file_) {
         file_->close();
       }
@@ -160,6 +170,7 @@ class Attempt {
       if (!started_) {
         throw_if_usage(error);
       }
+      write_processes();
       if (error.code() == QUENCH_CANCELLED) {
         fail(QUENCH_CANCELLED, "stopped on request; {} new records are in {}; continue with: {}",
              kept_.size(), run_.folder.string(), context_.command_line());
@@ -175,17 +186,37 @@ class Attempt {
 
  private:
   void open_file() {
-    const std::string job = std::to_string(std::max<int64_t>(0, options_.manifest.job));
-    file_.emplace(run_.folder, job);
-    heartbeat_.emplace(run_.folder, job, file_->attempt(), total_, total_ - to_do_);
-    set_death_note(fs::absolute(death_note_path(run_.folder, job, file_->attempt()))
+    file_.emplace(run_.folder, job_);
+    log_.open(run_.folder / fmt::format("log-{}-{}.jsonl", job_, file_->attempt()));
+    heartbeat_.emplace(run_.folder, job_, file_->attempt(), total_, total_ - to_do_);
+    set_death_note(fs::absolute(death_note_path(run_.folder, job_, file_->attempt()))
                        .lexically_normal()
                        .string());
   }
 
-  void keep(const std::vector<Record>& records) {
+  // What ran elsewhere, and with which libraries, beside the attempt's records.
+  void write_processes() {
+    const nlohmann::json processes = context_.processes();
+    if (!file_ || processes.empty()) {
+      return;
+    }
+    try {
+      AtomicFile file(run_.folder / fmt::format("processes-{}-{}.json", job_, file_->attempt()));
+      file.write(processes.dump(1) + "\n");
+      file.commit();
+    } catch (const Error& failure) {
+      HostServices::instance().log(QUENCH_LOG_WARNING, "", failure.what());
+    }
+  }
+
+  void keep(std::vector<Record> records) {
     if (!file_) {
       open_file();
+    }
+    for (Record& record : records) {
+      if (!record.error.empty()) {
+        record.details["log"] = log_.last_lines();
+      }
     }
     file_->append(records);
     failed_ += records.front().error.empty() ? 0 : 1;
@@ -196,8 +227,10 @@ class Attempt {
   const LoadedRun& run_;
   RunKnowledge& knowledge_;
   Context& context_;
+  const std::string job_ = std::to_string(std::max<int64_t>(0, options_.manifest.job));
   uint64_t to_do_;
   uint64_t total_;
+  RunLog log_;
   Progress progress_;
   uint64_t failed_ = 0;
   bool started_ = false;
@@ -265,9 +298,22 @@ void print_json(const LoadedRun& run, const std::vector<Record>& records,
           1));
 }
 
+// What the manifest names and the cache lacks.
+void fetch_models(const RunOptions& options, Context& context) {
+  Progress progress(options.progress == "json" ? Progress::Form::kJson
+                    : options.manifest.json    ? Progress::Form::kQuiet
+                                               : Progress::Form::kText,
+                    context.log_levels(options.manifest.json));
+  HubSession session(context);
+  session.fetch(session.plan(options.manifest.manifest, options.manifest.sets), progress);
+}
+
 int run(const RunOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
   context.apply_threads();
+  if (options.fetch) {
+    fetch_models(options, context);
+  }
   const LoadedRun loaded = load_run(options.manifest, context);
   RunKnowledge knowledge(loaded, context);
   Rates rates(context.home());
@@ -313,20 +359,21 @@ int run(const RunOptions& options, Context& context) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("run", "Run the experiments of a manifest");
+void add_run(CommandLine& line, Context& context) {
+  Verb verb = line.verb("run", "Run the experiments of a manifest", "Experiments");
+  verb.examples({"quench run m.yaml", "quench run m.yaml --set seed=1 --out runs/seed1",
+                 "quench run m.yaml --retry failed", "quench run m.yaml --fetch"});
   auto options = std::make_shared<RunOptions>();
-  add_manifest_options(*command, context, options->manifest);
-  command->add_flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
-  command->add_flag("--fresh", options->fresh, "Compute every cell again");
-  command->add_option("--retry", options->retry, "failed: try failed cells again")
-      ->check(CLI::IsMember({"failed"}));
-  command->add_option("--progress", options->progress, "json: progress as JSON lines on stderr")
-      ->check(CLI::IsMember({"json", "text"}));
-  add_thread_option(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return run(*options, context); };
-  });
+  add_manifest_options(verb, context, options->manifest);
+  verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
+  verb.flag("--fetch", options->fetch, "First download what the cache lacks, as quench fetch does");
+  verb.flag("--fresh", options->fresh, "Compute every cell again");
+  verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
+  verb.option("--progress", options->progress, "json: progress as JSON lines on stderr")
+      .one_of({"json", "text"});
+  add_thread_option(verb, context);
+  add_log_options(verb, context);
+  verb.does([&context, options] { return run(*options, context); });
 }
 
 }  // namespace quench

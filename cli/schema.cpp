@@ -8,15 +8,14 @@
 
 namespace quench {
 
-void add_schema(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("schema", "Print the JSON Schema of manifests, for editors (draft-07)");
-  add_plugin_options(*command, context);
-  command->callback([&context, &action] {
-    action = [&context] {
-      fmt::print("{}\n", manifest_schema(context.catalog()).dump(1));
-      return kExitOk;
-    };
+void add_schema(CommandLine& line, Context& context) {
+  Verb verb = line.verb("schema", "Print the JSON Schema of manifests, for editors (draft-07)",
+                        "Installation");
+  verb.examples({"quench schema > quench.schema.json"});
+  add_plugin_options(verb, context);
+  verb.does([&context] {
+    fmt::print("{}\n", manifest_schema(context.catalog()).dump(1));
+    return kExitOk;
   });
 }
 

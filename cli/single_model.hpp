@@ -1,11 +1,12 @@
 // The single model of `quench eval` and `quench quantize`, from their arguments.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
+#include "cli/command_line.hpp"
 #include "core/experiment/experiment.hpp"
+#include "core/hub/environment.hpp"
 
 namespace quench {
 
@@ -19,9 +20,9 @@ struct SingleModel {
 };
 
 // `to` must outlive the command.
-void add_single_model(CLI::App& command, SingleModel& to);
+void add_single_model(Verb& verb, SingleModel& to);
 // An experiment of that checkpoint without quantizers and metrics. Throws Error for an unknown
 // dtype, device or tokenizer, or an invalid path.
-Experiment experiment_of(const SingleModel& model, Catalog& catalog);
+Experiment experiment_of(const SingleModel& model, Catalog& catalog, const HubEnvironment& hub);
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 #include "cli/standard_streams.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "cli/colours.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -18,6 +20,17 @@ namespace {
 constexpr size_t kMaxLine = 65536;
 
 std::FILE* own_stream = nullptr;
+
+void print_message(const std::string& line, Tone tone) {
+  std::string out;
+  for (size_t begin = 0; begin <= line.size();) {  // a message may have several lines
+    const size_t end = std::min(line.find('\n', begin), line.size());
+    out += coloured(printable(std::string_view(line).substr(begin, end - begin), kMaxLine), tone);
+    out += '\n';
+    begin = end + 1;
+  }
+  std::fputs(out.c_str(), stderr);
+}
 
 }  // namespace
 
@@ -53,13 +66,16 @@ void guard_standard_streams() {
 }
 
 void print_error(const std::string& line) noexcept {
-  std::string out;
-  for (size_t begin = 0; begin <= line.size();) {  // a message may have several lines
-    const size_t end = std::min(line.find('\n', begin), line.size());
-    out += printable(std::string_view(line).substr(begin, end - begin), kMaxLine) + "\n";
-    begin = end + 1;
-  }
-  std::fputs(out.c_str(), stderr);
+  print_message(line, Tone::kError);
+}
+
+void print_warning(const std::string& line) noexcept {
+  print_message(line, Tone::kWarning);
+}
+
+bool reader_is_gone() noexcept {
+  pollfd stream{::fileno(results()), 0, 0};
+  return ::poll(&stream, 1, 0) > 0 && (stream.revents & POLLERR) != 0;
 }
 
 bool flush_output() noexcept {
@@ -70,6 +86,9 @@ bool flush_output() noexcept {
   errno = 0;
   const bool flushed = std::fflush(results()) == 0;
   if (flushed && std::ferror(results()) == 0 && (own_stream != nullptr || std::cout.good())) {
+    return true;
+  }
+  if (reader_is_gone()) {
     return true;
   }
   print_error(std::string("standard output: write failed") +

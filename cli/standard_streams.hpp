@@ -19,8 +19,14 @@ std::FILE* results();
 // Call this before the first plugin is loaded.
 void divert_plugin_output();
 
-// Prints one line for people. Never throws; the line is lost if stderr is closed.
+// Print a line for people. Never throw; the line is lost if stderr is closed. On a terminal an
+// error is red and a warning yellow (cli/colours.hpp).
 void print_error(const std::string& line) noexcept;
+void print_warning(const std::string& line) noexcept;
+
+// Whether results() go to a pipe that nobody reads any more: `quench results ... | head`. That ends
+// the command quietly.
+bool reader_is_gone() noexcept;
 
 // Flushes results() and stdout. Returns false, after a line on stderr, if output was lost.
 bool flush_output() noexcept;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/command.hpp"
+#include "cli/run_folder.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/run_scan.hpp"
@@ -61,14 +62,14 @@ std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
   }
   std::vector<HeartbeatState> out;
   for (const HeartbeatState& state : all) {
-    if (last[state.job] == state.attempt || watcher.liveness(state) == Liveness::kRunning) {
+    if (last[state.job] == state.attempt || watcher.liveness(state) == Pulse::kRunning) {
       out.push_back(state);
     }
   }
   return out;
 }
 
-nlohmann::json describe(const HeartbeatState& state, Liveness life) {
+nlohmann::json describe(const HeartbeatState& state, Pulse life) {
   const auto or_null = [](const std::optional<double>& value) {
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
   };
@@ -89,12 +90,12 @@ nlohmann::json describe(const HeartbeatState& state, Liveness life) {
           {"eta_seconds", or_null(state.eta_seconds)}};
 }
 
-std::string line_of(const HeartbeatState& state, Liveness life) {
+std::string line_of(const HeartbeatState& state, Pulse life) {
   const uint64_t ended = state.done + state.failed;
   std::string out = fmt::format("job {:<4} {}, {}/{} done, {} failed, {} to do", state.job,
                                 liveness_text(life), state.done, state.total, state.failed,
                                 state.total > ended ? state.total - ended : 0);
-  if (life == Liveness::kRunning || life == Liveness::kElsewhere) {
+  if (life == Pulse::kRunning || life == Pulse::kElsewhere) {
     out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
     if (state.eta_seconds) {
       out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
@@ -115,8 +116,8 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
   nlohmann::json jobs = nlohmann::json::array();
   std::string text;
   for (const HeartbeatState& state : states) {
-    const Liveness life = watcher.liveness(state);
-    alive = alive || life == Liveness::kRunning || life == Liveness::kElsewhere;
+    const Pulse life = watcher.liveness(state);
+    alive = alive || life == Pulse::kRunning || life == Pulse::kElsewhere;
     jobs.push_back(describe(state, life));
     text += line_of(state, life);
   }
@@ -137,10 +138,8 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
   return alive;
 }
 
-int status(const StatusOptions& options) {
-  if (!std::filesystem::is_directory(options.run)) {
-    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", options.run));
-  }
+int status(StatusOptions options) {
+  options.run = folder_with_run(options.run).string();
   HeartbeatWatcher watcher;
   while (show(options, watcher) && options.watch) {
     for (int i = 0; i < 20; ++i) {
@@ -155,14 +154,15 @@ int status(const StatusOptions& options) {
 
 }  // namespace
 
-void add_status(CLI::App& app, Context&, Action& action) {
+void add_status(CommandLine& line) {
   auto options = std::make_shared<StatusOptions>();
-  CLI::App* command =
-      app.add_subcommand("status", "Show what is running, what is done and what is left");
-  command->add_option("run", options->run, "Folder of the run")->required();
-  command->add_flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
-  command->add_flag("--json", options->json, "Print JSON, one document per line");
-  command->callback([&action, options] { action = [options] { return status(*options); }; });
+  Verb verb =
+      line.verb("status", "Show what is running, what is done and what is left", "Experiments");
+  verb.examples({"quench status runs/m --watch"});
+  verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
+  verb.flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
+  verb.flag("--json", options->json, "Print JSON, one document per line");
+  verb.does([options] { return status(*options); });
 }
 
 }  // namespace quench

@@ -24,30 +24,29 @@ Tokenizer open_tokenizer(Context& context, const std::string& given) {
 
 }  // namespace
 
-void add_tokenize(CLI::App& app, Context& context, Action& action) {
+void add_tokenize(CommandLine& line, Context& context) {
   struct Options {
     std::string tokenizer;
     bool special = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "tokenize", "Print the token ids of JSON strings from standard input, one per line");
-  command
-      ->add_option("tokenizer", options->tokenizer,
-                   "A file that a tokenizer plugin reads, a folder that has one, or bytes")
-      ->required();
-  command->add_flag("--special", options->special, "Add the tokenizer's special tokens");
-  add_plugin_options(*command, context);
-  command->callback([&context, &action, options] {
-    action = [&context, options] {
-      Tokenizer tokenizer = open_tokenizer(context, options->tokenizer);
-      InterruptibleInput input(STDIN_FILENO, HostServices::instance().cancel_flag());
-      std::istream lines(&input);
-      lines.exceptions(std::ios::badbit);  // exceptions from reading pass through
-      __gnu_cxx::stdio_sync_filebuf<char> ids(results());
-      std::ostream out(&ids);
-      return tokenize(tokenizer, lines, out, options->special);
-    };
+  Verb verb =
+      line.verb("tokenize", "Print the token ids of JSON strings from standard input, one per line",
+                "One model");
+  verb.examples({"printf '\"a text\"\\n' | quench tokenize model/tokenizer.json"});
+  verb.option("tokenizer", options->tokenizer,
+              "A file that a tokenizer plugin reads, a folder that has one, or bytes")
+      .required();
+  verb.flag("--special", options->special, "Add the tokenizer's special tokens");
+  add_plugin_options(verb, context);
+  verb.does([&context, options] {
+    Tokenizer tokenizer = open_tokenizer(context, options->tokenizer);
+    InterruptibleInput input(STDIN_FILENO, HostServices::instance().cancel_flag());
+    std::istream lines(&input);
+    lines.exceptions(std::ios::badbit);  // exceptions from reading pass through
+    __gnu_cxx::stdio_sync_filebuf<char> ids(results());
+    std::ostream out(&ids);
+    return tokenize(tokenizer, lines, out, options->special);
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "cli/command.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/run_folder.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/json/parse_json.hpp"
@@ -96,9 +97,6 @@ std::vector<DamagedLine> left_unfinished(const std::string& run,
 }
 
 void verify_run(const std::string& run, bool read_data, Findings& out) {
-  if (!fs::is_directory(run)) {
-    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run", run));
-  }
   const RunRecords records = read_run(run);
   const std::vector<DamagedLine> unfinished = left_unfinished(run, records.unfinished);
   out.checked += records.records.size() + records.superseded.size() + records.damaged.size() +
@@ -205,7 +203,7 @@ int verify(const VerifyOptions& options, const Context& context) {
   } else if (options.run.starts_with("hf://")) {
     verify_snapshot(options.run, context, findings);
   } else {
-    verify_run(options.run, options.read_data, findings);
+    verify_run(folder_with_run(options.run).string(), options.read_data, findings);
   }
   if (options.json) {
     fmt::print("{}\n",
@@ -221,21 +219,20 @@ int verify(const VerifyOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Context& context, Action& action) {
+void add_verify(CommandLine& line, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand("verify",
-                                         "Check the records of a run, of all that runs share, or "
-                                         "files of the Hugging Face cache");
-  command->add_option("run", options->run,
-                      "Folder of a run, or hf://org/name[@revision] (default: the shared store)");
-  command->add_flag(
-      "--read-data", options->read_data,
-      "Read all data: whole files of the shared store instead of their ends, and of a "
-      "run also the weights that it wrote");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return verify(*options, context); };
-  });
+  Verb verb = line.verb("verify",
+                        "Check the records of a run, of all that runs share, or "
+                        "files of the Hugging Face cache",
+                        "Results");
+  verb.examples({"quench verify runs/m --read-data"});
+  verb.option("run", options->run,
+              "Folder of a run, or hf://org/name[@revision] (default: the shared store)");
+  verb.flag("--read-data", options->read_data,
+            "Read all data: whole files of the shared store instead of their ends, and of a "
+            "run also the weights that it wrote");
+  verb.flag("--json", options->json, "Print JSON");
+  verb.does([&context, options] { return verify(*options, context); });
 }
 
 }  // namespace quench

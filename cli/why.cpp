@@ -112,6 +112,15 @@ int why(const WhyOptions& options, Context& context) {
         fmt::format("no cell of {} is called \"{}\"; `quench plan {} --all` lists them",
                     run.manifest.name, printable(options.cell), options.manifest.manifest));
   }
+  constexpr size_t kExplained = 4;
+  if (found.size() > kExplained) {
+    fmt::print(results(), "{} cells match \"{}\"; more words, or a whole name, explain one:\n",
+               found.size(), printable(options.cell));
+    for (const size_t i : found) {
+      fmt::print(results(), "  {}\n", cell_name(run.experiments[cells[i].job], cells[i]));
+    }
+    return kExitOk;
+  }
   for (size_t i = 0; i < found.size(); ++i) {
     fmt::print(results(), "{}", i == 0 ? "" : "\n");
     explain(run, cells[found[i]], knowledge);
@@ -121,17 +130,15 @@ int why(const WhyOptions& options, Context& context) {
 
 }  // namespace
 
-void add_why(CLI::App& app, Context& context, Action& action) {
-  CLI::App* command = app.add_subcommand("why", "Explain why a cell is computed, reused or failed");
+void add_why(CommandLine& line, Context& context) {
+  Verb verb = line.verb("why", "Explain why a cell is computed, reused or failed", "Experiments");
+  verb.examples({"quench why m.yaml \"step600 gptq bits=3\""});
   auto options = std::make_shared<WhyOptions>();
-  add_manifest_options(*command, context, options->manifest);
-  command
-      ->add_option("cell", options->cell,
-                   "Words of its name (see `quench plan --all`), or the first digits of its key")
-      ->required();
-  command->callback([&context, &action, options] {
-    action = [&context, options] { return why(*options, context); };
-  });
+  add_manifest_options(verb, context, options->manifest);
+  verb.option("cell", options->cell,
+              "Words of its name (see `quench plan --all`), or the first digits of its key")
+      .required();
+  verb.does([&context, options] { return why(*options, context); });
 }
 
 }  // namespace quench

@@ -40,14 +40,18 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
   const BadLine cases[] = {
       {{}, "quench: A subcommand is required; see `quench --help`"},
       {{"frobnicate"},
-       "quench: no subcommand is called frobnicate; there are run, plan, adopt, why, eval, "
-       "average, layer, quantize, tokenize, plugins, results, status, diff, verify, forget, "
-       "clean, init, schema, doctor, report, export"},
+       "quench: no subcommand is called frobnicate; there are init, plan, fetch, run, status, "
+       "why, adopt, results, report, diff, verify, forget, export, eval, quantize, average, layer, "
+       "tokenize, plugins, doctor, schema, clean, completion"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
       {{"eval", "tiny"}, "quench eval: --metric is required; see `quench eval --help`"},
-      {eval_with({"--frob"}),
-       "quench eval: The following argument was not expected: --frob; see `quench eval --help`"},
+      {eval_with({"--frob"}), "quench eval: unknown option --frob; see `quench eval --help`"},
+      {{"eval", "tiny", "--tasks", "sciq"},
+       "quench eval: unknown option --tasks; see `quench eval --help`"},
+      {eval_with({"--quantiser=template_quantizer"}),
+       "quench eval: unknown option --quantiser; did you mean --quantizer?; see `quench eval "
+       "--help`"},
       {eval_with({"--threads", "0"}),
        "quench eval: --threads: Value 0 not in range 1 to 1024; see `quench eval --help`"},
       {eval_with({"--threads", "x"}),
@@ -72,6 +76,15 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {{"eval", "tiny", "--metric", "validation_loss:text=t.txt,blok=16"},
        "metric validation_loss: blok: unknown parameter of metric validation_loss; did you mean "
        "block?"},
+      {eval_with({"--quantizer", "template_quantizer:bits=3,4"}),
+       "\"template_quantizer:bits=3,4\": option \"4\": wanted key=value; a comma begins the next "
+       "option: join the values of a list with +, and for several settings give the whole spec "
+       "once for each"},
+      {eval_with({"--quantizer", "template_quantizer:bits=3+4"}),
+       "quantizer template_quantizer: bits: wanted an integer, got 3+4; it takes one value: give "
+       "the whole spec once for each"},
+      {{"eval", "org/name", "--metric", kLoss},
+       "checkpoint org/name does not exist; did you mean hf://org/name?"},
       {eval_with({"--dtype", "float33"}),
        "dtype = \"float33\", expected one of float32, float64, bfloat16, float16"},
       {eval_with({"--device", "gpu"}), "device = \"gpu\", expected cpu or cuda:N"},
@@ -124,6 +137,38 @@ TEST_CASE("eval: what only the data tells is an error before the model is measur
   }
 }
 
+TEST_CASE("eval: a folder of checkpoints is told from a checkpoint", "[cli]") {
+  const Workplace here;
+  for (const char* name : {"run/step1", "run/step2", "run/notes"}) {
+    std::filesystem::create_directories(here.folder() / name);
+    std::filesystem::copy(here.folder() / "tiny", here.folder() / name);
+  }
+  std::filesystem::remove(here.folder() / "run/notes/model.safetensors");
+  const Outcome got = here.run({"eval", "run", "--metric", kLoss});
+  CHECK(got.code == 1);
+  CHECK_THAT(got.err, Catch::Contains("no weights: ") &&
+                          Catch::Contains("the folder has no files; but 2 of its folders are "
+                                          "checkpoints (step1, step2): name one of them, or write "
+                                          "a manifest for all with: quench init run\n"));
+}
+
+TEST_CASE("eval: a corpus by its name in manifests is told from one by its plugin", "[cli]") {
+  const Workplace here;
+  const Outcome got = here.run({"eval", "tiny", "--metric", "validation_loss:corpus=t.txt"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err,
+             Catch::StartsWith("metric validation_loss: corpus = t.txt: a command line names the "
+                               "plugin that reads the file, as in text=t.txt; there are "));
+}
+
+TEST_CASE("eval: a tokenizer of the hub that is not cached is fetched by a command", "[cli]") {
+  const Workplace here;
+  const Outcome got = here.run(eval_with({"--tokenizer", "hf://org/name"}));
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err, Catch::StartsWith("hf://org/name: 'org/name' is not in the cache") &&
+                          Catch::EndsWith("quench fetch hf://org/name\n"));
+}
+
 TEST_CASE("eval: a quantizer that needs calibration and has none is bad usage", "[cli][torch]") {
   quench::test::need_plugin("quantizers/gptq");
   const Workplace here;
@@ -169,6 +214,31 @@ TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]
     CAPTURE(line);
     CHECK_THAT(got.err, Catch::Contains(line));
   }
+}
+
+TEST_CASE("manifest: a contrast of what is not measured is a warning before the run", "[cli]") {
+  const Workplace here;
+  const auto told = [&](const std::string& contrast) {
+    here.folder().write("m.yaml",
+                        "checkpoints: {model: tiny}\n"
+                        "quantizers: [template_quantizer: {bits: [3, 4]}]\n"
+                        "metrics: [{validation_loss: {corpus: v, block: 16}}]\n"
+                        "corpora: {v: {text: {path: t.txt}}}\n"
+                        "report:\n  contrasts:\n    - " +
+                            contrast + "\n");
+    const Outcome got = here.run({"plan", "m.yaml"});
+    CHECK(got.code == 0);
+    return got.err;
+  };
+  CHECK(told("{a: {bits: 3, quantizer: template_quantizer}, b: {bits: 4}}").empty());
+  CHECK(told("{a: template_quantizer bits=3, b: template_quantizer}").empty());
+  CHECK(told("{a: {quantizer: template_quantizer, bits: 3}, b: {quantizer: gptq, bits: 3}}") ==
+        "warning: m.yaml:7:7: contrasts: `b`: no quantizer of this manifest is called gptq; there "
+        "are none, template_quantizer; it will compare nothing\n");
+  CHECK_THAT(told("{a: {averaging: lawa}, b: {averaging: null}}"),
+             Catch::Contains("`a`: no averaging of this manifest is called lawa"));
+  CHECK_THAT(told("{a: template_quantiser, b: template_quantizer bits=3}"),
+             Catch::Contains("did you mean template_quantizer?"));
 }
 
 TEST_CASE("bad command line: results inside a file are refused before anything runs", "[cli]") {

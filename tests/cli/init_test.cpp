@@ -47,6 +47,16 @@ TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
                        Catch::StartsWith("# yaml-language-server: $schema="));
 }
 
+TEST_CASE("init: a folder without checkpoints is refused", "[cli]") {
+  const Workplace here;
+  make_folders(here, "empty", {});
+  fs::create_directories(here.folder() / "empty/notes");
+  const Outcome got = here.run({"init", "empty"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err, Catch::StartsWith("empty: no checkpoints here: "));
+  CHECK_FALSE(fs::exists(here.folder() / "empty.yaml"));
+}
+
 TEST_CASE("init: odd names of folders stay inside their quotes and comments", "[cli]") {
   const Workplace here;
   make_folders(here, "a\nb: \"c\"\t", {"step1\nmetrics: []", "step2\nmetrics: []", "x\ny"});

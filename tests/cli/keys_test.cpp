@@ -205,6 +205,17 @@ TEST_CASE("keys: they hold the host's arithmetic, the C library's and no path", 
                       !Catch::Contains(quench::test::binary_dir().string()));
 }
 
+TEST_CASE("why: of more than four cells it lists the names", "[cli][keys]") {
+  const Study study;
+  const Outcome got =
+      study.here.run({"why", "m.yaml", "tiny", "--set", "metrics.0.validation_loss.block=[8, 16]"});
+  CHECK(got.code == 0);
+  CHECK_THAT(got.out, Catch::StartsWith("6 cells match \"tiny\"") &&
+                          Catch::Contains("\n  tiny, template_quantizer bits=3, validation_loss") &&
+                          !Catch::Contains("key "));
+  CHECK(std::count(got.out.begin(), got.out.end(), '\n') == 7);
+}
+
 TEST_CASE("keys: a quantizer that measures its own layers has no judge in its key", "[cli][keys]") {
   quench::test::need_plugin("quantizers/gptq");
   quench::test::need_plugin("quantizers/rtn");

@@ -71,6 +71,8 @@ Command Workplace::command(const Arguments& arguments, const std::string& redire
     command.streams.push_back(ChildStream::file(STDOUT_FILENO, "/dev/full", O_WRONLY));
   } else if (redirection.starts_with("<>")) {
     command.streams.push_back(ChildStream::file(STDIN_FILENO, redirection.substr(2), O_RDWR));
+  } else if (redirection.starts_with("<")) {
+    command.streams.push_back(ChildStream::file(STDIN_FILENO, redirection.substr(1), O_RDONLY));
   }
   return command;
 }

@@ -1,6 +1,7 @@
 // The program as a child process, in a folder with a small checkpoint of the template family.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Workplace {
   using Arguments = std::vector<std::string>;
   Outcome run(const Arguments& arguments, const std::string& redirection = "") const;
   // The program with these arguments; output goes to the files `out` and `err` of the folder.
-  // `redirection`: "" or what a shell would write: ">&-", "2>&-", ">/dev/full".
+  // `redirection`: "" or what a shell would write: ">&-", "2>&-", ">/dev/full", "<FILE", "<>FILE".
   Command command(const Arguments& arguments, const std::string& redirection = "") const;
   // Starts it without waiting.
   ChildProcess start(const Arguments& arguments, const std::string& redirection = "") const;
@@ -36,6 +37,11 @@ class Workplace {
  private:
   TemporaryDir folder_;
 };
+
+// Whether a file of a run's folder holds records.
+inline bool holds_records(const std::filesystem::path& file) {
+  return file.filename().string().starts_with("records-") && file.extension() == ".jsonl";
+}
 
 // For the tests that run methods on libtorch: skips where those plugins are not built.
 void need_plugin(const std::string& kind_and_id);

@@ -193,6 +193,18 @@ TEST_CASE("results: wrong command lines are told with code 2", "[cli]") {
     return ended.err;
   };
   CHECK_THAT(told({"results", "none"}), Catch::Contains("none: no such run"));
+  std::filesystem::create_directory(place.folder() / "bare");
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {"results", "bare"},
+           {"status", "bare"},
+           {"verify", "bare"},
+           {"diff", "bare", "r"},
+           {"forget", "step=1", "--run", "bare", "--reason", "x"}}) {
+    CAPTURE(line);
+    CHECK(told(line) ==
+          "bare: no run here: the folder has no records; wanted the folder that `quench run` "
+          "wrote\n");
+  }
   CHECK_THAT(told({"results", "r", "--where", "stepp=3"}), Catch::Contains("did you mean step?"));
   CHECK_THAT(told({"results", "r", "--csv", "--json"}), Catch::Contains("excludes"));
   CHECK_THAT(told({"status", "none"}), Catch::Contains("none: no such run"));
@@ -200,6 +212,26 @@ TEST_CASE("results: wrong command lines are told with code 2", "[cli]") {
              Catch::Contains("--max: got '2X', wanted a whole number and one of K, M, G, T"));
   CHECK_THAT(told({"forget", "step=999", "--run", "r", "--reason", "x"}),
              Catch::Contains("selects no record that can be forgotten"));
+}
+
+TEST_CASE("results: a selection without records is told, and the table is empty", "[cli]") {
+  const Place place;
+  const auto none = place.run({"results", "r", "--where", "step=999"});
+  CHECK(none.code == 0);
+  CHECK(none.err == "--where 'step=999': no record matches, of 6\n");
+  CHECK(std::count(none.out.begin(), none.out.end(), '\n') == 1);
+  CHECK(place.run({"results", "r", "--where", "step=200"}).err.empty());
+}
+
+TEST_CASE("commands: a run has a name below runs/", "[cli]") {
+  const Place place;
+  place.write("runs/of_mine", 0);
+  CHECK(place.out({"results", "of_mine", "--csv"}) == place.out({"results", "r", "--csv"}));
+  CHECK(place.run({"status", "of_mine"}).code == 0);
+  CHECK(place.run({"verify", "of_mine"}).code == 0);
+  CHECK_THAT(place.out({"diff", "of_mine", "r"}), Catch::Contains("0 differ"));
+  CHECK(place.run({"results", "other"}).err ==
+        "other: no such run, and no runs/other either; runs/ has of_mine\n");
 }
 
 TEST_CASE("results: names with control characters end no line and move no terminal", "[cli]") {
@@ -250,23 +282,6 @@ TEST_CASE("results: bits that are no finite number are shown as such", "[cli]") 
   file.close();
   CHECK_THAT(place.out({"results", "odd"}), Catch::Contains("q4         NaN   validation_loss"));
   CHECK(place.run({"results", "odd", "--csv"}).code == 0);
-}
-
-TEST_CASE("export: no name leads out of its folder", "[cli]") {
-  const Place place;
-  Record odd = sample_record(600, "..");
-  odd.checkpoint["branch"] = "..";
-  quench::RecordFile file(place.folder() / "runs/odd", "0");
-  file.append(odd);
-  file.close();
-  place.out({"export", "runs/odd", "--to", "tensorboard"});
-  std::vector<std::string> events;
-  for (const auto& entry : fs::recursive_directory_iterator(place.folder().path())) {
-    if (entry.path().filename().string().starts_with("events.")) {
-      events.push_back(fs::relative(entry.path().parent_path(), place.folder().path()).string());
-    }
-  }
-  CHECK(events == std::vector<std::string>{"runs/odd/tensorboard/_../_.."});
 }
 
 TEST_CASE("verify: lists what does not verify and ends with 1", "[cli]") {

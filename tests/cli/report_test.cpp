@@ -58,7 +58,7 @@ TEST_CASE("report: what is not there is told", "[cli]") {
   quench::test::write_demo_run(here.folder() / "r");
   const Outcome none = here.run({"report", "no"});
   CHECK(none.code == 2);
-  CHECK(none.err == "no: no such folder, and no runs/no either\n");
+  CHECK(none.err == "no: no such run, and no runs/no either\n");
   const Outcome empty = here.run({"report", "empty"});
   CHECK(empty.code == 1);
   CHECK(empty.err == "empty: has no records to report\n");
@@ -66,6 +66,15 @@ TEST_CASE("report: what is not there is told", "[cli]") {
   CHECK(figure.code == 2);
   CHECK(figure.err ==
         "--figure loss_plain: there is none of that name; did you mean loss_plane?\n");
+  for (const Workplace::Arguments& whole :
+       {Workplace::Arguments{"report", "r"}, Workplace::Arguments{"report", "r", "--json"}}) {
+    Workplace::Arguments one = whole;
+    one.insert(one.end(), {"--figure", "loss_plane"});
+    const Outcome got = here.run(one);
+    CHECK(got.code == 2);
+    CHECK_THAT(got.err, Catch::StartsWith("--figure loss_plane: ") &&
+                            Catch::EndsWith("wanted --format pdf, svg, png or csv with it\n"));
+  }
   const Outcome format = here.run({"report", "r", "--format", "gif"});
   CHECK(format.code == 2);
 }

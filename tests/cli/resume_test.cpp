@@ -65,7 +65,7 @@ class Runs {
   size_t attempts() const {
     size_t count = 0;
     for (const auto& entry : fs::directory_iterator(here.folder() / "runs/m")) {
-      count += entry.path().extension() == ".jsonl" ? 1 : 0;
+      count += quench::test::holds_records(entry.path()) ? 1 : 0;
     }
     return count;
   }
@@ -228,7 +228,7 @@ TEST_CASE("run: a damaged record is computed again, and only that", "[cli]") {
   fs::remove_all(runs.here.folder() / "home/records");
   fs::path file;
   for (const auto& entry : fs::directory_iterator(runs.here.folder() / "runs/m")) {
-    if (entry.path().extension() == ".jsonl") {
+    if (quench::test::holds_records(entry.path())) {
       file = entry.path();
     }
   }

@@ -37,7 +37,7 @@ void make_models(const Workplace& here) {
 std::vector<nlohmann::json> records_in(const fs::path& folder) {
   std::vector<nlohmann::json> records;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".jsonl") {
+    if (!quench::test::holds_records(entry.path())) {
       continue;
     }
     CHECK(entry.path().filename().string().rfind("records-0-", 0) == 0);

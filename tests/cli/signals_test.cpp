@@ -19,7 +19,7 @@ bool wait_for_record(const Workplace& here) {
   for (int i = 0; i < 200; ++i) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(here.folder() / "runs/m", error)) {
-      if (entry.path().extension() == ".jsonl" && fs::file_size(entry.path(), error) > 0) {
+      if (quench::test::holds_records(entry.path()) && fs::file_size(entry.path(), error) > 0) {
         return true;
       }
     }

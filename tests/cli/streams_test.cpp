@@ -6,6 +6,7 @@
 
 #include "core/version.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/report/demo_run.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -84,7 +85,71 @@ TEST_CASE("progress: a terminal sees a line with rate and time left", "[cli]") {
   const ChildProcess process = terminal->start(
       here.command({"eval", "tiny", "--metric", "validation_loss:text=long.txt,block=1024"}));
   const std::string shown = terminal->read_until(" left", std::chrono::seconds(60));
-  CHECK_THAT(shown, Catch::Contains("\r\033[Ktiny: scoring tokens ") && Catch::Contains("/s, "));
+  CHECK_THAT(shown, Catch::Contains("\r\033[Ktiny: ") && Catch::Contains(" tokens/s, "));
+}
+
+TEST_CASE("messages: errors are red and warnings yellow on a terminal only", "[cli]") {
+  const Workplace here;
+  const auto shown = [&](const std::vector<std::string>& variables) {
+    const std::optional<Terminal> terminal = Terminal::open();
+    skip_unless(terminal.has_value(), "there is no pseudo-terminal (is /dev/pts mounted?)");
+    quench::Command command = here.command({"frobnicate"});
+    command.environment->insert(command.environment->end(), variables.begin(), variables.end());
+    ChildProcess process = terminal->start(command, here.folder() / "out");
+    CHECK(process.wait().code() == 2);
+    return terminal->read_until("\n", std::chrono::seconds(60));
+  };
+  CHECK_THAT(shown({"TERM=xterm"}),
+             Catch::StartsWith("\033[31mquench: no subcommand") && Catch::Contains("\033[0m\r\n"));
+  CHECK_THAT(shown({"TERM=xterm", "NO_COLOR="}), Catch::StartsWith("\033[31m"));
+  for (const std::vector<std::string>& without :
+       {std::vector<std::string>{"TERM=xterm", "NO_COLOR=1"}, {"TERM=dumb"}, {}}) {
+    CAPTURE(without);
+    CHECK_THAT(shown(without), Catch::StartsWith("quench: no subcommand"));
+  }
+  quench::test::write_demo_run(here.folder() / "r");
+  const std::optional<Terminal> terminal = Terminal::open();
+  quench::Command none = here.command({"results", "r", "--where", "step=999"});
+  none.environment->push_back("TERM=xterm");
+  ChildProcess warned = terminal->start(none, here.folder() / "out");
+  CHECK(warned.wait().code() == 0);
+  CHECK_THAT(terminal->read_until("\n", std::chrono::seconds(60)),
+             Catch::StartsWith("\033[33m--where"));
+  quench::Command piped = here.command({"frobnicate"});
+  piped.environment->push_back("TERM=xterm");
+  ChildProcess process = ChildProcess::start(piped);
+  CHECK_THAT(here.wait(process).err, Catch::StartsWith("quench: no subcommand"));
+}
+
+TEST_CASE("progress: no line wraps, however narrow the terminal is", "[cli]") {
+  const Workplace here;
+  here.folder().write("long.txt", std::string(400'000, 'a'));
+  for (const unsigned short columns : {40, 80, 200}) {
+    CAPTURE(columns);
+    const std::optional<Terminal> terminal = Terminal::open();
+    skip_unless(terminal.has_value(), "there is no pseudo-terminal (is /dev/pts mounted?)");
+    terminal->set_columns(columns);
+    ChildProcess process = terminal->start(
+        here.command({"eval", "tiny", "--metric", "validation_loss:text=long.txt,block=1024",
+                      "--quantizer", "template_quantizer:bits=3", "--quantizer",
+                      "template_quantizer:bits=8"}),
+        here.folder() / "out");
+    const std::string shown = terminal->read_until("\004", std::chrono::seconds(60));
+    CHECK(process.wait().code() == 0);
+    CHECK_THAT(shown, Catch::Contains("tokens/s") || Catch::Contains(" %"));
+    size_t column = 0;
+    size_t widest = 0;
+    for (size_t i = 0; i < shown.size(); ++i) {
+      if (shown.compare(i, 3, "\033[K") == 0) {
+        i += 2;
+      } else if (shown[i] == '\r' || shown[i] == '\n') {
+        column = 0;
+      } else {
+        widest = std::max(widest, ++column);
+      }
+    }
+    CHECK(widest < columns);
+  }
 }
 
 TEST_CASE("progress: no carriage return where stderr is no terminal", "[cli]") {

@@ -1,0 +1,140 @@
+#include "cli/progress_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "cli/duration.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr size_t kBar = 20;
+constexpr std::string_view kCut = "...";
+constexpr size_t kIndent = 2;
+
+std::string bar_of(double share) {
+  const auto full = static_cast<size_t>(share * static_cast<double>(kBar));
+  return fmt::format(" [{}{}]", std::string(full, '#'), std::string(kBar - full, '.'));
+}
+
+// "870", "1.2k", "35M".
+std::string count_text(double count) {
+  constexpr std::string_view kSteps = " kMGT";
+  size_t step = 0;
+  for (; count >= 999.5 && step + 1 < kSteps.size(); ++step) {
+    count /= 1000;
+  }
+  const std::string digits =
+      count < 9.95 ? fmt::format("{:.2g}", count) : fmt::format("{:.0f}", count);
+  return step == 0 ? digits : digits + kSteps[step];
+}
+
+std::string unit_of(const std::string& work) {
+  const size_t space = work.find_last_of(' ');
+  return space == std::string::npos ? work : work.substr(space + 1);
+}
+
+// The byte after the first `columns` characters.
+size_t byte_at(const std::string& text, size_t columns) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+    if (begins && columns-- == 0) {
+      break;
+    }
+  }
+  return at;
+}
+
+std::string cut(const std::string& text, size_t columns) {
+  if (columns_of(text) <= columns) {
+    return text;
+  }
+  if (columns <= kCut.size()) {
+    return text.substr(0, byte_at(text, columns));
+  }
+  std::string kept = text.substr(0, byte_at(text, columns - kCut.size()));
+  kept.erase(kept.find_last_not_of(' ') + 1);
+  return kept + std::string(kCut);
+}
+
+}  // namespace
+
+size_t columns_of(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string progress_line(const ProgressState& state, size_t columns) {
+  const std::string count =
+      state.cells_total == 0 ? "" : fmt::format("[{}/{}] ", state.cells_done, state.cells_total);
+  std::string share;
+  std::string bar;
+  std::string rate;
+  std::string left;
+  if (state.total > 0) {
+    const double part =
+        std::clamp(static_cast<double>(state.done) / static_cast<double>(state.total), 0.0, 1.0);
+    share = fmt::format(": {:.0f} %", std::floor(100 * part));
+    bar = bar_of(part);
+    if (state.rate > 0 && state.done <= state.total) {
+      rate = fmt::format(", {} {}/s", count_text(state.rate), unit_of(state.work));
+      left = fmt::format(", {} left",
+                         duration_text(static_cast<double>(state.total - state.done) / state.rate));
+    }
+  }
+  const std::string all =
+      state.run_left ? fmt::format("; all cells {}", duration_text(*state.run_left)) : "";
+  for (const std::string& tail : {share + bar + rate + left + all, share + bar + rate + left,
+                                  share + rate + left, share + left, share}) {
+    const size_t taken = columns_of(count) + columns_of(tail);
+    // A name that is cut to nothing tells nobody what is done.
+    const size_t least = std::min<size_t>(columns_of(state.step), 16);
+    if (taken + least <= columns) {
+      const bool whole = taken + columns_of(state.step) <= columns;
+      if (whole || tail == share || tail == share + left) {
+        return count + cut(state.step, columns - taken) + tail;
+      }
+    }
+  }
+  return cut(count + state.step + share, columns);
+}
+
+std::string folded(const std::string& message, size_t columns) {
+  std::string out;
+  size_t used = 0;
+  for (size_t from = 0; from < message.size();) {
+    size_t end = message.find_first_of(" \n", from);
+    end = end == std::string::npos ? message.size() : end;
+    std::string word = message.substr(from, end - from);
+    const size_t gap = used > 0 && used > kIndent ? 1 : 0;
+    if (used > 0 && used + gap + columns_of(word) > columns) {
+      out += "\n" + std::string(kIndent, ' ');
+      used = kIndent;
+    } else if (gap > 0) {
+      out += ' ';
+      ++used;
+    }
+    while (columns > kIndent && used + columns_of(word) > columns) {  // longer than a line: a path
+      const size_t part = byte_at(word, columns - used);
+      out += word.substr(0, part) + "\n" + std::string(kIndent, ' ');
+      word = word.substr(part);
+      used = kIndent;
+    }
+    out += word;
+    used += columns_of(word);
+    if (end < message.size() && message[end] == '\n') {
+      out += '\n';
+      used = 0;
+    }
+    from = end + 1;
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,32 @@
+// The line that a terminal shows of work under way: one that never wraps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace quench {
+
+struct ProgressState {
+  uint64_t cells_done = 0;
+  uint64_t cells_total = 0;  // 0: no count
+  std::string step;          // "step600, gptq bits=3"
+  std::string work;          // what is counted; its last word is the unit: "scoring tokens"
+  uint64_t done = 0;
+  uint64_t total = 0;
+  double rate = 0;                 // units per second; 0: not known yet
+  std::optional<double> run_left;  // seconds until the last cell, where that can be told
+};
+
+// Characters that a terminal shows for a text in UTF-8, one column each.
+size_t columns_of(const std::string& text);
+
+// At most `columns` wide. Where there is no room, first the rest of the run goes, then the bar, the
+// rate, and then the end of the step's name.
+std::string progress_line(const ProgressState& state, size_t columns);
+
+// Folds a message between its words so that no line is wider; lines after the first are indented.
+std::string folded(const std::string& message, size_t columns);
+
+}  // namespace quench

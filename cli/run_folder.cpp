@@ -1,0 +1,75 @@
+#include "cli/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "cli/command.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kRuns = "runs";
+
+std::vector<std::string> names_below(const fs::path& folder, bool folders) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unreadable;
+    if (at->is_directory(unreadable) == folders) {
+      names.push_back(at->path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// "; runs has a, b and 3 more", or "".
+std::string known_runs() {
+  constexpr size_t kShown = 8;
+  const std::vector<std::string> names = names_below(kRuns, true);
+  if (names.empty()) {
+    return "";
+  }
+  const size_t shown = std::min(kShown, names.size());
+  std::string out = fmt::format("; {}/ has ", kRuns);
+  for (size_t i = 0; i < shown; ++i) {
+    out += (i == 0 ? "" : ", ") + printable(names[i], 100);
+  }
+  return names.size() > shown ? fmt::format("{} and {} more", out, names.size() - shown) : out;
+}
+
+bool is_written_by_runs(const std::string& name) {
+  return name.starts_with("records-") || name.starts_with("status-") || name == "run.json" ||
+         name == "manifest.json";
+}
+
+}  // namespace
+
+fs::path run_folder(const std::string& run) {
+  const fs::path below = fs::path(kRuns) / run;
+  if (!fs::is_directory(run) && !fs::is_directory(below)) {
+    throw UsageError(QUENCH_NOT_FOUND, fmt::format("{}: no such run, and no {}/{} either{}", run,
+                                                   kRuns, run, known_runs()));
+  }
+  return fs::is_directory(run) ? fs::path(run) : below;
+}
+
+fs::path folder_with_run(const std::string& run) {
+  const fs::path folder = run_folder(run);
+  const std::vector<std::string> files = names_below(folder, false);
+  if (std::none_of(files.begin(), files.end(), is_written_by_runs)) {
+    throw UsageError(QUENCH_NOT_FOUND,
+                     fmt::format("{}: no run here: the folder has no records; wanted the folder "
+                                 "that `quench run` wrote{}",
+                                 run, known_runs()));
+  }
+  return folder;
+}
+
+}  // namespace quench

@@ -1,0 +1,15 @@
+// The folder of a run, as command lines name it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace quench {
+
+// A name that is not a folder is one below runs/. Throws UsageError if neither is there.
+std::filesystem::path run_folder(const std::string& run);
+
+// Likewise. Also throws UsageError if no run has written anything into the folder.
+std::filesystem::path folder_with_run(const std::string& run);
+
+}  // namespace quench

@@ -1,0 +1,235 @@
+// `quench fetch` and `quench run --fetch` as they are typed, against a hub of the test's own.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+#include "tests/support/hub_server.hpp"
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+using quench::test::cache_listing;
+using quench::test::HubServer;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+const std::string kToken = "hf_SecretSecretSecret";
+
+class Scene {
+ public:
+  Scene() = default;
+
+  // The workplace's small checkpoint becomes a revision of org/tiny.
+  void publish_tiny(const std::string& revision) const {
+    for (const auto& entry : fs::directory_iterator(here.folder() / "tiny")) {
+      server.add("models/org/tiny/" + revision + "/" + entry.path().filename().string(),
+                 quench::test::read_file(entry.path()));
+    }
+  }
+
+  quench::Command command(const std::vector<std::string>& arguments) const {
+    quench::Command out = here.command(arguments);
+    out.environment->push_back("HF_HUB_CACHE=" + cache().string());
+    out.environment->insert(out.environment->end(), variables.begin(), variables.end());
+    out.environment->push_back("HF_ENDPOINT=" + server.endpoint());  // of two, the first counts
+    return out;
+  }
+  Outcome run(const std::vector<std::string>& arguments) const {
+    quench::ChildProcess process = quench::ChildProcess::start(command(arguments));
+    return here.wait(process);
+  }
+  fs::path cache() const { return here.folder() / cache_name; }
+
+  Workplace here;
+  HubServer server;
+  std::vector<std::string> variables;
+  std::string cache_name = "cache";
+};
+
+std::string metrics_on(const std::string& checkpoints) {
+  return "checkpoints: " + checkpoints +
+         "\nmetrics:\n  - validation_loss: {corpus: short, block: 16}\ncorpora:\n  short: {text: "
+         "{path: t.txt}}\n";
+}
+
+}  // namespace
+
+TEST_CASE("fetch: --dry-run prints files and bytes of each revision and writes nothing", "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/step1", 3 << 20);
+  scene.server.add_model("org/name/step2", 1 << 20, 2);
+  scene.server.add_model("org/name/other", 10'000, 3);
+  scene.server.start();
+  scene.here.folder().write(
+      "m.yaml", metrics_on("{model: hf://org/name, revisions: \"step{step}\", tokenizer: bytes}"));
+  const Outcome got = scene.run({"fetch", "m.yaml", "--dry-run"});
+  CAPTURE(got.err);
+  CHECK(got.code == 0);
+  CHECK_THAT(got.out, Contains("hf://org/name@step1  ") && Contains("hf://org/name@step2  ") &&
+                          !Contains("@other") && Contains("3.0 MiB") &&
+                          Contains("2 revisions, 4 files, 4.0 MiB; to fetch: 4 files, 4.0 MiB"));
+  CHECK_FALSE(fs::exists(scene.cache()));
+  const Outcome json = scene.run({"fetch", "m.yaml", "--dry-run", "--json"});
+  const auto plan = nlohmann::json::parse(json.out);
+  CHECK(plan["revisions"].size() == 2);
+  CHECK(plan["missing_bytes"] == (4 << 20) + 23 + 18);
+}
+
+TEST_CASE("fetch: a manifest that is blocked says the command, and runs after it", "[cli]") {
+  Scene scene;
+  scene.publish_tiny("step1");
+  scene.publish_tiny("step2");
+  scene.server.start();
+  scene.here.folder().write("m.yaml",
+                            metrics_on("{model: hf://org/tiny, revisions: [step1, step2]}"));
+  CHECK_THAT(scene.run({"plan", "m.yaml"}).out,
+             Contains("get it with: quench fetch hf://org/tiny@step1"));
+  const Outcome fetched = scene.run({"fetch", "m.yaml"});
+  CAPTURE(fetched.out, fetched.err);
+  CHECK(fetched.code == 0);
+  CHECK_THAT(fetched.out, Contains("fetched "));
+  const Outcome ran = scene.run({"run", "m.yaml"});
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.out, Contains("2 records, 2 of them new"));
+}
+
+TEST_CASE("fetch: `run --fetch` expands a pattern by the hub's list, fetches and runs", "[cli]") {
+  Scene scene;
+  scene.publish_tiny("step1");
+  scene.publish_tiny("step2");
+  scene.publish_tiny("step30");
+  scene.server.start();
+  scene.here.folder().write(
+      "m.yaml",
+      metrics_on("{model: hf://org/tiny, revisions: \"step{step}\", match: {step: [1, 9]}}"));
+  const Outcome without = scene.run({"run", "m.yaml"});
+  CHECK(without.code == 2);
+  CHECK_THAT(without.err, Contains("get them with: quench fetch m.yaml"));
+  const Outcome ran = scene.run({"run", "m.yaml", "--fetch"});
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.out, Contains("2 records, 2 of them new"));
+  CHECK_FALSE(fs::exists(scene.cache() / "models--org--tiny/refs/step30"));
+}
+
+TEST_CASE("fetch: exit codes tell a wrong name from a hub that fails", "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/main");
+  scene.server.start({"--fault", "status:/refs:403"});
+  const Outcome refused = scene.run({"fetch", "hf://org/name"});
+  CHECK(refused.code == 1);
+  CHECK(refused.err == "hf://org/name: " + scene.server.endpoint() + " refuses access: told to\n");
+  scene.server.start();
+  const Outcome wrong = scene.run({"fetch", "hf://org/name@mian"});
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err ==
+        "hf://org/name: " + scene.server.endpoint() + " has no revision 'mian'; nearest is main\n");
+  CHECK(scene.run({"fetch", "hf://org/.."}).code == 2);
+  CHECK(scene.run({"fetch", "no.yaml"}).code == 2);
+}
+
+TEST_CASE("fetch: offline, no connection is opened", "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/main");
+  scene.server.start();
+  scene.variables = {"HF_HUB_OFFLINE=1"};
+  const Outcome got = scene.run({"fetch", "hf://org/name"});
+  CHECK(got.code == 1);
+  CHECK(got.err == "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set, so nothing can be fetched\n");
+  CHECK(scene.server.requests().empty());
+}
+
+TEST_CASE("fetch: a proxy of the environment is used, and none for hosts that it excepts",
+          "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/main");
+  scene.server.start();
+  const std::string hub = scene.server.endpoint();
+  scene.variables = {"HF_ENDPOINT=http://hub.invalid", "http_proxy=" + hub};
+  const Outcome through = scene.run({"fetch", "hf://org/name", "--dry-run"});
+  CHECK(through.code == 0);
+  REQUIRE_FALSE(scene.server.requests().empty());
+  CHECK(scene.server.requests()[0]["path"] == "http://hub.invalid/api/models/org/name/refs");
+  scene.variables = {"http_proxy=http://127.0.0.1:1", "no_proxy=127.0.0.1"};
+  CHECK(scene.run({"fetch", "hf://org/name", "--dry-run"}).code == 0);
+}
+
+TEST_CASE("fetch: a token is used, and is in no output and no file", "[cli]") {
+  Scene scene;
+  scene.publish_tiny("main");
+  scene.server.start({"--token", kToken, "--gated", "--fault", "cut:safetensors:100:1"});
+  scene.here.folder().write("hf/token", kToken + "\n");
+  scene.here.folder().write("m.yaml", metrics_on("{model: hf://org/tiny}"));
+  scene.variables = {"HF_HOME=" + (scene.here.folder() / "hf").string()};
+  const Outcome got = scene.run({"run", "m.yaml", "--fetch", "-v"});
+  CAPTURE(got.out, got.err);
+  CHECK(got.code == 0);
+  CHECK_THAT(got.err, Contains("trying again in "));
+  const Outcome doctor = scene.run({"doctor"});
+  CHECK_THAT(doctor.out, Contains(", a token from " + (scene.here.folder() / "hf/token").string()));
+  CHECK_THAT(got.out + got.err + doctor.out + doctor.err, !Contains(kToken));
+  size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(scene.here.folder().path())) {
+    if (entry.is_regular_file() && entry.path().filename() != "token") {
+      ++files;
+      CAPTURE(entry.path());
+      CHECK(quench::test::read_file(entry.path()).find(kToken) == std::string::npos);
+    }
+  }
+  CHECK(files > 10);
+}
+
+TEST_CASE("fetch: Ctrl-C and SIGTERM leave what came, and say how to go on", "[cli]") {
+  for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 75)}) {
+    CAPTURE(number);
+    Scene scene;
+    scene.server.add_model("org/name/main", 1 << 20);
+    scene.server.start({"--fault", "slow:safetensors:4000:1"});
+    quench::ChildProcess process =
+        quench::ChildProcess::start(scene.command({"fetch", "hf://org/name"}));
+    CHECK(scene.here.wait_for_work());
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const auto sent = std::chrono::steady_clock::now();
+    process.signal(number);
+    const Outcome got = scene.here.wait(process);
+    CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(5));
+    CHECK(got.code == code);
+    CHECK_THAT(got.err, Contains("stopped on request; what has arrived is kept; continue with: ") &&
+                            Catch::EndsWith("fetch hf://org/name\n"));
+    const Outcome again = scene.run({"fetch", "hf://org/name"});
+    CHECK(again.code == 0);
+    CHECK_THAT(scene.server.last("safetensors")["range"].dump(), Catch::StartsWith("\"bytes="));
+  }
+}
+
+TEST_CASE("fetch: killed again and again it ends with the same cache as undisturbed", "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/step1", 2 << 20);
+  scene.server.add_model("org/name/step2", 1 << 20, 2);
+  scene.here.folder().write(
+      "m.yaml", metrics_on("{model: hf://org/name, revisions: \"step{step}\", tokenizer: bytes}"));
+  scene.server.start({"--fault", "slow:safetensors:30000"});
+  REQUIRE(scene.run({"fetch", "m.yaml"}).code == 0);
+  const std::string undisturbed = cache_listing(scene.cache());
+  std::mt19937 random(7);
+  constexpr int kKills = 6;
+  scene.cache_name = "killed";
+  for (int i = 0; i < kKills; ++i) {
+    quench::ChildProcess process = quench::ChildProcess::start(scene.command({"fetch", "m.yaml"}));
+    process.ends_within(std::chrono::milliseconds(150 + random() % 400));
+    process.end();
+  }
+  const Outcome last = scene.run({"fetch", "m.yaml"});
+  CAPTURE(last.err);
+  CHECK(last.code == 0);
+  CHECK(cache_listing(scene.cache()) == undisturbed);
+  for (const auto& entry : fs::recursive_directory_iterator(scene.cache())) {
+    CHECK(entry.path().extension() != ".incomplete");
+  }
+}

@@ -1,0 +1,86 @@
+#include "cli/progress_line.hpp"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+using quench::columns_of;
+using quench::folded;
+using quench::progress_line;
+using quench::ProgressState;
+
+namespace {
+
+ProgressState scoring() {
+  ProgressState state;
+  state.cells_done = 3;
+  state.cells_total = 40;
+  state.step = "step600, gptq bits=3";
+  state.work = "scoring tokens";
+  state.done = 45;
+  state.total = 100;
+  state.rate = 1250;
+  state.run_left = 240;
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("progress line: what is done, how fast, how long still", "[cli]") {
+  CHECK(progress_line(scoring(), 200) ==
+        "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, 0.0 s left; "
+        "all cells 4 min 00 s");
+  ProgressState slow = scoring();
+  slow.cells_total = 0;
+  slow.rate = 0.5;
+  slow.run_left.reset();
+  CHECK(progress_line(slow, 200) ==
+        "step600, gptq bits=3: 45 % [#########...........], 0.5 tokens/s, 1 min 50 s left");
+}
+
+TEST_CASE("progress line: a narrow terminal loses the least important first", "[cli]") {
+  CHECK(progress_line(scoring(), 90) ==
+        "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, 0.0 s left");
+  CHECK(progress_line(scoring(), 65) ==
+        "[3/40] step600, gptq bits=3: 45 %, 1.2k tokens/s, 0.0 s left");
+  CHECK(progress_line(scoring(), 50) == "[3/40] step600, gptq bits=3: 45 %, 0.0 s left");
+  CHECK(progress_line(scoring(), 40) == "[3/40] step600, gptq bits=3: 45 %");
+  CHECK(progress_line(scoring(), 30) == "[3/40] step600, gptq...: 45 %");
+  CHECK(progress_line(scoring(), 20) == "[3/40] step600, g...");
+}
+
+TEST_CASE("progress line: never wider than the terminal, whatever it says", "[cli]") {
+  for (size_t columns = 1; columns < 160; ++columns) {
+    for (const std::string& step : {std::string(), std::string("tiny"), std::string(300, 'x'),
+                                    std::string("ein Modell über Bücher, gptq bits=3, Größe ±4")}) {
+      ProgressState state = scoring();
+      state.step = step;
+      CAPTURE(columns, step, progress_line(state, columns));
+      CHECK(columns_of(progress_line(state, columns)) <= columns);
+      state.total = 0;
+      CHECK(columns_of(progress_line(state, columns)) <= columns);
+    }
+  }
+}
+
+TEST_CASE("progress line: counts have three digits at most, and a unit's letter", "[cli]") {
+  ProgressState state = scoring();
+  for (const auto& [rate, shown] :
+       {std::pair(0.034, "0.034 "), std::pair(9.94, "9.9 "), std::pair(9.96, "10 "),
+        std::pair(999.4, "999 "), std::pair(999.6, "1k "), std::pair(35.2e6, "35M ")}) {
+    state.rate = rate;
+    CHECK_THAT(progress_line(state, 200), Catch::Contains(std::string(", ") + shown + "tokens/s"));
+  }
+}
+
+TEST_CASE("folded: words stay whole, what is longer than a line does not", "[cli]") {
+  CHECK(folded("short", 40) == "short");
+  CHECK(folded("one two three", 9) == "one two\n  three");
+  CHECK(folded("a path/that/is/too/long", 10) == "a\n  path/tha\n  t/is/too\n  /long");
+  const std::string text = "warning: of 12 groups of experts, 3 were reached by fewer rows";
+  for (size_t columns = 4; columns < 80; ++columns) {
+    std::istringstream lines(folded(text, columns));
+    for (std::string line; std::getline(lines, line);) {
+      CHECK(columns_of(line) <= columns);
+    }
+  }
+}

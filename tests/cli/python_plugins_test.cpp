@@ -1,0 +1,155 @@
+// A run whose quantizer is a Python file, beside one that is a library.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/sandbox/sandbox.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/support/skip.hpp"
+#include "tests/support/subprocess.hpp"
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+// What template_quantizer computes with a whole row as its group, in the same order of roundings.
+const std::string kSameRounding =
+    "import quench\n\n"
+    "@quench.quantizer(bits=quench.Integer(4, low=2, high=8, meaning=\"bits per code\"))\n"
+    "def rounded_in_python(weight, bits):\n"
+    "    \"\"\"Absolute-maximum rounding of whole rows.\"\"\"\n"
+    "    wide = weight.astype(\"f8\")\n"
+    "    zero = 2 ** (bits - 1)\n"
+    "    scale = (abs(wide).max(1, keepdims=True) / (zero - 1)).astype(\"f4\").astype(\"f8\")\n"
+    "    steps = (wide / scale).round().clip(-zero, zero - 1)\n"
+    "    return (steps * scale).astype(\"f4\")\n";
+
+const std::string kManifest =
+    "name: m\n"
+    "checkpoints: {model: tiny}\n"
+    "quantizers:\n"
+    "  - template_quantizer: {bits: 3, group_size: 0}\n"
+    "  - rounded_in_python: {bits: 3}\n"
+    "metrics:\n"
+    "  - validation_loss: {corpus: v, block: 16}\n"
+    "corpora: {v: {text: {path: t.txt}}}\n";
+
+void need_numpy() {
+  quench::test::skip_unless(quench::test::run_shell("/usr/bin/python3 -c 'import numpy'").code == 0,
+                            "/usr/bin/python3 has no numpy");
+}
+
+// The records of a run's folder, of lines {"sha256", "record"}.
+std::vector<json> records_in(const fs::path& folder) {
+  std::vector<json> records;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::ifstream in(entry.path());
+    for (std::string line; quench::test::holds_records(entry.path()) && std::getline(in, line);) {
+      records.push_back(json::parse(line).at("record"));
+    }
+  }
+  return records;
+}
+
+// A run of kManifest whose Python file says this.
+Outcome run_with(const Workplace& here, const std::string& file, Workplace::Arguments more = {}) {
+  here.folder().write("plugins/rounded.py", file);
+  here.folder().write("m.yaml", kManifest);
+  Workplace::Arguments arguments = {"run",     "m.yaml", "--plugin-path", "plugins",
+                                    "--fresh", "--out",  "runs/m"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return here.run(arguments);
+}
+
+}  // namespace
+
+TEST_CASE("run: a quantizer in Python gives what a library with its arithmetic gives", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  here.folder().write("plugins/quantizers/rounded.py", kSameRounding);
+  here.folder().write("m.yaml", kManifest);
+  const Outcome got = here.run({"run", "m.yaml", "--plugin-path", "plugins", "--out", "runs/m"});
+  CAPTURE(got.out, got.err);
+  REQUIRE(got.code == 0);
+  std::map<std::string, json> values;
+  for (const json& record : records_in(here.folder() / "runs/m")) {
+    if (record.at("quantizer").is_object()) {
+      values[record["quantizer"].at("id").get<std::string>()] = record.at("value");
+    }
+  }
+  REQUIRE(values.size() == 2);
+  CHECK(values["template_quantizer"].is_number());
+  CHECK(values["rounded_in_python"] == values["template_quantizer"]);
+
+  // Another file is other code, of which nothing is measured yet.
+  here.folder().write("plugins/quantizers/rounded.py", kSameRounding + "# another file\n");
+  CHECK(here.run({"run", "m.yaml", "--plugin-path", "plugins", "--out", "runs/m"}).code == 0);
+  std::set<std::string> keys;
+  for (const json& record : records_in(here.folder() / "runs/m")) {
+    keys.insert(record.at("key").get<std::string>());
+  }
+  CHECK(keys.size() == 4);  // float, the library, the Python file before and after
+}
+
+TEST_CASE("run: an exception in Python is the cell's error, with the line of the file", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  const Outcome got = run_with(here,
+                               "import quench\n\n"
+                               "@quench.quantizer(bits=4)\n"
+                               "def rounded_in_python(weight, bits):\n"
+                               "    raise ValueError(\"not today\")\n");
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out + got.err, Contains("rounded.py:5") && Contains("not today"));
+}
+
+TEST_CASE("run: a plugin in Python writes no file of its user and opens no connection", "[cli]") {
+  need_numpy();
+  quench::test::skip_unless(!quench::sandbox_abilities().text.starts_with("no landlock"),
+                            "this kernel has no Landlock");
+  const Workplace here;
+  const fs::path outside = here.folder() / "outside.txt";
+  const std::string file =
+      "import os\nimport socket\nimport tempfile\nimport quench\n\n"
+      "def refused(deed):\n"
+      "    try:\n"
+      "        deed()\n"
+      "    except OSError as failure:\n"
+      "        return str(failure.errno)\n"
+      "    return \"done\"\n\n"
+      "@quench.quantizer(bits=4)\n"
+      "def rounded_in_python(weight, bits):\n"
+      "    with tempfile.TemporaryFile() as own:\n"
+      "        own.write(b\"scratch\")\n"
+      "    file = refused(lambda: open(\"" +
+      outside.string() +
+      "\", \"w\"))\n"
+      "    net = refused(lambda: socket.create_connection((\"127.0.0.1\", 9)))\n"
+      "    program = refused(lambda: os.execv(\"/bin/true\", [\"true\"]))\n"
+      "    raise ValueError(\"file %s, net %s, program %s\" % (file, net, program))\n";
+  const Outcome got = run_with(here, file);
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out + got.err, Contains("file 13, net 13, program 13"));
+  CHECK(!fs::exists(outside));
+  // Without the sandbox it may do all that, but for the connection, which nobody listens to.
+  run_with(here, file, {"--sandbox", "off"});
+  CHECK(fs::exists(outside));
+}
+
+TEST_CASE("run: `process: shared` of a plugin in Python is a mistake with its place", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  here.folder().write("plugins/rounded.py", kSameRounding);
+  here.folder().write("m.yaml", kManifest + "processes: {rounded_in_python: shared}\n");
+  const Outcome got = here.run({"plan", "m.yaml", "--plugin-path", "plugins"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err, Contains("m.yaml:9:") &&
+                          Contains("quantizer rounded_in_python is written in Python and always "
+                                   "runs in a process of its own"));
+}
