@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
 #include "core/store/record_schema.hpp"
 #include "core/store/run_folder.hpp"
@@ -86,9 +87,9 @@ std::multiset<std::string> texts(const json& document) {
 // The document that the reader in Python prints of a run; NaN and Infinity as text, which Python
 // writes bare.
 json read_by_python(const std::string& run, const fs::path& folder, std::string* err = nullptr) {
-  const auto python =
-      run_program({kPython, (quench::test::source_dir() / "tools/quench_records.py").string(), run},
-                  {{"PYTHONDONTWRITEBYTECODE", "1"}}, folder);
+  const auto python = run_program(
+      {kPython, (quench::test::source_dir() / "python/quench/run_records.py").string(), run},
+      {{"PYTHONDONTWRITEBYTECODE", "1"}}, folder);
   INFO(python.err);
   REQUIRE(python.code == 0);
   if (err != nullptr) {
@@ -107,7 +108,7 @@ json read_by_python(const std::string& run, const fs::path& folder, std::string*
 
 }  // namespace
 
-TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
+TEST_CASE("run_records.py: reads what the program reads", "[tools]") {
   need_python();
   const TemporaryDir place;
   write_run(place / "r");
@@ -123,7 +124,7 @@ TEST_CASE("quench_records.py: reads what the program reads", "[tools]") {
   CHECK_THAT(warning, Catch::Contains("3 lines do not count"));
 }
 
-TEST_CASE("quench_records.py: derives from a run's records what the program does", "[tools]") {
+TEST_CASE("run_records.py: derives from a run's records what the program does", "[tools]") {
   need_python();
   const quench::test::Workplace here;
   here.folder().write("m.yaml",
@@ -164,23 +165,48 @@ TEST_CASE("quench_records.py: derives from a run's records what the program does
   CHECK_THAT(here.run({"verify", "runs/m"}).out, Catch::Contains("2 checked, 0 do not verify"));
 }
 
-TEST_CASE("quench_records.py: refuses a newer schema", "[tools]") {
+TEST_CASE("run_status.py: a run is at work as long as its heartbeat says so", "[tools]") {
+  need_python();
+  const TemporaryDir folder;
+  const auto runs = [&] {
+    const auto python = run_program(
+        {kPython, "-c", "from quench.run_status import Watcher; print(Watcher().runs('r'))"},
+        {{"PYTHONDONTWRITEBYTECODE", "1"},
+         {"PYTHONPATH", (quench::test::source_dir() / "python").string()}},
+        folder.path());
+    return python.out + python.err;
+  };
+  fs::create_directory(folder / "r");
+  CHECK(runs() == "False\n");
+  {
+    quench::Heartbeat heart(folder / "r", "0", "0001-00000000", 8);
+    CHECK(runs() == "True\n");
+  }
+  CHECK(runs() == "False\n");
+  {
+    quench::Heartbeat heart(folder / "r", "0", "0002-00000000", 8);
+    heart.finish(8, 0);
+    CHECK(runs() == "False\n");
+  }
+}
+
+TEST_CASE("run_records.py: refuses a newer schema", "[tools]") {
   need_python();
   const TemporaryDir place;
   json newer = to_json(sample_record(1));
   newer["schema"] = 3;
   place.write("r/records-0-0001-00000000.jsonl",
               quench::seal("record", quench::canonical_json(newer)) + "\n");
-  const auto python =
-      run_program({kPython, (quench::test::source_dir() / "tools/quench_records.py").string(), "r"},
-                  {{"PYTHONDONTWRITEBYTECODE", "1"}}, place.path());
+  const auto python = run_program(
+      {kPython, (quench::test::source_dir() / "python/quench/run_records.py").string(), "r"},
+      {{"PYTHONDONTWRITEBYTECODE", "1"}}, place.path());
   CHECK(python.code == 1);
   CHECK_THAT(python.err, Catch::Contains("a record of schema 3"));
 }
 
-TEST_CASE("quench_records.py: has the schema of the program", "[tools]") {
+TEST_CASE("run_records.py: has the schema of the program", "[tools]") {
   const std::string text =
-      quench::test::read_file(quench::test::source_dir() / "tools/quench_records.py");
+      quench::test::read_file(quench::test::source_dir() / "python/quench/run_records.py");
   CHECK_THAT(text, Catch::Contains("SCHEMA = " + std::to_string(quench::kRecordSchema) + "\n"));
   for (const quench::RecordField& field : quench::record_fields()) {
     CHECK_THAT(text, Catch::Contains("\"" + std::string(field.name) +
@@ -188,7 +214,7 @@ TEST_CASE("quench_records.py: has the schema of the program", "[tools]") {
   }
 }
 
-TEST_CASE("quench_records.py: a run of an earlier version's keys is read as the program reads it",
+TEST_CASE("run_records.py: a run of an earlier version's keys is read as the program reads it",
           "[tools]") {
   need_python();
   const TemporaryDir place;
