@@ -4,11 +4,12 @@ find_package(fmt REQUIRED)                       # libfmt-dev
 find_package(yaml-cpp REQUIRED)                  # libyaml-cpp-dev
 find_package(nlohmann_json REQUIRED)             # nlohmann-json3-dev
 find_package(CLI11 REQUIRED)                     # libcli11-dev
+find_package(spdlog REQUIRED)                    # libspdlog-dev: log files of runs
 find_package(TBB REQUIRED)                       # libtbb-dev
 find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL and Boost.Math, headers only
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
 find_package(ZLIB REQUIRED)                      # zlib1g-dev: .json.gz
-find_package(CURL REQUIRED)                      # libcurl4-openssl-dev: export to a server; its headers alone are used
+find_package(CURL 7.85 REQUIRED)                 # libcurl4-openssl-dev: quench fetch
 find_package(SQLite3 REQUIRED)                   # libsqlite3-dev: results --sqlite
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)   # libpcre2-dev

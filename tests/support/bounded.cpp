@@ -30,8 +30,8 @@ size_t address_space() {
   return pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void limit(unsigned seconds, size_t mebibytes) {
-  const rlim_t time = kSanitized ? 20 * seconds : seconds;
+void limit(size_t mebibytes) {
+  const rlim_t time = kSanitized ? 600 : 60;  // seconds of the processor
   const rlimit processor{time, time};
   ::setrlimit(RLIMIT_CPU, &processor);
   const rlim_t space = address_space() + (mebibytes << 20);
@@ -56,13 +56,13 @@ std::string message_of_body(const std::function<void()>& body) {
 
 }  // namespace
 
-std::string message_within(unsigned seconds, size_t mebibytes, const std::function<void()>& body) {
+std::string message_within(size_t mebibytes, const std::function<void()>& body) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) {
     throw std::runtime_error("no pipe for a child");
   }
   ChildProcess child = ChildProcess::start_copy([&] {
-    limit(seconds, mebibytes);
+    limit(mebibytes);
     const std::string message = message_of_body(body).substr(0, 4096);  // what a pipe takes at once
     const ssize_t put = ::write(ends[1], message.data(), message.size());
     return put == static_cast<ssize_t>(message.size()) ? 0 : 1;

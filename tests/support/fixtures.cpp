@@ -23,11 +23,6 @@ fs::path find(const fs::path& root, const std::string& relative) {
        " is not there (QUENCH_FIXTURES names the folder of fixtures)");
 }
 
-fs::path fixtures_root() {
-  const char* set = std::getenv("QUENCH_FIXTURES");
-  return set != nullptr ? fs::path(set) : source_dir() / "../shared/fixtures";
-}
-
 }  // namespace
 
 fs::path fixture(const std::string& relative) {
@@ -36,10 +31,6 @@ fs::path fixture(const std::string& relative) {
 
 fs::path public_data(const std::string& relative) {
   return find(public_data_root(), relative);
-}
-
-fs::path public_data_root() {
-  return fixtures_root().parent_path() / "data";
 }
 
 }  // namespace quench::test

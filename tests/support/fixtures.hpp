@@ -10,9 +10,10 @@ namespace quench::test {
 // Where it is not there the calling test is skipped, or fails if QUENCH_FIXTURES_REQUIRED is set.
 std::filesystem::path fixture(const std::string& relative);
 
-// Likewise of the public data files beside the fixtures (../shared/data), which is
-// public_data_root().
+// Likewise of the public data files beside the fixtures (../shared/data).
 std::filesystem::path public_data(const std::string& relative);
+// Both folders, whether they are there or not.
+std::filesystem::path fixtures_root();
 std::filesystem::path public_data_root();
 
 // The project's own source and build folders.

@@ -1,5 +1,7 @@
 // Apart from fixtures.cpp, whose skip() is a test binary's: other programs ask for these folders
 // too.
+#include <cstdlib>
+
 #include "tests/support/fixtures.hpp"
 
 namespace quench::test {
@@ -10,6 +12,15 @@ std::filesystem::path source_dir() {
 
 std::filesystem::path binary_dir() {
   return QUENCH_BINARY_DIR;
+}
+
+std::filesystem::path fixtures_root() {
+  const char* set = std::getenv("QUENCH_FIXTURES");
+  return set != nullptr ? std::filesystem::path(set) : source_dir() / "../shared/fixtures";
+}
+
+std::filesystem::path public_data_root() {
+  return fixtures_root().parent_path() / "data";
 }
 
 }  // namespace quench::test

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -34,10 +35,18 @@ Terminal::~Terminal() {
   }
 }
 
-ChildProcess Terminal::start(Command command) const {
+void Terminal::set_columns(unsigned short columns) const {
+  const winsize size{24, columns, 0, 0};
+  ioctl(descriptor_, TIOCSWINSZ, &size);
+}
+
+ChildProcess Terminal::start(Command command, const std::filesystem::path& output) const {
   command.group = ChildGroup::kSession;
   command.streams = {ChildStream::file(0, path_, O_RDWR), ChildStream::copy(1, 0),
                      ChildStream::copy(2, 0)};
+  if (!output.empty()) {
+    command.streams[1] = ChildStream::file(1, output, O_WRONLY | O_CREAT | O_TRUNC);
+  }
   return ChildProcess::start(command);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ class Terminal {
   Terminal& operator=(Terminal&&) = delete;
   ~Terminal();
 
-  // `command` in a session of its own that this terminal controls, all three streams in it.
-  ChildProcess start(Command command) const;
+  void set_columns(unsigned short columns) const;
+  // `command` in a session of its own that this terminal controls, all three streams in it; stdout
+  // goes to `output` where that is named.
+  ChildProcess start(Command command, const std::filesystem::path& output = {}) const;
   // What is written to the terminal until `wanted` appears, at most as long as `limit`.
   std::string read_until(const std::string& wanted, std::chrono::seconds limit) const;
 

@@ -1,0 +1,94 @@
+# Sources of one target are compiled eight at a time: what libtorch's and the host's headers instantiate is then made once
+# for eight and not once for each. A source whose own names clash with a neighbour's is compiled alone; so is one with
+# flags of its own, and the helpers of tests, of which a program links what it calls. The presets `asan`, `tidy` and `fuzz`
+# compile each source alone.
+#
+#   unite_sources(<target>)
+set(replaced_in_tests # tests/faults links mutants of them
+    core/io/atomic_file.cpp core/store/counting.cpp core/store/record_file.cpp core/store/sealed_line.cpp
+    core/store/store.cpp)
+set(compiled_alone
+    cli/run.cpp
+    cli/table.cpp
+    core/corpora/token_cache.cpp
+    core/hub/snapshot.cpp
+    core/io/sha256.cpp
+    core/pass/score.cpp
+    core/plugin/json_values_service.cpp
+    core/plugin/process_state.cpp
+    core/plugin/python_file.cpp
+    core/plugin/search_path.cpp
+    core/plugin/tasks_service.cpp
+    core/process/spawn.cpp
+    core/store/equivalences.cpp
+    core/store/heartbeat.cpp
+    core/store/home_inventory.cpp
+    core/store/run_scan.cpp
+    plugins/metrics/curvature/graph_bytes.cpp
+    plugins/models/decoder/activation.cpp
+    plugins/models/decoder/blocked_attention.cpp
+    plugins/models/decoder/decoder.cpp
+    plugins/models/decoder/device.cpp
+    plugins/models/decoder/double_backward/attention.cpp
+    plugins/models/decoder/double_backward/norm.cpp
+    plugins/models/decoder/double_backward/pointwise.cpp
+    plugins/models/decoder/likelihoods.cpp
+    plugins/models/decoder/linear.cpp
+    plugins/models/decoder/log_sums.cpp
+    plugins/models/decoder/weights.cpp
+    plugins/tokenizers/sentencepiece/unigram.cpp
+    run/manifest/item_keys.cpp
+    run/manifest/manifest_train.cpp
+    tests/cli/python_plugins_test.cpp
+    tests/cli/report_test.cpp
+    tests/cli/resume_test.cpp
+    tests/cli/run_test.cpp
+    tests/cli/streams_test.cpp
+    tests/core/hub/resolve_test.cpp
+    tests/core/pass/quantize_model_test.cpp
+    tests/core/store/record_test.cpp
+    tests/core/wire/fake_plugin.cpp
+    tests/core/wire/tables_test.cpp
+    tests/faults/whole_run_test.cpp
+    tests/plugins/corpora/jsonl_test.cpp
+    tests/plugins/corpora/tokens_test.cpp
+    tests/plugins/metrics/tasks/expression_test.cpp
+    tests/plugins/models/decoder/causal_attention_test.cpp
+    tests/plugins/models/decoder/head_test.cpp
+    tests/plugins/models/decoder/rms_norm_test.cpp
+    tests/plugins/models/gpt_neox/forward_test.cpp
+    tests/plugins/models/gpt_neox/gradient_test.cpp
+    tests/plugins/models/gpt_neox/open_test.cpp
+    tests/plugins/models/gpt_neox/reference_test.cpp
+    tests/plugins/models/gpt_neox/scale_site_test.cpp
+    tests/plugins/models/gpt_neox/weight_test.cpp
+    tests/plugins/models/olmo/original_test.cpp
+    tests/plugins/tokenizers/bad_models_test.cpp
+    tests/plugins/tokenizers/golden_test.cpp
+    tests/regression/tasks_test.cpp
+    tests/report/page_test.cpp
+    tests/run/manifest/place_plugins_test.cpp
+)
+
+function(unite_sources target)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(type ${target} TYPE)
+  if(folder MATCHES "/tests(/|$)" AND NOT type STREQUAL "EXECUTABLE")
+    return()
+  endif()
+  if("${sources}" MATCHES "\\.c(;|$)")
+    return() # C has no precompiled headers
+  endif()
+  foreach(source IN LISTS sources)
+    if(source MATCHES "\\$<")
+      continue() # another target's objects
+    endif()
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+    if(path IN_LIST compiled_alone OR path IN_LIST replaced_in_tests)
+      set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
