@@ -87,7 +87,7 @@ def order_table(report):
                      str(signs["less"]), str(verdicts["less"]), str(verdicts["more"]),
                      str(verdicts["open"])])
     return markdown(["contrast", "pairs", "negative", "less, intervals without 0",
-                     "more, intervals without 0", "not told apart"], rows)
+                     "more, intervals without 0", "no significant difference"], rows)
 
 
 def pair_of(row):
@@ -127,7 +127,7 @@ def trajectory(report):
         rate = found["float"].get("lr")
         rows.append([checkpoint, averaging or branch, "unknown" if rate is None else f"{rate:.1e}",
                      f"{found['float']['value']:.4f}"] + [milli(delta(found[m])) for m in shown])
-    parts = [markdown(["checkpoint", "weights", "rate", "loss"]
+    parts = [markdown(["checkpoint", "weights", "learning rate", "loss"]
                       + [m.replace("bits=", "") for m in shown], rows)]
     for contrast in report["contrasts"][1:]:
         parts += [f"{side_of(contrast['a'])} − {side_of(contrast['b'])}:", contrast_table(contrast)]
@@ -178,8 +178,8 @@ def curvature(records):
         head += [method, "slope, curvature"]
     constant = weights["constant", "", "step960"]
     contrasts = []
-    for title, other in (("end of the decay − constant rate", weights["decay", "", "step1200"]),
-                         ("LAWA of the constant part − constant rate", weights["constant", "lawa every=120", "step960"]),
+    for title, other in (("end of the decay − constant learning rate", weights["decay", "", "step1200"]),
+                         ("LAWA of the constant part − constant learning rate", weights["constant", "lawa every=120", "step960"]),
                          ("LAWA of the constant part − end of the decay", None)):
         a = other or weights["constant", "lawa every=120", "step960"]
         b = constant if other else weights["decay", "", "step1200"]
