@@ -106,7 +106,7 @@ class Scene {
   size_t computed_twice() const {
     std::map<std::string, int> lines;
     for (const auto& entry : fs::directory_iterator(folder_ / "runs/m")) {
-      if (entry.path().extension() != ".jsonl") {
+      if (!entry.path().filename().string().starts_with("records-")) {
         continue;
       }
       std::ifstream in(entry.path());
