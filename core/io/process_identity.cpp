@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -17,9 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Empty where there is no such file, or no longer: a process can end between opening its file and
+// reading it, and a buffer's iterators would throw then where getline sets a flag.
 std::string content_of(const fs::path& path) {
   std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string text;
+  std::getline(in, text, '\0');
+  return text;
 }
 
 std::string place_of_this_process() {

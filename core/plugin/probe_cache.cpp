@@ -1,7 +1,7 @@
 #include "core/plugin/probe_cache.hpp"
 
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -136,7 +136,8 @@ ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
     return;
   }
   std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string text;
+  std::getline(in, text, '\0');  // an iterator would throw where the disk fails
   try {
     const json whole = parse_json(text, path.string());
     if (whole.at("version").get<std::string>() != version_text()) {
