@@ -1,10 +1,12 @@
 #include "core/wire/channel.hpp"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <string>
 #include <utility>
@@ -16,6 +18,25 @@ namespace quench::wire {
 namespace {
 
 constexpr int kSliceMs = 100;
+
+// How long a wait stays awake before it sleeps. Waking an idle processor takes some 35 us on a
+// virtual machine, twice for a call, where the call itself takes less than 10; a wait that sleeps
+// in the end has lost this much of its thread's time.
+constexpr std::chrono::microseconds kAwake{50};
+
+// Waits for bytes on `socket` without sleeping; false where none came in kAwake. Yields, so that
+// the other side gets the processor where there is only one for both.
+bool comes_soon(int socket) {
+  const auto until = std::chrono::steady_clock::now() + kAwake;
+  char byte = 0;
+  do {
+    sched_yield();
+    if (recv(socket, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 || errno != EAGAIN) {
+      return true;
+    }
+  } while (std::chrono::steady_clock::now() < until);
+  return false;
+}
 
 }  // namespace
 
@@ -68,7 +89,7 @@ bool Channel::receive(Message& message, bool may_close) {
           return false;
         }
         patience_.broken("the connection is closed");
-      } else {
+      } else if (!begins || !comes_soon(socket_.get())) {
         pollfd wait{socket_.get(), POLLIN, 0};
         if (poll(&wait, 1, kSliceMs) == 0) {
           patience_.wait();

@@ -14,7 +14,7 @@ using quench::process_start;
 
 // Ids of children that begin, end and are reaped one after the other.
 class ShortLives {
-public:
+ public:
   ShortLives() : thread_([this] { live(); }) {}
   ~ShortLives() {
     over_ = true;
@@ -25,7 +25,7 @@ public:
 
   pid_t newest() const { return newest_; }
 
-private:
+ private:
   void live() {
     while (!over_) {
       const pid_t child = ::fork();
