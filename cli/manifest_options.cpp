@@ -24,6 +24,13 @@ void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options
   add_plugin_options(verb, context);
 }
 
+Option add_share_option(Verb& verb, ManifestOptions& options) {
+  return verb
+      .option("--share", options.share,
+              "Only share I of N, counted from 1; `quench plan --shares N` shows all of them")
+      .placeholder("I/N");
+}
+
 namespace {
 
 // Reports a results folder that cannot exist before anything is computed.
@@ -72,6 +79,9 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
       parse_device(options.device);
       sets.push_back("device=" + options.device);
     }
+    if (!options.share.empty()) {
+      run.share = parse_share(options.share);
+    }
     const WarningsOnStderr warnings;
     run.manifest = load_manifest(options.manifest, sets);
     run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub());
@@ -84,6 +94,12 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
              options.job, run.experiments.size(), run.experiments.size() - 1);
       }
       run.experiments = {run.experiments[static_cast<size_t>(options.job)]};
+    }
+    if (run.share) {
+      const Shares shares =
+          make_shares(context.catalog(), run.experiments, context.hub(), run.share->of);
+      run.experiments = experiments_of(shares, run.share->number, run.experiments);
+      run.split_id = shares.id;
     }
     return run;
   });

@@ -13,6 +13,7 @@
 #include "core/store/store.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
+#include "run/grid/shares.hpp"
 #include "run/manifest/manifest.hpp"
 #include "run/row_folders.hpp"
 
@@ -23,18 +24,23 @@ struct ManifestOptions {
   std::string out;
   std::vector<std::string> sets;
   std::string device;
-  int64_t job = -1;  // point of the sweep; -1: all
+  int64_t job = -1;   // point of the sweep; -1: all
+  std::string share;  // "2/3"; empty: all
   bool json = false;
 };
 
 // Adds MANIFEST, --set, --device, --job, --out, --json and the plugin path.
 void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options);
+// Adds --share.
+Option add_share_option(Verb& verb, ManifestOptions& options);
 
 // A resolved manifest and the folder of its run.
 struct LoadedRun {
   Manifest manifest;
-  std::vector<Experiment> experiments;
+  std::vector<Experiment> experiments;  // none: the share has nothing to do
   std::filesystem::path folder;
+  std::optional<Share> share;
+  std::string split_id;  // Shares::id, with a share
 };
 // Throws UsageError with all problems.
 LoadedRun load_run(const ManifestOptions& options, Context& context);

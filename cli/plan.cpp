@@ -7,6 +7,7 @@
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/plan_shares.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/plugin/host_services.hpp"
@@ -27,6 +28,7 @@ struct PlanOptions {
   ManifestOptions manifest;
   bool all = false;
   bool jobs = false;
+  uint64_t shares = 0;  // 0: not asked for
 };
 
 const char* state_text(CellState state) {
@@ -64,6 +66,9 @@ nlohmann::json checkpoints_json(const LoadedRun& run) {
     return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
   };
   nlohmann::json out = nlohmann::json::array();
+  if (run.experiments.empty()) {
+    return out;
+  }
   for (const CheckpointCell& cell : run.experiments.front().checkpoints) {
     out.push_back({{"model", cell.model},
                    {"revision", cell.revision},
@@ -342,6 +347,12 @@ int plan(const PlanOptions& options, Context& context) {
   }
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
                                  HostServices::instance().threads(), memory);
+  if (options.shares > 0) {
+    const Shares shares =
+        make_shares(context.catalog(), run.experiments, context.hub(), options.shares);
+    (options.manifest.json ? print_shares_json : print_shares)(run, shares, cells, cost);
+    return kExitOk;
+  }
   const std::vector<TrainingCost> training =
       as_usage([&] { return training_of(run, context, rates); });
   std::map<std::string, size_t> counts;
@@ -386,11 +397,20 @@ int plan(const PlanOptions& options, Context& context) {
 
 void add_plan(CommandLine& line, Context& context) {
   Verb verb = line.verb("plan", "Show what a manifest would run, and why", "Experiments");
-  verb.examples({"quench plan m.yaml", "quench plan m.yaml --all --set dtype=float64"});
+  verb.examples({"quench plan m.yaml", "quench plan m.yaml --all --set dtype=float64",
+                 "quench plan m.yaml --shares 3"});
   auto options = std::make_shared<PlanOptions>();
   add_manifest_options(verb, context, options->manifest);
   verb.flag("--all", options->all, "List every cell");
-  verb.flag("--jobs", options->jobs, "List the points of the sweep with their numbers");
+  const Option share = add_share_option(verb, options->manifest);
+  const Option shares =
+      verb.option("--shares", options->shares,
+                  "Show how `quench run --share I/N` splits the work into N shares")
+          .between(1, kMostShares)
+          .placeholder("N");
+  const Option jobs =
+      verb.flag("--jobs", options->jobs, "List the points of the sweep with their numbers");
+  verb.exclusive({share, shares, jobs});
   add_thread_option(verb, context);
   verb.does([&context, options] { return plan(*options, context); });
 }

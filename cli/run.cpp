@@ -54,6 +54,10 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
                        {"sha256", item.sha256},
                        {"code", item.code}});
   }
+  nlohmann::json share;
+  if (run.share) {
+    share = {{"number", run.share->number}, {"of", run.share->of}, {"split", run.split_id}};
+  }
   return {{"quench", kVersion},
           {"name", experiment.name},
           {"manifest",
@@ -62,6 +66,7 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
           {"dtype", dtype_text(experiment.dtype)},
           {"device", device_text(experiment.device)},
           {"threads", HostServices::instance().threads()},
+          {"share", share},
           {"plugins", plugins}};
 }
 
@@ -308,6 +313,17 @@ void fetch_models(const RunOptions& options, Context& context) {
   session.fetch(session.plan(options.manifest.manifest, options.manifest.sets), progress);
 }
 
+// There are more shares than pieces of work.
+int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
+  if (options.manifest.json) {
+    print_json(run, {}, {});
+  } else {
+    fmt::print(results(), "{}: share {}/{} has nothing to do\n", run.manifest.name,
+               run.share->number, run.share->of);
+  }
+  return kExitOk;
+}
+
 int run(const RunOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
   context.apply_threads();
@@ -315,6 +331,9 @@ int run(const RunOptions& options, Context& context) {
     fetch_models(options, context);
   }
   const LoadedRun loaded = load_run(options.manifest, context);
+  if (loaded.experiments.empty()) {
+    return tell_of_empty_share(options, loaded);
+  }
   RunKnowledge knowledge(loaded, context);
   Rates rates(context.home());
   const std::vector<Cell> cells =
@@ -362,9 +381,11 @@ int run(const RunOptions& options, Context& context) {
 void add_run(CommandLine& line, Context& context) {
   Verb verb = line.verb("run", "Run the experiments of a manifest", "Experiments");
   verb.examples({"quench run m.yaml", "quench run m.yaml --set seed=1 --out runs/seed1",
-                 "quench run m.yaml --retry failed", "quench run m.yaml --fetch"});
+                 "quench run m.yaml --retry failed", "quench run m.yaml --fetch",
+                 "quench run m.yaml --share 2/3"});
   auto options = std::make_shared<RunOptions>();
   add_manifest_options(verb, context, options->manifest);
+  add_share_option(verb, options->manifest);
   verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
   verb.flag("--fetch", options->fetch, "First download what the cache lacks, as quench fetch does");
   verb.flag("--fresh", options->fresh, "Compute every cell again");

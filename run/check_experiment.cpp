@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
@@ -73,6 +74,29 @@ void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInsta
   }
 }
 
+// The checkpoints (indices) that these rows read. Of a share the others may be missing.
+std::set<size_t> checkpoints_read(const Experiment& experiment) {
+  std::set<size_t> out;
+  for (const WeightsCell& weights : experiment.weights) {
+    out.insert(weights.members.begin(), weights.members.end());
+    if (weights.members.empty()) {
+      out.insert(weights.checkpoint);
+    }
+    for (const MetricCell& metric : experiment.metrics) {
+      if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
+        continue;
+      }
+      for (const Variant& variant : variants_of(experiment, weights)) {
+        if (applies(experiment, weights, variant, metric)) {
+          const std::vector<size_t> branch = branch_until(experiment, weights.checkpoint);
+          out.insert(branch.begin(), branch.end());
+        }
+      }
+    }
+  }
+  return out;
+}
+
 // A metric that applies to no variant would silently be missing from the results.
 void check_metric_applies(const Experiment& experiment, const MetricCell& metric) {
   for (const WeightsCell& weights : experiment.weights) {
@@ -133,8 +157,12 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
                       QuantizerInstances& quantizers, MetricInstances& metrics) {
   check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0) {
+  const std::set<size_t> read =
+      experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();
+  for (size_t i = 0; i < experiment.checkpoints.size(); ++i) {
+    const CheckpointCell& cell = experiment.checkpoints[i];
+    if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0 &&
+        (!experiment.is_share || read.contains(i))) {
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }
   }
@@ -160,7 +188,9 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
         check_corpus(use);
       }
     });
-    checks.attempt(cell.where, [&] { check_metric_applies(experiment, cell); });
+    if (!experiment.is_share) {
+      checks.attempt(cell.where, [&] { check_metric_applies(experiment, cell); });
+    }
   }
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (cell.calibration) {

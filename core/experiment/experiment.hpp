@@ -148,6 +148,7 @@ struct Experiment {
   std::vector<CheckpointCell> checkpoints;  // branch by branch, each in its order
   std::vector<AveragingCell> averagings;
   std::vector<WeightsCell> weights;  // the rows of the grid, in the order in which they run
+  bool is_share = false;             // others run further rows: what only they need may be missing
   std::vector<QuantizerCell> quantizers;
   std::vector<MetricCell> metrics;
   // hf:// specs of tokenizers and corpora that are not in the cache, with the reason; they stand in

@@ -37,6 +37,14 @@ double blend(double before, double now) {
 
 }  // namespace
 
+uint64_t calibration_tokens(const Calibration& calibration) {
+  return calibration.packing == Packing::kConcat
+             ? calibration.sequences * calibration.length
+             : calibration.documents * (calibration.length > 0
+                                            ? std::min(calibration.length, kTokensPerDocument)
+                                            : kTokensPerDocument);
+}
+
 nlohmann::json metric_work(const nlohmann::json& parts) {
   nlohmann::json out = {{"metric", parts.at("metric").at("id")},
                         {"params", parts.at("metric").at("params")},
@@ -214,14 +222,6 @@ class Estimator {
       parameters_ = known->parameters;
       bytes_ = known->bytes;
     }
-  }
-
-  static uint64_t calibration_tokens(const Calibration& calibration) {
-    return calibration.packing == Packing::kConcat
-               ? calibration.sequences * calibration.length
-               : calibration.documents * (calibration.length > 0
-                                              ? std::min(calibration.length, kTokensPerDocument)
-                                              : kTokensPerDocument);
   }
 
   void add(Cost& out, const nlohmann::json& work, const std::string& plugin, uint64_t tokens,

@@ -67,6 +67,9 @@ class Rates {
 nlohmann::json metric_work(const nlohmann::json& parts);
 nlohmann::json quantizer_work(const nlohmann::json& parts);
 
+// Tokens of one draw; 0: all of the corpus, which nobody has counted.
+uint64_t calibration_tokens(const Calibration& calibration);
+
 // Cost of the cells to do, summed. Counts quantizing and reading the weights once for all metrics
 // that share them.
 struct PlanCost {

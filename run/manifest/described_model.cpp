@@ -53,6 +53,18 @@ DescribedModel describe(Catalog& catalog, const Experiment& experiment, const Ch
 
 }  // namespace
 
+uint64_t parameters_of(const ModelHandle& model) {
+  uint64_t total = 0;
+  for (const quench_parameter_info& parameter : model.parameters()) {
+    uint64_t elements = 1;
+    for (int32_t d = 0; d < parameter.dimensions; ++d) {
+      elements *= static_cast<uint64_t>(parameter.shape[d]);
+    }
+    total += elements;
+  }
+  return total;
+}
+
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub) {
   return describe_models(catalog, experiment, hub, experiment.dtype);

@@ -1,6 +1,7 @@
 // The models of an experiment as their configs describe them, without weights.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct DescribedModels {
   std::vector<DescribedModel> models;  // one for each model that branches name
   bool complete = true;  // false: files are missing, or a family needs weights to decide
 };
+// How many elements all its parameters have.
+uint64_t parameters_of(const ModelHandle& model);
 // `dtype`: the element type to open them in.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub, quench_dtype dtype);

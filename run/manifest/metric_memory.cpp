@@ -9,22 +9,6 @@
 
 namespace quench {
 
-namespace {
-
-uint64_t parameters_of(const ModelHandle& model) {
-  uint64_t total = 0;
-  for (const quench_parameter_info& parameter : model.parameters()) {
-    uint64_t elements = 1;
-    for (int32_t d = 0; d < parameter.dimensions; ++d) {
-      elements *= static_cast<uint64_t>(parameter.shape[d]);
-    }
-    total += elements;
-  }
-  return total;
-}
-
-}  // namespace
-
 MetricMemory predict_metric_memory(Catalog& catalog, const Experiment& experiment,
                                    const HubEnvironment& hub) {
   MetricMemory out{0, std::vector<uint64_t>(experiment.metrics.size())};

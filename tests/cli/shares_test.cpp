@@ -1,0 +1,142 @@
+// A run in shares: each machine computes its part of the grid.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/program.hpp"
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+const std::string kManifest =
+    "name: m\n"
+    "checkpoints: {model: models, revisions: \"step{step}\"}\n"
+    "quantizers:\n"
+    "  - template_quantizer: {bits: [3, 4]}\n"
+    "metrics:\n"
+    "  - validation_loss: {corpus: v, block: 16}\n"
+    "corpora: {v: {text: {path: t.txt}}}\n";
+
+// Checkpoints step1 to step5 and the manifest.
+void make_models(const Workplace& here) {
+  fs::create_directory(here.folder() / "models");
+  for (int step = 1; step <= 5; ++step) {
+    fs::copy(here.folder() / "tiny", here.folder() / ("models/step" + std::to_string(step)),
+             fs::copy_options::recursive);
+  }
+  here.folder().write("m.yaml", kManifest);
+}
+
+nlohmann::json json_of(const Outcome& got) {
+  INFO(got.err);
+  REQUIRE(got.code == 0);
+  return nlohmann::json::parse(got.out);
+}
+
+// Names of the cells whose records a run printed.
+std::vector<std::string> cells_of(const nlohmann::json& run) {
+  std::vector<std::string> out;
+  for (const nlohmann::json& record : run.at("records")) {
+    if (record.at("metric") == "validation_loss") {
+      out.push_back(record.at("checkpoint").at("revision").get<std::string>() + " " +
+                    (record.at("quantizer").is_null()
+                         ? "float"
+                         : record.at("quantizer").at("label").get<std::string>()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("shares: a share that does not exist is refused before anything is done",
+          "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  for (const char* verb : {"run", "plan"}) {
+    for (const char* wrong : {"0/3", "4/3", "x/3", "2"}) {
+      CAPTURE(verb, wrong);
+      const Outcome got = here.run({verb, "m.yaml", "--share", wrong});
+      CHECK(got.code == 2);
+      CHECK_THAT(got.err, Contains("--share: got '" + std::string(wrong) + "', wanted I/N"));
+    }
+  }
+  CHECK(here.run({"plan", "m.yaml", "--shares", "0"}).code == 2);
+  CHECK(here.run({"plan", "m.yaml", "--shares", "2", "--share", "1/2"}).code == 2);
+  CHECK_FALSE(fs::exists(here.folder() / "runs"));
+}
+
+TEST_CASE("shares: three of them compute every cell once, as the plan says", "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  const nlohmann::json plan = json_of(here.run({"plan", "m.yaml", "--shares", "3", "--json"}));
+  REQUIRE(plan.at("shares").size() == 3);
+  std::vector<std::string> all;
+  for (size_t i = 0; i < 3; ++i) {
+    const std::string share = std::to_string(i + 1) + "/3";
+    CAPTURE(share);
+    const nlohmann::json planned = plan.at("shares").at(i);
+    CHECK(planned.at("share") == share);
+    const std::string folder = "runs/share" + std::to_string(i + 1);
+    const std::vector<std::string> cells =
+        cells_of(json_of(here.run({"run", "m.yaml", "--share", share, "--out", folder, "--json"})));
+    CHECK(cells.size() == planned.at("cells"));
+    std::set<std::string> weights;
+    for (const std::string& cell : cells) {
+      weights.insert(cell.substr(0, cell.find(' ')));
+    }
+    CHECK(nlohmann::json(weights) == planned.at("weights"));
+    CHECK(planned.at("cost").get<double>() == Approx(static_cast<double>(weights.size()) / 5));
+    const auto description =
+        nlohmann::json::parse(quench::test::read_file(here.folder() / folder / "run.json"));
+    CHECK(description.at("share") ==
+          nlohmann::json{{"number", i + 1}, {"of", 3}, {"split", plan.at("split")}});
+    all.insert(all.end(), cells.begin(), cells.end());
+  }
+  CHECK(all.size() == 15);
+  CHECK(std::set<std::string>(all.begin(), all.end()).size() == 15);
+}
+
+TEST_CASE("shares: a share needs only the checkpoints that it has", "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  const nlohmann::json plan = json_of(here.run({"plan", "m.yaml", "--shares", "2", "--json"}));
+  for (const nlohmann::json& name : plan.at("shares").at(0).at("weights")) {
+    // Still a name, so that the pattern finds the revision, but no file any more.
+    fs::remove_all(here.folder() / "models" / name.get<std::string>());
+    fs::create_symlink("nowhere", here.folder() / "models" / name.get<std::string>());
+  }
+  here.folder().write("named.yaml",
+                      "name: m\ncheckpoints: {model: models, revisions: [step1, step2, "
+                      "step3, step4, step5]}\n" +
+                          kManifest.substr(kManifest.find("quantizers")));
+  CHECK(here.run({"run", "named.yaml", "--share", "2/2"}).code == 0);
+  const Outcome other = here.run({"run", "named.yaml", "--share", "1/2"});
+  CHECK(other.code != 0);
+}
+
+TEST_CASE("shares: one with nothing in it is done at once", "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  const Outcome got = here.run({"run", "m.yaml", "--share", "6/6"});
+  CHECK(got.code == 0);
+  CHECK_THAT(got.out, Contains("share 6/6 has nothing to do"));
+  CHECK(cells_of(json_of(here.run({"run", "m.yaml", "--share", "6/6", "--json"}))).empty());
+  CHECK(json_of(here.run({"plan", "m.yaml", "--share", "6/6", "--json"})).at("cells").empty());
+}
+
+TEST_CASE("shares: the plan shows their weights, cells and cost", "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  const Outcome got = here.run({"plan", "m.yaml", "--shares", "2"});
+  CHECK(got.code == 0);
+  CHECK_THAT(got.out, Contains("1/2") && Contains("2/2") && Contains("step1, step3, step5") &&
+                          Contains("60.0 %") && Contains("40.0 %") && Contains("split "));
+}
