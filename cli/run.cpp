@@ -16,6 +16,7 @@
 #include "core/io/file.hpp"
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/store/claims.hpp"
 #include "core/store/death_note.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/heartbeat.hpp"
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMaxPath = 4096;
+constexpr int kBeatsInLease = 6;
 
 struct RunOptions {
   ManifestOptions manifest;
@@ -41,6 +43,7 @@ struct RunOptions {
   bool fetch = false;
   std::string retry;
   std::string progress;
+  unsigned lease = 60;  // seconds
 };
 
 // Everything besides the manifest that the numbers depend on.
@@ -130,8 +133,9 @@ class Attempt {
     runner.home = context_.home();
     const std::vector<DeathNote> deaths = read_death_notes(run_.folder);
     runner.memory.emplace(RunMemory{knowledge_.identities, knowledge_.finished, knowledge_.store,
-                                    fs::absolute(run_.folder).lexically_normal().string(),
-                                    deaths_by_key(deaths)});
+                                    fs::absolute(run_.folder).lexically_normal().string(), [this] {
+                                      return deaths_by_key(read_death_notes(run_.folder));
+                                    }});
     runner.places = folder_places(run_.folder);
     runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
     runner.fresh = options_.fresh;
@@ -148,6 +152,7 @@ class Attempt {
         open_file();
       }
     };
+    runner.claims = [this] { return claims_ ? &*claims_ : nullptr; };
     runner.on_records = [this](const std::vector<Record>& records) { keep(records); };
     runner.on_unwritten = [this](const std::string& line) {
       HostServices::instance().log(QUENCH_LOG_ERROR, "", line);
@@ -193,7 +198,14 @@ class Attempt {
   void open_file() {
     file_.emplace(run_.folder, job_);
     log_.open(run_.folder / fmt::format("log-{}-{}.jsonl", job_, file_->attempt()));
-    heartbeat_.emplace(run_.folder, job_, file_->attempt(), total_, total_ - to_do_);
+    const std::chrono::seconds lease(options_.lease);
+    heartbeat_.emplace(run_.folder, job_, file_->attempt(), total_, total_ - to_do_,
+                       std::chrono::milliseconds(lease) / kBeatsInLease);
+    if (!options_.fresh) {  // each process that is asked to computes all of it again
+      claims_.emplace(run_.folder, job_, file_->attempt(), lease, [](const std::string& line) {
+        HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+      });
+    }
     set_death_note(fs::absolute(death_note_path(run_.folder, job_, file_->attempt()))
                        .lexically_normal()
                        .string());
@@ -241,6 +253,7 @@ class Attempt {
   bool started_ = false;
   std::optional<RecordFile> file_;
   std::optional<Heartbeat> heartbeat_;
+  std::optional<Claims> claims_;
   std::vector<Record> kept_;
   std::vector<std::string> unwritten_;
 };
@@ -392,6 +405,10 @@ void add_run(CommandLine& line, Context& context) {
   verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
   verb.option("--progress", options->progress, "json: progress as JSON lines on stderr")
       .one_of({"json", "text"});
+  verb.option("--lease", options->lease,
+              "Seconds without a sign of life after which another process takes over")
+      .show_default()
+      .between(1, 86400);
   add_thread_option(verb, context);
   add_log_options(verb, context);
   verb.does([&context, options] { return run(*options, context); });

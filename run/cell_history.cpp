@@ -1,22 +1,64 @@
 #include "run/cell_history.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/store/attempt_name.hpp"
+#include "core/store/run_folder.hpp"
 #include "run/grid/evaluation_parts.hpp"
 #include "run/read_ahead.hpp"
 #include "run/record_keeper.hpp"
 
 namespace quench {
 
+namespace fs = std::filesystem;
+
 namespace {
+
+constexpr std::chrono::seconds kLatestListing{60};  // of a network file system's folder
+
+// Names and sizes of the record files: they change when something is written.
+std::string look_of(const fs::path& folder) {
+  std::string out;
+  for (const AttemptName& name : find_attempts(folder, "records", ".jsonl")) {
+    std::error_code gone;
+    out += fmt::format("{} {}\n", name.path.filename().string(), fs::file_size(name.path, gone));
+  }
+  return out;
+}
+
+// A file that can be opened by its name exists; its folder's listing may be older.
+void wait_until_listed(const fs::path& folder, const std::vector<ClaimOwner>& earlier) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const ClaimOwner& owner : earlier) {
+    const fs::path file = folder / fmt::format("records-{}-{}.jsonl", owner.job, owner.attempt);
+    const auto listed = [&] {
+      const std::vector<AttemptName> names = find_attempts(folder, "records", ".jsonl");
+      return std::any_of(names.begin(), names.end(),
+                         [&](const AttemptName& name) { return name.path == file; });
+    };
+    while (std::ifstream(file).good() && !listed() &&
+           std::chrono::steady_clock::now() - start < kLatestListing) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+}
 
 // Computes keys from what values depend on; finds records in the run's folder and the store.
 class RememberedCells final : public CellHistory {
  public:
   RememberedCells(const RunMemory& memory, const RunnerOptions& options)
-      : memory_(memory), options_(options), ahead_(memory.identities, options.hub) {}
+      : memory_(memory), options_(options), ahead_(memory.identities, options.hub) {
+    if (memory.deaths) {
+      deaths_ = memory.deaths();
+    }
+  }
 
   bool may_need_work(const Experiment& experiment, const Cell& cell) override {
     std::string missing;
@@ -24,6 +66,28 @@ class RememberedCells final : public CellHistory {
         evaluation_parts(memory_.identities, parts_of(experiment, cell), false, missing);
     return !parts || options_.fresh ||
            state(content_key(*parts), experiment, cell) == CellState::kToDo;
+  }
+
+  bool is_recorded(const Experiment& experiment, const Cell& cell) override {
+    std::string missing;
+    const auto parts =
+        evaluation_parts(memory_.identities, parts_of(experiment, cell), false, missing);
+    if (!parts || options_.fresh) {
+      return false;
+    }
+    const CellState now = state(content_key(*parts), experiment, cell);
+    return now == CellState::kDone || now == CellState::kFailed;
+  }
+
+  void renew(const std::vector<ClaimOwner>& earlier) override {
+    wait_until_listed(memory_.folder, earlier);
+    if (std::string now = look_of(memory_.folder); now != seen_) {
+      seen_ = std::move(now);
+      memory_.finished.renew(read_run(memory_.folder));
+      if (memory_.deaths) {
+        deaths_ = memory_.deaths();
+      }
+    }
   }
 
   nlohmann::json identify(const Experiment& experiment, Cell& cell) override {
@@ -38,8 +102,8 @@ class RememberedCells final : public CellHistory {
   }
 
   void check_death(const Cell& cell) const override {
-    const auto death = memory_.deaths.find(cell.key);
-    if (cell.state == CellState::kToDo && death != memory_.deaths.end() && !options_.fresh &&
+    const auto death = deaths_.find(cell.key);
+    if (cell.state == CellState::kToDo && death != deaths_.end() && !options_.fresh &&
         !options_.retry_failed) {
       fail(QUENCH_INTERNAL, "{}", death->second);
     }
@@ -108,6 +172,8 @@ class RememberedCells final : public CellHistory {
   const RunMemory& memory_;
   const RunnerOptions& options_;
   ReadAhead ahead_;
+  std::map<std::string, std::string> deaths_;
+  std::string seen_;  // look_of the folder when it was last read
 };
 
 }  // namespace

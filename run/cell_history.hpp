@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/experiment/experiment.hpp"
+#include "core/store/claims.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 #include "run/row_folders.hpp"
@@ -24,6 +25,11 @@ class CellHistory {
   virtual ~CellHistory() = default;
   // False if the cell is known to be finished; reads no weights to find out.
   virtual bool may_need_work(const Experiment&, const Cell&) { return true; }
+  // Whether the run's folder is known to have the cell's value or its failure.
+  virtual bool is_recorded(const Experiment&, const Cell&) { return false; }
+  // Takes up what other processes have written into the run's folder. Waits until the record files
+  // of `earlier` can be seen, which a network file system may show late.
+  virtual void renew(const std::vector<ClaimOwner>&) {}
   // Determines key and state of a cell and reads everything that its value depends on. Returns the
   // parts of the key, or null. Throws Error.
   virtual nlohmann::json identify(const Experiment&, Cell&) { return nullptr; }

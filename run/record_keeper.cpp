@@ -5,6 +5,10 @@
 namespace quench {
 
 std::vector<Record> RecordKeeper::keep(std::vector<Record> records) {
+  if (claim_ != nullptr && !claim_->held()) {
+    lost_ = true;
+    fail(QUENCH_UNAVAILABLE, "another process has taken over, and its values count");
+  }
   losing_records_ = true;
   if (options_.on_records) {
     options_.on_records(records);
@@ -18,7 +22,7 @@ void RecordKeeper::throw_if_final(const Error& error) const {
   if (HostServices::instance().cancel_flag()) {
     fail(QUENCH_CANCELLED, "stopped on request");
   }
-  if (losing_records_ || options_.fail_fast) {
+  if (losing_records_ || lost_ || options_.fail_fast) {
     throw error;
   }
 }

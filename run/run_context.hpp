@@ -20,6 +20,7 @@ struct RunContext {
   CellHistory& history;
   RecordKeeper& keeper;
   RunProgress& progress;
+  Claims* claims;  // or nullptr: this process does it all
 };
 
 }  // namespace quench

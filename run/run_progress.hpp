@@ -26,6 +26,9 @@ class RunProgress {
   }
   // This many more cells are done.
   void advance(uint64_t cells) { done_ += cells; }
+  uint64_t done() const { return done_; }
+  // Work that began at `done` was in vain.
+  void set_back(uint64_t done) { done_ = done; }
 
  private:
   Step on_step_;

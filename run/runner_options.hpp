@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/hub/environment.hpp"
+#include "core/store/claims.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
@@ -26,7 +27,7 @@ struct RunMemory {
   std::string folder;  // of this run, for records that other runs take from the store
   // By content key: how the process died when an earlier attempt worked on that cell. Such a cell
   // fails with this message instead of being computed, unless failed cells are tried again.
-  std::map<std::string, std::string> deaths = {};
+  std::function<std::map<std::string, std::string>()> deaths = {};
 };
 
 struct RunnerOptions {
@@ -45,6 +46,9 @@ struct RunnerOptions {
 
   // Called once, after all checks and before any work.
   std::function<void()> on_start;
+  // What divides the work among processes in one folder, asked for once after on_start; empty or
+  // nullptr: this one does it all.
+  std::function<Claims*()> claims;
   // Called with the new records of an evaluation, including failed ones: all its values, to be
   // stored together. An exception ends the run: if a record cannot be stored, there is no point in
   // computing the next.

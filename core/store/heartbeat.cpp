@@ -41,6 +41,10 @@ std::optional<double> optional_number(const nlohmann::json& value) {
   return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
 }
 
+fs::path status_path(const fs::path& folder, const std::string& job, const std::string& attempt) {
+  return folder / fmt::format("status-{}-{}.json", job, attempt);
+}
+
 HeartbeatState from_json(const nlohmann::json& json) {
   HeartbeatState out;
   out.job = json.at("job");
@@ -84,9 +88,9 @@ nlohmann::json to_json(const HeartbeatState& state) {
 
 }  // namespace
 
-Heartbeat::Heartbeat(fs::path folder, const std::string& job, const std::string& attempt,
+Heartbeat::Heartbeat(const fs::path& folder, const std::string& job, const std::string& attempt,
                      uint64_t total, uint64_t done, std::chrono::milliseconds interval)
-    : path_(std::move(folder) / fmt::format("status-{}-{}.json", job, attempt)),
+    : path_(status_path(folder, job, attempt)),
       done_before_(done),
       start_(std::chrono::steady_clock::now()) {
   state_.job = job;
@@ -174,17 +178,32 @@ void Heartbeat::write() {
   }
 }
 
+namespace {
+
+std::optional<HeartbeatState> read_status(const std::string& path) {
+  try {
+    return from_json(parse_json(read_sealed_file(path, "status", kLargestStatus), path));
+  } catch (const Error&) {  // torn, or removed meanwhile: no sign of life
+  } catch (const nlohmann::json::exception&) {
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<HeartbeatState> read_heartbeats(const fs::path& folder) {
   std::vector<HeartbeatState> out;
   for (const AttemptName& name : find_attempts(folder, "status", ".json")) {
-    try {
-      const std::string path = name.path.string();
-      out.push_back(from_json(parse_json(read_sealed_file(path, "status", kLargestStatus), path)));
-    } catch (const Error&) {  // torn, or removed meanwhile: no sign of life
-    } catch (const nlohmann::json::exception&) {
+    if (std::optional<HeartbeatState> state = read_status(name.path.string())) {
+      out.push_back(std::move(*state));
     }
   }
   return out;
+}
+
+std::optional<HeartbeatState> read_heartbeat(const fs::path& folder, const std::string& job,
+                                             const std::string& attempt) {
+  return read_status(status_path(folder, job, attempt).string());
 }
 
 const char* liveness_text(Pulse life) {

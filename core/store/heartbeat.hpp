@@ -1,5 +1,6 @@
-// Shows people and `quench status` that an attempt is alive. Never a lock: no decision about
-// records depends on it, and a run that cannot write it goes on.
+// Shows people, `quench status` and other processes of the run (claims.hpp) that an attempt is
+// alive. Never a lock: which records count does not depend on it, and a run that cannot write it
+// goes on.
 #pragma once
 
 #include <chrono>
@@ -38,7 +39,7 @@ struct HeartbeatState {
 class Heartbeat {
  public:
   // `done`: cells that need no work. Writes at once, then every `interval` and at each cell.
-  Heartbeat(std::filesystem::path folder, const std::string& job, const std::string& attempt,
+  Heartbeat(const std::filesystem::path& folder, const std::string& job, const std::string& attempt,
             uint64_t total, uint64_t done = 0,
             std::chrono::milliseconds interval = std::chrono::seconds(10));
   // Marks the attempt as stopped unless it has finished.
@@ -68,6 +69,10 @@ class Heartbeat {
 
 // The heartbeats of all attempts in `folder`, in order; skips those that do not verify.
 std::vector<HeartbeatState> read_heartbeats(const std::filesystem::path& folder);
+
+// That of one attempt; nothing if there is none that verifies.
+std::optional<HeartbeatState> read_heartbeat(const std::filesystem::path& folder,
+                                             const std::string& job, const std::string& attempt);
 
 enum class Pulse { kRunning, kFinished, kStopped, kDead, kElsewhere };
 

@@ -156,6 +156,14 @@ std::string cell_name(const Record& record) {
 }
 
 Finished::Finished(const RunRecords& run, const Store& store) : store_(store) {
+  renew(run);
+}
+
+void Finished::renew(const RunRecords& run) {
+  done_.clear();
+  superseded_.clear();
+  failed_.clear();
+  by_name_.clear();
   for (const Record& record : run.superseded) {
     add(record, superseded_);
   }

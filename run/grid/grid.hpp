@@ -72,6 +72,9 @@ class Finished {
  public:
   Finished(const RunRecords& run, const Store& store);
 
+  // Forgets what it knew of the run's folder in favour of this: other processes add to it.
+  void renew(const RunRecords& run);
+
   // The complete values of the cell of this key and name in the run's folder, or nullptr.
   const std::vector<Record>* in_run(const std::string& key, const std::string& name) const;
   // The values under any name in the run's folder, else from the store; empty if there are none.

@@ -68,7 +68,7 @@ TEST_CASE("share: I/N is read, anything else refused with what was wanted", "[sh
   CHECK(share.of == 3);
   CHECK(parse_share("1/1").of == 1);
   for (const char* wrong : {"0/3", "4/3", "x/3", "3", "/3", "2/", "2/0", "-1/3", "1/3/5", " 1/3",
-                            "1/100001", "", "1.5/3", "99999999999999999999/99999999999999999999"}) {
+                            "1/100001", "", "1.5/3", "99999999999999999999/3"}) {
     CAPTURE(wrong);
     CHECK_THROWS_WITH(parse_share(wrong), Catch::Contains("'" + std::string(wrong) + "'") &&
                                               Catch::Contains("wanted I/N"));

@@ -1,0 +1,167 @@
+#include "core/store/claims.hpp"
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/process_identity.hpp"
+#include "core/io/sha256.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/heartbeat.hpp"
+#include "core/store/sealed_line.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kLargestClaim = 1 << 16;
+constexpr size_t kNameDigits = 16;
+
+fs::path file_of(const fs::path& stem, uint64_t generation, const char* ending) {
+  return fmt::format("{}.{}.{}", stem.string(), generation, ending);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code unreadable;
+  return fs::exists(fs::symlink_status(path, unreadable));
+}
+
+// Returns true if this call created the file.
+bool publish(const fs::path& path, const nlohmann::json& content) {
+  const std::string text = seal("claim", canonical_json(content)) + "\n";
+  AtomicFile file(path, text.size());
+  file.write(text);
+  return file.commit_new();
+}
+
+struct ReadClaim {
+  ClaimOwner owner;
+  ProcessIdentity process;
+};
+
+// Nothing if the file is damaged or not visible yet.
+std::optional<ReadClaim> read_claim(const fs::path& path) {
+  try {
+    const nlohmann::json json =
+        parse_json(read_sealed_file(path.string(), "claim", kLargestClaim), path.string());
+    const nlohmann::json& process = json.at("process");
+    return ReadClaim{{json.at("job").get<std::string>(), json.at("attempt").get<std::string>(),
+                      json.at("host").get<std::string>()},
+                     {process.at("place").get<std::string>(), process.at("pid").get<int64_t>(),
+                      process.at("start").get<uint64_t>()}};
+  } catch (const Error&) {
+  } catch (const nlohmann::json::exception&) {
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Claim::Claim(fs::path stem, uint64_t generation, std::vector<ClaimOwner> earlier)
+    : stem_(std::move(stem)), generation_(generation), earlier_(std::move(earlier)) {}
+
+Claim::Claim(Claim&& other) noexcept
+    : stem_(std::exchange(other.stem_, {})),
+      generation_(other.generation_),
+      earlier_(std::move(other.earlier_)) {}
+
+Claim::~Claim() {
+  if (stem_.empty()) {
+    return;
+  }
+  try {
+    publish(file_of(stem_, generation_, "released"), nlohmann::json::object());
+  } catch (const std::exception&) {  // the others find out when this process has ended
+  }
+}
+
+bool Claim::held() const {
+  return !is_there(file_of(stem_, generation_ + 1, "claim"));
+}
+
+Claims::Claims(fs::path folder, std::string job, std::string attempt, Clock::duration lease,
+               Log log)
+    : folder_(std::move(folder)),
+      job_(std::move(job)),
+      attempt_(std::move(attempt)),
+      lease_(lease),
+      log_(std::move(log)) {}
+
+fs::path Claims::stem_of(const std::string& work) const {
+  return folder_ / "claims" / sha256_hex(work).substr(0, kNameDigits);
+}
+
+std::string Claims::why_gone(const fs::path& claim, const ClaimOwner& owner,
+                             Clock::time_point now) {
+  const std::optional<ReadClaim> read = read_claim(claim);
+  if (read && is_running(read->process) == false) {
+    return "its process is gone";
+  }
+  const std::optional<HeartbeatState> state =
+      read ? read_heartbeat(folder_, owner.job, owner.attempt) : std::nullopt;
+  if (state && state->state != "running") {
+    return "it has ended";
+  }
+  // A claim that cannot be read has no status to look at, and its time begins now.
+  const uint64_t sequence = state ? state->sequence : 0;
+  const auto [entry, fresh] =
+      seen_.try_emplace(read ? owner.job + "-" + owner.attempt : claim.string());
+  if (fresh || entry->second.sequence != sequence) {
+    entry->second = {sequence, now};
+  }
+  return now - entry->second.since > lease_ ? "it has shown no sign of life" : "";
+}
+
+Claims::State Claims::look(const fs::path& stem, Clock::time_point now) {
+  State out;
+  while (is_there(file_of(stem, out.next, "claim"))) {
+    const auto read = read_claim(file_of(stem, out.next, "claim"));
+    out.owners.push_back(read ? read->owner : ClaimOwner());
+    ++out.next;
+  }
+  if (out.next > 0 && !is_there(file_of(stem, out.next - 1, "released"))) {
+    out.gone = why_gone(file_of(stem, out.next - 1, "claim"), out.owners.back(), now);
+    out.taken = out.gone.empty();
+  }
+  return out;
+}
+
+bool Claims::is_taken(const std::string& work, Clock::time_point now) {
+  return look(stem_of(work), now).taken;
+}
+
+std::optional<Claim> Claims::take(const std::string& work, Clock::time_point now) {
+  const fs::path stem = stem_of(work);
+  const ProcessIdentity self = this_process();
+  make_folders(stem.parent_path());
+  for (;;) {
+    State state = look(stem, now);
+    if (state.taken) {
+      return std::nullopt;
+    }
+    const nlohmann::json content = {
+        {"schema", 1},
+        {"work", printable(work, 4096)},
+        {"job", job_},
+        {"attempt", attempt_},
+        {"host", host_name()},
+        {"process", {{"place", self.place}, {"pid", self.pid}, {"start", self.start}}}};
+    // Where another one was faster, its claim is looked at next.
+    if (!publish(file_of(stem, state.next, "claim"), content)) {
+      continue;
+    }
+    if (!state.gone.empty() && log_) {
+      log_(fmt::format("{}: taken over from attempt {} on {}: {}", work,
+                       state.owners.back().attempt, printable(state.owners.back().host, 256),
+                       state.gone));
+    }
+    return Claim(stem, state.next, std::move(state.owners));
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,211 @@
+// Several processes at one run's folder: each cell is computed once, by one of them.
+#include <fcntl.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+using quench::ChildProcess;
+using quench::ChildStream;
+using quench::Command;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+constexpr int kCheckpoints = 5;
+constexpr size_t kCells = 15;  // of each checkpoint the float model and two quantizers
+
+// Checkpoints step1 to step5 that differ in the last bit of one weight: equal ones have equal keys,
+// and then their values are shared, not computed.
+void make_models(const Workplace& here) {
+  fs::create_directory(here.folder() / "models");
+  for (int step = 1; step <= kCheckpoints; ++step) {
+    const fs::path folder = here.folder() / ("models/step" + std::to_string(step));
+    fs::copy(here.folder() / "tiny", folder, fs::copy_options::recursive);
+    std::fstream file(folder / "model.safetensors",
+                      std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(-4, std::ios::end);
+    file.put(static_cast<char>(step));
+  }
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: models, revisions: \"step{step}\"}\n"
+                      "quantizers:\n"
+                      "  - template_quantizer: {bits: [3, 4]}\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+}
+
+// Makes each cell take a while.
+void lengthen_text(const Workplace& here) {
+  std::string text;
+  for (int i = 0; text.size() < 60000; ++i) {
+    text += "line " + std::to_string(i * 7919 % 1000) + "\n";
+  }
+  here.folder().write("t.txt", text);
+}
+
+// One of several processes; what it says goes to `out<i>` and `err<i>`.
+ChildProcess start(const Workplace& here, int i, const Workplace::Arguments& more = {}) {
+  Workplace::Arguments words = {"run", "m.yaml", "--threads", "1"};
+  words.insert(words.end(), more.begin(), more.end());
+  Command command = here.command(words);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
+  command.streams[1] = ChildStream::file(1, here.folder() / ("out" + std::to_string(i)), kFlags);
+  command.streams[2] = ChildStream::file(2, here.folder() / ("err" + std::to_string(i)), kFlags);
+  return ChildProcess::start(command);
+}
+
+std::string said_by(const Workplace& here, int i) {
+  return quench::test::read_file(here.folder() / ("err" + std::to_string(i)));
+}
+
+// How often each cell was computed, over all attempts.
+std::map<std::string, int> computed(const Workplace& here) {
+  std::map<std::string, int> out;
+  for (const fs::directory_entry& entry : fs::directory_iterator(here.folder() / "runs/m")) {
+    if (!quench::test::holds_records(entry.path())) {
+      continue;
+    }
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      const nlohmann::json record = nlohmann::json::parse(line).at("record");
+      if (record.at("cached").is_null()) {
+        const nlohmann::json& quantizer = record.at("quantizer");
+        ++out[record.at("checkpoint").at("revision").get<std::string>() + " " +
+              (quantizer.is_null() ? "float" : quantizer.at("label").get<std::string>())];
+      }
+    }
+  }
+  return out;
+}
+
+void check_each_once(const Workplace& here) {
+  const std::map<std::string, int> cells = computed(here);
+  CHECK(cells.size() == kCells);
+  for (const auto& [cell, times] : cells) {
+    CAPTURE(cell);
+    CHECK(times == 1);
+  }
+  const Outcome results = here.run({"results", "runs/m", "--where", "error!=null", "--json"});
+  CHECK(results.code == 0);
+  const Outcome verified = here.run({"verify", "runs/m"});
+  CHECK(verified.code == 0);
+}
+
+size_t files_with(const fs::path& folder, const std::string& ending) {
+  size_t count = 0;
+  std::error_code missing;
+  for (fs::directory_iterator at(folder, missing), end; !missing && at != end; ++at) {
+    count += at->path().extension() == ending ? 1 : 0;
+  }
+  return count;
+}
+
+// Until somebody has a claim, at most 60 s.
+bool wait_for_claim(const Workplace& here) {
+  for (int i = 0; i < 6000; ++i) {
+    if (files_with(here.folder() / "runs/m/claims", ".claim") > 0) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("claims: processes that start together compute every cell once", "[cli][claims]") {
+  const int processes = GENERATE(2, 8);
+  CAPTURE(processes);
+  const Workplace here;
+  make_models(here);
+  std::vector<ChildProcess> all;
+  for (int i = 0; i < processes; ++i) {
+    all.push_back(start(here, i));
+  }
+  for (int i = 0; i < processes; ++i) {
+    CAPTURE(i, said_by(here, i));
+    CHECK(all[i].wait().code() == 0);
+    // Each shows the whole run, whoever computed it.
+    CHECK_THAT(quench::test::read_file(here.folder() / ("out" + std::to_string(i))),
+               Contains("15 records"));
+  }
+  check_each_once(here);
+  const fs::path claims = here.folder() / "runs/m/claims";
+  CHECK(files_with(claims, ".claim") == files_with(claims, ".released"));
+}
+
+TEST_CASE("claims: what a killed process had is taken over at once", "[cli][claims]") {
+  const Workplace here;
+  make_models(here);
+  lengthen_text(here);
+  ChildProcess first = start(here, 0);
+  REQUIRE(wait_for_claim(here));
+  first.end();
+  ChildProcess second = start(here, 1);
+  CHECK(second.wait().code() == 0);
+  CHECK_THAT(quench::test::read_file(here.folder() / "err1"),
+             Contains("taken over from attempt 0001-") && Contains("its process is gone"));
+  check_each_once(here);
+}
+
+TEST_CASE("claims: what a stopped process has is taken over when its lease ends, and counts once",
+          "[cli][claims]") {
+  const Workplace here;
+  make_models(here);
+  lengthen_text(here);
+  ChildProcess first = start(here, 0, {"--lease", "3"});
+  REQUIRE(wait_for_claim(here));
+  first.signal(SIGSTOP);
+  ChildProcess second = start(here, 1, {"--lease", "3"});
+  CHECK(second.wait().code() == 0);
+  CHECK_THAT(said_by(here, 1), Contains("it has shown no sign of life"));
+  CHECK(computed(here).size() == kCells);
+  first.signal(SIGCONT);
+  CHECK(first.wait().code() == 0);
+  check_each_once(here);
+}
+
+TEST_CASE("claims: a process that is interrupted lets go", "[cli][claims]") {
+  const Workplace here;
+  make_models(here);
+  lengthen_text(here);
+  ChildProcess first = start(here, 0);
+  REQUIRE(wait_for_claim(here));
+  first.signal(SIGINT);
+  CHECK(first.wait().code() == 130);
+  const fs::path claims = here.folder() / "runs/m/claims";
+  CHECK(files_with(claims, ".claim") == files_with(claims, ".released"));
+  CHECK(start(here, 1).wait().code() == 0);
+  CHECK_THAT(said_by(here, 1), !Contains("taken over"));
+  check_each_once(here);
+}
+
+TEST_CASE("claims: one who waits for another says so", "[cli][claims]") {
+  const Workplace here;
+  make_models(here);
+  lengthen_text(here);
+  for (int step = 2; step <= kCheckpoints; ++step) {  // one set of weights is left
+    fs::remove_all(here.folder() / ("models/step" + std::to_string(step)));
+  }
+  ChildProcess first = start(here, 0, {"--lease", "5"});
+  REQUIRE(wait_for_claim(here));
+  first.signal(SIGSTOP);
+  ChildProcess second = start(here, 1, {"--lease", "5", "--progress", "json"});
+  CHECK(second.wait().code() == 0);
+  CHECK_THAT(said_by(here, 1),
+             Contains("waiting for 1 set of weights that other processes are at"));
+  first.end();
+}
