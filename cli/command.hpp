@@ -116,6 +116,7 @@ void add_verify(CommandLine& line, Context& context);
 void add_forget(CommandLine& line, Context& context);
 void add_clean(CommandLine& line, Context& context);
 void add_diff(CommandLine& line);
+void add_merge(CommandLine& line);
 void add_status(CommandLine& line);
 void add_schema(CommandLine& line, Context& context);
 void add_init(CommandLine& line, Context& context);

@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   quench::add_results(line);
   quench::add_report(line);
   quench::add_diff(line);
+  quench::add_merge(line);
   quench::add_verify(line, context);
   quench::add_forget(line, context);
   quench::add_export(line, context);

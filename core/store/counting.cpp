@@ -38,19 +38,6 @@ bool equal_field(std::string_view name, std::string_view a, std::string_view b) 
   return left == right;
 }
 
-bool equal_values(const RecordLine& a, const RecordLine& b) {
-  if (a.body == b.body) {
-    return true;
-  }
-  const auto fields = record_fields();
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (!equal_field(fields[i].name, a.fields[i], b.fields[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
 class Counting {
  public:
   Counting(const std::filesystem::path& folder, RunScan& scan)
@@ -186,7 +173,7 @@ class Counting {
       return false;
     }
     for (size_t i = 0; i < a.lines.size(); ++i) {
-      if (!equal_values(scan_.lines[a.lines[i]], scan_.lines[b.lines[i]])) {
+      if (!equal_records(scan_.lines[a.lines[i]], scan_.lines[b.lines[i]])) {
         return false;
       }
     }
@@ -254,6 +241,19 @@ class Counting {
 };
 
 }  // namespace
+
+bool equal_records(const RecordLine& a, const RecordLine& b) {
+  if (a.body == b.body) {
+    return true;
+  }
+  const auto fields = record_fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!equal_field(fields[i].name, a.fields[i], b.fields[i])) {
+      return false;
+    }
+  }
+  return true;
+}
 
 std::string cell_identity(const RecordLine& line) {
   const std::string_view label = line.field("label");

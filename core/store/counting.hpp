@@ -16,4 +16,7 @@ void decide_what_counts(const std::filesystem::path& folder, RunScan& scan);
 // which all count.
 std::string cell_identity(const RecordLine& line);
 
+// Whether two records of one cell say the same, in all fields that are compared.
+bool equal_records(const RecordLine& a, const RecordLine& b);
+
 }  // namespace quench

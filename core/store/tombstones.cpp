@@ -61,10 +61,16 @@ void forget_in_run(const fs::path& folder, const std::vector<std::string>& keys,
       files[*found].insert(scan.files[line.file].filename().string());
     }
   }
-  if (files.empty()) {
+  hide_records(folder, files, reason);
+}
+
+void hide_records(const fs::path& folder,
+                  const std::map<std::string, std::set<std::string>>& hidden,
+                  const std::string& reason) {
+  if (hidden.empty()) {
     return;
   }
-  const nlohmann::json stone = {{"schema", kTombstoneSchema}, {"keys", files}, {"reason", reason}};
+  const nlohmann::json stone = {{"schema", kTombstoneSchema}, {"keys", hidden}, {"reason", reason}};
   const std::string text = seal("tombstone", canonical_json(stone)) + "\n";
   std::random_device random;
   write_file_atomically(folder / fmt::format("tombstone-{:08x}-{:08x}.json", random(), random()),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,12 @@
 #include "core/store/run_folder.hpp"
 
 namespace quench {
+
+// Hides what these files have under these keys (key -> names of files), for good. Returns once it
+// is on disk. Throws Error naming the path.
+void hide_records(const std::filesystem::path& folder,
+                  const std::map<std::string, std::set<std::string>>& hidden,
+                  const std::string& reason);
 
 class Tombstones {
  public:
