@@ -81,7 +81,8 @@ class RememberedCells final : public CellHistory {
 
   void renew(const std::vector<ClaimOwner>& earlier) override {
     wait_until_listed(memory_.folder, earlier);
-    if (std::string now = look_of(memory_.folder); now != seen_) {
+    // Sizes may be old where listings are, so they decide only while nothing depends on it.
+    if (std::string now = look_of(memory_.folder); now != seen_ || !earlier.empty()) {
       seen_ = std::move(now);
       memory_.finished.renew(read_run(memory_.folder));
       if (memory_.deaths) {

@@ -1,7 +1,7 @@
 #include "core/store/claims.hpp"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
@@ -26,9 +26,9 @@ fs::path file_of(const fs::path& stem, uint64_t generation, const char* ending) 
   return fmt::format("{}.{}.{}", stem.string(), generation, ending);
 }
 
+// Opens it: on a network file system, stat may tell what was true some time ago.
 bool is_there(const fs::path& path) {
-  std::error_code unreadable;
-  return fs::exists(fs::symlink_status(path, unreadable));
+  return std::ifstream(path).good();
 }
 
 // Returns true if this call created the file.
@@ -139,29 +139,25 @@ std::optional<Claim> Claims::take(const std::string& work, Clock::time_point now
   const fs::path stem = stem_of(work);
   const ProcessIdentity self = this_process();
   make_folders(stem.parent_path());
-  for (;;) {
-    State state = look(stem, now);
-    if (state.taken) {
-      return std::nullopt;
-    }
-    const nlohmann::json content = {
-        {"schema", 1},
-        {"work", printable(work, 4096)},
-        {"job", job_},
-        {"attempt", attempt_},
-        {"host", host_name()},
-        {"process", {{"place", self.place}, {"pid", self.pid}, {"start", self.start}}}};
-    // Where another one was faster, its claim is looked at next.
-    if (!publish(file_of(stem, state.next, "claim"), content)) {
-      continue;
-    }
-    if (!state.gone.empty() && log_) {
-      log_(fmt::format("{}: taken over from attempt {} on {}: {}", work,
-                       state.owners.back().attempt, printable(state.owners.back().host, 256),
-                       state.gone));
-    }
-    return Claim(stem, state.next, std::move(state.owners));
+  State state = look(stem, now);
+  if (state.taken) {
+    return std::nullopt;
   }
+  const nlohmann::json content = {
+      {"schema", 1},
+      {"work", printable(work, 4096)},
+      {"job", job_},
+      {"attempt", attempt_},
+      {"host", host_name()},
+      {"process", {{"place", self.place}, {"pid", self.pid}, {"start", self.start}}}};
+  if (!publish(file_of(stem, state.next, "claim"), content)) {
+    return std::nullopt;  // another one was faster
+  }
+  if (!state.gone.empty() && log_) {
+    log_(fmt::format("{}: taken over from attempt {} on {}: {}", work, state.owners.back().attempt,
+                     printable(state.owners.back().host, 256), state.gone));
+  }
+  return Claim(stem, state.next, std::move(state.owners));
 }
 
 }  // namespace quench

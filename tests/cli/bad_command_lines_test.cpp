@@ -41,7 +41,8 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {{}, "quench: A subcommand is required; see `quench --help`"},
       {{"frobnicate"},
        "quench: no subcommand is called frobnicate; there are init, plan, fetch, run, status, "
-       "why, adopt, results, report, diff, verify, forget, export, eval, quantize, average, layer, "
+       "why, adopt, results, report, diff, merge, verify, forget, export, eval, quantize, average, "
+       "layer, "
        "tokenize, plugins, doctor, schema, clean, completion"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/fixtures.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
@@ -57,10 +58,12 @@ void lengthen_text(const Workplace& here) {
 }
 
 // One of several processes; what it says goes to `out<i>` and `err<i>`.
-ChildProcess start(const Workplace& here, int i, const Workplace::Arguments& more = {}) {
+ChildProcess start(const Workplace& here, int i, const Workplace::Arguments& more = {},
+                   const std::vector<std::string>& environment = {}) {
   Workplace::Arguments words = {"run", "m.yaml", "--threads", "1"};
   words.insert(words.end(), more.begin(), more.end());
   Command command = here.command(words);
+  command.environment->insert(command.environment->end(), environment.begin(), environment.end());
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
   command.streams[1] = ChildStream::file(1, here.folder() / ("out" + std::to_string(i)), kFlags);
   command.streams[2] = ChildStream::file(2, here.folder() / ("err" + std::to_string(i)), kFlags);
@@ -145,6 +148,26 @@ TEST_CASE("claims: processes that start together compute every cell once", "[cli
   check_each_once(here);
   const fs::path claims = here.folder() / "runs/m/claims";
   CHECK(files_with(claims, ".claim") == files_with(claims, ".released"));
+}
+
+TEST_CASE("claims: nor is one computed twice where names are seen late, as on NFS",
+          "[cli][claims]") {
+  const Workplace here;
+  make_models(here);
+  const std::vector<std::string> late = {
+      "LD_PRELOAD=" + (quench::test::binary_dir() / "tests/libquench_late_names.so").string(),
+      "QUENCH_LATE_UNDER=" + (here.folder() / "runs").string(), "QUENCH_LATE_MS=2500"};
+  std::vector<ChildProcess> all;
+  for (int i = 0; i < 4; ++i) {
+    all.push_back(start(here, i, {}, late));
+  }
+  for (int i = 0; i < 4; ++i) {
+    CAPTURE(i, said_by(here, i));
+    CHECK(all[i].wait().code() == 0);
+    CHECK_THAT(quench::test::read_file(here.folder() / ("out" + std::to_string(i))),
+               Contains("15 records"));
+  }
+  check_each_once(here);
 }
 
 TEST_CASE("claims: what a killed process had is taken over at once", "[cli][claims]") {
