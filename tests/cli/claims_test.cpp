@@ -63,7 +63,12 @@ ChildProcess start(const Workplace& here, int i, const Workplace::Arguments& mor
   Workplace::Arguments words = {"run", "m.yaml", "--threads", "1"};
   words.insert(words.end(), more.begin(), more.end());
   Command command = here.command(words);
-  command.environment->insert(command.environment->end(), environment.begin(), environment.end());
+  for (const std::string& variable : environment) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(*command.environment,
+                  [&](const std::string& each) { return each.starts_with(name); });
+    command.environment->push_back(variable);
+  }
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
   command.streams[1] = ChildStream::file(1, here.folder() / ("out" + std::to_string(i)), kFlags);
   command.streams[2] = ChildStream::file(2, here.folder() / ("err" + std::to_string(i)), kFlags);
@@ -159,7 +164,12 @@ TEST_CASE("claims: nor is one computed twice where names are seen late, as on NF
       "QUENCH_LATE_UNDER=" + (here.folder() / "runs").string(), "QUENCH_LATE_MS=2500"};
   std::vector<ChildProcess> all;
   for (int i = 0; i < 4; ++i) {
-    all.push_back(start(here, i, {}, late));
+    // Machines with homes of their own: nothing but the run's folder says what is done.
+    const std::string home = here.folder() / ("home" + std::to_string(i));
+    fs::copy(here.folder() / "home", home, fs::copy_options::recursive);
+    std::vector<std::string> environment = late;
+    environment.push_back("QUENCH_HOME=" + home);
+    all.push_back(start(here, i, {}, environment));
   }
   for (int i = 0; i < 4; ++i) {
     CAPTURE(i, said_by(here, i));
