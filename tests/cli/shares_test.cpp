@@ -137,3 +137,25 @@ TEST_CASE("shares: the plan shows their weights, cells and cost", "[cli][shares]
   CHECK_THAT(got.out, Contains("1/2") && Contains("2/2") && Contains("step1, step3, step5") &&
                           Contains("60.0 %") && Contains("40.0 %") && Contains("split "));
 }
+
+TEST_CASE("plan: 652 points take less than a second of processor time", "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  std::string seeds = "0";
+  for (int seed = 1; seed < 652; ++seed) {
+    seeds += ", " + std::to_string(seed);
+  }
+  here.folder().write("m.yaml", kManifest + "sweep: {seed: [" + seeds + "]}\n");
+  REQUIRE(here.run({"plan", "m.yaml", "--jobs"}).code == 0);  // probes what was never probed
+  for (const char* option : {"--all", "--shares=16", "--jobs"}) {
+    CAPTURE(option);
+    quench::ChildProcess process = here.start({"plan", "m.yaml", option});
+    const quench::ProcessEnd end = process.wait();
+    CHECK(end.code() == 0);
+    const double seconds = static_cast<double>(end.usage.ru_utime.tv_sec) +
+                           static_cast<double>(end.usage.ru_stime.tv_sec) +
+                           static_cast<double>(end.usage.ru_utime.tv_usec) * 1e-6 +
+                           static_cast<double>(end.usage.ru_stime.tv_usec) * 1e-6;
+    CHECK(seconds < 1);
+  }
+}
