@@ -242,3 +242,33 @@ TEST_CASE("claims: one who waits for another says so", "[cli][claims]") {
              Contains("waiting for 1 set of weights that other processes are at"));
   first.end();
 }
+
+TEST_CASE("claims: what one training makes is trained by one process", "[cli][claims]") {
+  quench::test::need_plugin("models/gpt_neox");
+  quench::test::need_plugin("optimizers/sgd");
+  const Workplace here;
+  here.folder().write(
+      "m.yaml",
+      "name: m\n"
+      "checkpoints: {model: train}\n"
+      "train: {model: {model_type: gpt_neox, hidden_size: 32, intermediate_size: 64, "
+      "num_hidden_layers: 1, num_attention_heads: 2, vocab_size: 256, "
+      "max_position_embeddings: 64, rotary_pct: 0.5, use_parallel_residual: true, hidden_act: "
+      "gelu}, corpus: v, tokenizer: bytes, optimizer: sgd, lr: {schedule: constant, peak: 0.001}, "
+      "batch: 4, length: 16, steps: 10, every: 5}\n"
+      "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+      "corpora: {v: {text: {path: t.txt}}}\n");
+  std::vector<ChildProcess> all;
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(start(here, i, {"--progress", "json"}));
+  }
+  int trained = 0;
+  for (int i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    CHECK(all[i].wait().code() == 0);
+    trained += said_by(here, i).find("\"cell\":\"training\"") != std::string::npos ? 1 : 0;
+  }
+  CHECK(trained == 1);
+  const std::map<std::string, int> once = {{"step5 float", 1}, {"step10 float", 1}};
+  CHECK(computed(here) == once);
+}
