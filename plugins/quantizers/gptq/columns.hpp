@@ -51,6 +51,20 @@ inline constexpr int64_t kPanelRows = 64;
 void quantize_panel(const Panel<float>& panel, int64_t first, int64_t last);
 void quantize_panel(const Panel<double>& panel, int64_t first, int64_t last);
 
+// Where the panel that begins at `begin` ends. A panel is a block of `block` columns. If grids come
+// from current weights, a panel ends early so that a group that starts inside it also ends inside
+// it. This only affects rounding.
+inline int64_t panel_end(int64_t begin, int64_t columns, int64_t block, GridSource source,
+                         int64_t group_size) {
+  int64_t end = begin + block;
+  if (source == GridSource::kCurrent && group_size <= block) {
+    end = begin + block / group_size * group_size;
+  } else if (source == GridSource::kCurrent) {
+    end = end < (begin / group_size + 1) * group_size ? end : (begin / group_size + 1) * group_size;
+  }
+  return end < columns ? end : columns;
+}
+
 // The grids of one group, from columns [from, to) of `weights` [columns, rows], for rows [first,
 // last). Writes to scales[r], zeros[r].
 template <typename T>

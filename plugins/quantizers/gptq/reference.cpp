@@ -161,47 +161,61 @@ Matrix upper_factor_of_inverse(const Matrix& h) {
   return u;
 }
 
-Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options,
-              ColumnOrder order, double damp, const Matrix* moved, double alpha) {
+Factored factor(const Matrix& h, const SolverOptions& options, ColumnOrder order, double damp,
+                const Matrix* moved, double alpha) {
+  const int64_t n = h.columns;
+  Factored out{std::vector<int32_t>(static_cast<size_t>(n)),
+               std::vector<uint8_t>(static_cast<size_t>(n)), zeros(n, n), zeros(n, n)};
+  Matrix hessian = h;
+  double trace = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (hessian(i, i) == 0) {
+      hessian(i, i) = 1;
+      out.dead[static_cast<size_t>(i)] = 1;
+    }
+    trace += hessian(i, i);
+  }
+  std::iota(out.perm.begin(), out.perm.end(), 0);
+  sort_columns(hessian, order, groups_of(n, options.group_size).size, out.perm);
+  hessian = reorder(hessian, out.perm, true);
+  for (int64_t i = 0; i < n; ++i) {
+    hessian(i, i) += damp * trace / static_cast<double>(n);
+  }
+  out.u = upper_factor_of_inverse(hessian);
+  if (moved != nullptr) {
+    out.p = correction(reorder(*moved, out.perm, true), out.u, alpha);
+  }
+  return out;
+}
+
+Solution quantize_columns(const Matrix& weight, const Factored& factored,
+                          const SolverOptions& options) {
   const int64_t n = weight.columns;
   const Groups groups = groups_of(n, options.group_size);
   const bool grouped = options.group_size != -1;
   const bool fixed = !grouped || options.static_groups;
+  const Matrix& u = factored.u;
+  const Matrix& p = factored.p;
   Solution out{zeros(weight.rows, n),
                zeros(weight.rows, groups.count),
                zeros(weight.rows, groups.count),
                zeros(weight.rows, n),
                std::vector<int32_t>(static_cast<size_t>(n)),
-               std::vector<int32_t>(static_cast<size_t>(n)),
+               factored.perm,
                0};
   Matrix w = weight;
-  Matrix hessian = h;
   if (!grouped) {
     grids_of_all(w, groups.size, options.kind, out);
   }
-  double trace = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (hessian(i, i) == 0) {
-      hessian(i, i) = 1;
-      for (int64_t r = 0; r < w.rows; ++r) {
-        w(r, i) = 0;
-      }
+    for (int64_t r = 0; r < w.rows && factored.dead[static_cast<size_t>(i)] != 0; ++r) {
+      w(r, i) = 0;
     }
-    trace += hessian(i, i);
   }
   if (grouped && options.static_groups) {
     grids_of_all(w, groups.size, options.kind, out);
   }
-  std::iota(out.perm.begin(), out.perm.end(), 0);
-  sort_columns(hessian, order, groups.size, out.perm);
   w = reorder(w, out.perm, false);
-  hessian = reorder(hessian, out.perm, true);
-  for (int64_t i = 0; i < n; ++i) {
-    hessian(i, i) += damp * trace / static_cast<double>(n);
-  }
-  const Matrix u = upper_factor_of_inverse(hessian);
-  const Matrix p =
-      moved == nullptr ? zeros(n, n) : correction(reorder(*moved, out.perm, true), u, alpha);
   Matrix at_block_start = w;
   for (int64_t c = 0; c < n; ++c) {
     if (c % options.block == 0) {
@@ -230,6 +244,11 @@ Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& option
     }
   }
   return out;
+}
+
+Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options,
+              ColumnOrder order, double damp, const Matrix* moved, double alpha) {
+  return quantize_columns(weight, factor(h, options, order, damp, moved, alpha), options);
 }
 
 }  // namespace quench::quantizers::reference

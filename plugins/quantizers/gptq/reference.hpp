@@ -33,7 +33,23 @@ struct Solution {
 // The upper triangular U with H^-1 = U'U, for a positive definite H.
 Matrix upper_factor_of_inverse(const Matrix& h);
 
+// What the column loop is given.
+struct Factored {
+  std::vector<int32_t> perm;  // perm[k] is the column that is quantized k-th
+  std::vector<uint8_t> dead;  // in original order
+  Matrix u;                   // in the order of perm
+  Matrix p;                   // likewise; zeros without GPTAQ
+};
+
 // `h` is the undamped Hessian 2/N X'X. For GPTAQ with `alpha`, `moved` is 2/N (X~ - X)'X.
+Factored factor(const Matrix& h, const SolverOptions& options, ColumnOrder order, double damp,
+                const Matrix* moved = nullptr, double alpha = 0);
+
+// The column loop alone.
+Solution quantize_columns(const Matrix& weight, const Factored& factored,
+                          const SolverOptions& options);
+
+// Both.
 Solution gptq(const Matrix& weight, const Matrix& h, const SolverOptions& options,
               ColumnOrder order, double damp, const Matrix* moved = nullptr, double alpha = 0);
 

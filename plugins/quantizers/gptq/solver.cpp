@@ -46,7 +46,7 @@ class Solver {
     at::Tensor negated = at::empty({corrected ? options_.block : 0, rows_}, kType<T>);
     for (int64_t begin = 0; begin < columns_;) {
       kit::check_cancelled();
-      const int64_t end = panel_end(begin);
+      const int64_t end = panel_end(begin, columns_, options_.block, grid_source(), groups_.size);
       const Panel<T> panel = panel_of(begin, end, errors.data_ptr<T>(), negated.data_ptr<T>());
       kit::parallel_for(static_cast<uint64_t>(rows_), static_cast<uint64_t>(kPanelRows),
                         [&](uint64_t first, uint64_t last) {
@@ -77,8 +77,11 @@ class Solver {
 
  private:
   bool whole_rows() const { return options_.group_size == -1; }
-  bool given() const { return whole_rows() || options_.static_groups; }
-  bool current() const { return !given() && !options_.stale; }
+  GridSource grid_source() const {
+    return whole_rows() || options_.static_groups ? GridSource::kGiven
+           : options_.stale                       ? GridSource::kStale
+                                                  : GridSource::kCurrent;
+  }
 
   // Subtracts `errors` [block, rows] times the matching part of `factor` from the columns past the
   // panel.
@@ -128,27 +131,13 @@ class Solver {
                       });
   }
 
-  // A panel is a block of `block` columns. If grids come from current weights, a panel ends early
-  // so that a group that starts inside it also ends inside it. This only affects rounding.
-  int64_t panel_end(int64_t begin) const {
-    int64_t end = begin + options_.block;
-    if (current() && groups_.size <= options_.block) {
-      end = begin + options_.block / groups_.size * groups_.size;
-    } else if (current()) {
-      end = std::min(end, (begin / groups_.size + 1) * groups_.size);
-    }
-    return std::min(end, columns_);
-  }
-
   Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* negated) {
     return {rows_,
             columns_,
             begin,
             end,
             options_.kind,
-            given()          ? GridSource::kGiven
-            : options_.stale ? GridSource::kStale
-                             : GridSource::kCurrent,
+            grid_source(),
             groups_.size,
             group_.data(),
             factor_.upper.const_data_ptr<double>(),
