@@ -13,6 +13,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "shared/cuda/both.hpp"
+
 namespace quench::quantizers {
 
 // The parameters that all grids of one layer share.
@@ -20,7 +22,7 @@ struct GridKind {
   int64_t bits;  // 2..8
   bool sym;
   double mse = 0;  // exponent of the clipped-range search (search.hpp); 0: the full range
-  double max_code() const { return static_cast<double>((int64_t{1} << bits) - 1); }
+  QUENCH_BOTH double max_code() const { return static_cast<double>((int64_t{1} << bits) - 1); }
 };
 
 struct Grid {
@@ -35,7 +37,7 @@ struct Range {
 
 // The range of the grid for values in [low, high]. A group of zeros gets [-1, 1], and so does a
 // group whose scale would be 0 because its values are subnormal.
-inline Range range_of(double low, double high, GridKind kind) {
+QUENCH_BOTH inline Range range_of(double low, double high, GridKind kind) {
   double xmin = low < 0 ? low : 0;
   double xmax = high > 0 ? high : 0;
   if (kind.sym) {
@@ -45,16 +47,16 @@ inline Range range_of(double low, double high, GridKind kind) {
   return (xmax - xmin) / kind.max_code() == 0 ? Range{-1, 1} : Range{xmin, xmax};
 }
 
-inline Grid grid_of(Range range, GridKind kind) {
+QUENCH_BOTH inline Grid grid_of(Range range, GridKind kind) {
   const double scale = (range.max - range.min) / kind.max_code();
   return {scale, kind.sym ? (kind.max_code() + 1) / 2 : std::rint(-range.min / scale)};
 }
-inline Grid grid_of(double low, double high, GridKind kind) {
+QUENCH_BOTH inline Grid grid_of(double low, double high, GridKind kind) {
   return grid_of(range_of(low, high, kind), kind);
 }
 
 // The code of `x`; NaN gets 0.
-inline double code_of(double x, double scale, double zero, double max_code) {
+QUENCH_BOTH inline double code_of(double x, double scale, double zero, double max_code) {
   const double code = std::rint(x / scale) + zero;
   const double above = code > 0 ? code : 0;
   return above < max_code ? above : max_code;

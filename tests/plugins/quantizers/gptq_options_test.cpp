@@ -114,7 +114,8 @@ TEST_CASE("a searched grid clips an outlier and never does worse", "[quantizers]
       const quantizers::Grid best =
           quantizers::grid_of_values(values.data(), 1, count, -1.0, 10.0, kind);
       const auto error = [&](const quantizers::Grid& grid) {
-        return quantizers::rounding_error(values.data(), 1, count, grid, kind.max_code(), 1, 1e300);
+        return quantizers::rounding_error([&](int64_t i) { return values[static_cast<size_t>(i)]; },
+                                          count, grid, kind.max_code(), 1, 1e300);
       };
       CHECK(error(best) <= error(full));
       CHECK((bits > 3 || best.scale < full.scale));

@@ -1,0 +1,194 @@
+// The column loop over one panel as a kernel: what quantize_panel() does, on 32 rows a block.
+//
+// Rows are independent, so blocks are. A block holds its rows of the panel in shared memory, in
+// float64; a lane is a row. Columns go in runs of up to eight: the first warp rounds a run's
+// columns one after the other, as each needs the errors of those before, and then all eight warps
+// apply the run's errors to the rest of the panel. Every weight sees the same subtractions in the
+// same order as in the plain loop, one a column, so the result is that loop's to the bit.
+//
+// With GPTAQ's correction a column k takes (w - q) / U_kk * U_kj - w * P_kj off weight j at once,
+// as the plain reference does. quantize_panel() takes off the parts of a run one after the other,
+// which rounds differently.
+#pragma once
+
+#include "quantizers/gptq/columns.hpp"
+#include "quantizers/grid/search_kernel.hpp"
+#include "shared/cuda/block.hpp"
+
+namespace quench::quantizers {
+
+template <typename T>
+struct QuantizePanel {
+  static constexpr int kRows = cuda::kWarp;  // of the layer, a block
+  static constexpr int kWarps = 8;
+  static constexpr int kThreads = kRows * kWarps;
+  static constexpr int kRun = 8;
+  static constexpr int kWidest = 128;  // columns of a panel
+
+  Panel<T> panel;
+
+  int64_t blocks() const { return (panel.rows + kRows - 1) / kRows; }
+
+  struct Shared {
+    double tile[kWidest][kRows];
+    double errors[kRun][kRows];
+    double negated[kRun][kRows];  // -w, for the correction
+    double low[kWarps][kRows];
+    double high[kWarps][kRows];
+    Tried tried[kWarps][kRows];
+  };
+
+  QUENCH_KERNEL void run(cuda::Block& block, Shared& shared) const {
+    block.each([&](int thread) {
+      const Place at = place_of(block, thread);
+      for (int64_t c = panel.begin + at.warp; c < panel.end && at.inside; c += kWarps) {
+        shared.tile[c - panel.begin][at.lane] =
+            static_cast<double>(panel.weights[c * panel.rows + at.row]);
+      }
+    });
+    for (int64_t c = panel.begin; c < panel.end && panel.source == GridSource::kStale; ++c) {
+      if (starts_group(c)) {
+        start_group(block, shared, c);
+      }
+    }
+    for (int64_t c = panel.begin; c < panel.end;) {
+      if (panel.source == GridSource::kCurrent && starts_group(c)) {
+        start_group(block, shared, c);
+      }
+      int64_t run_end = c + 1;
+      while (run_end < panel.end && run_end < c + kRun && !starts_group(run_end)) {
+        ++run_end;
+      }
+      block.each([&](int thread) {
+        const Place at = place_of(block, thread);
+        if (at.inside && at.warp == 0) {
+          round_run(shared, at, c, run_end);
+        }
+      });
+      block.each([&](int thread) {
+        const Place at = place_of(block, thread);
+        for (int64_t j = run_end + at.warp; j < panel.end && at.inside; j += kWarps) {
+          update(shared, at.lane, j, c, c, run_end);
+        }
+      });
+      c = run_end;
+    }
+  }
+
+ private:
+  struct Place {
+    int lane;
+    int warp;
+    int64_t row;
+    bool inside;  // the layer has such a row
+  };
+
+  QUENCH_KERNEL Place place_of(const cuda::Block& block, int thread) const {
+    const int lane = thread % kRows;
+    const int64_t row = block.index() * kRows + lane;
+    return {lane, thread / kRows, row, row < panel.rows};
+  }
+
+  QUENCH_KERNEL bool starts_group(int64_t column) const {
+    return panel.source != GridSource::kGiven && column % panel.group_size == 0;
+  }
+
+  // Codes and errors of columns [from, to) of one row.
+  QUENCH_KERNEL void round_run(Shared& shared, const Place& at, int64_t from, int64_t to) const {
+    double loss = panel.loss[at.row];
+    for (int64_t k = from; k < to; ++k) {
+      if (k > from) {
+        update(shared, at.lane, k, from, from, k);
+      }
+      const int64_t grid = panel.group[k] * panel.rows + at.row;
+      const double scale = panel.scales[grid];
+      const double zero = panel.zeros[grid];
+      const double x = shared.tile[k - panel.begin][at.lane];
+      const double code = code_of(x, scale, zero, panel.kind.max_code());
+      const double error = (x - scale * (code - zero)) / panel.pivots[k];
+      panel.codes[k * panel.rows + at.row] = static_cast<uint8_t>(static_cast<int32_t>(code));
+      loss += error * error / 2;
+      const int64_t kept = (k - panel.begin) * panel.rows + at.row;
+      shared.errors[k - from][at.lane] = error;
+      panel.errors[kept] = static_cast<T>(error);
+      if (panel.correction != nullptr) {
+        shared.negated[k - from][at.lane] = -x;
+        panel.negated[kept] = static_cast<T>(-x);
+      }
+    }
+    panel.loss[at.row] = loss;
+  }
+
+  // Takes the errors of columns [from, to) of the run that begins at `run` off column j.
+  QUENCH_KERNEL void update(Shared& shared, int lane, int64_t j, int64_t run, int64_t from,
+                            int64_t to) const {
+    double value = shared.tile[j - panel.begin][lane];
+    for (int64_t k = from; k < to; ++k) {
+      const double product = shared.errors[k - run][lane] * panel.upper[k * panel.columns + j];
+      value -= panel.correction == nullptr ? product
+                                           : product + shared.negated[k - run][lane] *
+                                                           panel.correction[k * panel.columns + j];
+    }
+    shared.tile[j - panel.begin][lane] = value;
+  }
+
+  // The grids of the group that starts at `column`: its values are the tile's and, past the panel,
+  // the weights'.
+  QUENCH_KERNEL void start_group(cuda::Block& block, Shared& shared, int64_t column) const {
+    const int64_t past = column + panel.group_size;
+    const int64_t to = past < panel.columns ? past : panel.columns;
+    block.each([&](int thread) {
+      const Place at = place_of(block, thread);
+      double low = 0;
+      double high = 0;
+      for (int64_t c = column + at.warp; c < to && at.inside; c += kWarps) {
+        const double x = value_of(shared, at, c);
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+      }
+      shared.low[at.warp][at.lane] = low;
+      shared.high[at.warp][at.lane] = high;
+    });
+    block.each([&](int thread) {
+      const Place at = place_of(block, thread);
+      const Range range = group_range(shared, at.lane);
+      Tried best = nothing_tried();
+      if (at.inside && searches(range, panel.kind)) {
+        const auto value = [&](int64_t i) { return value_of(shared, at, column + i); };
+        best = try_steps(value, to - column, range, panel.kind, at.warp, kWarps);
+      }
+      shared.tried[at.warp][at.lane] = best;
+    });
+    block.each([&](int thread) {
+      const Place at = place_of(block, thread);
+      if (at.warp != 0 || !at.inside) {
+        return;
+      }
+      Tried best = shared.tried[0][at.lane];
+      for (int warp = 1; warp < kWarps; ++warp) {
+        best = better(best, shared.tried[warp][at.lane]);
+      }
+      const Grid grid = chosen_grid(group_range(shared, at.lane), panel.kind, best);
+      const int64_t to_row = panel.group[column] * panel.rows + at.row;
+      panel.scales[to_row] = grid.scale;
+      panel.zeros[to_row] = grid.zero;
+    });
+  }
+
+  QUENCH_KERNEL double value_of(const Shared& shared, const Place& at, int64_t column) const {
+    return column < panel.end ? shared.tile[column - panel.begin][at.lane]
+                              : static_cast<double>(panel.weights[column * panel.rows + at.row]);
+  }
+
+  QUENCH_KERNEL Range group_range(const Shared& shared, int lane) const {
+    double low = 0;
+    double high = 0;
+    for (int warp = 0; warp < kWarps; ++warp) {
+      low = shared.low[warp][lane] < low ? shared.low[warp][lane] : low;
+      high = shared.high[warp][lane] > high ? shared.high[warp][lane] : high;
+    }
+    return range_of(low, high, panel.kind);
+  }
+};
+
+}  // namespace quench::quantizers
