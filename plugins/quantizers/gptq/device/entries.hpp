@@ -1,0 +1,21 @@
+// The column loop on a GPU, as functions of kernels.so (shared/cuda/entries.h).
+#pragma once
+
+#include <cstddef>
+
+#include "quantizers/gptq/device/column_loop.hpp"
+
+namespace quench::quantizers {
+
+// Runs the loop on device number `device`. All pointers of `loop` are to host memory; its scratch
+// is not used and may be null. Returns when the results are there: 0, or 1 with the reason in
+// `why`.
+template <typename From, typename T>
+using RunColumnsOnDevice = int(const ColumnLoop<From, T>* loop, int device, char* why,
+                               size_t why_bytes);
+
+inline constexpr const char* kColumnsFloatFloat = "quench_cuda_columns_float_float";
+inline constexpr const char* kColumnsFloatDouble = "quench_cuda_columns_float_double";
+inline constexpr const char* kColumnsDoubleDouble = "quench_cuda_columns_double_double";
+
+}  // namespace quench::quantizers

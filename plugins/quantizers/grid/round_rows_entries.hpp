@@ -1,0 +1,18 @@
+// Rounding to nearest on a GPU, as functions of kernels.so (shared/cuda/entries.h).
+#pragma once
+
+#include <cstddef>
+
+#include "quantizers/grid/round_rows_kernel.hpp"
+
+namespace quench::quantizers {
+
+// Runs the kernel on device number `device`. All its pointers are to host memory, and scales lie as
+// [rows, groups]. Returns when the results are there: 0, or 1 with the reason in `why`.
+template <typename T>
+using RoundRowsOnDevice = int(const RoundRows<T>* kernel, int device, char* why, size_t why_bytes);
+
+inline constexpr const char* kRoundRowsFloat = "quench_cuda_round_rows_float";
+inline constexpr const char* kRoundRowsDouble = "quench_cuda_round_rows_double";
+
+}  // namespace quench::quantizers

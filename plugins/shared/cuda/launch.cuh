@@ -1,0 +1,83 @@
+// Runs kernels of block.hpp on a GPU, and holds memory there. Only for sources that nvcc compiles.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "shared/cuda/block.hpp"
+
+namespace quench::cuda {
+
+// Throws std::runtime_error.
+inline void check(cudaError_t result, const char* what) {
+  if (result != cudaSuccess) {
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+  }
+}
+
+template <typename Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads) enter(Kernel kernel) {
+  __shared__ typename Kernel::Shared shared;
+  Block block;
+  kernel.run(block, shared);
+}
+
+// Starts a kernel; it runs after those that were started before, and nothing waits for it.
+struct Launch {
+  template <typename Kernel>
+  void operator()(const Kernel& kernel) const {
+    const int64_t blocks = kernel.blocks();
+    if (blocks > 0) {
+      enter<<<static_cast<unsigned>(blocks), Kernel::kThreads>>>(kernel);
+      check(cudaGetLastError(), "a kernel could not be started");
+    }
+  }
+};
+
+// `count` values on the device.
+template <typename T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(T)) {
+    if (bytes_ > 0) {
+      check(cudaMalloc(reinterpret_cast<void**>(&data_), bytes_), "device memory");
+    }
+  }
+  DeviceArray(const T* host, int64_t count) : DeviceArray(count) {
+    check(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "copy to the device");
+  }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  ~DeviceArray() { cudaFree(data_); }
+
+  T* data() const { return data_; }
+  // Waits for all kernels.
+  void copy_to(T* host) const {
+    check(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the device");
+  }
+
+ private:
+  size_t bytes_;
+  T* data_ = nullptr;
+};
+
+// Runs `body` with `device` current. 0, or 1 with the reason in `why`, cut to `why_bytes`.
+template <typename Body>
+int guarded(int device, char* why, size_t why_bytes, const Body& body) {
+  try {
+    check(cudaSetDevice(device), "no such device");
+    body();
+    check(cudaDeviceSynchronize(), "a kernel failed");
+    return 0;
+  } catch (const std::exception& error) {
+    std::snprintf(why, why_bytes, "%s", error.what());
+    return 1;
+  }
+}
+
+}  // namespace quench::cuda
