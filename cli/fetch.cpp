@@ -6,6 +6,7 @@
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
 #include "cli/hub_session.hpp"
+#include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 struct FetchVerbOptions {
   std::string source;
   std::vector<std::string> sets;
+  int64_t job = -1;
   bool dry_run = false;
   bool json = false;
 };
@@ -67,7 +69,7 @@ int fetch_verb(const FetchVerbOptions& options, Context& context) {
   Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
                     context.log_levels(options.json));
   HubSession session(context);
-  const FetchPlan plan = session.plan(options.source, options.sets);
+  const FetchPlan plan = session.plan(options.source, options.sets, options.job);
   if (options.json) {
     print_json(plan);
   } else {
@@ -102,6 +104,7 @@ void add_fetch(CommandLine& line, Context& context) {
       .required();
   verb.option("--set", options->sets, "a.b=value: change the manifest; repeatable")
       .placeholder("PATH=VALUE");
+  add_job_option(verb, options->job);
   verb.flag("--dry-run", options->dry_run, "Only print what would be fetched");
   verb.flag("--json", options->json, "Print JSON");
   add_plugin_options(verb, context);

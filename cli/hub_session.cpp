@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "cli/bytes.hpp"
+#include "cli/manifest_options.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 
@@ -57,7 +58,7 @@ HubSession::HubSession(Context& context)
       api_(access_, persistence_) {}
 
 std::vector<FetchRequest> HubSession::requests(const std::string& manifest,
-                                               const std::vector<std::string>& sets) {
+                                               const std::vector<std::string>& sets, int64_t job) {
   std::exception_ptr failure;  // of the line, which is no fault of the manifest
   const auto list = [&](const std::string& model) {
     try {
@@ -76,8 +77,12 @@ std::vector<FetchRequest> HubSession::requests(const std::string& manifest,
   std::vector<FetchRequest> out;
   try {
     const Manifest read = load_manifest(manifest, sets);
-    for (const Experiment& experiment :
-         resolve_manifest(read, context_.catalog(), context_.hub(), list)) {
+    std::vector<Experiment> experiments =
+        resolve_manifest(read, context_.catalog(), context_.hub(), list);
+    if (job >= 0) {
+      keep_job(read, experiments, job);
+    }
+    for (const Experiment& experiment : experiments) {
       add_requests(experiment, out);
     }
   } catch (const Error&) {
@@ -89,14 +94,15 @@ std::vector<FetchRequest> HubSession::requests(const std::string& manifest,
   return out;
 }
 
-FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets) {
+FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets,
+                           int64_t job) {
   return as_usage([&] {
     std::vector<FetchRequest> wanted;
     if (is_spec(source)) {
       const HubSpec spec = parse_hub_spec(source);
       wanted = {{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
     } else {
-      wanted = requests(source, sets);
+      wanted = requests(source, sets, job);
     }
     return plan_fetch(wanted, api_, hub_cache_root(context_.hub_environment),
                       [](size_t done, size_t total) {

@@ -19,15 +19,15 @@ class HubSession {
   // for a wrong variable.
   explicit HubSession(Context& context);
 
-  // `source`: hf://... or a manifest, changed by `sets`. Opens connections and writes nothing.
-  // Throws UsageError with all that does not exist.
-  FetchPlan plan(const std::string& source, const std::vector<std::string>& sets);
+  // `source`: hf://... or a manifest, changed by `sets`; of that only what `job` needs, unless it
+  // is -1. Opens connections and writes nothing. Throws UsageError with all that does not exist.
+  FetchPlan plan(const std::string& source, const std::vector<std::string>& sets, int64_t job = -1);
   // Throws Error(CANCELLED) with the command that goes on.
   void fetch(const FetchPlan& plan, Progress& progress);
 
  private:
   std::vector<FetchRequest> requests(const std::string& manifest,
-                                     const std::vector<std::string>& sets);
+                                     const std::vector<std::string>& sets, int64_t job);
 
   Context& context_;
   HubAccess access_;

@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "cli/command.hpp"
+#include "cli/new_file.hpp"
 #include "cli/standard_streams.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/guess_revisions.hpp"
@@ -41,25 +39,6 @@ bool has_files(const fs::path& folder) {
   const fs::directory_iterator all(folder);
   return std::any_of(begin(all), end(all),
                      [](const fs::directory_entry& entry) { return entry.is_regular_file(); });
-}
-
-// Never replaces a file, which may have been written by hand.
-void write_new_file(const fs::path& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wx");
-  if (file == nullptr && errno == EEXIST) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; name another file with -o", path.string());
-  }
-  if (file == nullptr) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(),
-         std::strerror(errno));
-  }
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) {
-    const std::string why = std::strerror(errno);
-    fs::remove(path);
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(), why);
-  }
 }
 
 int init(const InitOptions& options, Context& context) {

@@ -8,16 +8,17 @@
 #include "cli/standard_streams.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
+#include "run/manifest/study_job.hpp"
 
 namespace quench {
 
 void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options) {
-  verb.option("manifest", options.manifest, "YAML manifest").required();
+  verb.option("manifest", options.manifest, "YAML manifest, or a file of the study's code")
+      .required();
   verb.option("--set", options.sets, "a.b=value: change the manifest; repeatable")
       .placeholder("PATH=VALUE");
   verb.option("--device", options.device, "cpu or cuda:N; overrides the manifest");
-  verb.option("--job", options.job, "Only this point of the sweep, counted from 0")
-      .between(0, 1 << 30);
+  add_job_option(verb, options.job);
   verb.option("--out", options.out, "Folder of the results (default: runs/NAME)")
       .placeholder("DIR");
   verb.flag("--json", options.json, "Print JSON");
@@ -71,6 +72,26 @@ class WarningsOnStderr {
 
 }  // namespace
 
+void add_job_option(Verb& verb, int64_t& job) {
+  verb.option("--job,--job_idx", job,
+              "Only this point of the sweep, or job of a study's file, counted from 0")
+      .between(0, 1 << 30);
+}
+
+void keep_job(const Manifest& manifest, std::vector<Experiment>& experiments, int64_t job) {
+  const auto index = static_cast<size_t>(job);
+  const size_t jobs = manifest.study ? manifest.study->jobs() : experiments.size();
+  if (index >= jobs) {
+    fail(QUENCH_INVALID_ARGUMENT, "--job: got {}, wanted one of the {} {}, 0..{}", job, jobs,
+         manifest.study ? "jobs" : "points", jobs - 1);
+  }
+  if (manifest.study) {
+    keep_study_job(experiments.front(), manifest.study->job(index));
+  } else {
+    experiments = {experiments[index]};
+  }
+}
+
 LoadedRun load_run(const ManifestOptions& options, Context& context) {
   return as_usage([&] {
     LoadedRun run;
@@ -89,11 +110,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
                                      : std::filesystem::path(options.out);
     check_folder(run.folder);
     if (options.job >= 0) {
-      if (static_cast<size_t>(options.job) >= run.experiments.size()) {
-        fail(QUENCH_INVALID_ARGUMENT, "--job: got {}, wanted one of the {} points, 0..{}",
-             options.job, run.experiments.size(), run.experiments.size() - 1);
-      }
-      run.experiments = {run.experiments[static_cast<size_t>(options.job)]};
+      keep_job(run.manifest, run.experiments, options.job);
     }
     if (run.share) {
       const Shares shares =

@@ -24,7 +24,7 @@ struct ManifestOptions {
   std::string out;
   std::vector<std::string> sets;
   std::string device;
-  int64_t job = -1;   // point of the sweep; -1: all
+  int64_t job = -1;   // point of the sweep, or job of a study's file; -1: all
   std::string share;  // "2/3"; empty: all
   bool json = false;
 };
@@ -33,6 +33,11 @@ struct ManifestOptions {
 void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options);
 // Adds --share.
 Option add_share_option(Verb& verb, ManifestOptions& options);
+
+// Adds --job alone.
+void add_job_option(Verb& verb, int64_t& job);
+// Leaves the experiment, or its cells, of this job. Throws Error for a job that does not exist.
+void keep_job(const Manifest& manifest, std::vector<Experiment>& experiments, int64_t job);
 
 // A resolved manifest and the folder of its run.
 struct LoadedRun {

@@ -289,7 +289,27 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
                  .dump(1));
 }
 
-void print_jobs(const LoadedRun& run) {
+// The jobs of a study's file: what each sets, of the keys with several values.
+void print_study_jobs(const LoadedRun& run, int64_t only) {
+  std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
+  for (size_t job = 0; job < run.manifest.study->jobs(); ++job) {
+    std::vector<Experiment> one = run.experiments;
+    if (only < 0) {
+      keep_job(run.manifest, one, static_cast<int64_t>(job));
+    } else if (only != static_cast<int64_t>(job)) {
+      continue;
+    }
+    rows.push_back({std::to_string(job), std::to_string(cells_of(one).size()),
+                    run.manifest.study->point(job).dump()});
+  }
+  fmt::print(results(), "{}", aligned_table(rows));
+}
+
+void print_jobs(const LoadedRun& run, int64_t only) {
+  if (run.manifest.study) {
+    print_study_jobs(run, only);
+    return;
+  }
   std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
   for (const Experiment& experiment : run.experiments) {
     rows.push_back(
@@ -326,7 +346,7 @@ int plan(const PlanOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun run = load_run(options.manifest, context);
   if (options.jobs) {
-    print_jobs(run);
+    print_jobs(run, options.manifest.job);
     return kExitOk;
   }
   as_usage([&] {
@@ -408,8 +428,8 @@ void add_plan(CommandLine& line, Context& context) {
                   "Show how `quench run --share I/N` splits the work into N shares")
           .between(1, kMostShares)
           .placeholder("N");
-  const Option jobs =
-      verb.flag("--jobs", options->jobs, "List the points of the sweep with their numbers");
+  const Option jobs = verb.flag("--jobs", options->jobs,
+                                "List the points of the sweep, or jobs, with their numbers");
   verb.exclusive({share, shares, jobs});
   add_thread_option(verb, context);
   verb.does([&context, options] { return plan(*options, context); });

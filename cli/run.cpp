@@ -76,7 +76,7 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
 // Creates the results folder with the files that describe the run.
 void prepare_folder(const LoadedRun& run, Context& context) {
   make_folders(run.folder);
-  write_file_atomically(run.folder / "manifest.yaml", read_file(run.manifest.file, kYamlMaxBytes));
+  write_file_atomically(run.folder / "manifest.yaml", run.manifest.text);
   write_file_atomically(run.folder / "manifest.json",
                         yaml_to_json(run.manifest.resolved).dump(1) + "\n");
   write_file_atomically(run.folder / "run.json", run_description(run, context).dump(1) + "\n");
@@ -137,7 +137,7 @@ class Attempt {
                                       return deaths_by_key(read_death_notes(run_.folder));
                                     }});
     runner.places = folder_places(run_.folder);
-    runner.manifest = read_file(run_.manifest.file, kYamlMaxBytes);
+    runner.manifest = run_.manifest.text;
     runner.fresh = options_.fresh;
     runner.retry_failed = options_.retry == "failed";
     runner.fail_fast = options_.fail_fast;
@@ -323,7 +323,9 @@ void fetch_models(const RunOptions& options, Context& context) {
                                                : Progress::Form::kText,
                     context.log_levels(options.manifest.json));
   HubSession session(context);
-  session.fetch(session.plan(options.manifest.manifest, options.manifest.sets), progress);
+  session.fetch(
+      session.plan(options.manifest.manifest, options.manifest.sets, options.manifest.job),
+      progress);
 }
 
 // There are more shares than pieces of work.
@@ -395,7 +397,8 @@ void add_run(CommandLine& line, Context& context) {
   Verb verb = line.verb("run", "Run the experiments of a manifest", "Experiments");
   verb.examples({"quench run m.yaml", "quench run m.yaml --set seed=1 --out runs/seed1",
                  "quench run m.yaml --retry failed", "quench run m.yaml --fetch",
-                 "quench run m.yaml --share 2/3"});
+                 "quench run m.yaml --share 2/3",
+                  "quench run quantize_olmo2_1B.yaml --job_idx 17"});
   auto options = std::make_shared<RunOptions>();
   add_manifest_options(verb, context, options->manifest);
   add_share_option(verb, options->manifest);

@@ -4,7 +4,9 @@
 
 #include "core/config/yaml_path.hpp"
 #include "core/error.hpp"
+#include "core/io/file.hpp"
 #include "run/manifest/document_keys.hpp"
+#include "run/study/study_manifest.hpp"
 
 namespace quench {
 
@@ -26,12 +28,18 @@ void erase_member(YamlNode& mapping, const std::string& key) {
 }  // namespace
 
 Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets) {
-  YamlNode root = load_yaml(file);
+  Manifest out;
+  out.file = file;
+  out.text = read_file(file, kYamlMaxBytes);
+  YamlNode root = parse_yaml(out.text, file.string());
+  if (is_study_file(root)) {
+    out.study.emplace(root);
+    out.text = study_manifest(*out.study, file.filename().string());
+    root = parse_yaml(out.text, file.string() + " as a manifest");
+  }
   for (size_t i = 0; i < sets.size(); ++i) {
     yaml_change(root, sets[i], fmt::format("--set #{}", i + 1));
   }
-  Manifest out;
-  out.file = file;
   const YamlNode* sweep = root.find("sweep");
   if (sweep != nullptr && !sweep->is_null()) {
     out.sweep = read_sweep(*sweep, out.problems);

@@ -15,6 +15,7 @@
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/process_keys.hpp"
 #include "run/manifest/sweep.hpp"
+#include "run/study/study_file.hpp"
 
 namespace quench {
 
@@ -106,14 +107,19 @@ struct Manifest {
   YamlNode report;  // as written, or null; the report checks its content
   Sweep sweep;
   YamlNode resolved;  // the document after --set, which is stored beside the results
+  // The document before --set; where the file is one of the study's, the manifest that it amounts
+  // to.
+  std::string text;
+  std::optional<StudyFile> study;  // the file, if it is one of the study's
   // Errors so far; resolving adds those that need the plugins, and throws all at once.
   Problems problems;
 };
 
-// Reads a manifest and applies the changes of --set (`sets`) before any check. Errors in its
-// structure go to `problems`; for a manifest with a sweep only the errors in the sweep, because
-// each point is its own manifest. Throws Error if the file cannot be read, is not YAML, or a --set
-// does not fit.
+// Reads a manifest, or one of the study's files as the manifest that it amounts to, and applies the
+// changes of --set (`sets`) before any check. Errors in its structure go to `problems`; for a
+// manifest with a sweep only the errors in the sweep, because each point is its own manifest.
+// Throws Error if the file cannot be read, is not YAML, is a file of the study with errors, or a
+// --set does not fit.
 Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets);
 
 // The manifest of one point of the sweep: `manifest` with the point's values and without the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/config/yaml_text.hpp"
 #include "core/error.hpp"
 #include "quench/abi/parameter.h"
 #include "run/manifest/guess_revisions.hpp"
@@ -11,23 +12,6 @@
 namespace quench {
 
 namespace {
-
-// Text as a double-quoted YAML scalar on one line. File names may contain any byte, a manifest only
-// UTF-8.
-std::string double_quoted(const std::string& text) {
-  if (first_invalid_utf8(text) != std::string_view::npos) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: is not UTF-8, so that no manifest can name it",
-         printable(text));
-  }
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += c == '"' || c == '\\'         ? std::string("\\") + c
-           : byte < 0x20 || byte == 0x7F ? fmt::format("\\x{:02x}", byte)
-                                         : std::string(1, c);
-  }
-  return out + "\"";
-}
 
 bool needs_only(const PluginDescription& plugin, const std::vector<int32_t>& types) {
   return std::all_of(plugin.parameters.begin(), plugin.parameters.end(),

@@ -33,4 +33,8 @@ fs::path public_data(const std::string& relative) {
   return find(public_data_root(), relative);
 }
 
+fs::path study_config(const std::string& relative) {
+  return find(study_config_root(), relative);
+}
+
 }  // namespace quench::test

@@ -12,9 +12,12 @@ std::filesystem::path fixture(const std::string& relative);
 
 // Likewise of the public data files beside the fixtures (../shared/data).
 std::filesystem::path public_data(const std::string& relative);
-// Both folders, whether they are there or not.
+// Likewise of the study's own configuration files (../shared/study/config).
+std::filesystem::path study_config(const std::string& relative);
+// The folders, whether they are there or not.
 std::filesystem::path fixtures_root();
 std::filesystem::path public_data_root();
+std::filesystem::path study_config_root();
 
 // The project's own source and build folders.
 std::filesystem::path source_dir();

@@ -23,4 +23,8 @@ std::filesystem::path public_data_root() {
   return fixtures_root().parent_path() / "data";
 }
 
+std::filesystem::path study_config_root() {
+  return fixtures_root().parent_path() / "study/config";
+}
+
 }  // namespace quench::test
