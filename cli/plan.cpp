@@ -15,6 +15,7 @@
 #include "run/check_experiment.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/plugins_apart.hpp"
+#include "run/grid/shape_costs.hpp"
 #include "run/grid/training_cost.hpp"
 #include "run/manifest/check_plugins.hpp"
 
@@ -26,6 +27,7 @@ constexpr size_t kShownCells = 60;  // sums up further cells, unless --all
 
 struct PlanOptions {
   ManifestOptions manifest;
+  std::string shapes;
   bool all = false;
   bool jobs = false;
   uint64_t shares = 0;  // 0: not asked for
@@ -319,6 +321,48 @@ void print_jobs(const LoadedRun& run, int64_t only) {
   fmt::print(results(), "{}", aligned_table(rows));
 }
 
+// Rates that are to be expected of a device, for forwards in bfloat16.
+struct DeviceRate {
+  const char* name;
+  double flops_per_second;
+};
+constexpr DeviceRate kDeviceRates[] = {{"an H100", 4e14}, {"an A100", 1.25e14}, {"32 cores", 1e12}};
+
+// "98.8 GB", "2.1 GB".
+std::string gigabytes(uint64_t bytes) {
+  const double value = static_cast<double>(bytes) / 1e9;
+  return fmt::format(fmt::runtime(value < 10 ? "{:.1f} GB" : "{:.0f} GB"), value);
+}
+
+// Three lines, as they stand at the head of a manifest in configs/experiments.
+void print_shape_costs(const ShapeCosts& costs, bool json) {
+  if (json) {
+    fmt::print(results(), "{}\n",
+               nlohmann::json{{"revisions", costs.revisions},
+                              {"download_bytes", costs.download_bytes},
+                              {"memory_bytes", costs.memory_bytes},
+                              {"flops", costs.flops},
+                              {"uncounted", costs.uncounted}}
+                   .dump(1));
+    return;
+  }
+  std::vector<std::string> hours;
+  for (const DeviceRate& device : kDeviceRates) {
+    const double value = costs.flops / device.flops_per_second / 3600;
+    hours.push_back(fmt::format(fmt::runtime(value < 10 ? "{:.1f} h on {}" : "{:.0f} h on {}"),
+                                value, device.name));
+  }
+  fmt::print(
+      results(),
+      "Downloads: {} revisions, {} by their shapes, and the texts.\n"
+      "Memory: about {}.\n"
+      "Time: {:.0f} PFLOP{}: {}.\n",
+      costs.revisions, gigabytes(costs.download_bytes), gigabytes(costs.memory_bytes),
+      costs.flops / 1e15,
+      costs.uncounted.empty() ? "" : fmt::format(" without {}", fmt::join(costs.uncounted, ", ")),
+      fmt::join(hours, ", "));
+}
+
 void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                  bool all) {
   std::vector<std::vector<std::string>> rows = {{"cell", "state", "time", "why"}};
@@ -347,6 +391,12 @@ int plan(const PlanOptions& options, Context& context) {
   const LoadedRun run = load_run(options.manifest, context);
   if (options.jobs) {
     print_jobs(run, options.manifest.job);
+    return kExitOk;
+  }
+  if (!options.shapes.empty()) {
+    print_shape_costs(
+        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); }),
+        options.manifest.json);
     return kExitOk;
   }
   as_usage([&] {
@@ -418,10 +468,14 @@ int plan(const PlanOptions& options, Context& context) {
 void add_plan(CommandLine& line, Context& context) {
   Verb verb = line.verb("plan", "Show what a manifest would run, and why", "Experiments");
   verb.examples({"quench plan m.yaml", "quench plan m.yaml --all --set dtype=float64",
-                 "quench plan m.yaml --shares 3"});
+                 "quench plan m.yaml --shares 3",
+                 "quench plan configs/experiments/amber.yaml --shapes configs/models"});
   auto options = std::make_shared<PlanOptions>();
   add_manifest_options(verb, context, options->manifest);
   verb.flag("--all", options->all, "List every cell");
+  verb.option("--shapes", options->shapes,
+              "Only costs, from the config.json files DIR/ORG/NAME.json of the hub's models")
+      .placeholder("DIR");
   const Option share = add_share_option(verb, options->manifest);
   const Option shares =
       verb.option("--shares", options->shares,

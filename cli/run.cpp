@@ -398,7 +398,7 @@ void add_run(CommandLine& line, Context& context) {
   verb.examples({"quench run m.yaml", "quench run m.yaml --set seed=1 --out runs/seed1",
                  "quench run m.yaml --retry failed", "quench run m.yaml --fetch",
                  "quench run m.yaml --share 2/3",
-                  "quench run quantize_olmo2_1B.yaml --job_idx 17"});
+                 "quench run quantize_olmo2_1B.yaml --job_idx 17"});
   auto options = std::make_shared<RunOptions>();
   add_manifest_options(verb, context, options->manifest);
   add_share_option(verb, options->manifest);

@@ -1,6 +1,7 @@
 #include "run/grid/estimate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/checkpoint/dtype.hpp"
@@ -19,12 +20,8 @@ namespace {
 
 constexpr uint64_t kMaxRatesBytes = 16u << 20;
 constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers besides the model
-constexpr double kForwardFlops = 2;             // per parameter and token
-// Gram matrices (upper triangles) of a transformer's input groups, per parameter and token: 1.6 for
-// four square groups and a fourfold MLP, 0.9 for a gated one.
-constexpr double kGramFlops = 1.2;
-constexpr double kNewSampleWeight = 0.3;      // weight of a new rate against the earlier ones
-constexpr uint64_t kTokensPerDocument = 512;  // if nobody has counted
+constexpr double kNewSampleWeight = 0.3;        // weight of a new rate against the earlier ones
+constexpr uint64_t kTokensPerDocument = 512;    // if nobody has counted
 constexpr uint64_t kBytesPerToken = 4;
 
 std::string hash_of(const nlohmann::json& work) {
@@ -38,11 +35,20 @@ double blend(double before, double now) {
 }  // namespace
 
 uint64_t calibration_tokens(const Calibration& calibration) {
-  return calibration.packing == Packing::kConcat
-             ? calibration.sequences * calibration.length
-             : calibration.documents * (calibration.length > 0
-                                            ? std::min(calibration.length, kTokensPerDocument)
-                                            : kTokensPerDocument);
+  if (calibration.packing == Packing::kConcat) {
+    return calibration.sequences * calibration.length;
+  }
+  const uint64_t tokens = calibration.documents *
+                          (calibration.length > 0 ? std::min(calibration.length, kTokensPerDocument)
+                                                  : kTokensPerDocument);
+  const double longest = calibration.pad_batch > 1
+                             ? 1 + 1.2 * std::log(static_cast<double>(calibration.pad_batch))
+                             : 1;
+  return static_cast<uint64_t>(static_cast<double>(tokens) * longest);
+}
+
+uint64_t model_memory(uint64_t parameters, uint64_t element_bytes, bool quantized) {
+  return parameters * element_bytes * (quantized ? 2 : 1) + kLibraryBytes;
 }
 
 nlohmann::json metric_work(const nlohmann::json& parts) {
@@ -192,7 +198,7 @@ class Estimator {
     const uint64_t element = dtype_size(experiment.dtype);
     const uint64_t described = memory_.empty() ? 0 : memory_[cell.job].parameters;
     const uint64_t parameters = parameters_ > 0 ? parameters_ : described;
-    out.memory = parameters * element * (cell.variant.quantizer ? 2 : 1) + kLibraryBytes +
+    out.memory = model_memory(parameters, element, cell.variant.quantizer.has_value()) +
                  (memory_.empty() ? 0 : memory_[cell.job].bytes[cell.metric]);
     std::string missing;
     const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);

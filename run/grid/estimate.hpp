@@ -25,6 +25,20 @@ enum class Basis {
 };
 inline constexpr double kNominalRate = 25e9;  // floating-point operations per second and thread
 
+inline constexpr double kForwardFlops = 2;  // per parameter and token
+// Gram matrices (upper triangles) of a transformer's input groups, per parameter and token: 1.6 for
+// four square groups and a fourfold MLP, 0.9 for a gated one.
+inline constexpr double kGramFlops = 1.2;
+// Ids of a text that is not here; the study's held-out text has about as many.
+inline constexpr uint64_t kTokensOfUnknownText = 600'000;
+
+// Ids that a quantizer observes if nobody has counted them: documents of 512, and, where pads
+// count, as many as the longest of each batch has (of lengths whose logarithms are normal with a
+// deviation of 1, as those of web pages nearly are).
+uint64_t calibration_tokens(const Calibration& calibration);
+// Peak without what metrics predict: the model, a float copy of what is quantized, the libraries.
+uint64_t model_memory(uint64_t parameters, uint64_t element_bytes, bool quantized);
+
 struct Cost {
   double flops = 0;    // 2 per parameter and token of a forward, plus the Gram matrices
   uint64_t bytes = 0;  // of weights to read
@@ -66,9 +80,6 @@ class Rates {
 // name the weights.
 nlohmann::json metric_work(const nlohmann::json& parts);
 nlohmann::json quantizer_work(const nlohmann::json& parts);
-
-// Tokens of one draw; 0: all of the corpus, which nobody has counted.
-uint64_t calibration_tokens(const Calibration& calibration);
 
 // Cost of the cells to do, summed. Counts quantizing and reading the weights once for all metrics
 // that share them.

@@ -153,7 +153,7 @@ class Costs {
       check_plugins(catalog_, experiment);  // before any of them is loaded
       const DescribedModels described = describe_models(catalog_, experiment, hub_);
       const uint64_t parameters =
-          described.models.empty() ? 0 : parameters_of(described.models.front().model);
+          described.models.empty() ? 0 : parameter_count(described.models.front().model);
       found->second = parameters == 0 ? kUnknownSize : std::max<uint64_t>(1, parameters / kMillion);
     }
     return found->second;

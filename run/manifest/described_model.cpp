@@ -44,16 +44,21 @@ DescribedModel describe(Catalog& catalog, const Experiment& experiment, const Ch
   }
   const CheckpointFolder folder = open_headers(catalog, cell, hub);
   const std::string where = (folder.path / "config.json").string();
-  require_config(folder.config_json, where);
-  const PluginDescription& family = cell.family.empty()
-                                        ? choose_family(catalog, folder.config_json, where)
-                                        : catalog.require("model", cell.family);
-  return {open_shapes(catalog, family, folder.config_json, dtype), folder.source};
+  return {describe_config(catalog, folder.config_json, where, cell.family, dtype), folder.source};
 }
 
 }  // namespace
 
-uint64_t parameters_of(const ModelHandle& model) {
+ModelHandle describe_config(Catalog& catalog, const std::string& config_json,
+                            const std::string& where, const std::string& family,
+                            quench_dtype dtype) {
+  require_config(config_json, where);
+  const PluginDescription& plugin = family.empty() ? choose_family(catalog, config_json, where)
+                                                   : catalog.require("model", family);
+  return open_shapes(catalog, plugin, config_json, dtype);
+}
+
+uint64_t parameter_count(const ModelHandle& model) {
   uint64_t total = 0;
   for (const quench_parameter_info& parameter : model.parameters()) {
     uint64_t elements = 1;

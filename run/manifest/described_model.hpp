@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/checkpoint/tensor_source.hpp"
@@ -22,13 +23,19 @@ struct DescribedModels {
   std::vector<DescribedModel> models;  // one for each model that branches name
   bool complete = true;  // false: files are missing, or a family needs weights to decide
 };
-// How many elements all its parameters have.
-uint64_t parameters_of(const ModelHandle& model);
 // `dtype`: the element type to open them in.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub, quench_dtype dtype);
 // In the experiment's own element type.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub);
+
+// The model that a config describes; `where` is the config's name in messages, `family` as in
+// CheckpointCell. Throws Error for a config that no family opens.
+ModelHandle describe_config(Catalog& catalog, const std::string& config_json,
+                            const std::string& where, const std::string& family,
+                            quench_dtype dtype);
+// How many elements all its parameters have.
+uint64_t parameter_count(const ModelHandle& model);
 
 }  // namespace quench

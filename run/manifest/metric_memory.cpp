@@ -22,7 +22,7 @@ MetricMemory predict_metric_memory(Catalog& catalog, const Experiment& experimen
       const quench_dtype dtype = cell.dtype.value_or(experiment.dtype);
       const bool own = !same_dtype(dtype, experiment.dtype);  // a second model, in its own dtype
       for (const DescribedModel& each : describe_models(catalog, experiment, hub, dtype).models) {
-        const uint64_t parameters = parameters_of(each.model);
+        const uint64_t parameters = parameter_count(each.model);
         out.parameters = std::max(out.parameters, parameters);
         out.bytes[m] =
             std::max(out.bytes[m], metric.memory(each.model) +

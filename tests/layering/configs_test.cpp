@@ -1,6 +1,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -74,6 +75,91 @@ TEST_CASE("configs: experiments on published models are planned with an empty ca
     CHECK(plan.out.find(" blocked\n") != std::string::npos);
     CHECK(plan.out.find("to do") == std::string::npos);
   }
+}
+
+// What `plan --shapes` prints; the cache is empty.
+quench::test::Ended costs_of(const std::string& manifest, const std::vector<std::string>& more) {
+  const quench::test::TemporaryDir temporary;
+  std::vector<std::string> arguments = {"plan", manifest, "--shapes", "configs/models"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return quench_program(arguments, {{"HF_HUB_CACHE", temporary.path().string()}});
+}
+
+TEST_CASE("configs: the shapes of published models have as many parameters as published",
+          "[layering][configs]") {
+  // Worked out by hand: embeddings, matrices and biases of the blocks, norms.
+  const std::map<std::string, uint64_t> published = {
+      {"EleutherAI/pythia-70m", 70'426'624},
+      {"EleutherAI/pythia-160m", 162'322'944},
+      {"EleutherAI/pythia-410m", 405'334'016},
+      {"EleutherAI/pythia-1b", 1'011'781'632},
+      {"EleutherAI/pythia-1.4b", 1'414'647'808},
+      {"EleutherAI/pythia-2.8b", 2'775'208'960},
+      {"EleutherAI/pythia-6.9b", 6'857'302'016},
+      {"EleutherAI/pythia-12b", 11'846'072'320},
+      {"allenai/OLMo-1B", 1'176'764'416},
+      {"allenai/OLMo-7B", 6'888'095'744},
+      {"allenai/OLMo-2-0425-1B", 1'484'916'736},
+      {"allenai/OLMo-2-1124-7B", 7'298'617'344},
+      {"allenai/OLMo-2-1124-13B", 13'716'198'400},
+      {"allenai/OLMo-2-0325-32B", 32'234'279'936},
+      {"HuggingFaceTB/SmolLM3-3B", 3'075'098'624},
+      {"HuggingFaceTB/SmolLM3-3B-Base", 3'075'098'624},
+      {"HuggingFaceTB/SmolLM3-3B-checkpoints", 3'075'098'624},
+      {"LLM360/Amber", 6'738'415'616},
+      {"swiss-ai/Apertus-8B-2509", 8'053'338'176}};
+  const std::string root = "configs/models/";
+  size_t checked = 0;
+  for (const std::string& file : quench::test::files_below("configs/models", {".json"})) {
+    const std::string name = file.substr(root.size(), file.size() - root.size() - 5);
+    const auto known = published.find(name);
+    if (known == published.end()) {
+      continue;
+    }
+    const quench::test::TemporaryDir temporary;
+    const auto manifest =
+        temporary.write("m.yaml", "checkpoints: {model: hf://" + name +
+                                      ", revisions: [main]}\nmetrics: [weights: {}]\n");
+    const auto costs = costs_of(manifest.string(), {"--json"});
+    CAPTURE(file, costs.err);
+    REQUIRE(costs.code == 0);
+    const auto config = nlohmann::json::parse(quench::test::source(file));
+    const uint64_t element = config.at("torch_dtype") == "float32" ? 4 : 2;
+    CHECK(nlohmann::json::parse(costs.out).at("download_bytes") == known->second * element);
+    ++checked;
+  }
+  CHECK(checked == published.size());
+}
+
+TEST_CASE("configs: costs from shapes are those that a hand works out", "[layering][configs]") {
+  const quench::test::TemporaryDir temporary;
+  const auto manifest = temporary.write(
+      "m.yaml",
+      "dtype: bfloat16\n"
+      "checkpoints: {model: hf://EleutherAI/pythia-70m, revisions: [step1, step2]}\n"
+      "calibration: {c: {corpus: t, documents: 10, packing: none, pads: counted, pad_id: 0, "
+      "pad_batch: 16}}\n"
+      "quantizers: [rtn: {}]\n"
+      "metrics: [validation_loss: {corpus: t}]\n"
+      "corpora: {t: {jsonl: {path: hf://datasets/org/name/t.jsonl}}}\n");
+  const auto without = costs_of(manifest.string(), {"--json"});
+  CAPTURE(without.err);
+  REQUIRE(without.code == 0);
+  const auto plain = nlohmann::json::parse(without.out);
+  const double parameters = 70426624;
+  CHECK(plain.at("revisions") == 2);
+  CHECK(plain.at("download_bytes") == 2 * 2 * 70426624ull);
+  // Two revisions, in float and quantized, 600 thousand ids, two operations each.
+  CHECK(plain.at("flops").get<double>() == Approx(2 * 2 * 2 * parameters * 6e5));
+  const auto with = nlohmann::json::parse(
+      costs_of(manifest.string(), {"--json", "--set", "quantizers.0.calibration=c"}).out);
+  // 10 documents of 512, padded to 1 + 1.2 ln 16 = 4.327 times that; 3.2 operations with Gram's.
+  CHECK(with.at("flops").get<double>() - plain.at("flops").get<double>() ==
+        Approx(2 * 3.2 * parameters * 10 * 512 * 4.327).epsilon(1e-3));
+  const auto missing = costs_of(manifest.string(), {"--set", "checkpoints.model=hf://org/other"});
+  CHECK(missing.code == 2);
+  CHECK(missing.err ==
+        "--shapes: hf://org/other has no config; wanted configs/models/org/other.json\n");
 }
 
 // Weights and corpora may be absent where tests run, so a plan may fail over that, and only that.
