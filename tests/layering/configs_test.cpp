@@ -85,6 +85,29 @@ quench::test::Ended costs_of(const std::string& manifest, const std::vector<std:
   return quench_program(arguments, {{"HF_HUB_CACHE", temporary.path().string()}});
 }
 
+TEST_CASE("configs: the costs at the head of an experiment on published models are plan's",
+          "[layering][configs]") {
+  size_t checked = 0;
+  for (const std::string& file : quench::test::files_below("configs/experiments", {".yaml"})) {
+    const std::string text = quench::test::source(file);
+    if (text.find("model: hf://") == std::string::npos) {
+      continue;
+    }
+    const auto costs = costs_of(file, {});
+    CAPTURE(file, costs.err);
+    REQUIRE(costs.code == 0);
+    std::string head;
+    std::istringstream lines(costs.out);
+    for (std::string line; std::getline(lines, line);) {
+      head += "# " + line + "\n";
+    }
+    CAPTURE(head, "tools/experiment_costs writes them");
+    CHECK(text.find("\n" + head + "name: ") != std::string::npos);
+    ++checked;
+  }
+  CHECK(checked >= 15);
+}
+
 TEST_CASE("configs: the shapes of published models have as many parameters as published",
           "[layering][configs]") {
   // Worked out by hand: embeddings, matrices and biases of the blocks, norms.
