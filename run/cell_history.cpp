@@ -145,6 +145,15 @@ class RememberedCells final : public CellHistory {
     memory_.store.publish(shared);
   }
 
+  std::string absence(const MemberCells& files) override {
+    for (const CheckpointCell* cell : files) {
+      if (std::string reason = memory_.identities.absence_of_known(*cell); !reason.empty()) {
+        return reason;
+      }
+    }
+    return "";
+  }
+
   void forget_if_changed(const CheckpointCell& cell) override {
     if (memory_.identities.absence(cell).empty()) {
       memory_.identities.forget_if_changed(cell);

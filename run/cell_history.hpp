@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/experiment/experiment.hpp"
@@ -15,9 +16,6 @@
 #include "run/runner_options.hpp"
 
 namespace quench {
-
-// The checkpoints that a set of weights is read from: one, or the members of an average.
-using MemberCells = std::vector<const CheckpointCell*>;
 
 // The history of a run that remembers nothing: no cell has a key, all are pending.
 class CellHistory {
@@ -42,6 +40,8 @@ class CellHistory {
   virtual std::vector<Record> records_of(const Experiment&, const Cell&) const { return {}; }
   // Shares the records of one evaluation with other runs.
   virtual void publish(const std::vector<Record>&) {}
+  // Why one of these files cannot be read at all, or "".
+  virtual std::string absence(const MemberCells&) { return ""; }
   // Forgets what was remembered of files that have changed since.
   virtual void forget_if_changed(const CheckpointCell&) {}
   // Throws Error(DATA_LOSS) if the files are no longer those that the keys describe.

@@ -35,9 +35,13 @@ WeightsAtWork::WeightsAtWork(const Job& from, const WeightsCell& which, const st
   }
   try {
     files = locate_checkpoint(checkpoint(), job.run.options.hub);
-    stored = stored_quantization(job.run.catalog, files.path);
   } catch (...) {
     files = {};  // every cell will report it
+  }
+  try {
+    stored = stored_quantization(job.run.catalog, files.path);
+  } catch (...) {
+    stored = nullptr;  // likewise, if a cell needs the weights
   }
 }
 
@@ -60,8 +64,12 @@ std::vector<Record> WeightsAtWork::records_there(const MeasuredCell& cell) const
     const nlohmann::json averaging = std::exchange(record.averaging, nullptr);
     // The machine that measured it stays; this run sets the point of the sweep.
     nlohmann::json environment = std::exchange(record.environment, nlohmann::json::object());
+    const nlohmann::json checkpoint = std::exchange(record.checkpoint, nullptr);
     describe(record, cell, quantizer);
     take_measured(averaging, record.averaging);
+    if (stored.is_null() && checkpoint.is_object() && checkpoint.contains("stored")) {
+      record.checkpoint["stored"] = checkpoint["stored"];  // the weights are not here any more
+    }
     if (environment.is_object()) {
       environment.erase("sweep");
       if (record.environment.contains("sweep")) {
@@ -83,7 +91,7 @@ std::vector<Record> WeightsAtWork::keep_failure(const MeasuredCell& cell,
   if (error.code() == QUENCH_UNAVAILABLE) {  // nobody's fault here: the next run measures it
     HostServices::instance().log(
         QUENCH_LOG_ERROR, "",
-        fmt::format("{} was interrupted and is not recorded as failed: {}", name, record.error));
+        fmt::format("{} was not measured and is not recorded as failed: {}", name, record.error));
     return {record};
   }
   return job.run.keeper.keep({record});

@@ -72,6 +72,12 @@ void WeightsRun::open() {
   const std::vector<std::string> keys = keys_to_do(weights_.cells);
   const CellsAtWork at_work(keys);
   try {
+    // The keys were known without the weights. Who fetches them measures the cells then.
+    if (const std::string absence =
+            job_.run.history.absence(files_of(job_.experiment, weights_.weights));
+        !absence.empty()) {
+      fail(QUENCH_UNAVAILABLE, "{}", absence);
+    }
     open_.emplace(open_weights(job_.run.catalog, job_.experiment, weights_.weights,
                                job_.run.options.hub,
                                [this](ModelHandle& model, const CheckpointFolder& folder) {
@@ -134,17 +140,6 @@ std::vector<Quantization> WeightsRun::quantizations_to_do() {
       out.push_back({&job_.experiment.quantizers[*variant.quantizer],
                      draw_of(job_.experiment, variant), keys_to_do(same)});
     }
-  }
-  return out;
-}
-
-MemberCells files_of(const Experiment& experiment, const WeightsCell& weights) {
-  MemberCells out;
-  for (const size_t member : weights.members) {
-    out.push_back(&experiment.checkpoints[member]);
-  }
-  if (out.empty()) {
-    out.push_back(&files_cell(experiment, weights));
   }
   return out;
 }

@@ -47,7 +47,4 @@ class WeightsRun {
   std::optional<Error> not_open_;  // why `open` failed
 };
 
-// The checkpoints that provide the files of these weights.
-MemberCells files_of(const Experiment& experiment, const WeightsCell& weights);
-
 }  // namespace quench

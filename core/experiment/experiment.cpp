@@ -31,6 +31,17 @@ const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell
   return weights.live ? *weights.live : experiment.checkpoints[weights.checkpoint];
 }
 
+MemberCells files_of(const Experiment& experiment, const WeightsCell& weights) {
+  MemberCells out;
+  for (const size_t member : weights.members) {
+    out.push_back(&experiment.checkpoints[member]);
+  }
+  if (out.empty()) {
+    out.push_back(&files_cell(experiment, weights));
+  }
+  return out;
+}
+
 std::vector<size_t> branch_until(const Experiment& experiment, size_t last) {
   std::vector<size_t> out;
   for (size_t i = 0; i <= last; ++i) {

@@ -162,6 +162,9 @@ struct Experiment {
 
 // Whose files these weights are: the checkpoint's, an average's last member's, or a live average's.
 const CheckpointCell& files_cell(const Experiment& experiment, const WeightsCell& weights);
+// The checkpoints that a set of weights is read from: one, or the members of an average.
+using MemberCells = std::vector<const CheckpointCell*>;
+MemberCells files_of(const Experiment& experiment, const WeightsCell& weights);
 // The checkpoints (indices) of the branch of checkpoint `last`, up to it, in their order.
 std::vector<size_t> branch_until(const Experiment& experiment, size_t last);
 // Why the corpus cannot be read, where its files are in `absent`; else empty.

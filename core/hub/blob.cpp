@@ -151,6 +151,11 @@ void check_blob(const fs::path& path, const HubEnvironment& environment,
   }
 }
 
+bool is_blob(const fs::path& path, const HubEnvironment& environment) {
+  const std::optional<fs::path> root = root_of(environment);
+  return root && blob_at(path, *root);
+}
+
 void check_blobs(const fs::path& path, const HubEnvironment& environment,
                  const std::atomic<bool>* cancel) {
   const std::optional<fs::path> root = root_of(environment);

@@ -20,6 +20,10 @@ namespace quench {
 void check_blob(const std::filesystem::path& path, const HubEnvironment& environment,
                 const std::atomic<bool>* cancel = nullptr);
 
+// Whether `path`, with all links resolved, is a file of the cache whose name is its hash: what such
+// a file holds, its repository and commit say.
+bool is_blob(const std::filesystem::path& path, const HubEnvironment& environment);
+
 // Checks all files of a folder in the order of their names and follows links to files; a path to a
 // file checks that file. Throws like check_blob at the first damaged file.
 void check_blobs(const std::filesystem::path& path, const HubEnvironment& environment,

@@ -103,6 +103,11 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
   return {folder, parsed.repository, parsed.revision, commit, parsed.file};
 }
 
+std::string known_commit(const std::string& spec, const HubEnvironment& environment) {
+  const HubSpec parsed = parse_hub_spec(spec);
+  return find_commit(parsed, repository_folder(parsed, hub_cache_root(environment)), spec);
+}
+
 std::vector<std::string> cached_revisions(const std::string& spec,
                                           const HubEnvironment& environment) {
   return cached_revisions(repository_folder(parse_hub_spec(spec), hub_cache_root(environment)));

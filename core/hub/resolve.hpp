@@ -24,6 +24,10 @@ struct ResolvedModel {
 // (lists what the cache has), DATA_LOSS (damaged cache).
 ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment);
 
+// The commit of the spec's revision, as far as the cache knows it, whether or not its files are
+// there: "" if not. Throws Error: INVALID_ARGUMENT (spec), DATA_LOSS (damaged reference).
+std::string known_commit(const std::string& spec, const HubEnvironment& environment);
+
 // The names of the refs of hf://org/name in the cache, sorted; names may contain slashes. Empty if
 // the repository is not cached. Throws Error(INVALID_ARGUMENT) for a bad spec.
 std::vector<std::string> cached_revisions(const std::string& spec,

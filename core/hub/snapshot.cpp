@@ -1,11 +1,15 @@
 #include "core/hub/snapshot.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/json/parse_json.hpp"
 
 namespace quench {
 
@@ -35,6 +39,24 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return out;
 }
 
+// Whether all files that an index of shards names are beside it. One that cannot be read is for
+// whoever opens it.
+bool has_shards(const fs::path& index) {
+  constexpr uint64_t kMaxIndex = uint64_t{64} << 20;
+  try {
+    const nlohmann::json document = parse_json(read_file(index, kMaxIndex), index.string());
+    for (const auto& [tensor, shard] : document.at("weight_map").items()) {
+      std::error_code error;
+      if (!fs::exists(index.parent_path() / shard.get<std::string>(), error)) {
+        return false;
+      }
+    }
+  } catch (const std::exception&) {
+    return true;
+  }
+  return true;
+}
+
 bool is_under(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
          folder.end();
@@ -59,6 +81,26 @@ void check_snapshot(const fs::path& folder, const fs::path& cache_root) {
       fail(QUENCH_INVALID_ARGUMENT, "{}: not a regular file", printable(entry.string(), 4096));
     }
   }
+}
+
+bool holds_weights(const fs::path& file) {
+  constexpr const char* kEndings[] = {".safetensors", ".bin", ".pth", ".pt", ".gguf"};
+  return std::find(std::begin(kEndings), std::end(kEndings), file.extension()) !=
+         std::end(kEndings);
+}
+
+bool has_weights(const fs::path& folder) {
+  bool any = false;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const fs::path& path = it->path();
+    if (path.filename().string().ends_with(".index.json") && !has_shards(path)) {
+      return false;
+    }
+    any = any || holds_weights(path);
+  }
+  return any;
 }
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace quench {
 
@@ -9,5 +10,11 @@ namespace quench {
 // cache root (the newest layout chains two links). Throws Error(INVALID_ARGUMENT) for a file that
 // is not, Error(DATA_LOSS) for a broken link.
 void check_snapshot(const std::filesystem::path& folder, const std::filesystem::path& cache_root);
+
+// Whether a file of this name holds weights, by its ending.
+bool holds_weights(const std::filesystem::path& file);
+// Whether a snapshot has files of weights, and all shards that its indices name. A run with
+// `storage: {evict: done}` removes weights and leaves the rest; other tools fetch single files.
+bool has_weights(const std::filesystem::path& folder);
 
 }  // namespace quench

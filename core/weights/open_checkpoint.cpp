@@ -1,8 +1,6 @@
 #include "core/weights/open_checkpoint.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -10,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/hub/snapshot.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
 
@@ -23,12 +22,6 @@ constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 
 bool is_hub(const std::string& model) {
   return model.rfind("hf://", 0) == 0;
-}
-
-bool holds_weights(const fs::path& file) {
-  constexpr const char* kEndings[] = {".safetensors", ".bin", ".pth", ".pt", ".gguf"};
-  return std::find(std::begin(kEndings), std::end(kEndings), file.extension()) !=
-         std::end(kEndings);
 }
 
 // Config, tokenizer and whatever else may be read or copied beside the weights of `path`, a folder
@@ -55,11 +48,45 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
   return {resolved.folder, resolved.commit};
 }
 
+std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hub) {
+  try {
+    const fs::path path = locate_checkpoint(cell, hub).path;
+    if (!is_hub(cell.location)) {
+      return fs::exists(path) ? "" : path.string() + " does not exist";
+    }
+    return has_weights(path)
+               ? ""
+               : fmt::format(
+                     "{}: its weights are not in the cache {}; get them "
+                     "with: quench fetch {}",
+                     printable(cell.location), path.string(), printable(cell.location));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+namespace {
+
+CheckpointFolder open_place(Catalog& catalog, const CheckpointCell& cell, const fs::path& path,
+                            const HubEnvironment& hub) {
+  try {
+    return open_checkpoint_folder(catalog, path);
+  } catch (const Error&) {
+    // A format may know other endings; where nothing reads the folder, this is why.
+    if (const std::string absence = weights_absence(cell, hub); !absence.empty()) {
+      fail(QUENCH_NOT_FOUND, "{}", absence);
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 CheckpointFolder open_headers(Catalog& catalog, const CheckpointCell& cell,
                               const HubEnvironment& hub) {
   const fs::path path = locate_checkpoint(cell, hub).path;
   check_small_files(path, hub);
-  CheckpointFolder folder = open_checkpoint_folder(catalog, path);
+  CheckpointFolder folder = open_place(catalog, cell, path, hub);
   if (!cell.config.empty()) {
     folder.config_json =
         cell.config.front() == '{' ? cell.config : read_file(cell.config, kMaxConfigBytes);

@@ -20,6 +20,9 @@ struct LocatedCheckpoint {
 };
 LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub);
 
+// Why the checkpoint's weights cannot be read at all, with the command that gets them, or "".
+std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hub);
+
 // The files of a checkpoint, its config taken from the manifest where that gives one. Files out of
 // the hub's cache are compared with the hashes that name them: throws what check_blob throws.
 CheckpointFolder open_files(Catalog& catalog, const CheckpointCell& cell,

@@ -224,9 +224,10 @@ std::vector<PlacedCheckpoint> placed_checkpoints(Catalog& catalog, const fs::pat
 
 std::string reading_key(const Catalog& catalog, const fs::path& path) {
   const CheckpointPlace place(path);
-  if (has_safetensors(place) && !place.is_quantized()) {
-    return "";
-  }
+  return has_safetensors(place) && !place.is_quantized() ? "" : formats_key(catalog);
+}
+
+std::string formats_key(const Catalog& catalog) {
   std::string formats;
   for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
     formats += format->id + "=" + format->code.dump() + "\n";

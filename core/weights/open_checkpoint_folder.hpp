@@ -31,5 +31,7 @@ std::vector<PlacedCheckpoint> placed_checkpoints(Catalog& catalog,
 // Everything that reading a checkpoint depends on besides its files: "" if the host reads it, else
 // a hash of the installed formats. Throws Error if the place cannot be examined.
 std::string reading_key(const Catalog& catalog, const std::filesystem::path& path);
+// That hash.
+std::string formats_key(const Catalog& catalog);
 
 }  // namespace quench

@@ -271,6 +271,7 @@ class Surveyor {
     cell.key = content_key(*parts);
     if (options_.fresh) {
       cell.reason = "--fresh";
+      block_if_evicted(experiment, experiment.weights[cell.weights], cell);
       return;
     }
     const std::string name = cell_name(experiment, cell);
@@ -282,16 +283,24 @@ class Surveyor {
     } else if (cell.state == CellState::kToDo) {
       const nlohmann::json* near = finished_.nearest(name);
       cell.reason = near != nullptr ? what_changed(*near, *parts) : "new";
+      block_if_evicted(experiment, experiment.weights[cell.weights], cell);
     }
   }
 
  private:
-  void block_if_absent(const Experiment& experiment, const WeightsCell& weights, Cell& cell) const {
-    std::vector<const CheckpointCell*> files = {&files_cell(experiment, weights)};
-    for (const size_t member : weights.members) {
-      files.push_back(&experiment.checkpoints[member]);
+  // The key is known without the weights, but the value is not.
+  void block_if_evicted(const Experiment& experiment, const WeightsCell& weights, Cell& cell) {
+    for (const CheckpointCell* file : files_of(experiment, weights)) {
+      if (std::string absence = identities_.absence_of_known(*file); !absence.empty()) {
+        cell.state = CellState::kBlocked;
+        cell.reason = std::move(absence);
+        return;
+      }
     }
-    for (const CheckpointCell* file : files) {
+  }
+
+  void block_if_absent(const Experiment& experiment, const WeightsCell& weights, Cell& cell) const {
+    for (const CheckpointCell* file : files_of(experiment, weights)) {
       const std::string absence = identities_.absence(*file);
       if (!absence.empty() && experiment.training != nullptr) {
         cell.reason = "not trained yet";

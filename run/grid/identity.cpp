@@ -32,15 +32,6 @@ namespace {
 // for what is remembered: it takes a fraction of a second and lets a plan know its keys.
 constexpr uint64_t kQuickBytes = 256u << 20;
 
-// One hash over the code of all plugins of a kind: which of them answers may change with any.
-std::string hash_of_kind(const Catalog& catalog, const std::string& kind) {
-  nlohmann::json all = nlohmann::json::object();
-  for (const PluginDescription* plugin : catalog.of_kind(kind)) {
-    all[plugin->id] = plugin->code;
-  }
-  return sha256_hex(canonical_json(all));
-}
-
 nlohmann::json to_json(const CheckpointIdentity& identity) {
   return {{"content", identity.content},
           {"config", identity.config},
@@ -48,8 +39,7 @@ nlohmann::json to_json(const CheckpointIdentity& identity) {
           {"parameters", identity.parameters}};
 }
 
-CheckpointIdentity identity_from(const std::string& text) {
-  const nlohmann::json json = parse_json(text, "remembered checkpoint");
+CheckpointIdentity identity_from(const nlohmann::json& json) {
   CheckpointIdentity out;
   out.content = json.at("content").get<std::string>();
   out.config = json.at("config").get<std::string>();
@@ -67,6 +57,14 @@ nlohmann::json corpus_question(const CorpusUse& use) {
 }
 
 }  // namespace
+
+std::string code_of_kind(const Catalog& catalog, const std::string& kind) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const PluginDescription* plugin : catalog.of_kind(kind)) {
+    all[plugin->id] = plugin->code;
+  }
+  return sha256_hex(canonical_json(all));
+}
 
 nlohmann::json machine_of(const Experiment& experiment) {
   return {{"isa", key_text(HostServices::instance().instructions())},
@@ -101,7 +99,8 @@ Identities::Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEn
     : catalog_(catalog),
       fingerprints_(fingerprints),
       hub_(std::move(hub)),
-      families_(hash_of_kind(catalog, "model")),
+      families_(code_of_kind(catalog, "model")),
+      commits_(catalog, fingerprints, hub_),
       budget_(kQuickBytes) {}
 
 // What was measured holds for the code that reads the files: another one is asked again, and says
@@ -124,35 +123,51 @@ bool Identities::spend(uint64_t bytes) {
   return true;
 }
 
+std::optional<CheckpointIdentity> Identities::known(const CheckpointCell& cell) {
+  const std::lock_guard lock(mutex_);
+  const auto found = checkpoints_.find(cell.location);
+  return found != checkpoints_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+CheckpointIdentity Identities::keep(const CheckpointCell& cell, CheckpointIdentity identity) {
+  identity.family = family_of(cell, identity.config, false);
+  const std::lock_guard lock(mutex_);
+  CheckpointIdentity& kept = checkpoints_[cell.location];
+  if (kept.times.empty()) {  // else another thread was as quick
+    kept = std::move(identity);
+  }
+  return kept;
+}
+
+std::optional<CheckpointIdentity> Identities::of_commit(const CheckpointCell& cell) {
+  const auto answer = absence(cell).empty() ? std::nullopt : commits_.checkpoint(cell);
+  return answer ? std::optional(keep(cell, identity_from(*answer))) : std::nullopt;
+}
+
 std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& cell) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = checkpoints_.find(cell.location); found != checkpoints_.end()) {
-      return found->second;
-    }
+  if (const auto there = known(cell)) {
+    return there;
   }
   try {
+    if (const auto identity = of_commit(cell)) {
+      return identity;
+    }
     const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
     const auto text = fingerprints_.find(checkpoint_question(cell), files);
     if (!text) {
       return spend(bytes_of(files)) ? std::optional(read(cell)) : std::nullopt;
     }
-    CheckpointIdentity identity = identity_from(*text);
+    CheckpointIdentity identity = identity_from(parse_json(*text, "remembered checkpoint"));
     identity.times = times_of(files);
-    identity.family = family_of(cell, identity.config, false);
-    const std::lock_guard lock(mutex_);
-    return checkpoints_.emplace(cell.location, std::move(identity)).first->second;
+    return keep(cell, std::move(identity));
   } catch (const std::exception&) {
     return std::nullopt;  // whoever opens it will report the error
   }
 }
 
 CheckpointIdentity Identities::read(const CheckpointCell& cell) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = checkpoints_.find(cell.location); found != checkpoints_.end()) {
-      return found->second;
-    }
+  if (const auto there = known(cell); there && !there->times.empty()) {
+    return *there;
   }
   const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
   const Fingerprints::Stamp before = fingerprints_.look(checkpoint_question(cell), files);
@@ -167,10 +182,10 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
     const bool counts = tensor.shared_with == i && tensor.dtype.code != QUENCH_DTYPE_INT;
     identity.parameters += counts ? element_count(tensor.shape).value_or(0) : 0;
   }
-  fingerprints_.remember(before, canonical_json(to_json(identity)));
-  identity.family = family_of(cell, identity.config, false);
-  const std::lock_guard lock(mutex_);
-  return checkpoints_.emplace(cell.location, std::move(identity)).first->second;
+  const nlohmann::json answer = to_json(identity);
+  fingerprints_.remember(before, canonical_json(answer));
+  commits_.remember_checkpoint(cell, folder.files, answer);
+  return keep(cell, std::move(identity));
 }
 
 std::string Identities::family_of(const CheckpointCell& cell, const std::string& config_hash,
@@ -214,12 +229,12 @@ CheckpointIdentity Identities::measured(const CheckpointCell& cell) {
 }
 
 std::string Identities::absence(const CheckpointCell& cell) const {
-  try {
-    const fs::path path = locate_checkpoint(cell, hub_).path;
-    return fs::exists(path) ? "" : path.string() + " does not exist";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return weights_absence(cell, hub_);
+}
+
+std::string Identities::absence_of_known(const CheckpointCell& cell) {
+  const auto there = known(cell);
+  return there && there->times.empty() ? absence(cell) : "";
 }
 
 bool Identities::unchanged(const CheckpointCell& cell) {
@@ -339,21 +354,28 @@ TokenizerIdentity Identities::tokenizer(const Experiment& experiment, const Chec
       return found->second;
     }
   }
-  TokenizerIdentity identity;
-  if (named.empty()) {
-    const fs::path path = locate_checkpoint(cell, hub_).path;
-    std::error_code error;
-    const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
-    TokenizerChoice own = TokenizerChoice::beside(catalog_, folder);
-    if (!own.exists() && !reading_key(catalog_, path).empty()) {  // a format may find one inside
-      own = TokenizerChoice::of(catalog_, open_headers(catalog_, cell, hub_));
-    }
-    identity = own.identity(catalog_);
-  } else {
-    identity = TokenizerChoice(named, "").identity(catalog_);
-  }
+  TokenizerIdentity identity =
+      named.empty() ? own_tokenizer(cell) : TokenizerChoice(named, "").identity(catalog_);
   const std::lock_guard lock(mutex_);
   return tokenizers_[name] = std::move(identity);
+}
+
+TokenizerIdentity Identities::own_tokenizer(const CheckpointCell& cell) {
+  if (!absence(cell).empty()) {
+    if (const auto remembered = commits_.tokenizer(cell)) {
+      return *remembered;
+    }
+  }
+  const fs::path path = locate_checkpoint(cell, hub_).path;
+  std::error_code error;
+  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  TokenizerChoice own = TokenizerChoice::beside(catalog_, folder);
+  if (!own.exists() && !reading_key(catalog_, path).empty()) {  // a format may find one inside
+    own = TokenizerChoice::of(catalog_, open_headers(catalog_, cell, hub_));
+  }
+  TokenizerIdentity identity = own.identity(catalog_);
+  commits_.remember_tokenizer(cell, identity);
+  return identity;
 }
 
 const PluginDescription* Identities::judge_for(const PluginDescription& quantizer) const {

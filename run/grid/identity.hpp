@@ -17,6 +17,7 @@
 #include "core/pass/metric_records.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/store/fingerprints.hpp"
+#include "run/grid/hub_memory.hpp"
 
 namespace quench {
 
@@ -26,8 +27,13 @@ struct CheckpointIdentity {
   std::string family;   // id of the model plugin; "" while unknown
   uint64_t bytes = 0;   // of its weight files
   uint64_t parameters = 0;
-  std::string times;  // of its files when they were read
+  // Of its files when they were read; "" where the files are not here, and the rest is remembered
+  // of the hub's commit.
+  std::string times;
 };
+
+// One hash over the code of all plugins of a kind: which of them answers may change with any.
+std::string code_of_kind(const Catalog& catalog, const std::string& kind);
 
 // The kind of machine that an experiment runs on, for keys: {isa, libm, device, dtype}.
 nlohmann::json machine_of(const Experiment& experiment);
@@ -40,15 +46,18 @@ class Identities {
  public:
   Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEnvironment hub);
 
-  // What is remembered of the checkpoint's unchanged files, or is quick to read; else nothing.
+  // What is remembered of the checkpoint's unchanged files, or is quick to read; where the hub's
+  // cache lacks the weights, what is remembered of their commit; else nothing.
   std::optional<CheckpointIdentity> remembered(const CheckpointCell& cell);
   // Reads what is not remembered, including all weights; `family` may stay empty. [thread-safe]
   CheckpointIdentity read(const CheckpointCell& cell);
   // Like read, but asks the plugins for the family. Throws Error if none fits.
   CheckpointIdentity measured(const CheckpointCell& cell);
 
-  // Why the files cannot be read at all, or "".
+  // Why the files cannot be read at all, with the command that gets them, or "".
   std::string absence(const CheckpointCell& cell) const;
+  // Likewise where the identity is known all the same: one that remembered() took from the commit.
+  std::string absence_of_known(const CheckpointCell& cell);
   // Whether the files are unchanged since they were read.
   bool unchanged(const CheckpointCell& cell);
   // Forgets what was read of files that have changed since: a training made them again.
@@ -81,6 +90,11 @@ class Identities {
   nlohmann::json checkpoint_question(const CheckpointCell& cell) const;
   // Takes `bytes` from the budget for unrequested reads; returns false if too little is left.
   bool spend(uint64_t bytes);
+  // What is known at this moment, or nothing.
+  std::optional<CheckpointIdentity> known(const CheckpointCell& cell);
+  CheckpointIdentity keep(const CheckpointCell& cell, CheckpointIdentity identity);
+  std::optional<CheckpointIdentity> of_commit(const CheckpointCell& cell);
+  TokenizerIdentity own_tokenizer(const CheckpointCell& cell);
   // The family that opens this config, as far as known; asks the plugins if `measure` is set.
   std::string family_of(const CheckpointCell& cell, const std::string& config_hash, bool measure);
 
@@ -88,8 +102,9 @@ class Identities {
   const Fingerprints& fingerprints_;
   HubEnvironment hub_;
   std::string families_;  // hash over the code of all model plugins
-  std::mutex mutex_;      // the I/O thread reads ahead
-  uint64_t budget_;       // bytes that may be read without a request
+  HubMemory commits_;
+  std::mutex mutex_;  // the I/O thread reads ahead
+  uint64_t budget_;   // bytes that may be read without a request
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location
   std::map<std::string, std::string> families_by_config_;  // by hash
   std::map<std::string, std::string> corpora_;             // by plugin and parameters

@@ -192,7 +192,7 @@ TEST_CASE("apart: processes that are killed from outside interrupt their cell", 
   const Outcome got = run.here.wait(process);
   INFO(got.err);
   CHECK(got.code == 1);
-  CHECK_THAT(got.err, Contains("was interrupted and is not recorded as failed"));
+  CHECK_THAT(got.err, Contains("was not measured and is not recorded as failed"));
 }
 
 TEST_CASE("apart: Ctrl-C ends a plugin that hangs", "[boundary]") {
