@@ -101,6 +101,12 @@ bool CacheWriter::has(const HubFile& file) const {
   return fs::is_regular_file(blob, error) && fs::file_size(blob, error) == file.size;
 }
 
+bool CacheWriter::has_snapshot(const std::string& commit, const std::vector<HubFile>& files) const {
+  return std::all_of(files.begin(), files.end(), [&](const HubFile& file) {
+    return has(file) && is_linked(folder_ / "snapshots" / commit / file.path, file);
+  });
+}
+
 void CacheWriter::open() const {
   make_folders(blobs());
   make_folders(folder_ / "snapshots");

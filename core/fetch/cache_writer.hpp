@@ -20,9 +20,12 @@ class CacheWriter {
  public:
   CacheWriter(std::filesystem::path root, const HubSpec& repository);
 
+  const std::filesystem::path& folder() const { return folder_; }  // of the repository
   std::filesystem::path blobs() const { return folder_ / "blobs"; }
   // Whether the file is there with its size. Its content is compared where it is used.
   bool has(const HubFile& file) const;
+  // Whether all files are there, and the snapshot links to them.
+  bool has_snapshot(const std::string& commit, const std::vector<HubFile>& files) const;
   // Makes the folders, and the mark with which backup programs leave a cache out. Removes what
   // killed processes left and nobody can use.
   void open() const;

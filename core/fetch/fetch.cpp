@@ -5,6 +5,7 @@
 
 #include "core/fetch/cache_writer.hpp"
 #include "core/fetch/incomplete_blob.hpp"
+#include "core/hub/claim.hpp"
 
 namespace quench {
 
@@ -36,6 +37,8 @@ class Fetcher {
   void fetch(const PlannedRevision& revision, const fs::path& root) {
     const CacheWriter cache(root, revision.spec);
     cache.open();
+    HubClaim claim;  // what is linked here stays until the snapshot is whole
+    claim.set({{cache.folder(), {revision.commit}}});
     for (const HubFile& file : revision.files) {
       if (!cache.has(file)) {
         fetch_file(revision, file, cache);
@@ -59,8 +62,11 @@ class Fetcher {
     for (int damaged = 0; damaged < kContents;) {
       receive(revision, file, blob);
       const bool intact = blob.is_intact();
-      if (intact && blob.publish()) {
-        return;
+      if (intact) {
+        options_.on_arrived(revision, file, blob.identity());
+        if (blob.publish()) {
+          return;
+        }
       }
       blob.restart();
       damaged += intact ? 0 : 1;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/fetch/fetch_plan.hpp"
+#include "core/io/file.hpp"
 
 namespace quench {
 
@@ -18,6 +19,9 @@ struct FetchState {
 struct FetchOptions {
   // Called for each file and then for each piece that arrives.
   std::function<void(const FetchState&)> on_progress = [](const FetchState&) {};
+  // Called for each file that came, before it gets its name.
+  std::function<void(const PlannedRevision&, const HubFile&, const FileIdentity&)> on_arrived =
+      [](const PlannedRevision&, const HubFile&, const FileIdentity&) {};
 };
 
 // Revision by revision: files, snapshot, name. Every file is compared with its hash before it gets

@@ -205,6 +205,20 @@ bool IncompleteBlob::is_intact() {
   return intact;
 }
 
+FileIdentity IncompleteBlob::identity() const {
+  constexpr int64_t kSecond = 1'000'000'000;
+  struct stat status = {};
+  if (fstat(descriptor_.get(), &status) != 0) {
+    fail_at(path_, "looking at it");
+  }
+  FileIdentity out;
+  out.device = status.st_dev;
+  out.inode = status.st_ino;
+  out.size = static_cast<uint64_t>(status.st_size);
+  out.modified_ns = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
+  return out;
+}
+
 bool IncompleteBlob::publish() {
   if (fsync(descriptor_.get()) != 0) {
     fail_at(path_, "syncing");

@@ -9,6 +9,7 @@
 
 #include "core/fetch/hub_api.hpp"
 #include "core/io/descriptor.hpp"
+#include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 
 namespace quench {
@@ -35,6 +36,8 @@ class IncompleteBlob final : public FileSink {
   void restart();
   // Whether the whole content has the hash that is its name.
   bool is_intact();
+  // By what the file is known, also under its name; the time of change is not set.
+  FileIdentity identity() const;
   // Makes it durable and gives it its name. Leftovers of the same file go. False if another process
   // took it over and has not published it yet.
   bool publish();

@@ -1,0 +1,116 @@
+#include "core/fetch/download_ledger.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/hub/snapshot.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/descriptor.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/json/parse_json.hpp"
+#include "core/store/sealed_line.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxLedger = uint64_t{1} << 30;
+constexpr int64_t kSecond = 1'000'000'000;
+
+}  // namespace
+
+DownloadLedger::DownloadLedger(fs::path file) : file_(std::move(file)) {
+  if (!fs::exists(file_)) {
+    return;
+  }
+  std::istringstream lines(read_appended_file(file_, kMaxLedger));
+  for (std::string line; std::getline(lines, line);) {
+    const Unsealed unsealed = unseal("download", line);
+    if (unsealed.fault != nullptr) {
+      continue;  // a kill cut it short: its file has no name yet
+    }
+    const nlohmann::json entry = parse_json(unsealed.body, file_.string());
+    FileIdentity identity;
+    identity.device = entry.at("device").get<uint64_t>();
+    identity.inode = entry.at("inode").get<uint64_t>();
+    identity.size = entry.at("bytes").get<uint64_t>();
+    identity.modified_ns = entry.at("modified_ns").get<int64_t>();
+    add(entry.at("repository").get<std::string>(), entry.at("commit").get<std::string>(),
+        entry.at("path").get<std::string>(), entry.at("hash").get<std::string>(), identity);
+  }
+}
+
+void DownloadLedger::arrived(const HubSpec& repository, const std::string& commit,
+                             const HubFile& file, const FileIdentity& identity) {
+  const std::string name = repository_text(repository);
+  const nlohmann::json entry = {{"repository", name},        {"commit", commit},
+                                {"path", file.path},         {"hash", file.hash},
+                                {"device", identity.device}, {"inode", identity.inode},
+                                {"bytes", identity.size},    {"modified_ns", identity.modified_ns}};
+  make_folders(fs::absolute(file_).parent_path());
+  const Descriptor ledger(open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!ledger) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: opening failed: {}", file_.string(),
+         std::generic_category().message(errno));
+  }
+  // The newline first ends a line that a kill cut short.
+  const std::string line = "\n" + seal("download", canonical_json(entry)) + "\n";
+  write_all(ledger.get(), line.data(), line.size(), file_);
+  if (fsync(ledger.get()) != 0) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: syncing failed: {}", file_.string(),
+         std::generic_category().message(errno));
+  }
+  add(name, commit, file.path, file.hash, identity);
+}
+
+void DownloadLedger::add(const std::string& repository, const std::string& commit,
+                         const std::string& path, const std::string& hash, FileIdentity identity) {
+  identity.changed_ns = 0;
+  Blob& blob = blobs_[repository][hash];
+  blob.arrivals.insert(identity);
+  blob.commits.insert(commit);
+  blob.holds_weights = blob.holds_weights || quench::holds_weights(path);
+}
+
+const DownloadLedger::Blobs& DownloadLedger::of(const HubSpec& repository) const {
+  static const Blobs kNone;
+  const auto found = blobs_.find(repository_text(repository));
+  return found != blobs_.end() ? found->second : kNone;
+}
+
+std::optional<FileIdentity> DownloadLedger::identity_of(const fs::path& file) {
+  struct stat status = {};
+  if (lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  FileIdentity identity;
+  identity.device = status.st_dev;
+  identity.inode = status.st_ino;
+  identity.size = static_cast<uint64_t>(status.st_size);
+  identity.modified_ns = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
+  return identity;
+}
+
+bool DownloadLedger::is_own(const Blob& blob, const fs::path& file) {
+  const auto identity = identity_of(file);
+  return identity && blob.arrivals.contains(*identity);
+}
+
+std::set<std::string> DownloadLedger::repositories() const {
+  std::set<std::string> out;
+  for (const auto& [name, blobs] : blobs_) {
+    out.insert(name);
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,107 @@
+#include "core/fetch/hub_place.hpp"
+
+#include "core/fetch/cache_writer.hpp"
+#include "core/fetch/evict.hpp"
+
+namespace quench {
+
+HubPlace::HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
+                   const Persistence& persistence, DownloadLedger& ledger)
+    : root_(std::move(root)),
+      revisions_(std::move(revisions)),
+      api_(api),
+      persistence_(persistence),
+      ledger_(ledger) {}
+
+uint64_t HubPlace::used() {
+  uint64_t bytes = 0;
+  for (const std::string& name : ledger_.repositories()) {
+    bytes += bytes_held(root_, parse_hub_spec(name), released_[name], ledger_);
+  }
+  return bytes;
+}
+
+bool HubPlace::has(size_t revision) {
+  const PlannedRevision& asked = revisions_[revision];
+  return CacheWriter(root_, asked.spec).has_snapshot(asked.commit, asked.files);
+}
+
+uint64_t HubPlace::missing(size_t revision) {
+  const PlannedRevision& asked = revisions_[revision];
+  const CacheWriter cache(root_, asked.spec);
+  std::map<std::string, uint64_t> files;  // by hash
+  for (const HubFile& file : asked.files) {
+    if (!cache.has(file)) {
+      files[file.hash] = file.size;
+    }
+  }
+  uint64_t bytes = 0;
+  for (const auto& [hash, size] : files) {
+    bytes += size;
+  }
+  return bytes;
+}
+
+void HubPlace::fetch(size_t revision) {
+  const PlannedRevision& wanted = revisions_[revision];
+  FetchPlan plan;
+  plan.root = root_;
+  plan.revisions = {wanted};
+  plan.missing_bytes = missing(revision);
+  FetchOptions options;
+  options.on_progress = [&](const FetchState& state) { on_progress(wanted, state); };
+  options.on_arrived = [&](const PlannedRevision& of, const HubFile& file,
+                           const FileIdentity& identity) {
+    ledger_.arrived(of.spec, of.commit, file, identity);
+  };
+  released_[repository_text(wanted.spec)].erase(wanted.commit);  // it counts again
+  note_shared(wanted);
+  quench::fetch(plan, api_, persistence_, options);
+  claim_.set(claimed_);  // the repository's folder may be new
+}
+
+void HubPlace::note_shared(const PlannedRevision& revision) {
+  const DownloadLedger::Blobs known = ledger_.of(revision.spec);
+  const std::filesystem::path blobs = CacheWriter(root_, revision.spec).blobs();
+  for (const HubFile& file : revision.files) {
+    const auto found = known.find(file.hash);
+    if (found != known.end() && !found->second.commits.contains(revision.commit) &&
+        DownloadLedger::is_own(found->second, blobs / file.hash)) {
+      ledger_.arrived(revision.spec, revision.commit, file,
+                      *DownloadLedger::identity_of(blobs / file.hash));
+    }
+  }
+}
+
+void HubPlace::keep_only(const std::set<size_t>& revisions) {
+  for (const std::string& name : ledger_.repositories()) {
+    const HubSpec repository = parse_hub_spec(name);
+    released_[name] = released(repository, revisions);
+    evict_weights(root_, repository, released_[name], ledger_);
+  }
+}
+
+void HubPlace::claim(const std::set<size_t>& revisions) {
+  claimed_.clear();
+  for (const size_t revision : revisions) {
+    const PlannedRevision& each = revisions_[revision];
+    claimed_[CacheWriter(root_, each.spec).folder()].insert(each.commit);
+  }
+  claim_.set(claimed_);
+}
+
+std::set<std::string> HubPlace::released(const HubSpec& repository,
+                                         const std::set<size_t>& revisions) const {
+  std::set<std::string> out;
+  for (const auto& [hash, blob] : ledger_.of(repository)) {
+    out.insert(blob.commits.begin(), blob.commits.end());
+  }
+  for (const size_t revision : revisions) {
+    if (repository_text(revisions_[revision].spec) == repository_text(repository)) {
+      out.erase(revisions_[revision].commit);
+    }
+  }
+  return out;
+}
+
+}  // namespace quench

@@ -1,0 +1,55 @@
+// The hub's cache as the place where a run's revisions lie.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/fetch/download_ledger.hpp"
+#include "core/fetch/fetch.hpp"
+#include "core/fetch/revision_window.hpp"
+#include "core/hub/claim.hpp"
+
+namespace quench {
+
+// Everything but fetch() is called while no fetch() is under way. Throws what fetch(),
+// evict_weights() and the ledger throw.
+class HubPlace final : public RevisionPlace {
+ public:
+  // Those are held by reference and must outlive it. `root`: of the cache.
+  HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
+           const Persistence& persistence, DownloadLedger& ledger);
+
+  const PlannedRevision& revision(size_t at) const { return revisions_[at]; }
+  // Called by fetch(), on its thread.
+  std::function<void(const PlannedRevision&, const FetchState&)> on_progress =
+      [](const PlannedRevision&, const FetchState&) {};
+
+  uint64_t used() override;
+  bool has(size_t revision) override;
+  uint64_t missing(size_t revision) override;
+  void fetch(size_t revision) override;
+  void keep_only(const std::set<size_t>& revisions) override;
+  void claim(const std::set<size_t>& revisions) override;
+
+ private:
+  // Files that came for another revision of the run and will be this one's, too.
+  void note_shared(const PlannedRevision& revision);
+  // The commits that the ledger has of this repository, without those of these revisions.
+  std::set<std::string> released(const HubSpec& repository,
+                                 const std::set<size_t>& revisions) const;
+
+  std::filesystem::path root_;
+  std::vector<PlannedRevision> revisions_;
+  HubApi& api_;
+  const Persistence& persistence_;
+  DownloadLedger& ledger_;
+  std::map<std::string, std::set<std::string>> released_;  // commits by repository
+  HubClaim claim_;
+  HubClaim::Commits claimed_;
+};
+
+}  // namespace quench

@@ -1,0 +1,166 @@
+#include "core/hub/claim.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/io/process_identity.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kFolder = ".quench";
+constexpr std::string_view kPrefix = "claim-";
+constexpr std::string_view kEnd = "end";  // the last line: a claim without it is being written
+constexpr uint64_t kMaxClaim = uint64_t{16} << 20;
+constexpr auto kLease = std::chrono::hours(48);
+
+std::string prefix_of(const ProcessIdentity& process) {
+  return fmt::format("{}{}-{}-{}-", kPrefix, process.place, process.pid, process.start);
+}
+
+// claim-PLACE-PID-START-NUMBER
+std::optional<ProcessIdentity> owner_of(const std::string& name) {
+  std::vector<std::string> parts;
+  std::istringstream text(name);
+  for (std::string part; std::getline(text, part, '-');) {
+    parts.push_back(part);
+  }
+  ProcessIdentity out;
+  const auto read = [](const std::string& from, auto& to) {
+    const char* end = from.data() + from.size();
+    const auto result = std::from_chars(from.data(), end, to);
+    return result.ec == std::errc() && result.ptr == end;
+  };
+  if (parts.size() != 5 || !read(parts[2], out.pid) || !read(parts[3], out.start)) {
+    return std::nullopt;
+  }
+  out.place = parts[1];
+  return out;
+}
+
+bool is_alive(const ProcessIdentity& owner, const fs::path& claim) {
+  if (const std::optional<bool> runs = is_running(owner)) {
+    return *runs;
+  }
+  std::error_code gone;
+  const auto age = fs::file_time_type::clock::now() - fs::last_write_time(claim, gone);
+  return !gone && age < kLease;
+}
+
+std::vector<fs::path> claims_in(const fs::path& repository) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator it(repository / kFolder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename().string().starts_with(kPrefix)) {
+      out.push_back(it->path());
+    }
+  }
+  return out;
+}
+
+void remove_dead_claims(const fs::path& repository) {
+  for (const fs::path& claim : claims_in(repository)) {
+    const auto owner = owner_of(claim.filename().string());
+    if (owner && !is_alive(*owner, claim)) {
+      unlink(claim.c_str());
+    }
+  }
+}
+
+void write_claim(const fs::path& path, const std::set<std::string>& commits) {
+  const Descriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+  std::string text;
+  for (const std::string& commit : commits) {
+    text += commit + "\n";
+  }
+  text += std::string(kEnd) + "\n";
+  if (file && ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return;  // without its end it claims everything
+  }
+}
+
+}  // namespace
+
+RepositoryLock::RepositoryLock(const fs::path& repository)
+    : descriptor_(open(repository.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_) {
+    flock(descriptor_.get(), LOCK_EX);
+  }
+}
+
+HubClaim::HubClaim() {
+  static std::atomic<uint64_t> number = 0;  // a process may have several
+  name_ = prefix_of(this_process()) + std::to_string(number++);
+}
+
+HubClaim::~HubClaim() {
+  set({});
+}
+
+void HubClaim::set(const Commits& commits) {
+  std::error_code error;
+  for (const fs::path& repository : std::set<fs::path>(repositories_)) {
+    if (commits.contains(repository)) {
+      continue;
+    }
+    const RepositoryLock lock(repository);
+    unlink((repository / kFolder / name_).c_str());
+    remove_dead_claims(repository);
+    fs::remove(repository / kFolder, error);  // if it is empty
+    repositories_.erase(repository);
+  }
+  for (const auto& [repository, wanted] : commits) {
+    if (!fs::is_directory(repository, error)) {
+      continue;  // nothing to protect
+    }
+    const RepositoryLock lock(repository);
+    remove_dead_claims(repository);
+    fs::create_directory(repository / kFolder, error);
+    write_claim(repository / kFolder / name_, wanted);
+    repositories_.insert(repository);
+  }
+}
+
+OtherClaims::OtherClaims(const fs::path& repository) {
+  const std::string mine = prefix_of(this_process());
+  for (const fs::path& claim : claims_in(repository)) {
+    const std::string name = claim.filename().string();
+    const auto owner = owner_of(name);
+    if (name.starts_with(mine) || (owner && !is_alive(*owner, claim))) {
+      continue;
+    }
+    std::string last;
+    try {
+      std::istringstream lines(read_file(claim, kMaxClaim));
+      for (std::string line; std::getline(lines, line);) {
+        commits_.insert(line);
+        last = line;
+      }
+    } catch (const Error& failure) {
+      if (failure.code() == QUENCH_NOT_FOUND) {
+        continue;  // withdrawn meanwhile
+      }
+    }
+    all_ = all_ || last != kEnd;
+  }
+}
+
+}  // namespace quench
