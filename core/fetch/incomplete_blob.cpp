@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <ctime>
 #include <random>
 #include <system_error>
@@ -85,6 +86,19 @@ Descriptor locked(const fs::path& path) {
     return {};
   }
   return lock(opened()) && was_written_lately(out.get()) ? Descriptor() : std::move(out);
+}
+
+// Another process may have published the same content, and somebody may read it already: to them a
+// file that is replaced has changed. Theirs stays then.
+bool give_name(const fs::path& from, const fs::path& blob, uint64_t size) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, blob.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  std::error_code error;
+  if (errno == EEXIST && fs::is_regular_file(blob, error) && fs::file_size(blob, error) == size) {
+    return unlink(from.c_str()) == 0;
+  }
+  return rename(from.c_str(), blob.c_str()) == 0;  // none, of another size, or no such call here
 }
 
 }  // namespace
@@ -198,11 +212,28 @@ bool IncompleteBlob::is_intact() {
     return false;
   }
   if (!sha256_) {
-    return git_blob_id(File(path_), cancel_) == file_.hash;
+    return git_blob_id(content()) == file_.hash;
   }
   const bool intact = sha256_->hex_digest() == file_.hash;
   sha256_.reset();
   return intact;
+}
+
+// Of a small file, by its descriptor: its name may be taken over.
+std::string IncompleteBlob::content() const {
+  std::string out(bytes_, '\0');
+  for (uint64_t at = 0; at < bytes_;) {
+    const ssize_t got =
+        pread(descriptor_.get(), out.data() + at, bytes_ - at, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      fail_at(path_, "reading");
+    }
+    at += static_cast<uint64_t>(got);
+  }
+  return out;
 }
 
 FileIdentity IncompleteBlob::identity() const {
@@ -224,7 +255,7 @@ bool IncompleteBlob::publish() {
     fail_at(path_, "syncing");
   }
   const fs::path blob = blobs_ / file_.hash;
-  if (!is_at(descriptor_.get(), path_) || rename(path_.c_str(), blob.c_str()) != 0) {
+  if (!is_at(descriptor_.get(), path_) || !give_name(path_, blob, file_.size)) {
     if (is_at(descriptor_.get(), path_)) {
       fail_at(path_, "renaming");
     }

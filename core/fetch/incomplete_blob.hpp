@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/fetch/hub_api.hpp"
@@ -46,6 +47,7 @@ class IncompleteBlob final : public FileSink {
   bool take_over(const std::filesystem::path& left);
   void start_new();
   void hash_what_is_there();
+  std::string content() const;
 
   std::filesystem::path blobs_;
   HubFile file_;

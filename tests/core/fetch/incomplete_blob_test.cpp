@@ -129,6 +129,34 @@ TEST_CASE("incomplete blob: leftovers of a file that is there go, others and liv
   CHECK(quench::bytes_left_over(blobs.path(), other) == 3);
 }
 
+TEST_CASE("incomplete blob: what another process has published meanwhile stays the file that it is",
+          "[fetch]") {
+  const TemporaryDir blobs;
+  IncompleteBlob first(blobs.path(), large(), nullptr);
+  IncompleteBlob second(blobs.path(), large(), nullptr);
+  for (IncompleteBlob* blob : {&first, &second}) {
+    blob->begin(0);
+    blob->take(kContent);
+    REQUIRE(blob->is_intact());
+  }
+  CHECK(first.publish());
+  const quench::FileIdentity before = quench::File(blobs / large().hash).identity();
+  CHECK(second.publish());
+  CHECK(quench::File(blobs / large().hash).identity() == before);
+  CHECK(files_in(blobs.path()) == 1);
+}
+
+TEST_CASE("incomplete blob: a blob of the wrong size is replaced", "[fetch]") {
+  const TemporaryDir blobs;
+  blobs.write(large().hash, "cut short");
+  IncompleteBlob blob(blobs.path(), large(), nullptr);
+  blob.begin(0);
+  blob.take(kContent);
+  REQUIRE(blob.is_intact());
+  CHECK(blob.publish());
+  CHECK(read_file(blobs / large().hash) == kContent);
+}
+
 TEST_CASE("incomplete blob: links that others planted are not followed", "[fetch]") {
   const TemporaryDir blobs;
   const fs::path victim = blobs.write("victim", "precious");
