@@ -4,6 +4,7 @@
 
 #include "cli/bytes.hpp"
 #include "cli/manifest_options.hpp"
+#include "core/fetch/listing.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 
@@ -20,7 +21,7 @@ HubAccess access_of(const Context& context) {
   return access;
 }
 
-Persistence persistence() {
+Persistence usual_persistence() {
   Persistence out;
   out.cancel = &HostServices::instance().cancel_flag();
   out.on_wait = [](const std::string& line) {
@@ -33,32 +34,15 @@ bool is_spec(const std::string& text) {
   return text.starts_with("hf://");
 }
 
-// What one resolved manifest wants of the hub: its checkpoints, and the tokenizers and data that
-// the cache lacks.
-void add_requests(const Experiment& experiment, std::vector<FetchRequest>& requests) {
-  for (const CheckpointCell& checkpoint : experiment.checkpoints) {
-    if (is_spec(checkpoint.location)) {
-      requests.push_back({parse_hub_spec(checkpoint.location), Purpose::kModel});
-    }
-  }
-  for (const auto& [text, reason] : experiment.absent) {
-    if (is_spec(text)) {
-      const HubSpec spec = parse_hub_spec(text);
-      requests.push_back({spec, spec.dataset ? Purpose::kAll : Purpose::kTokenizer});
-    }
-  }
-}
-
 }  // namespace
 
 HubSession::HubSession(Context& context)
     : context_(context),
       access_(access_of(context)),
-      persistence_(persistence()),
+      persistence_(usual_persistence()),
       api_(access_, persistence_) {}
 
-std::vector<FetchRequest> HubSession::requests(const std::string& manifest,
-                                               const std::vector<std::string>& sets, int64_t job) {
+std::vector<Experiment> HubSession::resolve(const Manifest& manifest) {
   std::exception_ptr failure;  // of the line, which is no fault of the manifest
   const auto list = [&](const std::string& model) {
     try {
@@ -74,41 +58,46 @@ std::vector<FetchRequest> HubSession::requests(const std::string& manifest,
       throw;
     }
   };
-  std::vector<FetchRequest> out;
   try {
-    const Manifest read = load_manifest(manifest, sets);
-    std::vector<Experiment> experiments =
-        resolve_manifest(read, context_.catalog(), context_.hub(), list);
-    if (job >= 0) {
-      keep_job(read, experiments, job);
-    }
-    for (const Experiment& experiment : experiments) {
-      add_requests(experiment, out);
-    }
+    return resolve_manifest(manifest, context_.catalog(), context_.hub(), list);
   } catch (const Error&) {
     if (failure) {
       std::rethrow_exception(failure);
     }
     throw;
   }
-  return out;
 }
 
-FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets,
-                           int64_t job) {
-  return as_usage([&] {
-    std::vector<FetchRequest> wanted;
-    if (is_spec(source)) {
-      const HubSpec spec = parse_hub_spec(source);
-      wanted = {{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
-    } else {
-      wanted = requests(source, sets, job);
-    }
+FetchPlan HubSession::plan(const std::vector<FetchRequest>& wanted) {
+  FetchPlan plan = as_usage([&] {
     return plan_fetch(wanted, api_, hub_cache_root(context_.hub_environment),
                       [](size_t done, size_t total) {
                         HostServices::instance().progress("", "listing revisions", done, total);
                       });
   });
+  remember_listings(plan, Fingerprints(context_.home()));
+  return plan;
+}
+
+FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets,
+                           int64_t job) {
+  std::vector<FetchRequest> wanted = as_usage([&] {
+    if (is_spec(source)) {
+      const HubSpec spec = parse_hub_spec(source);
+      return std::vector<FetchRequest>{{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
+    }
+    const Manifest manifest = load_manifest(source, sets);
+    std::vector<Experiment> experiments = resolve(manifest);
+    if (job >= 0) {
+      keep_job(manifest, experiments, job);
+    }
+    std::vector<FetchRequest> out = model_requests(experiments);
+    for (FetchRequest& data : data_requests(experiments)) {
+      out.push_back(std::move(data));
+    }
+    return out;
+  });
+  return plan(wanted);
 }
 
 void HubSession::fetch(const FetchPlan& plan, Progress& progress) {
@@ -131,6 +120,31 @@ void HubSession::fetch(const FetchPlan& plan, Progress& progress) {
     fail(QUENCH_CANCELLED, "stopped on request; what has arrived is kept; continue with: {}",
          context_.command_line());
   }
+}
+
+std::vector<FetchRequest> model_requests(const std::vector<Experiment>& experiments) {
+  std::vector<FetchRequest> out;
+  for (const Experiment& experiment : experiments) {
+    for (const CheckpointCell& checkpoint : experiment.checkpoints) {
+      if (is_spec(checkpoint.location)) {
+        out.push_back({parse_hub_spec(checkpoint.location), Purpose::kModel});
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<FetchRequest> data_requests(const std::vector<Experiment>& experiments) {
+  std::vector<FetchRequest> out;
+  for (const Experiment& experiment : experiments) {
+    for (const auto& [text, reason] : experiment.absent) {
+      if (is_spec(text)) {
+        const HubSpec spec = parse_hub_spec(text);
+        out.push_back({spec, spec.dataset ? Purpose::kAll : Purpose::kTokenizer});
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace quench

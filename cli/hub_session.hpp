@@ -9,6 +9,7 @@
 #include "cli/progress.hpp"
 #include "core/fetch/fetch.hpp"
 #include "core/fetch/hub_access.hpp"
+#include "run/manifest/manifest.hpp"
 
 namespace quench {
 
@@ -19,20 +20,31 @@ class HubSession {
   // for a wrong variable.
   explicit HubSession(Context& context);
 
+  // The experiments of a manifest, its patterns of revisions expanded by the hub's lists. A hub
+  // that is not reached is no fault of the manifest: throws what HubApi throws.
+  std::vector<Experiment> resolve(const Manifest& manifest);
+  // Opens connections, and writes nothing but what was listed into QUENCH_HOME, for plans. Throws
+  // UsageError with all that does not exist.
+  FetchPlan plan(const std::vector<FetchRequest>& wanted);
   // `source`: hf://... or a manifest, changed by `sets`; of that only what `job` needs, unless it
-  // is -1. Opens connections and writes nothing. Throws UsageError with all that does not exist.
+  // is -1. Otherwise like the above.
   FetchPlan plan(const std::string& source, const std::vector<std::string>& sets, int64_t job = -1);
   // Throws Error(CANCELLED) with the command that goes on.
   void fetch(const FetchPlan& plan, Progress& progress);
 
- private:
-  std::vector<FetchRequest> requests(const std::string& manifest,
-                                     const std::vector<std::string>& sets, int64_t job);
+  HubApi& api() { return api_; }
+  const Persistence& persistence() const { return persistence_; }
 
+ private:
   Context& context_;
   HubAccess access_;
   Persistence persistence_;
   HubApi api_;
 };
+
+// What resolved experiments want of the hub: their checkpoints; the tokenizers and data that the
+// cache lacks.
+std::vector<FetchRequest> model_requests(const std::vector<Experiment>& experiments);
+std::vector<FetchRequest> data_requests(const std::vector<Experiment>& experiments);
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/standard_streams.hpp"
+#include "core/config/amount.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"
@@ -18,6 +19,12 @@ void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options
   verb.option("--set", options.sets, "a.b=value: change the manifest; repeatable")
       .placeholder("PATH=VALUE");
   verb.option("--device", options.device, "cpu or cuda:N; overrides the manifest");
+  verb.option("--storage-limit", options.storage_limit,
+              "Bytes that downloads may take in the cache, such as 200GB; overrides the manifest")
+      .placeholder("BYTES");
+  verb.option("--evict", options.evict,
+              "done: remove downloaded weights that no cell needs any more; overrides the manifest")
+      .one_of({"done", "never"});
   add_job_option(verb, options.job);
   verb.option("--out", options.out, "Folder of the results (default: runs/NAME)")
       .placeholder("DIR");
@@ -92,7 +99,32 @@ void keep_job(const Manifest& manifest, std::vector<Experiment>& experiments, in
   }
 }
 
-LoadedRun load_run(const ManifestOptions& options, Context& context) {
+namespace {
+
+// What the command line says of storage stands over the manifest, which may say nothing.
+void set_storage(const ManifestOptions& options, Manifest& manifest) {
+  if (options.storage_limit.empty() && options.evict.empty()) {
+    return;
+  }
+  ManifestStorage storage = manifest.storage.value_or(ManifestStorage());
+  if (!options.storage_limit.empty()) {
+    const auto bytes = parse_bytes(options.storage_limit);
+    if (!bytes || *bytes == 0) {
+      fail(QUENCH_INVALID_ARGUMENT, "--storage-limit: got {}, wanted bytes such as 200GB",
+           printable(options.storage_limit));
+    }
+    storage.limit = *bytes;
+    storage.limit_place = {"--storage-limit", 0, 0};
+  }
+  if (!options.evict.empty()) {
+    storage.evict = options.evict == "done";
+  }
+  manifest.storage = storage;
+}
+
+}  // namespace
+
+LoadedRun load_run(const ManifestOptions& options, Context& context, const Resolve& resolve) {
   return as_usage([&] {
     LoadedRun run;
     std::vector<std::string> sets = options.sets;
@@ -105,7 +137,9 @@ LoadedRun load_run(const ManifestOptions& options, Context& context) {
     }
     const WarningsOnStderr warnings;
     run.manifest = load_manifest(options.manifest, sets);
-    run.experiments = resolve_manifest(run.manifest, context.catalog(), context.hub());
+    set_storage(options, run.manifest);
+    run.experiments = resolve ? resolve(run.manifest)
+                              : resolve_manifest(run.manifest, context.catalog(), context.hub());
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
                                      : std::filesystem::path(options.out);
     check_folder(run.folder);

@@ -2,6 +2,7 @@
 // about them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,12 +25,15 @@ struct ManifestOptions {
   std::string out;
   std::vector<std::string> sets;
   std::string device;
+  std::string storage_limit;
+  std::string evict;
   int64_t job = -1;   // point of the sweep, or job of a study's file; -1: all
   std::string share;  // "2/3"; empty: all
   bool json = false;
 };
 
-// Adds MANIFEST, --set, --device, --job, --out, --json and the plugin path.
+// Adds MANIFEST, --set, --device, --storage-limit, --evict, --job, --out, --json and the plugin
+// path.
 void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options);
 // Adds --share.
 Option add_share_option(Verb& verb, ManifestOptions& options);
@@ -47,8 +51,10 @@ struct LoadedRun {
   std::optional<Share> share;
   std::string split_id;  // Shares::id, with a share
 };
+// Who makes experiments of a manifest; by default the cache knows the revisions of hub models.
+using Resolve = std::function<std::vector<Experiment>(const Manifest&)>;
 // Throws UsageError with all problems.
-LoadedRun load_run(const ManifestOptions& options, Context& context);
+LoadedRun load_run(const ManifestOptions& options, Context& context, const Resolve& resolve = {});
 
 // The folders where a run writes weights.
 FolderPlaces folder_places(const std::filesystem::path& run);

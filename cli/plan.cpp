@@ -9,6 +9,7 @@
 #include "cli/manifest_options.hpp"
 #include "cli/plan_shares.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/storage.hpp"
 #include "cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
@@ -20,6 +21,8 @@
 #include "run/manifest/check_plugins.hpp"
 
 namespace quench {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -258,7 +261,8 @@ nlohmann::json processes_json(const std::vector<PluginApart>& apart) {
 void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                 const std::vector<TrainingCost>& training,
                 const std::vector<PlannedFolder>& folders, const std::vector<PluginApart>& apart,
-                const std::map<std::string, size_t>& counts) {
+                const std::map<std::string, size_t>& counts,
+                const std::optional<StorageForecast>& storage) {
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
@@ -284,6 +288,7 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
                             {"folders", folders_json(folders)},
                             {"processes", processes_json(apart)},
                             {"checkpoints", checkpoints_json(run)},
+                            {"storage", storage ? to_json(*storage) : nlohmann::json()},
                             {"training", training_json(training)},
                             {"counts", counts},
                             {"total", cost_json(cost.total)},
@@ -386,6 +391,21 @@ void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
   fmt::print(results(), "{}", aligned_table(rows));
 }
 
+// What `run --fetch` would hold of the hub's weights, where the manifest has `storage`. Throws
+// UsageError for a limit that is too small.
+std::optional<StorageForecast> storage_of(const LoadedRun& run, const std::vector<Cell>& cells,
+                                          RunKnowledge& knowledge, const fs::path& cache) {
+  if (!run.manifest.storage) {
+    return std::nullopt;
+  }
+  const StorageNeeds needs =
+      storage_needs(run.experiments, cells, folder_places(run.folder), knowledge.identities);
+  StorageForecast out = forecast_storage(run, *run.manifest.storage, needs,
+                                         remembered_sizes(needs, knowledge.fingerprints), cache);
+  check_limit(out);
+  return out;
+}
+
 int plan(const PlanOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun run = load_run(options.manifest, context);
@@ -415,6 +435,8 @@ int plan(const PlanOptions& options, Context& context) {
   for (const Experiment& experiment : run.experiments) {
     memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
   }
+  const std::optional<StorageForecast> storage =
+      storage_of(run, cells, knowledge, hub_cache_root(context.hub_environment));
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
                                  HostServices::instance().threads(), memory);
   if (options.shares > 0) {
@@ -431,7 +453,7 @@ int plan(const PlanOptions& options, Context& context) {
   }
   const std::vector<PluginApart> apart = plugins_apart(run.experiments, knowledge.identities);
   if (options.manifest.json) {
-    print_json(run, cells, cost, training, folders, apart, counts);
+    print_json(run, cells, cost, training, folders, apart, counts, storage);
     return kExitOk;
   }
   print_training(training);
@@ -445,6 +467,9 @@ int plan(const PlanOptions& options, Context& context) {
   }
   for (const PluginApart& each : apart) {
     fmt::print(results(), "{}\n", own_process_line(*each.plugin, each.reason));
+  }
+  if (storage) {
+    print(*storage, options.manifest.manifest);
   }
   std::vector<std::string> states;
   states.reserve(counts.size());

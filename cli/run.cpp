@@ -6,12 +6,15 @@
 #include <optional>
 
 #include "cli/duration.hpp"
+#include "cli/fetched_weights.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_log.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "core/hub/claim.hpp"
+#include "core/hub/resolve.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/at_work.hpp"
@@ -113,13 +116,14 @@ void tell_of_unfinished(const fs::path& folder) {
 // One attempt at a run: saves each record before the next cell begins.
 class Attempt {
  public:
-  // `to_do`, `total`: numbers of cells from the survey.
+  // `to_do`, `total`: numbers of cells from the survey. `supply`: who brings weights, or nullptr.
   Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
-          Context& context, uint64_t to_do, uint64_t total)
+          Context& context, uint64_t to_do, uint64_t total, WeightsSupply* supply)
       : options_(options),
         run_(run),
         knowledge_(knowledge),
         context_(context),
+        supply_(supply),
         to_do_(to_do),
         total_(total),
         progress_(options.progress == "json" ? Progress::Form::kJson
@@ -138,6 +142,7 @@ class Attempt {
                                     }});
     runner.places = folder_places(run_.folder);
     runner.manifest = run_.manifest.text;
+    runner.supply = supply_;
     runner.fresh = options_.fresh;
     runner.retry_failed = options_.retry == "failed";
     runner.fail_fast = options_.fail_fast;
@@ -244,6 +249,7 @@ class Attempt {
   const LoadedRun& run_;
   RunKnowledge& knowledge_;
   Context& context_;
+  WeightsSupply* supply_;  // nullptr: all weights are here
   const std::string job_ = std::to_string(std::max<int64_t>(0, options_.manifest.job));
   uint64_t to_do_;
   uint64_t total_;
@@ -316,16 +322,48 @@ void print_json(const LoadedRun& run, const std::vector<Record>& records,
           1));
 }
 
-// What the manifest names and the cache lacks.
-void fetch_models(const RunOptions& options, Context& context) {
+// The experiments, with a hub's help: what the manifest names and the cache lacks is fetched; of
+// checkpoints only where the manifest has no `storage`, else they come one by one.
+LoadedRun load_and_fetch(const RunOptions& options, Context& context, HubSession& session) {
+  const Resolve with_hub = [&](const Manifest& manifest) { return session.resolve(manifest); };
+  LoadedRun run = load_run(options.manifest, context, with_hub);
+  const bool one_by_one = run.manifest.storage.has_value();
+  std::vector<FetchRequest> wanted = data_requests(run.experiments);
+  if (!one_by_one) {
+    const std::vector<FetchRequest> models = model_requests(run.experiments);
+    wanted.insert(wanted.begin(), models.begin(), models.end());
+  }
+  if (wanted.empty()) {
+    return run;
+  }
   Progress progress(options.progress == "json" ? Progress::Form::kJson
                     : options.manifest.json    ? Progress::Form::kQuiet
                                                : Progress::Form::kText,
                     context.log_levels(options.manifest.json));
-  HubSession session(context);
-  session.fetch(
-      session.plan(options.manifest.manifest, options.manifest.sets, options.manifest.job),
-      progress);
+  session.fetch(session.plan(wanted), progress);
+  progress.clear();
+  return load_run(options.manifest, context, one_by_one ? with_hub : Resolve());
+}
+
+// The commits of hubs that these experiments read, as far as the cache knows them.
+HubClaim::Commits commits_read(const LoadedRun& run, const Context& context) {
+  HubClaim::Commits out;
+  for (const Experiment& experiment : run.experiments) {
+    for (const CheckpointCell& cell : experiment.checkpoints) {
+      if (!cell.location.starts_with("hf://")) {
+        continue;
+      }
+      try {
+        const std::string commit = known_commit(cell.location, context.hub());
+        out[repository_folder(parse_hub_spec(cell.location),
+                              hub_cache_root(context.hub_environment))]
+            .insert(commit);
+      } catch (const Error&) {
+        continue;  // whoever opens it will report the error
+      }
+    }
+  }
+  return out;
 }
 
 // There are more shares than pieces of work.
@@ -342,12 +380,19 @@ int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
 int run(const RunOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
   context.apply_threads();
+  std::optional<HubSession> session;
   if (options.fetch) {
-    fetch_models(options, context);
+    session.emplace(context);
   }
-  const LoadedRun loaded = load_run(options.manifest, context);
+  const LoadedRun loaded =
+      session ? load_and_fetch(options, context, *session) : load_run(options.manifest, context);
   if (loaded.experiments.empty()) {
     return tell_of_empty_share(options, loaded);
+  }
+  const bool brings = session && loaded.manifest.storage;
+  HubClaim claim;
+  if (!brings) {  // else each revision is claimed while it is needed
+    claim.set(commits_read(loaded, context));
   }
   RunKnowledge knowledge(loaded, context);
   Rates rates(context.home());
@@ -361,7 +406,15 @@ int run(const RunOptions& options, Context& context) {
   const auto to_do = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) {
     return cell.state != CellState::kDone && cell.state != CellState::kFailed;
   });
-  Attempt attempt(options, loaded, knowledge, context, static_cast<uint64_t>(to_do), cells.size());
+  std::optional<FetchedWeights> supply;
+  if (brings) {
+    supply.emplace(loaded, *loaded.manifest.storage,
+                   storage_needs(loaded.experiments, cells, folder_places(loaded.folder),
+                                 knowledge.identities),
+                   *session, knowledge.identities, hub_cache_root(context.hub_environment));
+  }
+  Attempt attempt(options, loaded, knowledge, context, static_cast<uint64_t>(to_do), cells.size(),
+                  supply ? &*supply : nullptr);
   const std::vector<Record> records = attempt.run();
   const std::chrono::duration<double> took = Clock::now() - start;
   const auto failed = [](const Record& record) { return !record.error.empty(); };
@@ -403,7 +456,8 @@ void add_run(CommandLine& line, Context& context) {
   add_manifest_options(verb, context, options->manifest);
   add_share_option(verb, options->manifest);
   verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
-  verb.flag("--fetch", options->fetch, "First download what the cache lacks, as quench fetch does");
+  verb.flag("--fetch", options->fetch,
+            "Download what the cache lacks: all of it first, or with `storage` one by one");
   verb.flag("--fresh", options->fresh, "Compute every cell again");
   verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
   verb.option("--progress", options->progress, "json: progress as JSON lines on stderr")

@@ -44,6 +44,9 @@ bool JobRunner::run_weights(size_t at, JobProgress& progress) {
   if (claim) {
     job_.run.history.renew(claim->earlier());
   }
+  if (job_.run.options.supply != nullptr) {
+    job_.run.options.supply->begin(job_.experiment.job, at);
+  }
   const uint64_t done_before = job_.run.progress.done();
   read_ahead_of(at, progress);
   job_.run.progress.say(weights_name(job_.experiment, weights));

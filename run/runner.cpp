@@ -88,6 +88,9 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
       }
     }
     if (open == 0) {
+      if (options.supply != nullptr) {
+        options.supply->end();
+      }
       return records_of(jobs);
     }
     if (!moved) {

@@ -15,6 +15,7 @@
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 #include "run/row_folders.hpp"
+#include "run/weights_supply.hpp"
 
 namespace quench {
 
@@ -38,9 +39,10 @@ struct RunnerOptions {
   // For averages with `keep: true` and quantized weights with `export`; written only with a memory,
   // which knows what a folder was made from.
   FolderPlaces places;
-  std::string manifest;       // its text, for the model cards of kept averages
-  bool fresh = false;         // nothing counts as done
-  bool retry_failed = false;  // failed cells are tried again
+  std::string manifest;             // its text, for the model cards of kept averages
+  WeightsSupply* supply = nullptr;  // brings weights that are not here; must outlive the run
+  bool fresh = false;               // nothing counts as done
+  bool retry_failed = false;        // failed cells are tried again
   // Throws at the first failure instead of continuing with the other cells.
   bool fail_fast = false;
 

@@ -227,10 +227,11 @@ class BranchFinder {
       return {};
     }
     std::vector<Found> out;
-    const std::vector<std::string>& names = names_.of(spec_.model.text, folder_);
+    const bool is_hub = is_hub_model(spec_.model.text);  // no list is asked for then
+    const std::vector<std::string> names =
+        is_hub ? std::vector<std::string>() : names_.of(spec_.model.text, folder_);
     for (const PlacedText& wanted : spec_.revisions) {
-      if (is_hub_model(spec_.model.text) ||
-          std::find(names.begin(), names.end(), wanted.text) != names.end()) {
+      if (is_hub || std::find(names.begin(), names.end(), wanted.text) != names.end()) {
         take(wanted, out);
         continue;
       }

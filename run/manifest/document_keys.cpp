@@ -190,8 +190,14 @@ const std::vector<SectionKey<Document>> kKeys = {
        return described(sweep_schema(), "Points, or lists under dotted paths; each point is a run");
      },
      [](MappingReader& reader, Document&) { reader.get("sweep"); }},
-    {"storage", nullptr,
-     [](MappingReader& reader, Document& document) { refuse(reader, document, "storage"); }},
+    {"storage",
+     [](const Catalog& catalog) {
+       return described(storage_schema(catalog),
+                        "What `run --fetch` may keep of the hub's weights");
+     },
+     [](MappingReader& reader, Document& document) {
+       document.out.storage = read_storage(reader.get("storage"), document.out.problems);
+     }},
     {"cluster", nullptr,
      [](MappingReader& reader, Document& document) { refuse(reader, document, "cluster"); }}};
 

@@ -14,6 +14,7 @@
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/process_keys.hpp"
+#include "run/manifest/storage_keys.hpp"
 #include "run/manifest/sweep.hpp"
 #include "run/study/study_file.hpp"
 
@@ -104,6 +105,7 @@ struct Manifest {
   std::vector<ManifestItem> metrics;
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
+  std::optional<ManifestStorage> storage;
   YamlNode report;  // as written, or null; the report checks its content
   Sweep sweep;
   YamlNode resolved;  // the document after --set, which is stored beside the results

@@ -6,6 +6,7 @@
 #include "tests/support/throws.hpp"
 
 using quench::parse_amount;
+using quench::parse_bytes;
 using quench::VersionRange;
 
 TEST_CASE("amount: digits with a unit are a whole number", "[config]") {
@@ -18,6 +19,23 @@ TEST_CASE("amount: digits with a unit are a whole number", "[config]") {
   CHECK(parse_amount("1.5T") == 1'500'000'000'000);
   CHECK(parse_amount("0.25k") == 250);
   CHECK(parse_amount("9223372036854775807") == INT64_MAX);
+}
+
+TEST_CASE("bytes: units of 1000 and of 1024, with or without B", "[config]") {
+  CHECK(parse_bytes("512") == 512);
+  CHECK(parse_bytes("512B") == 512);
+  CHECK(parse_bytes("2kB") == 2'000);
+  CHECK(parse_bytes("2 KiB") == 2'048);
+  CHECK(parse_bytes("200GB") == 200'000'000'000);
+  CHECK(parse_bytes("1.5T") == 1'500'000'000'000);
+  CHECK(parse_bytes("0.5MiB") == 524'288);
+  CHECK(parse_bytes("0.3KiB") == 307);                         // 307.2
+  CHECK(parse_bytes("18446744073709551615") == std::nullopt);  // beyond 63 bits
+  for (const char* text : {"", "B", "GB", "-1", "+1", "many", "1 B", "1iB", "1kkB", "5kMB", "1e3",
+                           "010", "1.GB", ".5GB", "1.5.5GB", "20000000000TB"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_bytes(text));
+  }
 }
 
 TEST_CASE("amount: what is no whole number is none", "[config]") {

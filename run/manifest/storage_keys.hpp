@@ -1,0 +1,25 @@
+// The section `storage`: what a run that fetches may keep of the hub's weights.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "core/config/problems.hpp"
+#include "core/config/yaml.hpp"
+#include "core/plugin/catalog.hpp"
+
+namespace quench {
+
+struct ManifestStorage {
+  Place place;
+  uint64_t limit = 0;  // bytes that the run's downloads may take in the cache; 0: no limit
+  Place limit_place;
+  bool evict = false;  // weights that no cell needs any more are removed
+};
+
+nlohmann::json storage_schema(const Catalog& catalog);
+// `node` may be nullptr or null: nothing then.
+std::optional<ManifestStorage> read_storage(const YamlNode* node, Problems& problems);
+
+}  // namespace quench
