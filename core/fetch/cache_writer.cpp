@@ -107,6 +107,13 @@ bool CacheWriter::has_snapshot(const std::string& commit, const std::vector<HubF
   });
 }
 
+bool CacheWriter::has_reference(const std::string& name, const std::string& commit) const {
+  const fs::path reference = folder_ / "refs" / name;
+  std::error_code error;
+  return name == commit ||
+         (fs::is_regular_file(reference, error) && read_file(reference, 1024) == commit);
+}
+
 void CacheWriter::open() const {
   make_folders(blobs());
   make_folders(folder_ / "snapshots");
@@ -142,8 +149,7 @@ void CacheWriter::add_snapshot(const std::string& commit, const std::vector<HubF
 
 void CacheWriter::set_reference(const std::string& name, const std::string& commit) const {
   const fs::path reference = folder_ / "refs" / name;
-  std::error_code error;
-  if (fs::is_regular_file(reference, error) && read_file(reference, 1024) == commit) {
+  if (has_reference(name, commit)) {
     return;
   }
   make_folders(reference.parent_path());

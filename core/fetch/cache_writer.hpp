@@ -26,6 +26,8 @@ class CacheWriter {
   bool has(const HubFile& file) const;
   // Whether all files are there, and the snapshot links to them.
   bool has_snapshot(const std::string& commit, const std::vector<HubFile>& files) const;
+  // Whether the name leads to this commit; a commit is its own name.
+  bool has_reference(const std::string& name, const std::string& commit) const;
   // Makes the folders, and the mark with which backup programs leave a cache out. Removes what
   // killed processes left and nobody can use.
   void open() const;

@@ -23,7 +23,10 @@ uint64_t HubPlace::used() {
 
 bool HubPlace::has(size_t revision) {
   const PlannedRevision& asked = revisions_[revision];
-  return CacheWriter(root_, asked.spec).has_snapshot(asked.commit, asked.files);
+  const CacheWriter cache(root_, asked.spec);
+  // Who fetches it at this moment, or was killed, may not have come to the name yet.
+  return cache.has_snapshot(asked.commit, asked.files) &&
+         cache.has_reference(asked.spec.revision, asked.commit);
 }
 
 uint64_t HubPlace::missing(size_t revision) {

@@ -223,6 +223,23 @@ TEST_CASE("HubPlace: what is fetched again counts again, so that the limit holds
   CHECK(on_disk() < 100);
 }
 
+TEST_CASE("HubPlace: a snapshot without the revision's name is not there yet", "[fetch]") {
+  Evictions here;
+  here.scene.fetch("hf://org/name@step1");
+  fs::remove(here.scene.cache() / "models--org--name/refs/step1");
+  const auto plan = here.scene.plan({"hf://org/name@step1"});
+  DownloadLedger ledger(here.ledger_file());
+  const quench::Persistence persistence{here.scene.policy, &here.scene.cancel,
+                                        [](const std::string&) {}};
+  quench::HubApi api(here.scene.access, persistence);
+  quench::HubPlace place(here.scene.cache(), plan.revisions, api, persistence, ledger);
+  CHECK_FALSE(place.has(0));
+  CHECK(place.missing(0) == 0);
+  place.fetch(0);
+  CHECK(place.has(0));
+  CHECK(here.scene.has_weights("hf://org/name@step1"));
+}
+
 TEST_CASE("DownloadLedger: a line that a kill cut short counts as none", "[fetch]") {
   Evictions here;
   const std::string commit = here.bring("step1");
