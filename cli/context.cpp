@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/process/shell_word.hpp"
 
 namespace quench {
 
@@ -96,8 +97,6 @@ void Context::apply_threads() const {
 }
 
 std::string Context::command_line() const {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
   std::string out;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -109,15 +108,7 @@ std::string Context::command_line() const {
       continue;
     }
     out += out.empty() ? "" : " ";
-    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
-      out += argument;
-      continue;
-    }
-    out += "'";
-    for (const char c : argument) {
-      out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    }
-    out += "'";
+    out += shell_word(argument);
   }
   return out;
 }

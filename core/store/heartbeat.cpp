@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/io/process_identity.hpp"
+#include "core/io/utc_time.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/attempt_name.hpp"
@@ -23,14 +23,6 @@ namespace {
 
 constexpr size_t kLargestStatus = 1 << 20;
 constexpr std::chrono::seconds kSilence{60};
-
-std::string utc_now() {
-  const time_t now = ::time(nullptr);
-  tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 template <typename Value>
 nlohmann::json or_null(const std::optional<Value>& value) {
