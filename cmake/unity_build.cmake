@@ -8,7 +8,9 @@ set(replaced_in_tests # tests/faults links mutants of them
     core/io/atomic_file.cpp core/store/counting.cpp core/store/record_file.cpp core/store/sealed_line.cpp
     core/store/store.cpp)
 set(compiled_alone
+    cli/cluster_status.cpp
     cli/run.cpp
+    cli/submit.cpp
     cli/table.cpp
     core/corpora/token_cache.cpp
     core/hub/snapshot.cpp
@@ -37,6 +39,8 @@ set(compiled_alone
     plugins/models/decoder/log_sums.cpp
     plugins/models/decoder/weights.cpp
     plugins/tokenizers/sentencepiece/unigram.cpp
+    run/cluster/condor_files.cpp
+    run/manifest/cluster_keys.cpp
     run/manifest/item_keys.cpp
     run/manifest/manifest_train.cpp
     tests/cli/python_plugins_test.cpp

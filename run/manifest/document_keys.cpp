@@ -1,6 +1,7 @@
 #include "run/manifest/document_keys.hpp"
 
 #include "core/error.hpp"
+#include "run/manifest/cluster_keys.hpp"
 #include "run/manifest/manifest_data.hpp"
 #include "run/manifest/manifest_items.hpp"
 #include "run/manifest/requirements.hpp"
@@ -58,16 +59,6 @@ void read_train(MappingReader& reader, Document& document) {
   } else if (!wanted && train != nullptr && document.root.find("checkpoints") != nullptr) {
     out.problems.add(train->place,
                      "manifest: a section `train` needs `model: train` under `checkpoints`");
-  }
-}
-
-// A section of the full manifest that this version does not run. It is refused by name: silently
-// ignoring a section would be worse than not knowing it.
-void refuse(MappingReader& reader, Document& document, const char* section) {
-  if (const YamlNode* found = reader.get(section)) {
-    document.out.problems.add(
-        found->place,
-        fmt::format("manifest: section `{}` is not supported by this version", section));
   }
 }
 
@@ -198,8 +189,15 @@ const std::vector<SectionKey<Document>> kKeys = {
      [](MappingReader& reader, Document& document) {
        document.out.storage = read_storage(reader.get("storage"), document.out.problems);
      }},
-    {"cluster", nullptr,
-     [](MappingReader& reader, Document& document) { refuse(reader, document, "cluster"); }}};
+    {"cluster",
+     [](const Catalog& catalog) {
+       return described(cluster_schema(catalog), "What quench submit asks a cluster for");
+     },
+     [](MappingReader& reader, Document& document) {
+       if (const YamlNode* cluster = reader.get("cluster")) {
+         document.out.cluster = read_cluster(*cluster, document.out.problems);
+       }
+     }}};
 
 }  // namespace
 
@@ -220,6 +218,8 @@ const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
       {"replicates", "beside the id of a quantizer"},
       {"export", "beside the id of a quantizer"},
       {"process", "beside a plugin's id"},
+      {"partition", "under `cluster`"},
+      {"shares", "under `cluster`"},
       {"corpus", "under a name in `calibration`, or in a metric's parameters"},
       {"optimizer", "under `train`"},
       {"forks", "under `train`"},

@@ -11,6 +11,7 @@
 #include "core/config/problems.hpp"
 #include "core/config/yaml.hpp"
 #include "core/experiment/experiment.hpp"
+#include "run/manifest/cluster_keys.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/process_keys.hpp"
@@ -106,6 +107,7 @@ struct Manifest {
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
   std::optional<ManifestStorage> storage;
+  ManifestCluster cluster;
   YamlNode report;  // as written, or null; the report checks its content
   Sweep sweep;
   YamlNode resolved;  // the document after --set, which is stored beside the results

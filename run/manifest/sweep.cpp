@@ -23,6 +23,13 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
   const auto refuse = [&](const Place& place, const std::string& message) {
     problems.add(place, "sweep: " + message);
   };
+  // All tasks of a submission are asked for alike, whatever points they run.
+  const auto refuse_cluster = [&](const YamlNode::Member& member) {
+    if (member.key == "cluster" || member.key.starts_with("cluster.")) {
+      refuse(member.key_place, fmt::format("`{}`: the section `cluster` holds for all points",
+                                           printable(member.key)));
+    }
+  };
   const size_t before = problems.size();
   if (node.is_sequence()) {
     for (const YamlNode& item : node.items) {
@@ -32,6 +39,7 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
                                        item.is_mapping() ? "an empty mapping" : item.described()));
       }
       for (const YamlNode::Member& member : item.members) {
+        refuse_cluster(member);
         point.push_back({member.key, member.key_place, member.value});
       }
       out.points_.push_back(std::move(point));
@@ -42,6 +50,7 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     unsigned __int128 count = 1;
     constexpr unsigned __int128 kLargest = ~uint64_t{0};
     for (const YamlNode::Member& member : node.members) {
+      refuse_cluster(member);
       if (!member.value.is_sequence() || member.value.items.empty()) {
         refuse(
             member.value.place,

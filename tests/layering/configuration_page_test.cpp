@@ -105,7 +105,7 @@ TEST_CASE("configuration page: it explains every key of the schema", "[layering]
     CHECK(schema().at("properties").contains(section));
   }
   std::vector<std::string> keys;
-  for (const char* section : {"requires", "checkpoints", "calibration"}) {
+  for (const char* section : {"requires", "checkpoints", "calibration", "cluster"}) {
     collect_keys(schema().at("properties").at(section), keys);
   }
   for (const auto& [section, unused] : schema().at("properties").items()) {
