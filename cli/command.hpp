@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command_line.hpp"
@@ -59,6 +60,9 @@ struct Context {
   PluginEnvironment plugin_environment;
   HubEnvironment hub_environment;
   PythonSetup python;
+  // Those of these variables that are set and that a task on another machine needs, too: names and
+  // values. No secret is among them.
+  std::vector<std::pair<std::string, std::string>> installation;
   std::vector<std::string> plugin_path;   // --plugin-path
   std::vector<std::string> isolate;       // --isolate
   std::string sandbox = "strict";         // --sandbox
@@ -119,6 +123,7 @@ void add_diff(CommandLine& line);
 void add_merge(CommandLine& line);
 void add_status(CommandLine& line);
 void add_schema(CommandLine& line, Context& context);
+void add_submit(CommandLine& line, Context& context);
 void add_init(CommandLine& line, Context& context);
 void add_import(CommandLine& line);
 void add_doctor(CommandLine& line, Context& context);

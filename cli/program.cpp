@@ -79,6 +79,12 @@ int run(int argc, char** argv) {
   context.hub_environment = quench::hub_environment_from_process();
   context.python = {quench::own_python(context.executable), variable("QUENCH_PYTHON"),
                     variable("PATH").value_or("/usr/bin:/bin")};
+  for (const char* name : {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH",
+                           "QUENCH_PLUGIN_SYSTEM_PATH", "QUENCH_PYTHON", "QUENCH_ISA", "HF_HOME"}) {
+    if (const auto value = variable(name)) {
+      context.installation.emplace_back(name, *value);
+    }
+  }
   quench::CommandLine line("quench",
                            "quench: measures how training decides what quantization costs a model",
                            std::string("quench ") + quench::kVersion);
@@ -87,6 +93,7 @@ int run(int argc, char** argv) {
   quench::add_plan(line, context);
   quench::add_fetch(line, context);
   quench::add_run(line, context);
+  quench::add_submit(line, context);
   quench::add_status(line);
   quench::add_why(line, context);
   quench::add_adopt(line, context);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "run/cluster/submission.hpp"
 
 namespace quench {
 
@@ -63,7 +64,8 @@ fs::path run_folder(const std::string& run) {
 fs::path folder_with_run(const std::string& run) {
   const fs::path folder = run_folder(run);
   const std::vector<std::string> files = names_below(folder, false);
-  if (std::none_of(files.begin(), files.end(), is_written_by_runs)) {
+  const bool submitted = fs::is_directory(folder / kSubmissions);
+  if (!submitted && std::none_of(files.begin(), files.end(), is_written_by_runs)) {
     throw UsageError(QUENCH_NOT_FOUND,
                      fmt::format("{}: no run here: the folder has no records; wanted the folder "
                                  "that `quench run` wrote{}",

@@ -9,7 +9,8 @@ namespace quench {
 // A name that is not a folder is one below runs/. Throws UsageError if neither is there.
 std::filesystem::path run_folder(const std::string& run);
 
-// Likewise. Also throws UsageError if no run has written anything into the folder.
+// Likewise. Also throws UsageError if no run has written anything into the folder, and none was
+// submitted there.
 std::filesystem::path folder_with_run(const std::string& run);
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "cli/cluster_status.hpp"
 #include "cli/command.hpp"
 #include "cli/run_folder.hpp"
 #include "core/plugin/host_services.hpp"
@@ -108,7 +109,7 @@ std::string line_of(const HeartbeatState& state, Pulse life) {
 }
 
 // Returns true while something runs, or may run.
-bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
+bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatcher& cluster) {
   const RunScan scan = scan_run(options.run);
   const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
   const Done records = count_records(scan);
@@ -121,9 +122,12 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
     jobs.push_back(describe(state, life));
     text += line_of(state, life);
   }
+  const ClusterStatus& tasks = cluster.look();
+  alive = alive || tasks.active;
   if (options.json) {
     fmt::print("{}\n", nlohmann::json{{"run", options.run},
                                       {"jobs", jobs},
+                                      {"cluster", tasks.jobs},
                                       {"records",
                                        {{"done", records.done},
                                         {"failed", records.failed},
@@ -131,8 +135,8 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
                                         {"conflicts", scan.conflicts.size()}}}}
                            .dump());
   } else {
-    fmt::print("{}records  {} done, {} failed, {} damaged lines, {} conflicts\n", text,
-               records.done, records.failed, records.damaged, scan.conflicts.size());
+    fmt::print("{}{}records  {} done, {} failed, {} damaged lines, {} conflicts\n", tasks.text,
+               text, records.done, records.failed, records.damaged, scan.conflicts.size());
   }
   std::fflush(stdout);
   return alive;
@@ -141,7 +145,8 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher) {
 int status(StatusOptions options) {
   options.run = folder_with_run(options.run).string();
   HeartbeatWatcher watcher;
-  while (show(options, watcher) && options.watch) {
+  ClusterWatcher cluster(options.run);
+  while (show(options, watcher, cluster) && options.watch) {
     for (int i = 0; i < 20; ++i) {
       if (HostServices::instance().cancel_flag()) {
         fail(QUENCH_CANCELLED, "stopped on request");
