@@ -26,7 +26,7 @@ StudyDialect read_dialect() {
   const YamlNode root = parse_yaml(kStudyDialectText, "run/study/dialect.yaml");
   StudyDialect out;
   out.sweep = names_in(root, "sweep");
-  out.landscape = names_in(root, "landscape");
+  out.landscape = names_in(root, "landscape_files");
   for (const YamlNode::Member& member : root.find("used")->members) {
     for (const YamlNode& word : member.value.items) {
       out.used[member.key].insert(word.scalar);

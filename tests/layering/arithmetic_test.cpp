@@ -35,6 +35,7 @@ const std::map<Computed, const char*>& allowed() {
       {{"core/store/derived.cpp", "sqrt"}, kShown},
       {{"core/store/derived.cpp", "squares"}, kShown},
       {{"run/grid/estimate.cpp", "flops"}, kCost},
+      {{"run/grid/estimate.cpp", "log"}, kCost},
       {{"run/grid/estimate.cpp", "seconds"}, kCost},
       {{"run/manifest/learning_rate.cpp", "cos"}, kAxis},
       {{"run/manifest/learning_rate.cpp", "sqrt"}, kAxis},

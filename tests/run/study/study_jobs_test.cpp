@@ -22,7 +22,7 @@ using quench::StudyJob;
 
 namespace {
 
-const fs::path kData = quench::test::source_dir() / "tests/data/study";
+const fs::path kStudyFiles = quench::test::source_dir() / "tests/data/study";
 
 void need_methods() {
   quench::test::skip_unless(
@@ -96,7 +96,7 @@ void check_jobs(const Loaded& loaded) {
 TEST_CASE("study: job 11 of a sweep is one revision, in float and with its bits", "[study]") {
   need_methods();
   const quench::test::TemporaryDir folder;
-  const Loaded loaded = load(kData / "sweep.yaml", folder);
+  const Loaded loaded = load(kStudyFiles / "sweep.yaml", folder);
   check_jobs(loaded);
   // 2 bits x 4 revisions x 2: job 11 = (1 * 4 + 1) * 2 + 1.
   Experiment experiment = loaded.experiment;
@@ -117,7 +117,7 @@ TEST_CASE("study: job 11 of a sweep is one revision, in float and with its bits"
 TEST_CASE("study: a job of averages is the mean of the last L of its list", "[study]") {
   need_methods();
   const quench::test::TemporaryDir folder;
-  const Loaded loaded = load(kData / "averages.yaml", folder);
+  const Loaded loaded = load(kStudyFiles / "averages.yaml", folder);
   check_jobs(loaded);
   // 2 bits x 2 lists x 2 lengths: job 1 is bits 3, list 1, L = 2.
   const StudyJob job = loaded.manifest.study->job(1);
@@ -130,7 +130,7 @@ TEST_CASE("study: a job of averages is the mean of the last L of its list", "[st
 
 TEST_CASE("study: a job of a landscape is one quantized and one float checkpoint", "[study]") {
   const quench::test::TemporaryDir folder;
-  std::string text = quench::read_file(kData / "landscape.yaml", 1 << 20);
+  std::string text = quench::read_file(kStudyFiles / "landscape.yaml", 1 << 20);
   for (size_t at = text.find("/not/here"); at != std::string::npos; at = text.find("/not/here")) {
     text.replace(at, 9, folder.path().string());
   }
@@ -142,7 +142,7 @@ TEST_CASE("study: a job of a landscape is one quantized and one float checkpoint
   }
   for (const char* name :
        {"baseline_01/job_idx_0/ckpt_step_10.pth", "baseline_01/job_idx_0/ckpt_step_20.pth",
-        "cooldown_03/job_idx_1/ckpt_step_40.pth"}) {
+        "cooldown_03/job_idx_1/ckpt_step_30.pth", "cooldown_03/job_idx_1/ckpt_step_40.pth"}) {
     folder.write("checkpoints/" + std::string(name), "");
   }
   const Loaded loaded = load(folder.write("landscape.yaml", text), folder);
@@ -155,11 +155,12 @@ TEST_CASE("study: a file that differs in a key without effect amounts to the sam
           "[study]") {
   need_methods();
   const quench::test::TemporaryDir folder;
-  std::string text = quench::read_file(kData / "sweep.yaml", 1 << 20);
+  std::string text = quench::read_file(kStudyFiles / "sweep.yaml", 1 << 20);
   text.replace(text.find("[1, 2]"), 6, "7     ");
   const Loaded other = load(folder.write("sweep.yaml", text), folder);
   CHECK(other.manifest.study->jobs() == 8);
-  CHECK(names_of(other.experiment) == names_of(load(kData / "sweep.yaml", folder).experiment));
+  CHECK(names_of(other.experiment) ==
+        names_of(load(kStudyFiles / "sweep.yaml", folder).experiment));
 }
 
 TEST_CASE("study: every job of the study's own files is its cells of the whole file", "[study]") {
@@ -181,12 +182,12 @@ TEST_CASE("study: every job of the study's own files is its cells of the whole f
 }
 
 TEST_CASE("study: comments of the manifest name what has no counterpart", "[study]") {
-  const Manifest manifest = quench::load_manifest(kData / "sweep.yaml", {});
+  const Manifest manifest = quench::load_manifest(kStudyFiles / "sweep.yaml", {});
   CHECK_THAT(manifest.text,
              Catch::StartsWith("# What sweep.yaml amounts to: 16 jobs of the study's code") &&
                  Catch::Contains("\n#   num_workers: 2 values: processes that tokenize") &&
                  Catch::Contains("\nname: org-tiny\n") &&
                  Catch::Contains("bits: [4, 3], group_size: 16}"));
-  CHECK(quench::load_manifest(kData / "averages.yaml", {}).text.find("raw: false") !=
+  CHECK(quench::load_manifest(kStudyFiles / "averages.yaml", {}).text.find("raw: false") !=
         std::string::npos);
 }
