@@ -136,12 +136,14 @@ void print(const StorageForecast& forecast, const std::string& manifest) {
     return;
   }
   const WindowForecast& window = forecast.window;
-  fmt::print(results(),
-             "storage: at most {} in the cache at a time{}, {} to fetch; at least {}{}\n",
-             bytes_text(window.peak),
-             forecast.asked.limit > 0 ? " of " + bytes_text(forecast.asked.limit) : "",
-             bytes_text(window.fetched), bytes_text(window.least),
-             forecast.asked.evict ? ", for " + forecast.least_for : "");
+  if (forecast.unknown < forecast.revisions) {
+    fmt::print(results(),
+               "storage: at most {} in the cache at a time{}, {} to fetch; at least {}{}\n",
+               bytes_text(window.peak),
+               forecast.asked.limit > 0 ? ", limit " + bytes_text(forecast.asked.limit) : "",
+               bytes_text(window.fetched), bytes_text(window.least),
+               forecast.asked.evict ? ", for " + forecast.least_for : "");
+  }
   if (forecast.guessed + forecast.unknown > 0) {
     fmt::print(results(),
                "storage: {} of {} revisions were never listed{}; this asks the hub for their "
