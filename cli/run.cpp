@@ -288,20 +288,21 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
   }
 }
 
-constexpr size_t kMostSentences = 5;
+constexpr size_t kMostFindings = 8;
 
-// Writes the page and prints its contrasts in words. A failure is only a warning, because the
-// records are safe.
+// Writes the page and prints what was found. A failure is only a warning, because the records are
+// safe.
 std::string conclude(const fs::path& folder) {
   std::string out;
   try {
     const Report report = read_report_of(folder);
-    const std::vector<std::string> sentences = sentences_of(report);
-    for (size_t i = 0; i < std::min(sentences.size(), kMostSentences); ++i) {
-      out += sentences[i] + "\n";
+    const std::vector<std::string>& findings = report.findings;
+    const size_t shown = findings.size() > kMostFindings ? kMostFindings - 1 : findings.size();
+    for (size_t i = 0; i < shown; ++i) {
+      out += findings[i] + "\n";
     }
-    if (sentences.size() > kMostSentences) {
-      out += fmt::format("... and {} more in the report\n", sentences.size() - kMostSentences);
+    if (shown < findings.size()) {
+      out += fmt::format("... and {} more in the report\n", findings.size() - shown);
     }
     out += fmt::format("report: {}\n", write_report(report, folder).string());
   } catch (...) {

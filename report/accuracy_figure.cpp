@@ -1,4 +1,3 @@
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -33,17 +32,8 @@ std::map<ModelKey, const Observation*> accuracies_of(const std::vector<Observati
 
 // The standard error of the mean difference of the items; 0 if the items differ.
 double paired_error(const Observation& it) {
-  const std::vector<double> deltas = it.item_deltas();
-  const auto count = static_cast<double>(deltas.size());
-  double mean = 0;
-  for (const double delta : deltas) {
-    mean += delta / count;
-  }
-  double squares = 0;
-  for (const double delta : deltas) {
-    squares += (delta - mean) * (delta - mean);
-  }
-  return deltas.size() < 2 ? 0 : std::sqrt(squares / (count - 1) / count);
+  const std::optional<Spread> spread = delta_spread(it);
+  return spread ? *spread->standard_error : 0;
 }
 
 }  // namespace

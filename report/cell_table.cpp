@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/store/derived.hpp"
 #include "report/dimension.hpp"
+#include "report/item_sample.hpp"
 #include "report/spread.hpp"
 
 namespace quench {
@@ -60,8 +61,8 @@ std::vector<double> deltas(const std::vector<const Observation*>& cell, SpreadKi
 // Adds one column per kind of replicate; n is their number.
 void add_spreads(const std::vector<const Observation*>& cell, std::vector<Cell>& row) {
   const Observation& base = *cell[0];
-  const std::vector<double> items = base.is_float() ? std::vector<double>() : base.item_deltas();
-  row.push_back(items.size() < 2 ? Cell{} : spread_cell(spread_of(SpreadKind::kItems, items)));
+  const std::optional<Spread> items = delta_spread(base);
+  row.push_back(items ? spread_cell(*items) : Cell{});
   for (const SpreadKind kind : {SpreadKind::kDraws, SpreadKind::kJitter, SpreadKind::kSeeds}) {
     const std::vector<double> values = base.is_float() ? std::vector<double>() : deltas(cell, kind);
     row.push_back(values.size() < 2 ? Cell{} : spread_cell(spread_of(kind, values)));
@@ -72,6 +73,10 @@ std::vector<Cell> row_of(const std::vector<const Observation*>& cell) {
   const Observation& base = *cell[0];
   const Record& record = *base.record;
   std::vector<Cell> row;
+  const std::string point = record.environment.is_object() && record.environment.contains("sweep")
+                                ? point_text(sweep_point(record))
+                                : "";
+  row.push_back(point.empty() ? Cell{} : Cell{point, point});
   for (const char* name : {"model", "branch", "checkpoint"}) {
     row.push_back(text_cell(dimension_value(record, name)));
   }
@@ -125,6 +130,7 @@ void drop_empty_columns(CellTable& table) {
 CellTable make_cell_table(const std::vector<Observation>& observations) {
   CellTable out;
   out.columns = {
+      {"point", false, "what the point of the sweep sets, beside the seed"},
       {"model", false, ""},
       {"branch", false, ""},
       {"checkpoint", false, ""},

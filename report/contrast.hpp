@@ -1,9 +1,10 @@
-// Paired differences of ΔCE between two methods, averagings or branches.
+// Paired differences of ΔCE (or of quantized losses) between two methods, averagings, branches or
+// points of a sweep, and numbers made of them.
 //
 // A contrast of quantizers holds the weights equal; of averagings, the checkpoint and the
 // quantizer; of branches, the averaging and the quantizer. `match` adds dimensions that must be
-// equal. Metric and environment always are. A pair is made only if exactly one cell of each side
-// matches, so nothing is averaged silently.
+// equal. Metric and environment always are. A pair is one cell and one cell (report/pairing.hpp):
+// nothing is averaged silently.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,13 +20,15 @@ namespace quench {
 
 struct ContrastRow {
   std::string what;  // "3 bits, decay, step400": what the two sides have in common
+  // The cells of a pair; of a statistic over many cells, the first of each side, or nullptr.
   const Record* a = nullptr;
   const Record* b = nullptr;
-  // ΔCE of a minus ΔCE of b in nats per token, at draw 0 and the first seed; negative: a costs
-  // less.
-  double difference = 0;
+  size_t cells = 2;  // that entered
+  // At draw 0 and the first seed. A difference: a minus b in nats per token; negative: a costs
+  // less. Else the statistic.
+  double value = 0;
   std::optional<double> bits_per_byte;  // the same difference, if the size of the corpus is known
-  // Spreads of the paired difference, one per kind of replicate, never mixed.
+  // Spreads of the value, one per kind of replicate, never mixed.
   std::vector<Spread> spreads;
   // What the numbers do not cover and why a spread is missing; one sentence each.
   std::vector<std::string> notes;
@@ -41,5 +44,10 @@ struct Contrast {
 
 Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& observations);
 nlohmann::json to_json(const Contrast& contrast);
+
+// Cells that fit a contrast so that nobody could say which are meant, one sentence each. Their
+// values do not matter, so that a plan can ask before any is known.
+std::vector<std::string> ambiguities_of(const ContrastSpec& spec,
+                                        const std::vector<Observation>& observations);
 
 }  // namespace quench

@@ -58,6 +58,20 @@ Json* walk(Json& value, std::string_view path) {
   return nullptr;
 }
 
+// The leaves of a point, each with its path.
+void add_leaves(const std::string& path, const nlohmann::json& value,
+                std::vector<std::string>& words) {
+  if (value.is_object() && !value.empty()) {
+    for (auto item = value.begin(); item != value.end(); ++item) {
+      add_leaves(item.key(), item.value(), words);
+    }
+  } else if (!path.empty()) {
+    const size_t dot = path.rfind('.');
+    words.push_back((dot == std::string::npos ? path : path.substr(dot + 1)) + " " +
+                    value_text(value));
+  }
+}
+
 constexpr const char* kOfCheckpoint[] = {"model", "branch", "revision", "phase",
                                          "mark",  "step",   "tokens",   "lr"};
 
@@ -149,6 +163,12 @@ bool sweeps_seed(const Record& record) {
 
 std::string value_text(const nlohmann::json& value) {
   return value.is_null() ? "none" : value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string point_text(const nlohmann::json& point) {
+  std::vector<std::string> words;
+  add_leaves("", point, words);
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string dimension_text(const std::string& name, const nlohmann::json& value) {

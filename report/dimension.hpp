@@ -24,6 +24,8 @@ nlohmann::json sweep_point(const Record& record, const std::vector<std::string>&
 bool sweeps_seed(const Record& record);
 // "decay", "3", "0.001"; "none" for null.
 std::string value_text(const nlohmann::json& value);
+// What a point of a sweep sets, each path by its last word: "peak 0.003, seed 1"; "" for null.
+std::string point_text(const nlohmann::json& point);
 // "branch decay", "3 bits", "group_size 64": a value with its dimension.
 std::string dimension_text(const std::string& name, const nlohmann::json& value);
 

@@ -58,11 +58,12 @@ Observation observation_of(const Record& record) {
 }
 
 // The position of a checkpoint: by step, by tokens, or else by order of appearance.
-struct Place {
+struct AxisPlace {
   double step;
   double tokens;
   size_t appearance;
-  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): not in the text
+  auto operator<=>(const AxisPlace&) const =
+      default;  // NOLINT(modernize-use-nullptr): not in the text
 };
 
 double number_or_zero(const nlohmann::json& value) {
@@ -71,7 +72,7 @@ double number_or_zero(const nlohmann::json& value) {
 
 void set_positions(std::vector<Observation>& all) {
   // Averages form a line of their own and have positions on it.
-  std::map<std::string, std::map<std::string, Place>> lines;  // line → weights → place
+  std::map<std::string, std::map<std::string, AxisPlace>> lines;  // line → weights → place
   const auto line_of = [](const Observation& it) {
     return nlohmann::json{members(it.record->checkpoint, {"model", "branch"}),
                           dimension_value(*it.record, "averaging"), it.record->job}
@@ -79,13 +80,13 @@ void set_positions(std::vector<Observation>& all) {
   };
   for (const Observation& it : all) {
     auto& line = lines[line_of(it)];
-    line.try_emplace(it.weights,
-                     Place{number_or_zero(member(it.record->checkpoint, "step")),
-                           number_or_zero(member(it.record->checkpoint, "tokens")), line.size()});
+    line.try_emplace(it.weights, AxisPlace{number_or_zero(member(it.record->checkpoint, "step")),
+                                           number_or_zero(member(it.record->checkpoint, "tokens")),
+                                           line.size()});
   }
   std::map<std::string, std::map<std::string, size_t>> positions;
   for (const auto& [line, weights] : lines) {
-    std::vector<std::pair<Place, std::string>> sorted;
+    std::vector<std::pair<AxisPlace, std::string>> sorted;
     for (const auto& [key, place] : weights) {
       sorted.emplace_back(place, key);
     }
@@ -137,16 +138,6 @@ bool Observation::is_calibrated() const {
 
 double Observation::delta() const {
   return is_float() ? 0 : value() - floating->value.get<double>();
-}
-
-std::vector<double> Observation::item_deltas() const {
-  std::vector<double> out;
-  if (floating != nullptr && floating->items.size() == record->items.size()) {
-    for (size_t i = 0; i < record->items.size(); ++i) {
-      out.push_back(record->items[i] - floating->items[i]);
-    }
-  }
-  return out;
 }
 
 double Observation::error() const {

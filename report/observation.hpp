@@ -29,10 +29,8 @@ struct Observation {
   bool is_base() const { return draw == 0 && jitter == 0; }
   bool is_calibrated() const;
   double value() const { return record->value.get<double>(); }
-  // ΔCE: the value minus the float model's; and the same per item of the metric (empty if the items
-  // of the two differ). 0 for a float model.
+  // ΔCE: the value minus the float model's; 0 for a float model.
   double delta() const;
-  std::vector<double> item_deltas() const;
   // ΔQL = value/float − 1.
   double error() const;
   // Bits per byte for one nat per token, from the size of the corpus; 0 if that is unknown.

@@ -7,6 +7,7 @@
 #include "core/io/sha256.hpp"
 #include "core/version.hpp"
 #include "report/assets.hpp"
+#include "report/contrast_sentence.hpp"
 #include "report/dimension.hpp"
 #include "report/html_text.hpp"
 #include "report/page_data.hpp"
@@ -98,33 +99,62 @@ std::string figure_html(const Figure& figure, size_t index, int line) {
   return out + "</span></figcaption></figure>\n";
 }
 
+std::string interval_cell(const Spread& spread, double value) {
+  const double middle = spread.is_resampled ? value : spread.mean;
+  std::string out = fmt::format("<td class=\"n\" data-v=\"{}\">{:+.4f} [{:+.4f}, {:+.4f}]", middle,
+                                middle, spread.interval->low, spread.interval->high);
+  out += fmt::format(" <small>{}</small>", escape_html(sample_text(spread)));
+  if (spread.simultaneous) {
+    out += fmt::format("<br><small>all {} at once [{:+.4f}, {:+.4f}]</small>", spread.comparisons,
+                       spread.simultaneous->low, spread.simultaneous->high);
+  }
+  if (spread.detectable) {
+    out += fmt::format("<br><small>detectable {:.2g}</small>", *spread.detectable);
+  }
+  return out + "</td>";
+}
+
 std::string interval_cells(const ContrastRow& row) {
   std::string out;
   for (const SpreadKind kind : kSpreadKinds) {
     const auto found = std::find_if(row.spreads.begin(), row.spreads.end(),
                                     [&](const Spread& spread) { return spread.kind == kind; });
-    out +=
-        found == row.spreads.end()
-            ? "<td></td>"
-            : fmt::format(
-                  "<td class=\"n\" data-v=\"{}\">{:+.4f} [{:+.4f}, {:+.4f}] <small>n = "
-                  "{}</small></td>",
-                  found->mean, found->mean, found->interval->low, found->interval->high, found->n);
+    out += found == row.spreads.end() ? "<td></td>" : interval_cell(*found, row.value);
   }
   return out;
+}
+
+std::string finding_html(const Report& report) {
+  if (report.findings.empty()) {
+    return "";
+  }
+  std::string out = "<section id=\"finding\"><p class=\"finding\">" +
+                    escape_html(report.findings.front()) + "</p>";
+  if (report.findings.size() > 1) {
+    out += "<p>" + escape_html(report.findings.back()) + "</p>";
+  }
+  return out + "</section>\n";
 }
 
 std::string contrasts_html(const Report& report) {
   if (report.contrasts.empty()) {
     return "";
   }
+  size_t comparisons = 0;
+  for (const Contrast& contrast : report.contrasts) {
+    comparisons += contrast.rows.size();
+  }
   std::string out =
       "<section id=\"contrasts\"><h2>Contrasts</h2><p>Paired differences of \u0394CE in nats per "
-      "token: negative means that the first costs less. Intervals are 95 % t intervals of the mean "
-      "difference, one for each kind of replicate; they are never mixed.</p>\n";
+      "token: negative means that the first costs less. Intervals are at 95 %, one for each kind "
+      "of replicate; they are never mixed. " +
+      fmt::format(
+          "{} in all: \u201cat once\u201d is the interval that holds for all of them "
+          "together, \u201cdetectable\u201d the smallest effect that 4 of 5 such samples "
+          "would have shown.</p>\n",
+          comparisons == 1 ? "1 comparison" : fmt::format("{} comparisons", comparisons));
   for (const Contrast& contrast : report.contrasts) {
-    out += fmt::format("<h3>{} \u2212 {}</h3>", escape_html(contrast.spec.a.name),
-                       escape_html(contrast.spec.b.name));
+    out += "<h3>" + escape_html(title_of(contrast.spec)) + "</h3>";
     if (!contrast.summary.empty()) {
       out += "<p>" + escape_html(contrast.summary) + "</p>";
     }
@@ -136,12 +166,14 @@ std::string contrasts_html(const Report& report) {
     }
     out +=
         "<div class=\"scroll\"><table class=\"sortable\"><thead><tr><th>where</th><th "
-        "class=\"n\">\u0394CE difference</th><th class=\"n\">bits/byte</th><th class=\"n\">over "
+        "class=\"n\">" +
+        value_name(contrast.spec) +
+        "</th><th class=\"n\">bits/byte</th><th class=\"n\">over "
         "items</th><th class=\"n\">over draws</th><th class=\"n\">over jitter</th><th "
         "class=\"n\">over seeds</th></tr></thead><tbody>";
     for (const ContrastRow& row : contrast.rows) {
       out += fmt::format("<tr><td>{}</td><td class=\"n\" data-v=\"{}\">{:+.4f}</td>",
-                         escape_html(row.what), row.difference, row.difference);
+                         escape_html(row.what), row.value, row.value);
       out += row.bits_per_byte ? fmt::format("<td class=\"n\" data-v=\"{}\">{:+.4f}</td>",
                                              *row.bits_per_byte, *row.bits_per_byte)
                                : "<td></td>";
@@ -246,6 +278,7 @@ std::string page_of(const Report& report) {
       "<header><h1>{}</h1><p>{}</p></header>\n<main>\n<noscript><p>The figures need "
       "JavaScript; the tables hold the same numbers.</p></noscript>\n",
       escape_html(name), summary(report));
+  out += finding_html(report);
   const std::vector<int> lines = figure_lines(report.documents);
   for (size_t i = 0; i < report.figures.size(); ++i) {
     if (report.figures[i].kind != FigureKind::kTable) {  // the table of cells is always included

@@ -6,6 +6,8 @@
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
+#include "report/family.hpp"
+#include "report/findings.hpp"
 #include "report/health.hpp"
 #include "report/page.hpp"
 #include "report/selector.hpp"
@@ -114,6 +116,8 @@ Report make_report(RunDocuments documents, RunRecords run) {
   for (const ContrastSpec& spec : out.spec.contrasts) {
     out.contrasts.push_back(contrast_of(spec, out.observations.all));
   }
+  mark_family(out.contrasts);
+  out.findings = findings_of(out.contrasts, out.observations.all);
   out.cells = make_cell_table(out.observations.all);
   out.health = health_of(out.run, out.observations);
   return out;
@@ -141,6 +145,7 @@ nlohmann::json to_json(const Report& report) {
                       {"error", record->error}});
   }
   return {{"name", report.documents.name},
+          {"findings", report.findings},
           {"contrasts", contrasts},
           {"cells", cells},
           {"failed", failed},
@@ -162,17 +167,6 @@ Report read_report_of(const fs::path& folder) {
     fail(QUENCH_NOT_FOUND, "{}: has no records to report", folder.string());
   }
   return make_report(std::move(documents), std::move(run));
-}
-
-std::vector<std::string> sentences_of(const Report& report) {
-  std::vector<std::string> out;
-  for (const Contrast& contrast : report.contrasts) {
-    for (const ContrastRow& row : contrast.rows) {
-      out.push_back(row.sentence);
-    }
-    out.insert(out.end(), contrast.problems.begin(), contrast.problems.end());
-  }
-  return out;
 }
 
 fs::path write_report(const Report& report, const fs::path& folder) {

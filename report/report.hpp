@@ -33,6 +33,9 @@ struct Report {
   Observations observations;
   std::vector<Figure> figures;  // in the order of the spec, including tables
   std::vector<Contrast> contrasts;
+  // The result in short sentences, the first contrast first; without contrasts, what the last
+  // checkpoint's methods cost. Empty if nothing was compared with a float model.
+  std::vector<std::string> findings;
   CellTable cells;
   // What a reader should know before trusting a number: fallbacks, damaged files, conflicts.
   std::vector<std::string> health;
@@ -51,9 +54,6 @@ Report read_report_of(const std::filesystem::path& folder);
 
 // All numbers of the report: contrasts, and the differences of each cell with their spreads.
 nlohmann::json to_json(const Report& report);
-
-// The contrasts in words, one paragraph per pair, for a terminal.
-std::vector<std::string> sentences_of(const Report& report);
 
 // Writes <folder>/report.html and returns its path.
 std::filesystem::path write_report(const Report& report, const std::filesystem::path& folder);

@@ -36,7 +36,7 @@ bool names_branch(const Record& record, const std::string& name) {
   return is_name(record, "branch", name);
 }
 
-void note_subject(const std::string& dimension, Selection& out) {
+void note_subject(const std::string& dimension, SelectedCells& out) {
   if (dimension == "quantizer" || dimension == "label" || dimension == "bits" ||
       dimension == "calibration" || dimension.starts_with("params.")) {
     out.by_quantizer = true;
@@ -54,7 +54,7 @@ using Test = bool (*)(const Record&, const std::string&);
 
 // The single meaning of the name in this run, or a problem that lists all candidates.
 Test meaning_of(const std::string& name, const std::vector<const Observation*>& candidates,
-                Selection& out) {
+                SelectedCells& out) {
   Test test = nullptr;
   std::vector<std::string> meanings;
   const auto consider = [&](const char* kind, Test named, bool& flag) {
@@ -92,8 +92,8 @@ bool holds(const std::vector<Condition>& conditions, const Record& record) {
   });
 }
 
-Selection select(const Selector& selector, const std::vector<Observation>& observations) {
-  Selection out;
+SelectedCells select(const Selector& selector, const std::vector<Observation>& observations) {
+  SelectedCells out;
   std::vector<const Observation*> candidates;
   for (const Observation& it : observations) {
     if (!it.is_float() && it.floating != nullptr && is_loss(*it.record)) {

@@ -13,7 +13,7 @@ namespace quench {
 bool holds(const std::vector<Condition>& conditions, const Record& record);
 
 // A selector whose meaning was looked up in the observations.
-struct Selection {
+struct SelectedCells {
   std::vector<const Observation*> found;
   // What the selector fixes; the two sides of a contrast need not agree in it.
   bool by_quantizer = false;
@@ -24,6 +24,6 @@ struct Selection {
 };
 
 // Selects among the quantized losses that have a float loss.
-Selection select(const Selector& selector, const std::vector<Observation>& observations);
+SelectedCells select(const Selector& selector, const std::vector<Observation>& observations);
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/figure.hpp"
+#include "report/item_sample.hpp"
 
 namespace quench {
 
@@ -36,19 +37,16 @@ template <typename Value>
 std::optional<Spread> point_spread(SpreadKind kind, const Observation& point,
                                    const std::vector<const Observation*>& replicates, Value of,
                                    double item_factor) {
-  std::vector<double> values;
   if (kind == SpreadKind::kItems) {
-    values = point.item_deltas();
-    for (double& value : values) {
-      value *= item_factor;
-    }
-  } else {
-    for (const Observation* it : replicates) {
-      if ((kind == SpreadKind::kDraws || it->draw == point.draw) &&
-          (kind == SpreadKind::kJitter || it->jitter == point.jitter) &&
-          (kind == SpreadKind::kSeeds || it->seed == point.seed)) {
-        values.push_back(of(*it));
-      }
+    const std::optional<Spread> spread = delta_spread(point);
+    return spread ? std::optional(scaled(*spread, item_factor)) : std::nullopt;
+  }
+  std::vector<double> values;
+  for (const Observation* it : replicates) {
+    if ((kind == SpreadKind::kDraws || it->draw == point.draw) &&
+        (kind == SpreadKind::kJitter || it->jitter == point.jitter) &&
+        (kind == SpreadKind::kSeeds || it->seed == point.seed)) {
+      values.push_back(of(*it));
     }
   }
   return values.size() < 2 ? std::nullopt : std::optional(spread_of(kind, values));

@@ -274,18 +274,74 @@ Selector read_selector(const YamlNode* node, const std::string& where, Problems&
   return out;
 }
 
+constexpr const char* kStatistics[] = {"difference", "largest_over_smallest", "slope_ratio",
+                                       "rank_correlation"};
+
+// Which keys go together.
+void check_statistic(const ContrastSpec& spec, bool has_b, const YamlNode& node,
+                     Problems& problems) {
+  const std::string name = statistic_name(spec.statistic);
+  const auto refuse = [&](const std::string& what) {
+    problems.add(node.place, "report: contrasts: " + what);
+  };
+  const bool has_axis = !spec.over.empty();
+  if (spec.statistic == Statistic::kRankCorrelation ? has_axis == has_b : !has_b) {
+    refuse(spec.statistic != Statistic::kRankCorrelation ? "`b` is missing"
+           : has_axis ? "rank_correlation: got `b` and `over`, wanted one of them"
+                      : "rank_correlation: wanted `b`, or `over` and an axis");
+  }
+  if (spec.statistic == Statistic::kSlopeRatio && !has_axis) {
+    refuse("slope_ratio: wanted `over` and an axis, `over: tokens`");
+  }
+  if (has_axis && (spec.statistic == Statistic::kDifference ||
+                   spec.statistic == Statistic::kLargestOverSmallest)) {
+    refuse(fmt::format("`over`: a {} has no axis", name));
+  }
+  if ((spec.at_equal_loss || spec.b_is_members) && spec.statistic != Statistic::kDifference) {
+    refuse(fmt::format("{}: goes with the statistic difference, got {}",
+                       spec.at_equal_loss ? "at: equal_loss" : "b: members", name));
+  }
+  if (spec.at_equal_loss && spec.b_is_members) {
+    refuse("b: members: an average and its members are compared as they are, got at: equal_loss");
+  }
+}
+
 ContrastSpec read_contrast(const YamlNode& node, Problems& problems) {
   const std::string where = "report: contrasts";
   ContrastSpec out;
   out.place = node.place;
   MappingReader reader(node, where, problems);
   out.a = read_selector(reader.require("a"), where + ": `a`", problems);
-  out.b = read_selector(reader.require("b"), where + ": `b`", problems);
+  const YamlNode* b = reader.get("b");
+  out.b_is_members = b != nullptr && b->is_scalar() && b->scalar == "members";
+  out.b = read_selector(b, where + ": `b`", problems);
   if (const YamlNode* match = reader.get("match")) {
     out.match = read_dimensions(match, where + ": `match`", {}, problems);
   }
-  out.at = choice(reader.get("at"), where + ": `at`", {"all", "last", "first"}, problems);
+  out.at =
+      choice(reader.get("at"), where + ": `at`", {"all", "last", "first", "equal_loss"}, problems);
+  out.at_equal_loss = out.at == "equal_loss";
+  if (out.at_equal_loss) {
+    out.at = "all";
+  }
+  out.of_loss = choice(reader.get("of"), where + ": `of`", {"delta", "loss"}, problems) == "loss";
+  const std::string statistic = choice(reader.get("statistic"), where + ": `statistic`",
+                                       {std::begin(kStatistics), std::end(kStatistics)}, problems);
+  out.statistic =
+      static_cast<Statistic>(std::find(std::begin(kStatistics), std::end(kStatistics), statistic) -
+                             std::begin(kStatistics));
+  if (const YamlNode* over = reader.get("over")) {
+    out.over = read_dimension(*over, where + ": `over`", problems);
+  }
+  out.within = reader.number("within", out.within, 0);
+  if (!(out.within > 0)) {
+    problems.add(node.place, fmt::format("{}: within = {}, wanted more than 0 nats per token",
+                                         where, out.within));
+  }
   reader.finish();
+  if (node.is_mapping()) {
+    check_statistic(out, b != nullptr, node, problems);
+  }
   if (!out.a.name.empty() && out.a.name == out.b.name) {
     problems.add(node.place, fmt::format("{}: a and b are both {}", where, printable(out.a.name)));
   }
@@ -328,6 +384,10 @@ void name_figures(std::vector<FigureSpec>& figures, Problems* problems) {
 }
 
 }  // namespace
+
+const char* statistic_name(Statistic statistic) {
+  return kStatistics[static_cast<size_t>(statistic)];
+}
 
 const char* figure_kind_name(FigureKind kind) {
   return kFigureKinds[static_cast<size_t>(kind)].c_str();

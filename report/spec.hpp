@@ -58,9 +58,26 @@ struct Selector {
   std::vector<Condition> conditions;
 };
 
+// What a contrast says of its two sides.
+enum class Statistic {
+  kDifference,           // a minus b, pair by pair
+  kLargestOverSmallest,  // of the differences of all pairs
+  kSlopeRatio,           // of the slope of a over an axis to that of b
+  kRankCorrelation,      // Spearman's, of a with an axis, or of a with b along the training
+};
+const char* statistic_name(Statistic statistic);
+
 struct ContrastSpec {
   Selector a;
-  Selector b;
+  Selector b;                 // unused where `b_is_members` or a rank correlation has an axis alone
+  bool b_is_members = false;  // every average of a against each of its members
+  Statistic statistic = Statistic::kDifference;
+  std::string over;      // a dimension with numbers: the axis of slopes or of a rank correlation
+  bool of_loss = false;  // compare quantized losses in place of ΔCE
+  // At the lowest float loss that both sides reach, on a line between two checkpoints whose float
+  // losses are at most `within` apart (nats per token).
+  bool at_equal_loss = false;
+  double within = 0.05;
   // Dimensions in which both sides must agree; default: bits, and the checkpoint if neither side
   // fixes it.
   std::optional<std::vector<std::string>> match;

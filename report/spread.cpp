@@ -1,5 +1,6 @@
 #include "report/spread.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -50,6 +51,31 @@ const char* spread_omits(SpreadKind kind) {
   return "";
 }
 
+std::string sample_text(const Spread& spread) {
+  return spread.documents > 0 ? fmt::format("{} documents", spread.documents)
+         : spread.run > 1
+             ? fmt::format("{} in runs of {}", spread_text(spread.kind, spread.n), spread.run)
+             : spread_text(spread.kind, spread.n);
+}
+
+Interval t_interval(const Spread& spread, double confidence) {
+  const double half = t_quantile_of(spread.degrees_of_freedom, confidence) * *spread.standard_error;
+  return {spread.mean - half, spread.mean + half};
+}
+
+Interval quantile_interval(const std::vector<double>& values, double confidence) {
+  const auto at = [&](double share) {
+    const double rank = share * static_cast<double>(values.size() + 1) - 1;
+    const double last = static_cast<double>(values.size()) - 1;
+    const double low = std::clamp(std::floor(rank), 0.0, last);
+    const double high = std::min(low + 1, last);
+    const double above = std::clamp(rank - low, 0.0, 1.0);
+    return (1 - above) * values[static_cast<size_t>(low)] +
+           above * values[static_cast<size_t>(high)];
+  };
+  return {at((1 - confidence) / 2), at((1 + confidence) / 2)};
+}
+
 Spread spread_of(SpreadKind kind, const std::vector<double>& values) {
   Spread out;
   out.kind = kind;
@@ -76,8 +102,8 @@ Spread spread_of(SpreadKind kind, const std::vector<double>& values) {
   if (values.size() >= 2) {
     out.deviation = std::sqrt(std::max(squares, 0.0) / (n - 1));
     out.standard_error = *out.deviation / std::sqrt(n);
-    const double half = t_quantile(values.size(), kConfidence) * *out.standard_error;
-    out.interval = {out.mean - half, out.mean + half};
+    out.degrees_of_freedom = n - 1;
+    out.interval = t_interval(out, kConfidence);
   }
   return out;
 }
@@ -88,6 +114,12 @@ Spread scaled(Spread spread, double factor) {
     *spread.deviation *= factor;
     *spread.standard_error *= factor;
     spread.interval = {spread.interval->low * factor, spread.interval->high * factor};
+  }
+  if (spread.simultaneous) {
+    spread.simultaneous = {spread.simultaneous->low * factor, spread.simultaneous->high * factor};
+  }
+  if (spread.detectable) {
+    *spread.detectable *= factor;
   }
   return spread;
 }
@@ -100,11 +132,23 @@ nlohmann::json to_json(const Spread& spread) {
                         {"stderr", nullptr},
                         {"interval", nullptr},
                         {"confidence", kConfidence},
+                        {"way", spread.is_resampled ? "resampled" : "t"},
+                        {"run", spread.run},
+                        {"documents", spread.documents},
+                        {"comparisons", spread.comparisons},
+                        {"simultaneous", nullptr},
+                        {"detectable", nullptr},
                         {"omits", spread_omits(spread.kind)}};
   if (spread.interval) {
     out["deviation"] = *spread.deviation;
     out["stderr"] = *spread.standard_error;
     out["interval"] = {spread.interval->low, spread.interval->high};
+  }
+  if (spread.simultaneous) {
+    out["simultaneous"] = {spread.simultaneous->low, spread.simultaneous->high};
+  }
+  if (spread.detectable) {
+    out["detectable"] = *spread.detectable;
   }
   return out;
 }

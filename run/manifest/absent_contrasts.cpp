@@ -85,6 +85,9 @@ std::vector<std::string> absent_contrasts(const ReportSpec& report,
   std::vector<std::string> out;
   for (const ContrastSpec& contrast : report.contrasts) {
     for (const auto& [name, side] : {std::pair("a", &contrast.a), std::pair("b", &contrast.b)}) {
+      if (side == &contrast.b && contrast.b_is_members) {
+        continue;
+      }
       const std::string problem = problem_of(*side, measured);
       if (!problem.empty()) {
         out.push_back(fmt::format("{}: contrasts: `{}`: {}; it will compare nothing",

@@ -150,7 +150,24 @@ TEST_CASE("report section: what is wrong is told with its place", "[report]") {
        "m.yaml:1:33: report: contrasts: `match`: unknown dimension `bit`; did you mean `bits`? (a "
        "parameter of the quantizer is `params.NAME`)"},
       {"contrasts: [{a: x, b: y, at: end}]",
-       "m.yaml:1:30: report: contrasts: `at`: got the text \"end\", wanted all, last, first"},
+       "m.yaml:1:30: report: contrasts: `at`: got the text \"end\", wanted all, last, first, "
+       "equal_loss"},
+      {"contrasts: [{a: x, b: y, statistic: ratio}]",
+       "m.yaml:1:37: report: contrasts: `statistic`: got the text \"ratio\", wanted difference, "
+       "largest_over_smallest, slope_ratio, rank_correlation"},
+      {"contrasts: [{a: x, b: y, statistic: slope_ratio}]",
+       "m.yaml:1:13: report: contrasts: slope_ratio: wanted `over` and an axis, `over: tokens`"},
+      {"contrasts: [{a: x, b: y, over: step}]",
+       "m.yaml:1:13: report: contrasts: `over`: a difference has no axis"},
+      {"contrasts: [{a: x, statistic: rank_correlation}]",
+       "m.yaml:1:13: report: contrasts: rank_correlation: wanted `b`, or `over` and an axis"},
+      {"contrasts: [{a: x, b: y, over: lr, statistic: rank_correlation}]",
+       "m.yaml:1:13: report: contrasts: rank_correlation: got `b` and `over`, wanted one of them"},
+      {"contrasts: [{a: x, b: members, at: equal_loss}]",
+       "m.yaml:1:13: report: contrasts: b: members: an average and its members are compared as "
+       "they are, got at: equal_loss"},
+      {"contrasts: [{a: x, b: y, at: equal_loss, within: 0}]",
+       "m.yaml:1:13: report: contrasts: within = 0, wanted more than 0 nats per token"},
       {"contrasts: [x]", "m.yaml:1:13: report: contrasts: got the text \"x\", wanted a mapping"},
   }));
   CAPTURE(text);
