@@ -14,6 +14,9 @@ constexpr double kPanelWidth = 9;    // cm
 constexpr double kPanelHeight = 7;   // cm
 constexpr double kLegendLine = 0.5;  // cm
 constexpr double kTitle = 0.6;       // cm, above a panel
+constexpr double kCharacter = 0.2;   // cm, its width in labels
+constexpr int kLeftMargin = 10;      // characters
+constexpr double kTickGap = 2;       // characters between the labels of ticks
 constexpr int kFillPatterns[] = {3, 4, 6, 5, 7, 1, 2, 8};
 
 template <typename List>
@@ -204,7 +207,7 @@ class Script {
 
   static std::string axes(const Panel& panel) {
     std::string out =
-        "set lmargin 10\nset rmargin " + std::string(panel.right_title.empty() ? "3" : "12") + "\n";
+        fmt::format("set lmargin {}\nset rmargin {}\n", kLeftMargin, right_margin(panel));
     if (!panel.right_title.empty()) {
       out += fmt::format(
           "set y2label {} noenhanced\nset y2tics nomirror\nset y2range [0:{}]\nset border 11 lw "
@@ -250,8 +253,25 @@ class Script {
     return out > 0 ? out : 1;
   }
 
-  // About five round numbers from 0 on, as 5B and 200k if they are large; gnuplot's own ticks if
-  // the axis goes below 0.
+  static int right_margin(const Panel& panel) { return panel.right_title.empty() ? 3 : 12; }
+
+  // 1, 2, 5, 10, 20, ...
+  static double next_round(double step) {
+    const double leading = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
+    return step * (leading > 1.5 && leading < 3 ? 2.5 : 2);
+  }
+
+  template <typename Label>
+  static size_t longest_label(const Label& label, int last) {
+    size_t out = 0;
+    for (int i = 0; i <= last; ++i) {
+      out = std::max(out, label(i).size());
+    }
+    return out;
+  }
+
+  // About five round numbers from 0 on, fewer if their labels would touch, as 5B and 200k if they
+  // are large; gnuplot's own ticks if the axis goes below 0.
   static std::string number_ticks(const Panel& panel) {
     double begin = 0;
     double end = 0;
@@ -274,9 +294,19 @@ class Script {
                               : end >= 2e6 ? std::pair(1e6, "M")
                               : end >= 2e4 ? std::pair(1e3, "k")
                                            : std::pair(1.0, "");
+    const auto label = [&, size = size, unit = unit](int i) {
+      return fmt::format("{:g}{}", i * step / size, i > 0 ? unit : "");
+    };
+    // Labels that touch are one wrong number: 1000 and 1200 read 10001200.
+    const double room = kPanelWidth / kCharacter - kLeftMargin - right_margin(panel);
+    while (step < end &&
+           room < (end / step) * (kTickGap + static_cast<double>(longest_label(
+                                                 label, static_cast<int>(end / step))))) {
+      step = next_round(step);
+    }
     std::vector<std::string> ticks;
     for (int i = 0; i * step <= end * 1.001; ++i) {
-      ticks.push_back(fmt::format("'{:g}{}' {}", i * step / size, i > 0 ? unit : "", i * step));
+      ticks.push_back(fmt::format("'{}' {}", label(i), i * step));
     }
     return fmt::format("set xtics ({})\nset xrange [0:{}]\n", fmt::join(ticks, ", "), 1.03 * end);
   }

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <numeric>
+#include <regex>
 
 #include "core/error.hpp"
 #include "report/report.hpp"
@@ -62,6 +64,75 @@ TEST_CASE("gnuplot: every figure becomes a file, with script and data beside it"
   INFO(drawn.out);
   CHECK(drawn.code == 0);
   CHECK(fs::exists(folder / name));
+}
+
+namespace {
+
+// Labels of the horizontal axis in an SVG file of gnuplot: centre in user units, and text. Those of
+// the vertical axis end at their place and are not centred.
+std::vector<std::pair<double, std::string>> centred_labels(const std::string& svg) {
+  const std::regex label(
+      R"(translate\(([0-9.]+),[0-9.]+\)\"[^>]*text-anchor=\"middle\">\s*<text><tspan[^>]*>\s*([0-9.]+[kMBT]?)<)");
+  std::vector<std::pair<double, std::string>> out;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it) {
+    out.emplace_back(std::stod((*it)[1]), (*it)[2]);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("gnuplot: labels of ticks keep apart in panels side by side", "[report]") {
+  need_gnuplot();
+  for (const double end : {1200.0, 6.0, 19999.0, 1234567.0, 3e9}) {
+    for (const bool right : {false, true}) {
+      CAPTURE(end, right);
+      const quench::Report report = demo_report();
+      const auto wanted = std::find_if(
+          report.figures.begin(), report.figures.end(), [&](const quench::Figure& figure) {
+            return figure.panels.size() == 2 && !figure.panels[0].is_square &&
+                   !figure.panels[0].right_title.empty();
+          });
+      REQUIRE(wanted != report.figures.end());
+      quench::Figure figure = *wanted;
+      for (quench::Panel& panel : figure.panels) {
+        if (!right) {
+          panel.right_title.clear();
+          std::erase_if(panel.traces, [](const quench::Trace& trace) {
+            return trace.kind == quench::Trace::Kind::kRight;
+          });
+        }
+        double most = 0;
+        for (const quench::Trace& trace : panel.traces) {
+          most = std::accumulate(trace.x.begin(), trace.x.end(), most,
+                                 [](double a, double b) { return std::max(a, b); });
+        }
+        for (quench::Trace& trace : panel.traces) {
+          for (double& x : trace.x) {
+            x *= end / most;
+          }
+        }
+      }
+      const TemporaryDir folder;
+      const std::string svg = read_file(plot_figure(figure, folder.path(), PlotFormat::kSvg));
+      const auto labels = centred_labels(svg);
+      CAPTURE(svg);
+      REQUIRE(labels.size() >= 4);   // two in each panel at least
+      constexpr double kWide = 0.6;  // of a digit, in font sizes
+      std::smatch font;
+      REQUIRE(std::regex_search(svg, font, std::regex("font-size=\"([0-9.]+)\"")));
+      for (size_t i = 1; i < labels.size(); ++i) {
+        if (labels[i].first > labels[i - 1].first) {  // of one panel
+          const double half = kWide * std::stod(font[1]) / 2;
+          const double room =
+              labels[i].first - labels[i - 1].first -
+              half * static_cast<double>(labels[i].second.size() + labels[i - 1].second.size());
+          CAPTURE(labels[i - 1].second, labels[i].second);
+          CHECK(room > half);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("gnuplot: hostile names are drawn, not run", "[report]") {
