@@ -1,6 +1,7 @@
 #include "report/selector.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/store/derived.hpp"
@@ -52,8 +53,24 @@ void note_subject(const std::string& dimension, SelectedCells& out) {
 
 using Test = bool (*)(const Record&, const std::string&);
 
-// The single meaning of the name in this run, or a problem that lists all candidates.
-Test meaning_of(const std::string& name, const std::vector<const Observation*>& candidates,
+// The labels that are `name` with the values of a sweep behind it.
+std::set<std::string> swept_labels(const std::string& name,
+                                   const std::vector<const Observation*>& candidates) {
+  std::set<std::string> out;
+  for (const Observation* it : candidates) {
+    for (const char* dimension : {"label", "averaging"}) {
+      const nlohmann::json label = dimension_value(*it->record, dimension);
+      if (label.is_string() && is_swept_label(label.get<std::string>(), name)) {
+        out.insert(label.get<std::string>());
+      }
+    }
+  }
+  return out;
+}
+
+// The single meaning of the name in this run, or a problem that lists all candidates. A name that
+// is one label without the values of its sweep becomes that label.
+Test meaning_of(std::string& name, const std::vector<const Observation*>& candidates,
                 SelectedCells& out) {
   Test test = nullptr;
   std::vector<std::string> meanings;
@@ -69,6 +86,16 @@ Test meaning_of(const std::string& name, const std::vector<const Observation*>& 
   consider("averaging", names_averaging, out.by_averaging);
   consider("branch", names_branch, out.by_checkpoint);
   if (meanings.empty()) {
+    const std::set<std::string> swept = swept_labels(name, candidates);
+    if (swept.size() == 1) {
+      name = *swept.begin();
+      return meaning_of(name, candidates, out);
+    }
+    if (!swept.empty()) {
+      out.problem = fmt::format("{} is the label of a sweep; name one of {}", printable(name),
+                                printable(fmt::format("{}", fmt::join(swept, ", ")), 4096));
+      return nullptr;
+    }
     out.problem = fmt::format("no quantizer, averaging or branch with finished values is called {}",
                               printable(name));
   } else if (meanings.size() > 1) {
@@ -80,6 +107,21 @@ Test meaning_of(const std::string& name, const std::vector<const Observation*>& 
 }
 
 }  // namespace
+
+bool is_swept_label(const std::string& label, const std::string& name) {
+  if (!label.starts_with(name + " ") || name.empty()) {
+    return false;
+  }
+  for (size_t word = name.size() + 1; word < label.size();) {  // name=value name=value ...
+    const size_t end = std::min(label.find(' ', word), label.size());
+    const size_t equals = label.find('=', word);
+    if (equals == word || equals >= end) {
+      return false;
+    }
+    word = end + 1;
+  }
+  return true;
+}
 
 bool holds(const std::vector<Condition>& conditions, const Record& record) {
   return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
@@ -101,8 +143,9 @@ SelectedCells select(const Selector& selector, const std::vector<Observation>& o
     }
   }
   Test test = nullptr;
-  if (!selector.text.empty()) {
-    test = meaning_of(selector.text, candidates, out);
+  std::string name = selector.text;
+  if (!name.empty()) {
+    test = meaning_of(name, candidates, out);
     if (test == nullptr) {
       return out;
     }
@@ -111,8 +154,7 @@ SelectedCells select(const Selector& selector, const std::vector<Observation>& o
     note_subject(dimension, out);
   }
   for (const Observation* it : candidates) {
-    if (holds(selector.conditions, *it->record) &&
-        (test == nullptr || test(*it->record, selector.text))) {
+    if (holds(selector.conditions, *it->record) && (test == nullptr || test(*it->record, name))) {
       out.found.push_back(it);
     }
   }

@@ -9,6 +9,9 @@
 
 namespace quench {
 
+// Whether `label` is `name` with the values of a sweep behind it: "mine" and "mine bits=3".
+bool is_swept_label(const std::string& label, const std::string& name);
+
 // Whether every condition holds for the record.
 bool holds(const std::vector<Condition>& conditions, const Record& record);
 

@@ -52,8 +52,9 @@ struct FigureSpec {
 struct Selector {
   std::string name;       // as written, or given with `as`; for sentences
   std::string described;  // as written; for messages
-  // A bare name: the id or label of a quantizer or an averaging, a branch, or `raw` for checkpoints
-  // without averaging. Empty if there are conditions.
+  // A bare name: the id or label of a quantizer or an averaging (without the values of its sweep if
+  // only one has it), a branch, or `raw` for checkpoints without averaging. Empty if there are
+  // conditions.
   std::string text;
   std::vector<Condition> conditions;
 };

@@ -1,8 +1,11 @@
 #include "run/manifest/absent_contrasts.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "core/error.hpp"
+#include "report/selector.hpp"
 
 namespace quench {
 
@@ -57,13 +60,28 @@ std::string named(const char* kind, const std::string& name, std::vector<std::st
                                   : fmt::format("did you mean {}?", near));
 }
 
-// What is wrong with a side, or "".
-std::string problem_of(const Selector& side, const Measured& measured) {
+std::vector<std::string> all_names(const Measured& measured) {
   std::vector<std::string> all = measured.quantizers;
   for (const auto* names : {&measured.labels, &measured.averagings, &measured.branches}) {
     all.insert(all.end(), names->begin(), names->end());
   }
-  if (!side.text.empty() && !has(all, side.text)) {
+  return all;
+}
+
+// The labels that are the side's name with the values of a sweep behind it.
+std::set<std::string> swept_labels(const Selector& side, const Measured& measured) {
+  std::set<std::string> out;
+  for (const auto* names : {&measured.labels, &measured.averagings}) {
+    std::copy_if(names->begin(), names->end(), std::inserter(out, out.end()),
+                 [&](const std::string& label) { return is_swept_label(label, side.text); });
+  }
+  return out;
+}
+
+// What is wrong with a side, or "".
+std::string problem_of(const Selector& side, const Measured& measured) {
+  const std::vector<std::string> all = all_names(measured);
+  if (!side.text.empty() && !has(all, side.text) && swept_labels(side, measured).empty()) {
     return named("quantizer, averaging or branch", side.text, all);
   }
   for (const auto& [dimension, values] : side.conditions) {
@@ -96,6 +114,22 @@ std::vector<std::string> absent_contrasts(const ReportSpec& report,
     }
   }
   return out;
+}
+
+void check_contrast_labels(const ReportSpec& report, const std::vector<Experiment>& experiments,
+                           Problems& problems) {
+  const Measured measured(experiments);
+  const std::vector<std::string> all = all_names(measured);
+  for (const ContrastSpec& contrast : report.contrasts) {
+    for (const auto& [name, side] : {std::pair("a", &contrast.a), std::pair("b", &contrast.b)}) {
+      const std::set<std::string> swept = swept_labels(*side, measured);
+      if (swept.size() > 1 && !has(all, side->text)) {
+        problems.add(contrast.place,
+                     fmt::format("contrasts: `{}`: {} is the label of a sweep; wanted one of {}",
+                                 name, printable(side->text), fmt::join(swept, ", ")));
+      }
+    }
+  }
 }
 
 }  // namespace quench

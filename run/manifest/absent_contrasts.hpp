@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/problems.hpp"
 #include "core/experiment/experiment.hpp"
 #include "report/spec.hpp"
 
@@ -14,5 +15,10 @@ namespace quench {
 // none of the experiments'. They are warnings: a run's folder may hold further records.
 std::vector<std::string> absent_contrasts(const ReportSpec& report,
                                           const std::vector<Experiment>& experiments);
+
+// Adds a problem for each side that names a label without the values of its sweep where several
+// labels have it: "mine" where there are "mine bits=3" and "mine bits=4".
+void check_contrast_labels(const ReportSpec& report, const std::vector<Experiment>& experiments,
+                           Problems& problems);
 
 }  // namespace quench

@@ -413,6 +413,8 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
     out = resolve_sweep(manifest, catalog, hub, names, fingerprints, problems);
   }
   problems.throw_if_any();
+  check_contrast_labels(report, out, problems);
+  problems.throw_if_any();
   for (const std::string& line : absent_contrasts(report, out)) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
   }

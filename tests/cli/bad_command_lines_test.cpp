@@ -217,6 +217,30 @@ TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]
   }
 }
 
+TEST_CASE("manifest: a contrast may leave out the values of a sweep where one label has them",
+          "[cli]") {
+  const Workplace here;
+  const auto planned = [&](const std::string& bits) {
+    here.folder().write("m.yaml",
+                        "checkpoints: {model: tiny}\n"
+                        "quantizers:\n  - template_quantizer: {bits: " +
+                            bits +
+                            "}\n    label: mine\n"
+                            "metrics: [{validation_loss: {corpus: v, block: 16}}]\n"
+                            "corpora: {v: {text: {path: t.txt}}}\n"
+                            "report:\n  contrasts:\n    - {a: mine, b: {averaging: null}}\n");
+    return here.run({"plan", "m.yaml"});
+  };
+  const Outcome one = planned("[3]");
+  CHECK(one.code == 0);
+  CHECK(one.err.empty());
+  const Outcome two = planned("[3, 4]");
+  CHECK(two.code == 2);
+  CHECK(two.err ==
+        "m.yaml:8:7: contrasts: `a`: mine is the label of a sweep; wanted one of mine bits=3, mine "
+        "bits=4\n");
+}
+
 TEST_CASE("manifest: a contrast of what is not measured is a warning before the run", "[cli]") {
   const Workplace here;
   const auto told = [&](const std::string& contrast) {
