@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/averaging_handle.hpp"
+#include "run/manifest/missing_averages.hpp"
 
 namespace quench {
 
@@ -60,8 +61,10 @@ WeightsCell average_of(AveragingHandle& handle, const AveragingCell& averaging,
 std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell& averaging,
                                           size_t averaging_index,
                                           const std::vector<CheckpointCell>& checkpoints,
-                                          const std::vector<size_t>& of) {
+                                          const std::vector<size_t>& of,
+                                          std::vector<std::string>* gaps) {
   AveragingHandle handle(catalog, *averaging.plugin, averaging.parameters);
+  MissingAverages missing(averaging.label);
   if (!of.empty()) {
     return {average_of(handle, averaging, averaging_index, checkpoints, of)};
   }
@@ -70,6 +73,7 @@ std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell&
   size_t longest = 0;
   for (const std::vector<size_t>& branch : by_branch(checkpoints)) {
     const std::vector<quench_averaging_member> members = members_of(checkpoints, branch);
+    missing.begin_branch(checkpoints[branch.front()].branch);
     for (size_t last = 0; last < branch.size(); ++last) {
       try {
         WeightsCell cell{branch[last], averaging_index, {}};
@@ -81,10 +85,12 @@ std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell&
           cell.members.push_back(branch[index]);
         }
         out.push_back(std::move(cell));
+        missing.found();
       } catch (const Error& error) {
         if (error.code() != QUENCH_FAILED_PRECONDITION) {
           throw;
         }
+        missing.missing(members[last].name, error.what());
         // Reports the reason at the end of the longest branch, which lacks the fewest checkpoints.
         if (branch.size() >= longest) {
           longest = branch.size();
@@ -95,6 +101,9 @@ std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell&
   }
   if (out.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
+  }
+  if (gaps != nullptr) {
+    *gaps = missing.lines();
   }
   return out;
 }

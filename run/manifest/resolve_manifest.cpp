@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 
 #include "core/config/problems.hpp"
@@ -53,12 +54,14 @@ size_t count_cells(const Experiment& experiment) {
 class ManifestResolver {
  public:
   ManifestResolver(const Manifest& manifest, Catalog& catalog, const HubEnvironment& hub,
-                   RevisionNames& names, CorpusFingerprints& fingerprints, Problems& problems)
+                   RevisionNames& names, CorpusFingerprints& fingerprints, Problems& problems,
+                   std::set<std::string>& gaps)
       : manifest_(manifest),
         catalog_(catalog),
         hub_(hub),
         names_(names),
         fingerprints_(fingerprints),
+        gaps_(gaps),
         folder_(fs::absolute(manifest.file).parent_path()),
         problems_(problems),
         plugins_(catalog, hub_, folder_, out_.absent, problems) {}
@@ -196,13 +199,15 @@ class ManifestResolver {
         return;  // reported as its own problem
       }
       const bool live = training_ && manifest_.training->snapshots > 0 && of.empty();
+      const size_t index = out_.averagings.size() - 1;
+      std::vector<std::string> gaps;
       for (WeightsCell& weights :
-           live ? training_->averages(out_.averagings.back(), out_.averagings.size() - 1,
-                                      trajectory_)
-                : averaged_weights(catalog_, out_.averagings.back(), out_.averagings.size() - 1,
-                                   out_.checkpoints, of)) {
+           live ? training_->averages(out_.averagings.back(), index, trajectory_, gaps)
+                : averaged_weights(catalog_, out_.averagings.back(), index, out_.checkpoints, of,
+                                   &gaps)) {
         averages.push_back(std::move(weights));
       }
+      gaps_.insert(gaps.begin(), gaps.end());
     });
   }
 
@@ -343,6 +348,7 @@ class ManifestResolver {
   const HubEnvironment& hub_;
   RevisionNames& names_;
   CorpusFingerprints& fingerprints_;
+  std::set<std::string>& gaps_;  // lines about averages that some checkpoints lack
   fs::path folder_;
   Problems& problems_;
   Experiment out_;
@@ -362,7 +368,8 @@ nlohmann::json point_json(const std::vector<Sweep::Setting>& settings) {
 // Resolves the points of a sweep one by one until there are too many cells or problems.
 std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog,
                                       const HubEnvironment& hub, RevisionNames& names,
-                                      CorpusFingerprints& fingerprints, Problems& problems) {
+                                      CorpusFingerprints& fingerprints, Problems& problems,
+                                      std::set<std::string>& gaps) {
   constexpr size_t kEnoughProblems = 100;
   std::vector<Experiment> out;
   std::map<std::string, size_t> seen;  // settings -> point
@@ -379,7 +386,7 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
     const Manifest at = manifest_at(manifest, job);
     Problems found = at.problems;
     Experiment experiment =
-        ManifestResolver(at, catalog, hub, names, fingerprints, found).resolve();
+        ManifestResolver(at, catalog, hub, names, fingerprints, found, gaps).resolve();
     problems.add(found);
     experiment.job = job;
     experiment.point = point;
@@ -402,20 +409,24 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
   forget_manifest_places(catalog);
   RevisionNames names(catalog, hub, std::move(list));
   CorpusFingerprints fingerprints;
+  std::set<std::string> gaps;
   Problems problems = manifest.problems;
   const ReportSpec report =
       read_report(manifest.report, problems);  // reports its errors before any work
   std::vector<Experiment> out;
   if (manifest.sweep.empty()) {
     out.push_back(
-        ManifestResolver(manifest, catalog, hub, names, fingerprints, problems).resolve());
+        ManifestResolver(manifest, catalog, hub, names, fingerprints, problems, gaps).resolve());
   } else {
-    out = resolve_sweep(manifest, catalog, hub, names, fingerprints, problems);
+    out = resolve_sweep(manifest, catalog, hub, names, fingerprints, problems, gaps);
   }
   problems.throw_if_any();
   check_contrast_labels(report, out, problems);
   problems.throw_if_any();
   for (const std::string& line : absent_contrasts(report, out)) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+  }
+  for (const std::string& line : gaps) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
   }
   return out;

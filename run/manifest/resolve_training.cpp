@@ -10,6 +10,7 @@
 #include "core/io/file.hpp"
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "run/manifest/missing_averages.hpp"
 #include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
 
@@ -213,9 +214,11 @@ std::vector<int64_t> snapshot_steps(const TrainingBranch& branch, int64_t every)
 }  // namespace
 
 std::vector<WeightsCell> TrainingResolver::averages(const AveragingCell& averaging, size_t index,
-                                                    const Trajectory& trajectory) {
+                                                    const Trajectory& trajectory,
+                                                    std::vector<std::string>& gaps) {
   AveragingHandle handle(catalog_, *averaging.plugin, averaging.parameters);
   std::vector<WeightsCell> out;
+  MissingAverages missing(averaging.label);
   std::string reason = "there are no checkpoints";
   size_t first = 0;  // checkpoint of the branch
   for (size_t b = 0; b < training_->branches.size(); ++b) {
@@ -228,6 +231,7 @@ std::vector<WeightsCell> TrainingResolver::averages(const AveragingCell& averagi
       members.push_back({sizeof(quench_averaging_member), names[i].c_str(), steps[i],
                          steps[i] * static_cast<int64_t>(training_->recipe.tokens_per_step())});
     }
+    missing.begin_branch(branch.name);
     for (size_t c = 0; c < branch.checkpoints.size(); ++c) {
       const auto last = static_cast<uint64_t>(
           std::lower_bound(steps.begin(), steps.end(), branch.checkpoints[c]) - steps.begin());
@@ -242,6 +246,7 @@ std::vector<WeightsCell> TrainingResolver::averages(const AveragingCell& averagi
           throw;
         }
         reason = error.what();
+        missing.missing(names[last], reason);
         continue;
       }
       for (const int64_t step : average.members) {
@@ -263,12 +268,14 @@ std::vector<WeightsCell> TrainingResolver::averages(const AveragingCell& averagi
         branch.averages.push_back(std::move(average));
       }
       out.push_back(std::move(cell));
+      missing.found();
     }
     first += branch.checkpoints.size();
   }
   if (out.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
   }
+  gaps = missing.lines();
   return out;
 }
 

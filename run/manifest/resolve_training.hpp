@@ -28,9 +28,10 @@ class TrainingResolver {
   // problems if something is wrong.
   Trajectory resolve(const std::string& tokenizer, quench_device device);
   // The averages of a scheme, at each checkpoint that has one. An average whose members are all
-  // checkpoints is an ordinary one; any other is made during training.
+  // checkpoints is an ordinary one; any other is made during training. `gaps` is that of
+  // averaged_weights.
   std::vector<WeightsCell> averages(const AveragingCell& averaging, size_t index,
-                                    const Trajectory& trajectory);
+                                    const Trajectory& trajectory, std::vector<std::string>& gaps);
 
   // Call it last; nullptr if something was wrong.
   std::shared_ptr<const Training> take();

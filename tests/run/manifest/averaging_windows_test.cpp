@@ -71,6 +71,26 @@ TEST_CASE("averaging windows: a spacing takes the checkpoints that lie on it",
         Windows{{0, 2, 4, 5}});
 }
 
+TEST_CASE("averaging windows: a gap behind the first average is told, a window that fills is not",
+          "[core][averaging]") {
+  const auto gaps = [](const AveragingCell& cell, const std::vector<CheckpointCell>& checkpoints) {
+    std::vector<std::string> out;
+    averaged_weights(built_catalog(), cell, 0, checkpoints, {}, &out);
+    return out;
+  };
+  CHECK(gaps(averaging("lawa", {{"window", 3}}), branch("", {0, 7, 20, 21})).empty());
+  CHECK(gaps(averaging("lawa", {{"window", 2}, {"every", 100}}),
+             branch("", {100, 200, 300, 350, 450, 560, 680, 700})) ==
+        std::vector<std::string>{
+            "averaging lawa: no average at step350, step560, step680 and 1 more: averaging lawa: "
+            "step700: no checkpoint 100 steps before it, wanted 2 checkpoints 100 steps apart"});
+  // A branch without any average is told, too.
+  const auto tree = branch("a", {100, 200, 300}) + branch("b", {500});
+  CHECK(gaps(averaging("lawa", {{"window", 2}}), tree) ==
+        std::vector<std::string>{"averaging lawa: no average at b step500: averaging lawa: "
+                                 "step500: got 1 checkpoint up to here, wanted 2"});
+}
+
 TEST_CASE("averaging windows: an average that exists nowhere is an error with the reason",
           "[core][averaging]") {
   const auto cells = branch("a", {100, 200, 300}) + branch("b", {300});
