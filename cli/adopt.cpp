@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 
+#include "cli/answer.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
@@ -253,7 +254,9 @@ Proof prove(const LoadedRun& run, std::vector<Cell> cells, const Build& build,
                 [](const Cell& cell) { return cell.variant.draw > 0 || cell.variant.jitter > 0; });
   std::shuffle(cells.begin(), cells.end(), std::mt19937(std::random_device()()));
   cells.resize(std::min<size_t>(cells.size(), options.cells));
-  Progress progress(Progress::Form::kText, context.log_levels());
+  const bool json_asked = options.manifest.json;
+  Progress progress(json_asked ? Progress::Form::kQuiet : Progress::Form::kText,
+                    context.log_levels(json_asked));
   Proof out;
   std::set<uint64_t> jobs;
   for (const Cell& cell : cells) {
@@ -300,8 +303,17 @@ int adopt(const AdoptOptions& options, Context& context) {
     Equivalence proved = pair;
     proved.evidence = proof.evidence;
     Equivalences(context.home()).add(proved);
-    fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n", build.kind,
-               options.plugin, text_of(present), text_of(build.code), proof.cells);
+    if (options.manifest.json) {
+      answer({{"kind", build.kind},
+              {"plugin", options.plugin},
+              {"build", present},
+              {"counts_as", build.code},
+              {"cells", proof.cells},
+              {"evidence", proof.evidence}});
+    } else {
+      fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n",
+                 build.kind, options.plugin, text_of(present), text_of(build.code), proof.cells);
+    }
     return kExitOk;
   }
   throw UsageError(QUENCH_NOT_FOUND,

@@ -1,6 +1,7 @@
 // quench average MODEL...: averages several checkpoints into one folder.
 #include <fmt/format.h>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
@@ -133,12 +134,11 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
       members.back()["weight"] = weights[i];
     }
   }
-  const nlohmann::json document = {{"folder", printable(options.out, 4096)},
-                                   {"averaging", job.averaging.label},
-                                   {"identity", kept.identity},
-                                   {"bytes", kept.bytes},
-                                   {"members", members}};
-  fmt::print(results(), "{}\n", document.dump(1));
+  answer({{"folder", printable(options.out, 4096)},
+          {"averaging", job.averaging.label},
+          {"identity", kept.identity},
+          {"bytes", kept.bytes},
+          {"members", members}});
 }
 
 int average(const AverageArguments& options, Context& context) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.hpp"
 #include "cli/clean_training.hpp"
 #include "cli/command.hpp"
 #include "core/store/home_inventory.hpp"
@@ -140,13 +141,11 @@ int clean(const CleanOptions& options, const Context& context) {
   }
   const nlohmann::json training = clean_training(context.home(), request);
   if (options.json) {
-    fmt::print("{}\n",
-               nlohmann::json{{"dry_run", options.dry_run},
-                              {"files", removed},
-                              {"bytes", bytes},
-                              {"left", inventory.kept.size() + inventory.leftover.size() - removed},
-                              {"training", training}}
-                   .dump());
+    answer({{"dry_run", options.dry_run},
+            {"files", removed},
+            {"bytes", bytes},
+            {"left", inventory.kept.size() + inventory.leftover.size() - removed},
+            {"training", training}});
   } else {
     fmt::print("{} {} files, {:.1f} MB, from {}\n", options.dry_run ? "would remove" : "removed",
                removed, static_cast<double>(bytes) / 1e6, context.home().string());

@@ -339,11 +339,22 @@ std::function<int()> CommandLine::parse(int argc, const char* const* argv) {
     app_->parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
+      asked_for_help_ = true;
       return [code = app_->exit(error)] { return code; };
     }
     throw UsageError(QUENCH_INVALID_ARGUMENT, usage_message(*app_, error));
   }
   return chosen_;
+}
+
+std::string CommandLine::chosen_verb() const {
+  std::vector<std::string> names;
+  const CLI::App* at = app_.get();
+  for (auto chosen = at->get_subcommands(); !chosen.empty(); chosen = at->get_subcommands()) {
+    at = chosen.front();
+    names.push_back(at->get_name());
+  }
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 }  // namespace quench

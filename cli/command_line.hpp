@@ -96,10 +96,15 @@ class CommandLine {
   // The work of the chosen verb; for --help and --version, which are printed here, one that returns
   // 0. Throws UsageError, one line that points to --help.
   std::function<int()> parse(int argc, const char* const* argv);
+  // Of the last parse(), also of one that threw: "plugins show", or "" if no verb was recognized.
+  std::string chosen_verb() const;
+  // Whether it printed --help or --version.
+  bool asked_for_help() const { return asked_for_help_; }
 
  private:
   std::unique_ptr<CLI::App> app_;
   std::function<int()> chosen_;
+  bool asked_for_help_ = false;
   std::string version_;
   std::vector<std::pair<std::string, std::string>> sections_;
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/run_folder.hpp"
 #include "core/io/file.hpp"
@@ -150,7 +151,7 @@ Comparison compare(const std::map<std::string, Record>& before,
   return out;
 }
 
-void print_json(const std::vector<Difference>& manifests, const Comparison& values) {
+void answer_diff(const std::vector<Difference>& manifests, const Comparison& values) {
   nlohmann::json differences = nlohmann::json::array();
   for (const Difference& one : manifests) {
     differences.push_back({{"path", one.path}, {"was", one.was}, {"is", one.is}});
@@ -170,12 +171,11 @@ void print_json(const std::vector<Difference>& manifests, const Comparison& valu
                        {"stderr", optional(one.standard_error)},
                        {"paired", one.paired}});
   }
-  fmt::print("{}\n", nlohmann::json{{"manifest", differences},
-                                    {"equal", values.equal},
-                                    {"changed", changed},
-                                    {"only_first", values.only_before},
-                                    {"only_second", values.only_after}}
-                         .dump(1));
+  answer({{"manifest", differences},
+          {"equal", values.equal},
+          {"changed", changed},
+          {"only_first", values.only_before},
+          {"only_second", values.only_after}});
 }
 
 void print_text(const std::vector<Difference>& manifests, const Comparison& values) {
@@ -215,7 +215,7 @@ int diff(const DiffOptions& options) {
   const std::vector<Difference> manifests =
       explain_difference(manifest_of(first), manifest_of(second));
   const Comparison values = compare(before, after);
-  (options.json ? print_json : print_text)(manifests, values);
+  (options.json ? answer_diff : print_text)(manifests, values);
   return kExitOk;
 }
 

@@ -3,11 +3,16 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/output_width.hpp"
+#include "cli/standard_streams.hpp"
 #include "core/fetch/hub_access.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
@@ -19,6 +24,10 @@ namespace quench {
 
 namespace {
 
+using nlohmann::json;
+
+constexpr size_t kLabel = 12;  // columns before what a line says
+
 std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
@@ -29,10 +38,11 @@ std::string processor_name() {
   return "unknown";
 }
 
-// The libraries that do not run in this process, each once, and those that would have to and
-// cannot; whether there are any of those.
-bool print_processes(const Catalog& catalog) {
-  bool clash = false;
+// Adds the libraries that do not run in this process, each once, and those that would have to and
+// cannot.
+void add_processes(const Catalog& catalog, json& plugins) {
+  plugins["own_process"] = json::array();
+  plugins["conflicts"] = json::array();
   std::set<std::filesystem::path> seen;
   for (const PluginDescription& item : catalog.items()) {
     if (catalog.is_shipped(item) && catalog.placed(item).placement == Placement::kShared) {
@@ -43,14 +53,14 @@ bool print_processes(const Catalog& catalog) {
     }
     const Placed placed = catalog.placed(item);
     if (placed.placement == Placement::kOwn) {
-      fmt::print("own process {}: {}\n", item.library.string(), placed.reason);
+      plugins["own_process"].push_back(
+          {{"library", item.library.string()}, {"reason", placed.reason}});
     } else if (const std::string conflict = shipped_conflict(catalog, item); !conflict.empty()) {
-      clash = true;
-      fmt::print("  conflict  {}: {}\n", item.library.string(),
-                 clash_refusal(conflict, placed.fixed ? placed.reason : ""));
+      plugins["conflicts"].push_back(
+          {{"library", item.library.string()},
+           {"reason", clash_refusal(conflict, placed.fixed ? placed.reason : "")}});
     }
   }
-  return clash;
 }
 
 // Which hub `quench fetch` would ask, and as whom; never the token itself.
@@ -65,58 +75,139 @@ std::string hub_line(const Context& context) {
   }
 }
 
-int examine(Context& context) {
-  utsname system{};
-  uname(&system);
-  const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
-  const double gib = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1024.0 * 1024 * 1024);
-  fmt::print("quench      {}\n", kVersion);
-  fmt::print("system      {} {} {}\n", system.sysname, system.release, system.machine);
-  fmt::print("processor   {}, {} threads\n", processor_name(), std::thread::hardware_concurrency());
-  std::vector<std::string> names;
-  for (const InstructionSet instructions : available_instruction_sets()) {
-    names.emplace_back(to_text(instructions));
-  }
-  fmt::print("kernels     {} (the processor has {})\n",
-             to_text(HostServices::instance().instructions()), fmt::join(names, ", "));
-  fmt::print("memory      {:.1f} GiB\n", gib);
-  fmt::print("sandbox     {}\n", sandbox_abilities().text);
-  std::string hub;
+// A folder that should be there.
+json folder_json(const std::filesystem::path& folder) {
+  return {{"folder", folder.string()}, {"exists", std::filesystem::exists(folder)}};
+}
+
+json hub_cache_json(const Context& context) {
   try {
-    hub = hub_cache_root(context.hub_environment).string();
+    return folder_json(hub_cache_root(context.hub_environment));
   } catch (const Error& error) {
-    hub = error.what();
+    return {{"folder", error.what()}, {"exists", false}};
   }
-  fmt::print("hub cache   {}{}\n", hub, std::filesystem::exists(hub) ? "" : " (missing)");
-  fmt::print("hub         {}\n", hub_line(context));
-  fmt::print("own cache   {}\n", context.home().string());
-  Catalog& catalog = context.catalog();
+}
+
+json plugins_json(const Catalog& catalog) {
+  json out = {{"folders", json::array()},
+              {"found", catalog.items().size()},
+              {"shadowed", catalog.shadowed().size()},
+              {"rejected", json::array()}};
   for (const auto& folder : catalog.options().search_path) {
-    fmt::print("plugins in  {}{}\n", folder.string(),
-               std::filesystem::exists(folder) ? "" : " (missing)");
+    out["folders"].push_back(folder_json(folder));
   }
-  fmt::print("plugins     {} found, {} shadowed, {} rejected\n", catalog.items().size(),
-             catalog.shadowed().size(), catalog.rejected().size());
   for (const Catalog::Rejected& rejected : catalog.rejected()) {
-    fmt::print("  rejected  {}: {}\n", rejected.library.string(), rejected.reason);
+    out["rejected"].push_back(
+        {{"library", rejected.library.string()}, {"reason", rejected.reason}});
   }
-  std::vector<std::string> shown;
+  add_processes(catalog, out);
+  return out;
+}
+
+// The large libraries of plugins, of which an installation may have several: "libtorch.so -> path".
+json heavy_libraries(const Catalog& catalog) {
+  json out = json::array();
   for (const PluginDescription& item : catalog.items()) {
     for (const LinkedLibrary& link : item.links) {
-      const std::string line = fmt::format("{} -> {}", link.soname, link.path.string());
+      const json line = fmt::format("{} -> {}", link.soname, link.path.string());
       const bool heavy = link.soname.find("torch") != std::string::npos ||
                          link.soname.find("libarrow") != std::string::npos;
-      if (heavy && std::find(shown.begin(), shown.end(), line) == shown.end()) {
-        shown.push_back(line);
-        fmt::print("library     {}\n", line);
+      if (heavy && std::find(out.begin(), out.end(), line) == out.end()) {
+        out.push_back(line);
       }
     }
   }
-  const bool clash = print_processes(catalog);
-  const bool healthy = catalog.rejected().empty() && !catalog.items().empty() && !clash;
-  fmt::print("{}\n", healthy ? "no fault found"
-                             : "some plugins cannot be used; `quench plugins why ID` says more");
-  return healthy ? kExitOk : kExitFailed;
+  return out;
+}
+
+json describe(Context& context) {
+  utsname system{};
+  uname(&system);
+  std::vector<std::string> kernels;
+  for (const InstructionSet instructions : available_instruction_sets()) {
+    kernels.emplace_back(to_text(instructions));
+  }
+  json out = {
+      {"version", kVersion},
+      {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
+      {"processor", {{"name", processor_name()}, {"threads", std::thread::hardware_concurrency()}}},
+      {"kernels",
+       {{"used", to_text(HostServices::instance().instructions())}, {"available", kernels}}},
+      {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))},
+      {"sandbox", sandbox_abilities().text},
+      {"hub_cache", hub_cache_json(context)},
+      {"hub", hub_line(context)},
+      {"own_cache", context.home().string()},
+      {"plugins", plugins_json(context.catalog())},
+      {"libraries", heavy_libraries(context.catalog())}};
+  const json& plugins = out["plugins"];
+  out["healthy"] =
+      plugins["rejected"].empty() && plugins["found"] != 0 && plugins["conflicts"].empty();
+  return out;
+}
+
+void print_fact(std::string_view label, const std::string& text) {
+  fmt::print(results(), "{}\n", fitted_lines(fmt::format("{:<11} {}", label, text), kLabel));
+}
+
+void print_folder(std::string_view label, const json& folder) {
+  print_fact(label, folder.at("folder").get<std::string>() +
+                        (folder.at("exists").get<bool>() ? "" : " (missing)"));
+}
+
+void print_libraries(std::string_view label, const json& libraries) {
+  for (const json& each : libraries) {
+    print_fact(label, fmt::format("{}: {}", each.at("library").get<std::string>(),
+                                  each.at("reason").get<std::string>()));
+  }
+}
+
+void print_text(const json& about) {
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  const auto text = [&](const char* name) { return about.at(name).get<std::string>(); };
+  const json& processor = about.at("processor");
+  const json& kernels = about.at("kernels");
+  print_fact("quench", text("version"));
+  print_fact("system", text("system"));
+  print_fact("processor", fmt::format("{}, {} threads", processor.at("name").get<std::string>(),
+                                      processor.at("threads").get<unsigned>()));
+  print_fact("kernels",
+             fmt::format("{} (the processor has {})", kernels.at("used").get<std::string>(),
+                         fmt::join(kernels.at("available").get<std::vector<std::string>>(), ", ")));
+  print_fact("memory", fmt::format("{:.1f} GiB", about.at("memory_bytes").get<double>() / kGib));
+  print_fact("sandbox", text("sandbox"));
+  print_folder("hub cache", about.at("hub_cache"));
+  print_fact("hub", text("hub"));
+  print_fact("own cache", text("own_cache"));
+  const json& plugins = about.at("plugins");
+  for (const json& folder : plugins.at("folders")) {
+    print_folder("plugins in", folder);
+  }
+  print_fact("plugins",
+             fmt::format("{} found, {} shadowed, {} rejected", plugins.at("found").get<size_t>(),
+                         plugins.at("shadowed").get<size_t>(), plugins.at("rejected").size()));
+  print_libraries("  rejected", plugins.at("rejected"));
+  for (const json& library : about.at("libraries")) {
+    print_fact("library", library.get<std::string>());
+  }
+  print_libraries("own process", plugins.at("own_process"));
+  print_libraries("  conflict", plugins.at("conflicts"));
+  fmt::print(results(), "{}\n",
+             fitted_lines(about.at("healthy").get<bool>()
+                              ? "no fault found"
+                              : "some plugins cannot be used; `quench plugins why ID` says more"));
+}
+
+int examine(bool as_json, Context& context) {
+  json about = describe(context);
+  const bool healthy = about.at("healthy").get<bool>();
+  if (as_json) {
+    answer(std::move(about));
+  } else {
+    print_text(about);
+  }
+  return healthy ? kExitOk : incomplete("some plugins cannot be used");
 }
 
 }  // namespace
@@ -125,7 +216,9 @@ void add_doctor(CommandLine& line, Context& context) {
   Verb verb = line.verb("doctor", "Describe this installation and machine", "Installation");
   verb.examples({"quench doctor"});
   add_plugin_options(verb, context);
-  verb.does([&context] { return examine(context); });
+  const auto as_json = std::make_shared<bool>(false);
+  verb.flag("--json", *as_json, "Print JSON");
+  verb.does([&context, as_json] { return examine(*as_json, context); });
 }
 
 }  // namespace quench

@@ -1,7 +1,9 @@
 // quench eval MODEL: measures one checkpoint with any quantizers and metrics, without a manifest.
 #include <fmt/format.h>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/output_width.hpp"
 #include "cli/progress.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
@@ -64,15 +66,14 @@ int evaluate(const EvalOptions& options, Context& context) {
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
   const std::vector<Record> records = with_derived(measure(experiment, options.json, context));
   if (!options.json) {
-    fmt::print(results(), "{}", records_table(records));
+    fmt::print(results(), "{}", records_table(records, output_columns()));
     return kExitOk;
   }
   nlohmann::json list = nlohmann::json::array();
   for (const Record& record : records) {
     list.push_back(to_json(record));
   }
-  fmt::print(results(), "{}\n",
-             nlohmann::json{{"model", options.model}, {"records", list}}.dump(1));
+  answer({{"model", options.model}, {"records", list}});
   return kExitOk;
 }
 

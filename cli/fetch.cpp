@@ -3,10 +3,12 @@
 
 #include <chrono>
 
+#include "cli/answer.hpp"
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 
@@ -35,13 +37,17 @@ void print_plan(const FetchPlan& plan) {
                     std::to_string(revision.files.size()), bytes_text(revision.bytes),
                     revision.missing_files == 0 ? "-" : bytes_text(revision.missing_bytes)});
   }
-  fmt::print(results(), "{}", aligned_table(rows));
-  fmt::print(results(), "{} revisions, {} files, {}; to fetch: {} files, {}, into {}\n",
-             plan.revisions.size(), plan.files, bytes_text(plan.bytes), plan.missing_files,
-             bytes_text(plan.missing_bytes), plan.root.string());
+  fmt::print(results(), "{}",
+             aligned_table(rows, {{12, 0}, {SIZE_MAX, 1}, {SIZE_MAX, 2}, kWhole, kWhole},
+                           output_columns()));
+  fmt::print(results(), "{}",
+             fitted_lines(fmt::format(
+                 "{} revisions, {} files, {}; to fetch: {} files, {}, into {}\n",
+                 plan.revisions.size(), plan.files, bytes_text(plan.bytes), plan.missing_files,
+                 bytes_text(plan.missing_bytes), plan.root.string())));
 }
 
-void print_json(const FetchPlan& plan) {
+void answer_plan(const FetchPlan& plan) {
   nlohmann::json revisions = nlohmann::json::array();
   for (const PlannedRevision& revision : plan.revisions) {
     nlohmann::json files = nlohmann::json::array();
@@ -54,14 +60,12 @@ void print_json(const FetchPlan& plan) {
                          {"bytes", revision.bytes},
                          {"missing_bytes", revision.missing_bytes}});
   }
-  fmt::print(results(), "{}\n",
-             nlohmann::json{{"cache", plan.root.string()},
-                            {"revisions", revisions},
-                            {"bytes", plan.bytes},
-                            {"missing_bytes", plan.missing_bytes},
-                            {"files", plan.files},
-                            {"missing_files", plan.missing_files}}
-                 .dump(1));
+  answer({{"cache", plan.root.string()},
+          {"revisions", revisions},
+          {"bytes", plan.bytes},
+          {"missing_bytes", plan.missing_bytes},
+          {"files", plan.files},
+          {"missing_files", plan.missing_files}});
 }
 
 int fetch_verb(const FetchVerbOptions& options, Context& context) {
@@ -71,7 +75,7 @@ int fetch_verb(const FetchVerbOptions& options, Context& context) {
   HubSession session(context);
   const FetchPlan plan = session.plan(options.source, options.sets, options.job);
   if (options.json) {
-    print_json(plan);
+    answer_plan(plan);
   } else {
     print_plan(plan);
   }

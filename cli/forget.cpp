@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/run_folder.hpp"
 #include "core/store/run_scan.hpp"
@@ -17,6 +18,7 @@ struct ForgetOptions {
   std::string selector;
   std::string run;
   std::string reason;
+  bool json = false;
 };
 
 int forget(ForgetOptions options, const Context& context) {
@@ -50,7 +52,11 @@ int forget(ForgetOptions options, const Context& context) {
     shared += store.forget(key, options.reason) ? 1 : 0;
   }
   forget_in_run(options.run, {keys.begin(), keys.end()}, options.reason);
-  fmt::print("{} values forgotten, {} of them shared between runs\n", keys.size(), shared);
+  if (options.json) {
+    answer({{"forgotten", keys.size()}, {"shared", shared}});
+  } else {
+    fmt::print("{} values forgotten, {} of them shared between runs\n", keys.size(), shared);
+  }
   return kExitOk;
 }
 
@@ -66,6 +72,7 @@ void add_forget(CommandLine& line, Context& context) {
       .required();
   verb.option("--run", options->run, "Folder of the run").required();
   verb.option("--reason", options->reason, "Why; stored with the hidden keys").required();
+  verb.flag("--json", options->json, "Print JSON");
   verb.does([&context, options] { return forget(*options, context); });
 }
 

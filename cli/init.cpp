@@ -3,11 +3,15 @@
 
 #include <algorithm>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/new_file.hpp"
 #include "cli/standard_streams.hpp"
+#include "core/checkpoint/dtype.hpp"
 #include "run/manifest/branches.hpp"
+#include "run/manifest/described_model.hpp"
 #include "run/manifest/guess_revisions.hpp"
+#include "run/manifest/single_checkpoint.hpp"
 #include "run/manifest/starter_manifest.hpp"
 
 namespace quench {
@@ -18,8 +22,11 @@ namespace {
 
 struct InitOptions {
   std::string model;
+  std::string text;
+  std::vector<std::string> quantizers;
   std::string from;
   std::string out;
+  bool json = false;
 };
 
 // The last part of the model's path, as a valid file name.
@@ -39,6 +46,33 @@ bool has_files(const fs::path& folder) {
   const fs::directory_iterator all(folder);
   return std::any_of(begin(all), end(all),
                      [](const fs::directory_entry& entry) { return entry.is_regular_file(); });
+}
+
+// A path as it is written into the manifest `out`: relative to its folder.
+std::string written_path(const std::string& path, const fs::path& out) {
+  const fs::path folder = fs::absolute(out).parent_path();
+  const std::string written =
+      fs::absolute(path).lexically_normal().lexically_relative(folder.lexically_normal()).string();
+  return written.empty() ? fs::absolute(path).string() : written;
+}
+
+// Positions of the model, from the config of a checkpoint; 0 if it cannot be told.
+int64_t context_of(const std::string& model, const std::vector<std::string>& names,
+                   Context& context) {
+  const std::vector<std::string> found = guess_revisions(names).matching;
+  const std::string last = found.empty() ? "" : found.back();
+  const std::string checkpoint = last.empty()          ? model
+                                 : is_hub_model(model) ? model + "@" + last
+                                                       : (fs::path(model) / last).string();
+  Experiment one;
+  one.dtype = kFloat32;
+  try {
+    one.checkpoints.push_back(single_checkpoint(checkpoint));
+  } catch (const Error&) {  // the manifest's reader will say so, with the place
+    return 0;
+  }
+  const DescribedModels described = describe_models(context.catalog(), one, context.hub());
+  return described.models.empty() ? 0 : described.models.front().model.info().max_positions;
 }
 
 int init(const InitOptions& options, Context& context) {
@@ -62,18 +96,23 @@ int init(const InitOptions& options, Context& context) {
            "step600; wanted a model's folder, or one that holds checkpoints",
            model);
     }
-    std::string written = model;
-    if (!is_hub_model(model)) {  // paths in a manifest are relative to its folder
-      const fs::path folder = fs::absolute(out).parent_path();
-      written = fs::absolute(model)
-                    .lexically_normal()
-                    .lexically_relative(folder.lexically_normal())
-                    .string();
-      written = written.empty() ? fs::absolute(model).string() : written;
+    if (!options.text.empty() && !fs::is_regular_file(options.text)) {
+      fail(QUENCH_NOT_FOUND, "--text {}: is not a file", printable(options.text, 400));
     }
-    write_new_file(out, starter_manifest(name, written, names, context.catalog()));
-    fmt::print(results(), "wrote {}; fill in the two corpora, then: quench plan {}\n", out.string(),
-               out.string());
+    StarterChoices choices;
+    choices.name = name;
+    choices.model = is_hub_model(model) ? model : written_path(model, out);
+    choices.revisions = names;
+    choices.quantizers = options.quantizers;
+    choices.text = options.text.empty() ? "" : written_path(options.text, out);
+    choices.context = context_of(model, names, context);
+    write_new_file(out, starter_manifest(choices, context.catalog()));
+    const char* first = options.text.empty() ? "fill in the two corpora, then: " : "next: ";
+    if (options.json) {
+      answer({{"file", out.string()}, {"model", choices.model}, {"checkpoints", names}});
+    } else {
+      fmt::print(results(), "wrote {}; {}quench plan {}\n", out.string(), first, out.string());
+    }
     return kExitOk;
   });
 }
@@ -85,11 +124,21 @@ void add_init(CommandLine& line, Context& context) {
   Verb verb =
       line.verb("init", "Write a first manifest for a folder of checkpoints", "Experiments");
   verb.examples(
-      {"quench init path/to/checkpoints", "quench init hf://EleutherAI/pythia-70m -o pythia.yaml"});
+      {"quench init path/to/checkpoints",
+       "quench init path/to/checkpoints --text heldout.txt --quantizer rtn --quantizer gptq",
+       "quench init hf://EleutherAI/pythia-70m -o pythia.yaml"});
   verb.option("model", options->model,
               "Folder of checkpoints, or hf://org/name in the cache (default: this folder)");
   verb.option("--from", options->from, "Same as MODEL").placeholder("MODEL");
+  verb.option("--quantizer", options->quantizers,
+              "Id of a method to compare; repeatable (default: a plain and an adjustable one)")
+      .placeholder("ID")
+      .one_value_each();
+  verb.option("--text", options->text,
+              "Text file for calibration and validation (default: two names to fill in)")
+      .placeholder("FILE");
   verb.option("-o,--out", options->out, "File to write (default: NAME.yaml)").placeholder("FILE");
+  verb.flag("--json", options->json, "Print JSON");
   add_plugin_options(verb, context);
   verb.does([&context, options] { return init(*options, context); });
 }

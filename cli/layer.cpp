@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/checkpoint/dtype.hpp"
@@ -123,8 +124,7 @@ int quantize(const LayerOptions& options, Context& context) {
     results.push_back(about);
   }
   if (options.json) {
-    fmt::print(quench::results(), "{}\n",
-               nlohmann::json{{"file", options.file}, {"results", results}}.dump(1));
+    answer({{"file", options.file}, {"results", results}});
     return kExitOk;
   }
   for (size_t i = 0; i < cells.size(); ++i) {

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 
+#include "cli/answer.hpp"
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
+#include "cli/expected_run.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/output_width.hpp"
 #include "cli/plan_shares.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/storage.hpp"
@@ -14,7 +16,6 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
-#include "run/grid/estimate.hpp"
 #include "run/grid/plugins_apart.hpp"
 #include "run/grid/shape_costs.hpp"
 #include "run/grid/training_cost.hpp"
@@ -36,26 +37,25 @@ struct PlanOptions {
   uint64_t shares = 0;  // 0: not asked for
 };
 
-const char* state_text(CellState state) {
-  switch (state) {
-    case CellState::kDone:
-      return "done";
-    case CellState::kReused:
-      return "reused";
-    case CellState::kToDo:
-      return "to do";
-    case CellState::kFailed:
-      return "failed";
-    case CellState::kBlocked:
-      return "blocked";
-  }
-  return "";
+// How the tables of a plan give way: reasons first.
+const std::vector<ColumnFit> kCells = {{12, 0}, kWhole, kWhole, {10, 1}};
+const std::vector<ColumnFit> kWordsFirst = {{12, 0}, kWhole, {10, 1}};
+const std::vector<ColumnFit> kCountFirst = {kWhole, kWhole, {10, 1}};
+
+void print_table(const std::vector<std::vector<std::string>>& rows,
+                 const std::vector<ColumnFit>& fits) {
+  fmt::print(results(), "{}", aligned_table(rows, fits, output_columns()));
+}
+
+template <typename... Args>
+void print_line(fmt::format_string<Args...> format, Args&&... args) {
+  fmt::print(results(), "{}\n", fitted_lines(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 const char* basis_text(Basis basis) {
   return basis == Basis::kMeasured ? "measured before"
          : basis == Basis::kScaled ? "scaled from other work"
-                                   : "a guess, nothing was measured yet";
+                                   : "rough estimate";
 }
 
 nlohmann::json cost_json(const Cost& cost) {
@@ -81,22 +81,6 @@ nlohmann::json checkpoints_json(const LoadedRun& run) {
                    {"step", or_null(cell.step)},
                    {"tokens", or_null(cell.tokens)},
                    {"lr", or_null(cell.learning_rate)}});
-  }
-  return out;
-}
-
-// The training of each point; points that train the same thing count once.
-std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates) {
-  std::vector<TrainingCost> out;
-  std::set<std::string> seen;
-  for (const Experiment& experiment : run.experiments) {
-    // No estimate for a training whose data is missing: it would draw a model to learn the size.
-    if (experiment.training == nullptr || !experiment.absent.empty() ||
-        !seen.insert(experiment.checkpoints.back().location).second) {
-      continue;
-    }
-    out.push_back(training_cost(context.catalog(), *experiment.training, context.home(), rates,
-                                HostServices::instance().threads()));
   }
   return out;
 }
@@ -137,9 +121,9 @@ void print_training(const std::vector<TrainingCost>& training) {
   if (rows.size() == 1) {
     return;
   }
-  fmt::print(results(), "{}", aligned_table(rows));
+  print_table(rows, {{8, 0}, kWhole, kWhole, kWhole});
   const TrainingCost& first = training.front();
-  fmt::print(results(), "training: {:.3g} parameters, at least {} of memory, {}\n\n",
+  print_line("training: {:.3g} parameters, at least {} of memory, {}\n",
              static_cast<double>(first.parameters), bytes_text(first.memory),
              basis_text(first.basis));
 }
@@ -243,7 +227,7 @@ void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
     }
   }
   if (!folders.empty()) {
-    fmt::print(results(), "{}", aligned_table(rows));
+    print_table(rows, summed.empty() ? kWordsFirst : kCountFirst);
   }
 }
 
@@ -258,18 +242,18 @@ nlohmann::json processes_json(const std::vector<PluginApart>& apart) {
   return out;
 }
 
-void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
-                const std::vector<TrainingCost>& training,
-                const std::vector<PlannedFolder>& folders, const std::vector<PluginApart>& apart,
-                const std::map<std::string, size_t>& counts,
-                const std::optional<StorageForecast>& storage) {
+void answer_plan(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                 const std::vector<TrainingCost>& training,
+                 const std::vector<PlannedFolder>& folders, const std::vector<PluginApart>& apart,
+                 const std::map<std::string, size_t>& counts,
+                 const std::optional<StorageForecast>& storage) {
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
     const Experiment& experiment = run.experiments[cell.job];
     nlohmann::json line = {{"cell", cell_name(experiment, cell)},
                            {"job", experiment.job},
-                           {"state", state_text(cell.state)},
+                           {"state", to_text(cell.state)},
                            {"reason", cell.reason},
                            {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)}};
     if (cell.state == CellState::kToDo) {
@@ -281,24 +265,36 @@ void print_json(const LoadedRun& run, const std::vector<Cell>& cells, const Plan
   for (const auto& [label, why] : refused_exports(run)) {
     refused.push_back({{"quantizer", label}, {"reason", why}});
   }
-  fmt::print(results(), "{}\n",
-             nlohmann::json{{"name", run.manifest.name},
-                            {"exports_refused", refused},
-                            {"folder", run.folder.string()},
-                            {"folders", folders_json(folders)},
-                            {"processes", processes_json(apart)},
-                            {"checkpoints", checkpoints_json(run)},
-                            {"storage", storage ? to_json(*storage) : nlohmann::json()},
-                            {"training", training_json(training)},
-                            {"counts", counts},
-                            {"total", cost_json(cost.total)},
-                            {"cells", list}}
-                 .dump(1));
+  answer({{"name", run.manifest.name},
+          {"exports_refused", refused},
+          {"folder", run.folder.string()},
+          {"folders", folders_json(folders)},
+          {"processes", processes_json(apart)},
+          {"checkpoints", checkpoints_json(run)},
+          {"storage", storage ? to_json(*storage) : nlohmann::json()},
+          {"training", training_json(training)},
+          {"counts", counts},
+          {"total", cost_json(cost.total)},
+          {"cells", list}});
 }
 
-// The jobs of a study's file: what each sets, of the keys with several values.
-void print_study_jobs(const LoadedRun& run, int64_t only) {
-  std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
+// A point of the sweep, or a job of a study's file with what it sets of the keys with several
+// values.
+struct PlannedJob {
+  size_t number = 0;
+  size_t cells = 0;
+  nlohmann::json point;  // null: the manifest as it is
+};
+
+// `only`: one of a study's jobs, or -1.
+std::vector<PlannedJob> jobs_of(const LoadedRun& run, int64_t only) {
+  std::vector<PlannedJob> out;
+  if (!run.manifest.study) {
+    for (const Experiment& experiment : run.experiments) {
+      out.push_back({experiment.job, cells_of({experiment}).size(), experiment.point});
+    }
+    return out;
+  }
   for (size_t job = 0; job < run.manifest.study->jobs(); ++job) {
     std::vector<Experiment> one = run.experiments;
     if (only < 0) {
@@ -306,24 +302,26 @@ void print_study_jobs(const LoadedRun& run, int64_t only) {
     } else if (only != static_cast<int64_t>(job)) {
       continue;
     }
-    rows.push_back({std::to_string(job), std::to_string(cells_of(one).size()),
-                    run.manifest.study->point(job).dump()});
+    out.push_back({job, cells_of(one).size(), run.manifest.study->point(job)});
   }
-  fmt::print(results(), "{}", aligned_table(rows));
+  return out;
 }
 
-void print_jobs(const LoadedRun& run, int64_t only) {
-  if (run.manifest.study) {
-    print_study_jobs(run, only);
-    return;
+void answer_jobs(const std::vector<PlannedJob>& jobs, const std::string& name) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PlannedJob& job : jobs) {
+    list.push_back({{"job", job.number}, {"cells", job.cells}, {"point", job.point}});
   }
+  answer({{"name", name}, {"jobs", list}});
+}
+
+void print_jobs(const std::vector<PlannedJob>& jobs, const std::string&) {
   std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
-  for (const Experiment& experiment : run.experiments) {
-    rows.push_back(
-        {std::to_string(experiment.job), std::to_string(cells_of({experiment}).size()),
-         experiment.point.is_null() ? "the manifest as it is" : experiment.point.dump()});
+  for (const PlannedJob& job : jobs) {
+    rows.push_back({std::to_string(job.number), std::to_string(job.cells),
+                    job.point.is_null() ? "the manifest as it is" : job.point.dump()});
   }
-  fmt::print(results(), "{}", aligned_table(rows));
+  print_table(rows, {kWhole, kWhole, {8, 0}});
 }
 
 // Rates that are to be expected of a device, for forwards in bfloat16.
@@ -342,13 +340,11 @@ std::string gigabytes(uint64_t bytes) {
 // Three lines, as they stand at the head of a manifest in configs/experiments.
 void print_shape_costs(const ShapeCosts& costs, bool json) {
   if (json) {
-    fmt::print(results(), "{}\n",
-               nlohmann::json{{"revisions", costs.revisions},
-                              {"download_bytes", costs.download_bytes},
-                              {"memory_bytes", costs.memory_bytes},
-                              {"flops", costs.flops},
-                              {"uncounted", costs.uncounted}}
-                   .dump(1));
+    answer({{"revisions", costs.revisions},
+            {"download_bytes", costs.download_bytes},
+            {"memory_bytes", costs.memory_bytes},
+            {"flops", costs.flops},
+            {"uncounted", costs.uncounted}});
     return;
   }
   std::vector<std::string> hours;
@@ -376,10 +372,10 @@ void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
     const Cell& cell = cells[i];
     const bool to_do = cell.state == CellState::kToDo;
     if (all || cells.size() <= kShownCells) {
-      rows.push_back({cell_name(run.experiments[cell.job], cell), state_text(cell.state),
+      rows.push_back({cell_name(run.experiments[cell.job], cell), to_text(cell.state),
                       to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
     } else {
-      ++summed[{state_text(cell.state), cell.reason}];
+      ++summed[{to_text(cell.state), cell.reason}];
     }
   }
   if (!summed.empty()) {
@@ -388,7 +384,22 @@ void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
       rows.push_back({std::to_string(count), what.first, what.second});
     }
   }
-  fmt::print(results(), "{}", aligned_table(rows));
+  print_table(rows, summed.empty() ? kCells : kCountFirst);
+}
+
+// One time for a run that trains and measures.
+void print_whole(const std::vector<TrainingCost>& training, const Cost& cells) {
+  double seconds = cells.seconds;
+  Basis basis = cells.basis;
+  bool any = false;
+  for (const TrainingCost& cost : training) {
+    any = any || cost.seconds > 0;
+    seconds += cost.seconds;
+    basis = std::max(basis, cost.basis);
+  }
+  if (any) {
+    print_line("whole run: {} ({})", duration_text(seconds), basis_text(basis));
+  }
 }
 
 // What `run --fetch` would hold of the hub's weights, where the manifest has `storage`. Throws
@@ -410,7 +421,8 @@ int plan(const PlanOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun run = load_run(options.manifest, context);
   if (options.jobs) {
-    print_jobs(run, options.manifest.job);
+    const auto show = options.manifest.json ? answer_jobs : print_jobs;
+    show(jobs_of(run, options.manifest.job), run.manifest.name);
     return kExitOk;
   }
   if (!options.shapes.empty()) {
@@ -449,24 +461,24 @@ int plan(const PlanOptions& options, Context& context) {
       as_usage([&] { return training_of(run, context, rates); });
   std::map<std::string, size_t> counts;
   for (const Cell& cell : cells) {
-    ++counts[state_text(cell.state)];
+    ++counts[to_text(cell.state)];
   }
   const std::vector<PluginApart> apart = plugins_apart(run.experiments, knowledge.identities);
   if (options.manifest.json) {
-    print_json(run, cells, cost, training, folders, apart, counts, storage);
+    answer_plan(run, cells, cost, training, folders, apart, counts, storage);
     return kExitOk;
   }
   print_training(training);
   print_cells(run, cells, cost, options.all);
   print_folders(folders, options.all);
   for (const auto& [label, why] : refused_exports(run)) {
-    fmt::print(results(), "measured but not exported: {}: {}\n", label, why);
+    print_line("measured but not exported: {}: {}", label, why);
   }
   for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
-    fmt::print(results(), "{}: about {} of memory besides the model\n", label, bytes_text(bytes));
+    print_line("{}: about {} of memory besides the model", label, bytes_text(bytes));
   }
   for (const PluginApart& each : apart) {
-    fmt::print(results(), "{}\n", own_process_line(*each.plugin, each.reason));
+    print_line("{}", own_process_line(*each.plugin, each.reason));
   }
   if (storage) {
     print(*storage, options.manifest.manifest);
@@ -476,15 +488,15 @@ int plan(const PlanOptions& options, Context& context) {
   for (const auto& [state, count] : counts) {
     states.push_back(fmt::format("{} {}", count, state));
   }
-  fmt::print(results(), "{}: {} cells: {}\n", run.manifest.name, cells.size(),
-             fmt::join(states, ", "));
+  print_line("{}: {} cells: {}", run.manifest.name, cells.size(), fmt::join(states, ", "));
   if (counts.contains("to do")) {
-    fmt::print(results(),
-               "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
-               "of memory\n",
-               duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
-               bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
+    print_line(
+        "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
+        "of memory",
+        duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
+        bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
   }
+  print_whole(training, cost.total);
   return kExitOk;
 }
 

@@ -4,7 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/output_width.hpp"
+#include "cli/table.hpp"
 #include "core/plugin/show.hpp"
 
 namespace quench {
@@ -18,16 +21,22 @@ struct PluginsOptions {
 
 int list(Context& context, const PluginsOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", plugins_list_json(context.catalog()).dump(1));
+    answer(plugins_list_json(context.catalog()));
   } else {
-    fmt::print("{}", plugins_list(context.catalog()));
+    const PluginsList all = plugins_list(context.catalog());
+    const std::vector<ColumnFit> fits = {kWhole, {8, 0}, {SIZE_MAX, 2}, {12, 3}, {16, 1}};
+    fmt::print("{}", all.rows.size() == 1 ? "no plugins found\n"
+                                          : aligned_table(all.rows, fits, output_columns()));
+    for (const std::string& note : all.notes) {
+      fmt::print("{}\n", fitted_lines(note));
+    }
   }
   return kExitOk;
 }
 
 int show(Context& context, const PluginsOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", plugin_show_json(context.catalog(), options.subject).dump(1));
+    answer(plugin_show_json(context.catalog(), options.subject));
   } else {
     fmt::print("{}", plugin_show(context.catalog(), options.subject));
   }
@@ -35,14 +44,24 @@ int show(Context& context, const PluginsOptions& options) {
 }
 
 int why(Context& context, const PluginsOptions& options) {
-  fmt::print("{}", plugin_why(context.catalog(), options.subject));
+  const std::string text = plugin_why(context.catalog(), options.subject);
+  if (options.json) {
+    answer({{"id", options.subject}, {"text", text}});
+  } else {
+    fmt::print("{}", text);
+  }
   return kExitOk;
 }
 
 int check(Context& context, const PluginsOptions& options) {
   const PluginCheck result = plugin_check(context.catalog(), options.subject);
-  fmt::print("{}", result.text);
-  return result.passed ? kExitOk : kExitFailed;
+  if (options.json) {
+    answer({{"file", options.subject}, {"passed", result.passed}, {"text", result.text}});
+  } else {
+    fmt::print("{}", result.text);
+  }
+  return result.passed ? kExitOk
+                       : incomplete(fmt::format("{}: has faults", printable(options.subject)));
 }
 
 int rescan(Context& context, const PluginsOptions& options) {
@@ -50,8 +69,13 @@ int rescan(Context& context, const PluginsOptions& options) {
   return list(context, options);
 }
 
-int markdown(Context& context, const PluginsOptions&) {
-  fmt::print("{}", plugins_markdown(context.catalog()));
+int markdown(Context& context, const PluginsOptions& options) {
+  const std::string text = plugins_markdown(context.catalog());
+  if (options.json) {
+    answer({{"text", text}});
+  } else {
+    fmt::print("{}", text);
+  }
   return kExitOk;
 }
 

@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
 
+#include "cli/answer.hpp"
 #include "cli/colours.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
@@ -64,6 +66,31 @@ std::string without_place(const std::string& message) {
   return message.ends_with(kStopped) ? std::string(kStopped) : message;
 }
 
+bool asks_for_json(int argc, char** argv) {
+  return std::any_of(argv + std::min(argc, 1), argv + argc,
+                     [](const char* word) { return std::strcmp(word, "--json") == 0; });
+}
+
+// The work of the verb. The answer of --json names it, also if the rest of the line is wrong.
+std::function<int()> parse(quench::CommandLine& line, int argc, char** argv) {
+  try {
+    std::function<int()> work = line.parse(argc, argv);
+    quench::name_answer(line.chosen_verb());
+    if (line.asked_for_help()) {
+      quench::drop_answer();
+    }
+    return work;
+  } catch (...) {
+    quench::name_answer(line.chosen_verb());
+    throw;
+  }
+}
+
+void report_failure(quench_status code, const std::string& message) {
+  quench::print_error(message);
+  quench::answer_error(code, message);
+}
+
 int run(int argc, char** argv) {
   quench::HostServices::instance().set_instructions(
       quench::as_usage([] { return quench::choose_instruction_set(variable("QUENCH_ISA")); }));
@@ -115,7 +142,7 @@ int run(int argc, char** argv) {
   quench::add_clean(line, context);
   quench::add_completion(line);
   quench::add_sections(line);
-  const std::function<int()> work = line.parse(argc, argv);
+  const std::function<int()> work = parse(line, argc, argv);
   install_signal_handlers();
   quench::watch_process_end(quench::kExitFailed);
   quench::set_resume_command(context.command_line());
@@ -137,29 +164,33 @@ int quench::program_main(int argc, char** argv) {
   }
   int code = quench::kExitFailed;
   try {
+    if (asks_for_json(argc, argv)) {
+      quench::begin_answer();
+    }
     quench::choose_colours(variable("NO_COLOR"), variable("TERM"));
     code = run(argc, argv);
   } catch (const quench::UsageError& error) {
-    quench::print_error(error.what());
+    report_failure(error.code(), error.what());
     code = quench::kExitUsage;
   } catch (const quench::Error& error) {
     const bool stopped = error.code() == QUENCH_CANCELLED && stop_signal != 0;
-    quench::print_error(stopped ? without_place(error.what()) : error.what());
+    report_failure(error.code(), stopped ? without_place(error.what()) : error.what());
     if (stopped) {
       code = stop_signal == SIGINT ? quench::kExitInterrupted : quench::kExitResumable;
     }
   } catch (const std::filesystem::filesystem_error& error) {
-    quench::print_error(quench::path_message(error));
+    report_failure(QUENCH_FAILED_PRECONDITION, quench::path_message(error));
   } catch (const std::system_error& error) {
     // fmt::print throws this if stdout rejects output; flush_output reports it.
     if (std::ferror(quench::results()) == 0) {
-      quench::print_error(std::string("internal error: ") + error.what());
+      report_failure(QUENCH_INTERNAL, std::string("internal error: ") + error.what());
     } else if (quench::reader_is_gone()) {
       code = quench::kExitOk;
     }
   } catch (const std::exception& error) {
-    quench::print_error(std::string("internal error: ") + error.what());
+    report_failure(QUENCH_INTERNAL, std::string("internal error: ") + error.what());
   }
+  quench::end_answer(code);
   // Output that did not reach the disk or the pipe is lost data.
   if (!quench::flush_output() && code == quench::kExitOk) {
     code = quench::kExitFailed;

@@ -1,14 +1,15 @@
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.hpp"
 #include "cli/colours.hpp"
 #include "cli/duration.hpp"
+#include "cli/output_width.hpp"
 #include "cli/progress_line.hpp"
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
@@ -16,10 +17,17 @@
 
 namespace quench {
 
-Progress::Progress(Form form, LogLevels levels, RunLog* log)
+namespace {
+
+constexpr std::string_view kTraining = "training steps";  // as the training loop calls its work
+
+}  // namespace
+
+Progress::Progress(Form form, LogLevels levels, RunLog* log, RunEta* eta)
     : form_(form),
       levels_(std::move(levels)),
       run_log_(log),
+      eta_(eta),
       terminal_(form == Form::kText && ::isatty(STDERR_FILENO) == 1),
       start_(Clock::now()),
       last_shown_(Clock::now()) {
@@ -41,11 +49,8 @@ void Progress::step(const std::string& what, uint64_t done, uint64_t total) {
   const std::lock_guard lock(mutex_);
   step_ = printable(what, 400);
   work_.clear();
-  if (cells_total_ == 0) {
-    first_cell_ = done;
-  }
-  if (done == first_cell_) {  // the time before the first cell says nothing about cells
-    start_ = Clock::now();
+  if (eta_ != nullptr) {
+    eta_->measured(done, Clock::now());
   }
   cells_done_ = done;
   cells_total_ = total;
@@ -60,22 +65,8 @@ void Progress::step(const std::string& what, uint64_t done, uint64_t total) {
   }
 }
 
-std::optional<double> Progress::run_left() const {
-  if (cells_total_ == 0 || cells_done_ <= first_cell_) {
-    return std::nullopt;
-  }
-  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  return elapsed / static_cast<double>(cells_done_ - first_cell_) *
-         static_cast<double>(cells_total_ - cells_done_);
-}
-
 size_t Progress::columns() const {
-  if (!terminal_) {
-    return 400;
-  }
-  winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return (known ? size.ws_col : 80u) - 1;  // some terminals wrap once the last column is filled
+  return terminal_ ? terminal_columns(STDERR_FILENO).value_or(80) : 400;
 }
 
 void Progress::write_json(const std::string& what, uint64_t done, uint64_t total) const {
@@ -84,6 +75,10 @@ void Progress::write_json(const std::string& what, uint64_t done, uint64_t total
       {"cells_done", cells_done_},
       {"cells_total", cells_total_},
       {"elapsed_seconds", std::chrono::duration<double>(Clock::now() - start_).count()}};
+  const std::optional<double> left = eta_ != nullptr ? eta_->left(Clock::now()) : std::nullopt;
+  if (left) {
+    line["eta_seconds"] = *left;
+  }
   if (total > 0) {
     line.update({{"work", what}, {"done", done}, {"total", total}});
   }
@@ -115,6 +110,9 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
     work_start_ = now;
     first_done_ = done;
   }
+  if (eta_ != nullptr && what == kTraining) {
+    eta_->trained(done, total, now);
+  }
   const auto since_shown = std::chrono::duration<double>(now - last_shown_).count();
   const double interval = form_ == Form::kJson ? 1.0 : terminal_ ? 0.1 : 30.0;
   if (form_ == Form::kQuiet || total == 0 || since_shown < interval) {
@@ -134,7 +132,7 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
   state.done = done;
   state.total = total;
   state.rate = elapsed > 0 ? static_cast<double>(done - first_done_) / elapsed : 0;
-  state.run_left = run_left();
+  state.run_left = eta_ != nullptr ? eta_->left(now) : std::nullopt;
   const std::string line = progress_line(state, columns());
   write(terminal_ ? "\r\033[K" + line : line + "\n");
   line_shown_ = terminal_;
@@ -150,6 +148,9 @@ void Progress::log(int level, std::string_view module, std::string_view message)
   }
   const std::string line =
       module.empty() ? std::string(message) : fmt::format("{}: {}", module, message);
+  if (level >= QUENCH_LOG_WARNING) {
+    answer_warning(line);
+  }
   if (form_ == Form::kJson) {
     write(nlohmann::json{{"log", line}, {"level", level}}.dump() + "\n");
     return;

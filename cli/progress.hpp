@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "cli/log_levels.hpp"
+#include "cli/run_eta.hpp"
 #include "cli/run_log.hpp"
 
 namespace quench {
@@ -19,8 +20,9 @@ class Progress {
  public:
   enum class Form { kText, kQuiet, kJson };
   // Connects to the host's progress and log services; the destructor disconnects. Shows the log
-  // lines that `levels` lets through; `log`, if there is one, gets all and must outlive this.
-  Progress(Form form, LogLevels levels, RunLog* log = nullptr);
+  // lines that `levels` lets through; `log`, if there is one, gets all and must outlive this, as
+  // `eta` must, which is told of training and cells.
+  Progress(Form form, LogLevels levels, RunLog* log = nullptr, RunEta* eta = nullptr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -36,8 +38,6 @@ class Progress {
   void update(const std::string& what, uint64_t done, uint64_t total);
   void log(int level, std::string_view module, std::string_view message);
   void clear_line();
-  // Seconds until the last cell at the pace so far.
-  std::optional<double> run_left() const;
   size_t columns() const;
   void write_json(const std::string& what, uint64_t done, uint64_t total) const;
   // Writes to stderr; a failure to write must not end the run.
@@ -47,12 +47,12 @@ class Progress {
   Form form_;
   LogLevels levels_;
   RunLog* run_log_;
+  RunEta* eta_;
   bool terminal_;
   bool line_shown_ = false;
   std::string step_;
   uint64_t cells_done_ = 0;
   uint64_t cells_total_ = 0;
-  uint64_t first_cell_ = 0;  // done when the first step began; excluded from the pace
   Clock::time_point start_;
   std::string work_;
   uint64_t first_done_ = 0;

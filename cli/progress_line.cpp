@@ -14,7 +14,6 @@ namespace {
 
 constexpr size_t kBar = 20;
 constexpr std::string_view kCut = "...";
-constexpr size_t kIndent = 2;
 
 std::string bar_of(double share) {
   const auto full = static_cast<size_t>(share * static_cast<double>(kBar));
@@ -89,7 +88,7 @@ std::string progress_line(const ProgressState& state, size_t columns) {
     }
   }
   const std::string all =
-      state.run_left ? fmt::format("; all cells {}", duration_text(*state.run_left)) : "";
+      state.run_left ? fmt::format("; whole run {}", duration_text(*state.run_left)) : "";
   for (const std::string& tail : {share + bar + rate + left + all, share + bar + rate + left,
                                   share + rate + left, share + left, share}) {
     const size_t taken = columns_of(count) + columns_of(tail);
@@ -105,32 +104,60 @@ std::string progress_line(const ProgressState& state, size_t columns) {
   return cut(count + state.step + share, columns);
 }
 
-std::string folded(const std::string& message, size_t columns) {
+std::string shortened(const std::string& text, size_t columns) {
+  if (columns_of(text) <= columns) {
+    return text;
+  }
+  if (columns == 0) {
+    return "";
+  }
+  const auto in_number = [&](size_t i) {
+    return (text[i] >= '0' && text[i] <= '9') || text[i] == '.';
+  };
+  size_t end = byte_at(text, columns - 1);
+  if (end > 0 && in_number(end)) {
+    while (end > 0 && in_number(end - 1)) {
+      --end;
+    }
+  }
+  while (end > 0 && text[end - 1] == ' ') {
+    --end;
+  }
+  return text.substr(0, end) + "…";
+}
+
+std::string folded(const std::string& message, size_t columns, size_t indent) {
   std::string out;
   size_t used = 0;
+  bool begins = true;    // no word stands on the line yet
+  bool wrapped = false;  // the line goes on with a message
   for (size_t from = 0; from < message.size();) {
     size_t end = message.find_first_of(" \n", from);
     end = end == std::string::npos ? message.size() : end;
     std::string word = message.substr(from, end - from);
-    const size_t gap = used > 0 && used > kIndent ? 1 : 0;
-    if (used > 0 && used + gap + columns_of(word) > columns) {
-      out += "\n" + std::string(kIndent, ' ');
-      used = kIndent;
-    } else if (gap > 0) {
+    if (!begins && used + 1 + columns_of(word) > columns) {
+      out += "\n" + std::string(indent, ' ');
+      used = indent;
+      begins = wrapped = true;
+    } else if (!begins) {
       out += ' ';
       ++used;
     }
-    while (columns > kIndent && used + columns_of(word) > columns) {  // longer than a line: a path
+    while (columns > indent && used + columns_of(word) > columns) {  // longer than a line: a path
       const size_t part = byte_at(word, columns - used);
-      out += word.substr(0, part) + "\n" + std::string(kIndent, ' ');
+      out += word.substr(0, part) + "\n" + std::string(indent, ' ');
       word = word.substr(part);
-      used = kIndent;
+      used = indent;
+      wrapped = true;
     }
     out += word;
     used += columns_of(word);
+    begins = begins && wrapped && word.empty();  // no spaces at the start of such a line
     if (end < message.size() && message[end] == '\n') {
       out += '\n';
       used = 0;
+      begins = true;
+      wrapped = false;
     }
     from = end + 1;
   }

@@ -27,6 +27,9 @@ size_t columns_of(const std::string& text);
 std::string progress_line(const ProgressState& state, size_t columns);
 
 // Folds a message between its words so that no line is wider; lines after the first are indented.
-std::string folded(const std::string& message, size_t columns);
+std::string folded(const std::string& message, size_t columns, size_t indent = 2);
+// The start of a text that is wider than `columns`, and "…". A number that would be cut is left out
+// whole: "step1000" does not become "step10…".
+std::string shortened(const std::string& text, size_t columns);
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 // quench quantize MODEL: quantizes one checkpoint into a folder that other tools load.
 #include <fmt/format.h>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "cli/single_model.hpp"
@@ -177,16 +178,14 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
                        {"unit", result.quantized[i].unit}});
   }
   const QuantizerCell& cell = job.experiment.quantizers.front();
-  const nlohmann::json document = {
-      {"model", options.model},
-      {"folder", printable(options.out, 4096)},
-      {"quantizer", {{"id", cell.plugin->id}, {"params", cell.parameters}}},
-      {"scheme", result.written.scheme},
-      {"bits_per_weight", json_number(result.bits_per_weight)},
-      {"bytes", result.written.bytes},
-      {"metrics", metrics},
-      {"details", result.details}};
-  fmt::print(results(), "{}\n", document.dump(1));
+  answer({{"model", options.model},
+          {"folder", printable(options.out, 4096)},
+          {"quantizer", {{"id", cell.plugin->id}, {"params", cell.parameters}}},
+          {"scheme", result.written.scheme},
+          {"bits_per_weight", json_number(result.bits_per_weight)},
+          {"bytes", result.written.bytes},
+          {"metrics", metrics},
+          {"details", result.details}});
 }
 
 int quantize(const QuantizeArguments& options, Context& context) {

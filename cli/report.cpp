@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/run_folder.hpp"
 #include "core/io/atomic_file.hpp"
@@ -83,7 +84,7 @@ int report(const ReportOptions& options) {
   const fs::path folder = run_folder(options.run);
   const Report made = read_report_of(folder);
   if (options.json) {
-    fmt::print("{}\n", to_json(made).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+    answer(to_json(made));
     return kExitOk;
   }
   if (options.format == "html") {

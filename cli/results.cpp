@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/sqlite_export.hpp"
 #include "cli/standard_streams.hpp"
@@ -45,7 +47,10 @@ RunScan scan_runs(const std::vector<std::string>& runs) {
                                 scan.damaged.size(), run));
     }
     for (const std::string& key : scan.conflicts) {
-      print_error(fmt::format("{}: two attempts hold different values under key {}", run, key));
+      const std::string line =
+          fmt::format("{}: two attempts hold different values under key {}", run, key);
+      print_error(line);
+      answer_warning(line);
     }
     const size_t before = all.lines.size();
     for (RecordLine& line : scan.lines) {
@@ -140,6 +145,7 @@ void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
 
 // Writes canonical JSON, unchanged from the files.
 void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
+  begin_answer_data();
   std::string out = "{\"records\": [";
   for (size_t i = 0; i < lines.size(); ++i) {
     out += i == 0 ? "\n" : ",\n";
@@ -149,7 +155,7 @@ void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
       out.clear();
     }
   }
-  write_out(out + "\n]}\n");
+  write_out(out + "\n ]}");
 }
 
 // Reads what a table shows of records; skips their long fields, and parses shared objects once.
@@ -159,9 +165,10 @@ class TableReader {
     TableEntry out;
     out.checkpoint = name(line.field("checkpoint"), line.field("averaging"), where);
     const nlohmann::json& quantizer = shared(line.field("quantizer"), where);
+    const nlohmann::json& checkpoint = shared(line.field("checkpoint"), where);
     out.quantizer = quantizer_name(quantizer, scalar(line.field("draw"), where),
-                                   scalar(line.field("jitter"), where));
-    out.bits = bits_text(quantizer);
+                                   scalar(line.field("jitter"), where), checkpoint);
+    out.bits = bits_text(quantizer, checkpoint);
     out.metric = scalar(line.field("metric"), where).get<std::string>();
     out.job = line.field("job");
     out.label = line.field("label");
@@ -230,7 +237,7 @@ void write_table(const RunScan& scan, const std::vector<size_t>& lines, TableSty
                         entries[i] = reader.read(line, scan.files[line.file].string());
                       }
                     });
-  write_out(records_table(entries, style));
+  write_out(records_table(entries, style, output_columns()));
 }
 
 void write_value(const std::string& name, const nlohmann::json& value, int depth) {

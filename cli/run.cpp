@@ -5,10 +5,13 @@
 #include <chrono>
 #include <optional>
 
+#include "cli/answer.hpp"
 #include "cli/duration.hpp"
+#include "cli/expected_run.hpp"
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/output_width.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_log.hpp"
 #include "cli/standard_streams.hpp"
@@ -26,7 +29,6 @@
 #include "core/store/record_file.hpp"
 #include "core/version.hpp"
 #include "report/report.hpp"
-#include "run/grid/estimate.hpp"
 #include "run/grid/plugins_apart.hpp"
 #include "run/runner.hpp"
 
@@ -118,7 +120,8 @@ class Attempt {
  public:
   // `to_do`, `total`: numbers of cells from the survey. `supply`: who brings weights, or nullptr.
   Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
-          Context& context, uint64_t to_do, uint64_t total, WeightsSupply* supply)
+          Context& context, uint64_t to_do, uint64_t total, ExpectedRun expected,
+          WeightsSupply* supply)
       : options_(options),
         run_(run),
         knowledge_(knowledge),
@@ -126,10 +129,11 @@ class Attempt {
         supply_(supply),
         to_do_(to_do),
         total_(total),
+        eta_(std::move(expected.training), std::move(expected.cells), RunEta::Clock::now()),
         progress_(options.progress == "json" ? Progress::Form::kJson
                   : options.manifest.json    ? Progress::Form::kQuiet
                                              : Progress::Form::kText,
-                  context.log_levels(options.manifest.json), &log_) {}
+                  context.log_levels(options.manifest.json), &log_, &eta_) {}
 
   std::vector<Record> run() {
     RunnerOptions runner;
@@ -206,6 +210,7 @@ class Attempt {
     const std::chrono::seconds lease(options_.lease);
     heartbeat_.emplace(run_.folder, job_, file_->attempt(), total_, total_ - to_do_,
                        std::chrono::milliseconds(lease) / kBeatsInLease);
+    heartbeat_->estimate_by([this] { return eta_.left(RunEta::Clock::now()); });
     if (!options_.fresh) {  // each process that is asked to computes all of it again
       claims_.emplace(run_.folder, job_, file_->attempt(), lease, [](const std::string& line) {
         HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
@@ -254,6 +259,7 @@ class Attempt {
   uint64_t to_do_;
   uint64_t total_;
   RunLog log_;
+  RunEta eta_;
   Progress progress_;
   uint64_t failed_ = 0;
   bool started_ = false;
@@ -311,16 +317,16 @@ std::string conclude(const fs::path& folder) {
   return out;
 }
 
-void print_json(const LoadedRun& run, const std::vector<Record>& records,
+void answer_run(const LoadedRun& run, const std::vector<Record>& records,
                 const std::vector<std::string>& unwritten) {
   nlohmann::json list = nlohmann::json::array();
   for (const Record& record : records) {
     list.push_back(to_json(record));
   }
-  fmt::print(
-      results(), "{}\n",
-      nlohmann::json{{"name", run.manifest.name}, {"records", list}, {"unwritten", unwritten}}.dump(
-          1));
+  answer({{"name", run.manifest.name},
+          {"folder", run.folder.string()},
+          {"records", list},
+          {"unwritten", unwritten}});
 }
 
 // The experiments, with a hub's help: what the manifest names and the cache lacks is fetched; of
@@ -370,7 +376,7 @@ HubClaim::Commits commits_read(const LoadedRun& run, const Context& context) {
 // There are more shares than pieces of work.
 int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
   if (options.manifest.json) {
-    print_json(run, {}, {});
+    answer_run(run, {}, {});
   } else {
     fmt::print(results(), "{}: share {}/{} has nothing to do\n", run.manifest.name,
                run.share->number, run.share->of);
@@ -400,9 +406,7 @@ int run(const RunOptions& options, Context& context) {
   const std::vector<Cell> cells =
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
              {options.fresh, options.retry == "failed"});
-  const Cost expected = estimate(loaded.experiments, cells, knowledge.identities, rates,
-                                 HostServices::instance().threads())
-                            .total;
+  const ExpectedRun expected = expected_run(loaded, cells, knowledge, rates, context);
   const Clock::time_point start = Clock::now();
   const auto to_do = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) {
     return cell.state != CellState::kDone && cell.state != CellState::kFailed;
@@ -415,7 +419,7 @@ int run(const RunOptions& options, Context& context) {
                    *session, knowledge.identities, hub_cache_root(context.hub_environment));
   }
   Attempt attempt(options, loaded, knowledge, context, static_cast<uint64_t>(to_do), cells.size(),
-                  supply ? &*supply : nullptr);
+                  expected, supply ? &*supply : nullptr);
   const std::vector<Record> records = attempt.run();
   const std::chrono::duration<double> took = Clock::now() - start;
   const auto failed = [](const Record& record) { return !record.error.empty(); };
@@ -425,13 +429,14 @@ int run(const RunOptions& options, Context& context) {
   }
   const std::string conclusion = conclude(loaded.folder);
   if (options.manifest.json) {
-    print_json(loaded, with_derived(records), attempt.unwritten());
+    answer_run(loaded, with_derived(records), attempt.unwritten());
   } else {
-    fmt::print(results(), "{}", records_table(with_derived(records)));
+    fmt::print(results(), "{}", records_table(with_derived(records), output_columns()));
     fmt::print(results(), "{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
                loaded.folder.string());
-    fmt::print(results(), "took {}, estimated {}\n", duration_text(took.count()),
-               duration_text(expected.seconds));
+    const std::optional<double> seconds = expected.seconds();
+    fmt::print(results(), "finished in {}{}\n", duration_text(took.count()),
+               seconds ? fmt::format(", estimated {}", duration_text(*seconds)) : "");
     fmt::print(results(), "{}", conclusion);
     if (failures > 0) {
       fmt::print(results(), "{} failed; try them again with: {} --retry failed\n", failures,
@@ -442,7 +447,11 @@ int run(const RunOptions& options, Context& context) {
                  attempt.unwritten().size(), context.command_line());
     }
   }
-  return failures > 0 || !attempt.unwritten().empty() ? kExitFailed : kExitOk;
+  return failures > 0 ? incomplete(fmt::format("{} of {} records failed", failures, records.size()))
+         : attempt.unwritten().empty()
+             ? kExitOk
+             : incomplete(fmt::format("{} folders of weights could not be written",
+                                      attempt.unwritten().size()));
 }
 
 }  // namespace

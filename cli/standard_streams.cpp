@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "cli/answer.hpp"
 #include "cli/colours.hpp"
 #include "core/error.hpp"
 
@@ -18,6 +19,7 @@ namespace quench {
 namespace {
 
 constexpr size_t kMaxLine = 65536;
+constexpr std::string_view kWarning = "warning: ";
 
 std::FILE* own_stream = nullptr;
 
@@ -70,6 +72,7 @@ void print_error(const std::string& line) noexcept {
 }
 
 void print_warning(const std::string& line) noexcept {
+  answer_warning(line.starts_with(kWarning) ? line.substr(kWarning.size()) : line);
   print_message(line, Tone::kWarning);
 }
 

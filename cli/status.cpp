@@ -5,8 +5,10 @@
 #include <map>
 #include <thread>
 
+#include "cli/answer.hpp"
 #include "cli/cluster_status.hpp"
 #include "cli/command.hpp"
+#include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/heartbeat.hpp"
@@ -120,23 +122,24 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatche
     const Pulse life = watcher.liveness(state);
     alive = alive || life == Pulse::kRunning || life == Pulse::kElsewhere;
     jobs.push_back(describe(state, life));
-    text += line_of(state, life);
+    text += fitted_lines(line_of(state, life));
   }
   const ClusterStatus& tasks = cluster.look();
   alive = alive || tasks.active;
   if (options.json) {
-    fmt::print("{}\n", nlohmann::json{{"run", options.run},
-                                      {"jobs", jobs},
-                                      {"cluster", tasks.jobs},
-                                      {"records",
-                                       {{"done", records.done},
-                                        {"failed", records.failed},
-                                        {"damaged", records.damaged},
-                                        {"conflicts", scan.conflicts.size()}}}}
-                           .dump());
+    answer_line({{"run", options.run},
+                 {"jobs", jobs},
+                 {"cluster", tasks.jobs},
+                 {"records",
+                  {{"done", records.done},
+                   {"failed", records.failed},
+                   {"damaged", records.damaged},
+                   {"conflicts", scan.conflicts.size()}}}});
   } else {
-    fmt::print("{}{}records  {} done, {} failed, {} damaged lines, {} conflicts\n", tasks.text,
-               text, records.done, records.failed, records.damaged, scan.conflicts.size());
+    fmt::print("{}{}{}", fitted_lines(tasks.text), text,
+               fitted_lines(fmt::format(
+                   "records  {} done, {} failed, {} damaged lines, {} conflicts\n", records.done,
+                   records.failed, records.damaged, scan.conflicts.size())));
   }
   std::fflush(stdout);
   return alive;

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "cli/progress_line.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -17,13 +19,6 @@ namespace quench {
 namespace {
 
 constexpr size_t kMaxCell = 4096;  // bytes
-
-// Counts characters, not bytes, so that columns with a plus-minus sign line up.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
 
 std::string escaped(const std::string& text, std::string_view special) {
   std::string out;
@@ -36,20 +31,27 @@ std::string escaped(const std::string& text, std::string_view special) {
   return out;
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<size_t> widths_of(const Rows& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t c = 0; c < row.size(); ++c) {
-      widths[c] = std::max(widths[c], width_of(row[c]));
+      widths[c] = std::max(widths[c], columns_of(row[c]));
     }
   }
+  return widths;
+}
+
+std::string aligned(const Rows& rows) {
+  const std::vector<size_t> widths = widths_of(rows);
   std::string out;
   for (const auto& row : rows) {
     for (size_t c = 0; c < row.size(); ++c) {
       out += row[c];
       if (c + 1 < row.size()) {
-        out.append(widths[c] - width_of(row[c]) + 2, ' ');
+        out.append(widths[c] - columns_of(row[c]) + 2, ' ');
       }
     }
     out += '\n';
@@ -116,6 +118,85 @@ std::vector<std::vector<std::string>> printable_cells(std::vector<std::vector<st
   return rows;
 }
 
+constexpr size_t kGap = 2;  // between columns
+
+size_t total_of(const std::vector<size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(),
+                         widths.empty() ? 0 : kGap * (widths.size() - 1));
+}
+
+// The rows with their columns made narrower until they fit, the widest first; nothing if they
+// cannot.
+std::optional<Rows> squeezed(Rows rows, const std::vector<ColumnFit>& fits, size_t width) {
+  std::vector<size_t> widths = widths_of(rows);
+  std::vector<size_t> least = widths;
+  for (size_t c = 0; c < widths.size(); ++c) {
+    least[c] = std::min(widths[c], fits[c].least);
+  }
+  if (total_of(least) > width) {
+    return std::nullopt;
+  }
+  for (size_t total = total_of(widths); total > width; --total) {
+    size_t widest = widths.size();
+    for (size_t c = 0; c < widths.size(); ++c) {
+      if (widths[c] > least[c] && (widest == widths.size() || widths[c] > widths[widest])) {
+        widest = c;
+      }
+    }
+    --widths[widest];
+  }
+  for (auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      row[c] = shortened(row[c], widths[c]);
+    }
+  }
+  return rows;
+}
+
+void leave_out(Rows& rows, std::vector<ColumnFit>& fits, size_t column) {
+  for (auto& row : rows) {
+    if (column < row.size()) {
+      row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+    }
+  }
+  fits.erase(fits.begin() + static_cast<std::ptrdiff_t>(column));
+}
+
+// The column that is to leave first; nothing if none may.
+std::optional<size_t> first_to_leave(const std::vector<ColumnFit>& fits) {
+  std::optional<size_t> out;
+  for (size_t c = 0; c < fits.size(); ++c) {
+    if (fits[c].leaves > 0 && (!out || fits[c].leaves < fits[*out].leaves)) {
+      out = c;
+    }
+  }
+  return out;
+}
+
+std::string left_out_line(const std::vector<std::string>& names, size_t width) {
+  return folded(fmt::format("no room for {}; a wider terminal or `| cat` shows it",
+                            fmt::join(names, ", ")),
+                width) +
+         "\n";
+}
+
+// Numbers are never cut: a table of numbers alone stays wider than the terminal.
+std::string fitted(Rows rows, std::vector<ColumnFit> fits, size_t width,
+                   std::vector<std::string> left_out = {}) {
+  fits.resize(std::max(fits.size(), widths_of(rows).size()));
+  for (;;) {
+    if (const std::optional<Rows> fit = squeezed(rows, fits, width)) {
+      return aligned(*fit) + (left_out.empty() ? "" : left_out_line(left_out, width));
+    }
+    const std::optional<size_t> column = first_to_leave(fits);
+    if (!column) {
+      return aligned(rows) + (left_out.empty() ? "" : left_out_line(left_out, width));
+    }
+    left_out.push_back(rows.front()[*column]);
+    leave_out(rows, fits, *column);
+  }
+}
+
 std::string in_style(const std::vector<std::vector<std::string>>& given, TableStyle style) {
   const std::vector<std::vector<std::string>> rows = printable_cells(given);
   switch (style) {
@@ -137,11 +218,16 @@ std::string with_error(double value, double standard_error, int digits) {
   return text;
 }
 
+// How the checkpoint's weights are stored as codes; null for float weights.
+nlohmann::json stored_in(const nlohmann::json& checkpoint) {
+  return checkpoint.is_object() ? checkpoint.value("stored", nlohmann::json()) : nlohmann::json();
+}
+
 TableEntry entry_of(const Record& record) {
   TableEntry out;
   out.checkpoint = checkpoint_name(record.checkpoint, record.averaging);
-  out.quantizer = quantizer_name(record.quantizer, record.draw, record.jitter);
-  out.bits = bits_text(record.quantizer);
+  out.quantizer = quantizer_name(record.quantizer, record.draw, record.jitter, record.checkpoint);
+  out.bits = bits_text(record.quantizer, record.checkpoint);
   out.metric = record.metric;
   out.job = std::to_string(record.job);
   out.label = record.label;
@@ -179,9 +265,14 @@ std::string checkpoint_name(const nlohmann::json& checkpoint, const nlohmann::js
 }
 
 std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json& draw,
-                           const nlohmann::json& jitter) {
+                           const nlohmann::json& jitter, const nlohmann::json& checkpoint) {
   if (quantizer.is_null()) {
-    return "float";
+    const nlohmann::json stored = stored_in(checkpoint);
+    const nlohmann::json bits =
+        stored.is_object() ? stored.value("bits", nlohmann::json()) : nlohmann::json();
+    return stored.is_null()   ? "float"
+           : bits.is_number() ? fmt::format("{} bits (stored)", bits.dump())
+                              : "stored";
   }
   std::string out = quantizer.at("label").get<std::string>();
   for (const auto& [name, value] : {std::pair("draw", &draw), {"jitter", &jitter}}) {
@@ -192,21 +283,38 @@ std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json
   return out;
 }
 
-std::string bits_text(const nlohmann::json& quantizer) {
-  const nlohmann::json bits =
-      quantizer.is_object() ? quantizer.value("bits_per_weight", nlohmann::json()) : nullptr;
+std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& checkpoint) {
+  const nlohmann::json stored = stored_in(checkpoint);
+  nlohmann::json bits;
+  if (quantizer.is_object()) {
+    bits = quantizer.value("bits_per_weight", nlohmann::json());
+  } else if (stored.is_object()) {
+    bits = stored.value("bits", nlohmann::json());
+  }
   return bits.is_number()   ? fmt::format("{:.2f}", bits.get<double>())
          : bits.is_string() ? bits.get<std::string>()  // not a finite number
                             : "-";
 }
 
-std::string aligned_table(const std::vector<std::vector<std::string>>& rows) {
-  return in_style(rows, TableStyle::kText);
+std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
+                          const std::vector<ColumnFit>& fits, std::optional<size_t> width) {
+  return width ? fitted(printable_cells(rows), fits, *width) : in_style(rows, TableStyle::kText);
 }
 
-std::string records_table(const std::vector<TableEntry>& entries, TableStyle style) {
-  std::vector<std::vector<std::string>> rows = {
-      {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"}};
+namespace {
+
+// The table's rows, and the lines of failed cells.
+struct RecordRows {
+  Rows rows;
+  std::string failures;
+};
+
+RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
+                       bool standard_errors) {
+  const auto spread = [&](double value) {
+    return standard_errors ? value : std::numeric_limits<double>::quiet_NaN();
+  };
+  Rows rows = {{"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"}};
   rows.reserve(entries.size() + 1);
   std::unordered_map<std::string, Waiting> waiting;
   std::string failures;
@@ -221,7 +329,7 @@ std::string records_table(const std::vector<TableEntry>& entries, TableStyle sty
     } else if (entry.metric == "quantization_error") {
       Waiting& losses = waiting[place + entry.of_metric];
       const std::string percent =
-          with_error(entry.value * 100, entry.standard_error * 100, 3) + " %";
+          with_error(entry.value * 100, spread(entry.standard_error) * 100, 3) + " %";
       if (losses.next < losses.rows.size()) {
         rows[losses.rows[losses.next++]].push_back(percent);
       } else {  // selected without its loss
@@ -230,17 +338,51 @@ std::string records_table(const std::vector<TableEntry>& entries, TableStyle sty
     } else {
       waiting[place + entry.metric].rows.push_back(rows.size());
       rows.push_back({entry.checkpoint, entry.quantizer, entry.bits, entry.metric,
-                      with_error(entry.value, entry.standard_error, 5)});
+                      with_error(entry.value, spread(entry.standard_error), 5)});
     }
   }
+  return {std::move(rows), std::move(failures)};
+}
+
+// First names give way, then standard errors, then the bits, then the metric.
+std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
+  constexpr ColumnFit kName{8, 0};
+  const std::vector<ColumnFit> fits = {kName, kName, {SIZE_MAX, 1}, {6, 2}, kWhole, kWhole};
+  const RecordRows whole = record_rows(entries, TableStyle::kText, true);
+  std::vector<ColumnFit> staying = fits;
+  for (ColumnFit& fit : staying) {
+    fit.leaves = 0;
+  }
+  staying.resize(widths_of(whole.rows).size());
+  const Rows cells = printable_cells(whole.rows);
+  std::string out;
+  if (const std::optional<Rows> fit = squeezed(cells, staying, width)) {
+    out = aligned(*fit);
+  } else {
+    const Rows plain = record_rows(entries, TableStyle::kText, false).rows;
+    const bool same = plain == whole.rows;
+    out = fitted(printable_cells(plain), fits, width,
+                 same ? std::vector<std::string>() : std::vector<std::string>{"standard errors"});
+  }
+  return out + (whole.failures.empty() ? "" : folded(whole.failures, width));
+}
+
+}  // namespace
+
+std::string records_table(const std::vector<TableEntry>& entries, TableStyle style,
+                          std::optional<size_t> width) {
+  if (style == TableStyle::kText && width) {
+    return narrow_table(entries, *width);
+  }
+  const auto [rows, failures] = record_rows(entries, style, true);
   return in_style(rows, style) + (style == TableStyle::kMarkdown && !failures.empty() ? "\n" : "") +
          failures;
 }
 
-std::string records_table(const std::vector<Record>& records) {
+std::string records_table(const std::vector<Record>& records, std::optional<size_t> width) {
   std::vector<TableEntry> entries;
   std::transform(records.begin(), records.end(), std::back_inserter(entries), entry_of);
-  return records_table(entries);
+  return records_table(entries, TableStyle::kText, width);
 }
 
 }  // namespace quench

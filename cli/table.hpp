@@ -1,6 +1,8 @@
 // Formats records as tables for people and papers.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,19 +28,34 @@ struct TableEntry {
 
 // "step600", plus the branch or the average if it adds information; from a record's fields.
 std::string checkpoint_name(const nlohmann::json& checkpoint, const nlohmann::json& averaging);
-// The label, plus the draw and the jitter if they are not the first.
+// The label, plus the draw and the jitter if they are not the first. Without a quantizer "float",
+// or "4 bits (stored)" if the checkpoint's weights are codes.
 std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json& draw,
-                           const nlohmann::json& jitter);
-std::string bits_text(const nlohmann::json& quantizer);
+                           const nlohmann::json& jitter, const nlohmann::json& checkpoint);
+std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& checkpoint);
 
 // One line per checkpoint and quantizer: loss, its standard error, ΔQL ± one standard error, bits
 // per weight; failed cells with their errors below (in LaTeX as comments). LaTeX output needs the
-// package booktabs.
+// package booktabs. Text is no wider than `width`: names are shortened, then standard errors, bits
+// and metric left out.
 std::string records_table(const std::vector<TableEntry>& entries,
-                          TableStyle style = TableStyle::kText);
-std::string records_table(const std::vector<Record>& records);
+                          TableStyle style = TableStyle::kText,
+                          std::optional<size_t> width = std::nullopt);
+std::string records_table(const std::vector<Record>& records,
+                          std::optional<size_t> width = std::nullopt);
 
-// Aligns the columns of rows of text, with two spaces between columns.
-std::string aligned_table(const std::vector<std::vector<std::string>>& rows);
+// How a column gives way where a table is wider than the terminal.
+struct ColumnFit {
+  size_t least =
+      SIZE_MAX;    // its cells are shortened to no fewer characters; by default they are not
+  int leaves = 0;  // the columns with 1 are left out first, then those with 2; 0: never
+};
+inline constexpr ColumnFit kWhole{};
+
+// Aligns the columns of rows of text, with two spaces between columns. With a width, columns are
+// shortened, and if that is not enough left out; a last line then names them.
+std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
+                          const std::vector<ColumnFit>& fits = {},
+                          std::optional<size_t> width = std::nullopt);
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 // quench why CELL --manifest M: what a cell's value depends on, and why it is computed or reused.
 #include <fmt/format.h>
 
+#include "cli/answer.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
@@ -100,6 +101,29 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
   print_parts(*parts, "");
 }
 
+// As explain() prints it.
+nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
+  const Experiment& experiment = run.experiments[cell.job];
+  const std::string name = cell_name(experiment, cell);
+  std::string missing;
+  const auto parts =
+      evaluation_parts(knowledge.identities, parts_of(experiment, cell), false, missing);
+  const nlohmann::json* near = knowledge.finished.nearest(name);
+  nlohmann::json differences = nlohmann::json::array();
+  if (parts && near != nullptr && !is_of_earlier_version(*near)) {
+    for (const Difference& one : explain_difference(*near, *parts)) {
+      differences.push_back({{"path", one.path}, {"was", one.was}, {"is", one.is}});
+    }
+  }
+  return {{"cell", name},
+          {"job", experiment.job},
+          {"state", to_text(cell.state)},
+          {"reason", parts ? cell.reason : missing},
+          {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)},
+          {"parts", parts ? *parts : nlohmann::json()},
+          {"differences", differences}};
+}
+
 int why(const WhyOptions& options, Context& context) {
   const LoadedRun run = load_run(options.manifest, context);
   RunKnowledge knowledge(run, context);
@@ -111,6 +135,14 @@ int why(const WhyOptions& options, Context& context) {
         QUENCH_NOT_FOUND,
         fmt::format("no cell of {} is called \"{}\"; `quench plan {} --all` lists them",
                     run.manifest.name, printable(options.cell), options.manifest.manifest));
+  }
+  if (options.manifest.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const size_t i : found) {
+      list.push_back(explained(run, cells[i], knowledge));
+    }
+    answer({{"cells", list}});
+    return kExitOk;
   }
   constexpr size_t kExplained = 4;
   if (found.size() > kExplained) {

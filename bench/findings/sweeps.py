@@ -104,7 +104,7 @@ def matched(runs, name):
 def main():
     name, path, results, page = sys.argv[1:]
     with open(results, encoding="utf-8") as file:
-        runs = runs_of(json.load(file)["records"], path)
+        runs = runs_of(json.load(file)["data"]["records"], path)
     short = path.rsplit(".", 1)[1].replace("_", " ")
     text = "\n\n".join([
         "At the end of the decay: float loss, and ΔCE in thousandths of a nat per token; means over seeds ± 95 %.",

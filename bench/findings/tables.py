@@ -203,7 +203,7 @@ def write_between_marks(name, text, page):
 def main():
     name, report, page = sys.argv[1:]
     with open(report, encoding="utf-8") as file:
-        content = json.load(file)
+        content = json.load(file)["data"]
     text = {"methods": methods, "trajectory": trajectory,
             "curvature": lambda of: curvature(of["records"])}[name](content)
     write_between_marks(name, text, page)

@@ -78,7 +78,7 @@ def own(arguments, folder, counted):
     environment = {**os.environ, "QUENCH_HOME": os.path.join(folder, "home")}
     subprocess.run([arguments.quench, "run", manifest, "--out", out], check=True, env=environment, stdout=subprocess.DEVNULL)
     records = subprocess.run([arguments.quench, "results", out, "--json"], check=True, env=environment, capture_output=True, text=True).stdout
-    found = next(r["details"]["layers"] for r in json.loads(records)["records"]
+    found = next(r["details"]["layers"] for r in json.loads(records)["data"]["records"]
                  if r["quantizer"] and r["quantizer"]["label"] == "plain" and "layers" in r["details"])
     from safetensors.numpy import load_file
     tensors = load_file(glob.glob(os.path.join(out, "exports", "*", "*", "model.safetensors"))[0])

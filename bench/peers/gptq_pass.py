@@ -71,7 +71,7 @@ def quench_run(arguments, ids_file, environment):
     quantizer = f"gptq:bits={arguments.bits},group_size={arguments.group},damp={arguments.damp}"
     out, run = finished([arguments.quench, "eval", arguments.model, "--json", "--threads", str(arguments.threads), "--quantizer", quantizer,
                          "--calibration", f"tokens={ids_file}", "--metric", f"validation_loss:tokens={arguments.score},block=64"], environment)
-    details = next(r for r in json.loads(out)["records"] if r.get("quantizer") and r["metric"] == "validation_loss")["details"]
+    details = next(r for r in json.loads(out)["data"]["records"] if r.get("quantizer") and r["metric"] == "validation_loss")["details"]
     return {"wall": details["pass_seconds"]["all"], "cpu": details["pass_cpu_seconds"]["all"], **run}
 
 

@@ -42,7 +42,7 @@ def quench_run(options, log):
     _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
         sys.exit("quench failed")
-    record = json.loads(text)["records"][0]
+    record = json.loads(text)["data"]["records"][0]
     return {"wall": record["seconds"], "cpu": usage.ru_utime + usage.ru_stime, "requests": record["details"]["requests"]}
 
 

@@ -170,7 +170,7 @@ def check_tensorboard(options):
             for tag in events.Tags()["scalars"]:
                 seen += [np.float32(event.value) for event in events.Scalars(tag)]
     records = json.loads(subprocess.run([options.quench, "results", options.run, "--json"], check=True,
-                                        capture_output=True).stdout)["records"]
+                                        capture_output=True).stdout)["data"]["records"]
     wanted = [np.float32(record["value"]) for record in records if isinstance(record["value"], (int, float))]
     equal = sorted(seen) == sorted(wanted)
     print(f"tensorboard: {len(seen)} values read, {'equal' if equal else 'DIFFERENT'}")

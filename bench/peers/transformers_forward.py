@@ -64,7 +64,7 @@ def run(command, arguments):
 def ours(folder, ids, block, arguments):
     out, cpu, wall = run([arguments.quench, "eval", folder, "--json", "--threads", str(arguments.threads), "--metric",
                           f"validation_loss:tokens={folder}/{ids},block={block}"], arguments)
-    return json.loads(out)["records"][0]["value"], cpu, wall
+    return json.loads(out)["data"]["records"][0]["value"], cpu, wall
 
 
 def theirs(folder, ids, arguments):

@@ -45,7 +45,7 @@ def quench_run(arguments, environment):
     command = [arguments.quench, "eval", arguments.model, "--json", "--threads", str(arguments.threads),
                "--metric", f"validation_loss:tokens={arguments.tokens},block={arguments.block}"]
     out, run = measured(command, environment)
-    record = next(r for r in json.loads(out)["records"] if r["metric"] == "validation_loss")
+    record = next(r for r in json.loads(out)["data"]["records"] if r["metric"] == "validation_loss")
     return {"loss": record["value"], "wall": record["seconds"], **run}
 
 

@@ -203,20 +203,21 @@ std::string markdown_item(const PluginDescription& item) {
 
 }  // namespace
 
-std::string plugins_list(const Catalog& catalog) {
-  std::vector<Row> rows = {{"kind", "id", "version", "summary", "library"}};
+PluginsList plugins_list(const Catalog& catalog) {
+  PluginsList out;
+  out.rows = {{"kind", "id", "version", "summary", "library"}};
   for (const PluginDescription& item : catalog.items()) {
-    rows.push_back({item.kind, item.id, item.version, item.summary, item.library.string()});
+    out.rows.push_back({item.kind, item.id, item.version, item.summary, item.library.string()});
   }
-  std::string text = catalog.items().empty() ? "no plugins found\n" : columns(rows);
   for (const Catalog::Shadowed& shadowed : catalog.shadowed()) {
-    text += fmt::format("shadowed: {} in {}, by {}\n", plugin_label(shadowed.item),
-                        shadowed.item.library.string(), shadowed.by.string());
+    out.notes.push_back(fmt::format("shadowed: {} in {}, by {}", plugin_label(shadowed.item),
+                                    shadowed.item.library.string(), shadowed.by.string()));
   }
   for (const Catalog::Rejected& rejected : catalog.rejected()) {
-    text += fmt::format("rejected: {}: {}\n", rejected.library.string(), rejected.reason);
+    out.notes.push_back(
+        fmt::format("rejected: {}: {}", rejected.library.string(), rejected.reason));
   }
-  return text;
+  return out;
 }
 
 json plugins_list_json(const Catalog& catalog) {

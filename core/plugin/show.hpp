@@ -4,14 +4,19 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "core/plugin/catalog.hpp"
 
 namespace quench {
 
-// `plugins list`: one line per item (kind, id, version, summary, library), then the rejected
-// libraries.
-std::string plugins_list(const Catalog& catalog);
+// `plugins list`: rows of a table, its head first (kind, id, version, summary, library), one per
+// item, then lines about shadowed items and rejected libraries.
+struct PluginsList {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> notes;
+};
+PluginsList plugins_list(const Catalog& catalog);
 nlohmann::json plugins_list_json(const Catalog& catalog);
 
 // `plugins show ID`: all items of an id or kind/id. Throws Error(NOT_FOUND) with the nearest

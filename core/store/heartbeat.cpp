@@ -118,6 +118,11 @@ void Heartbeat::cell(const std::string& what, uint64_t done, uint64_t failed) {
   write();
 }
 
+void Heartbeat::estimate_by(std::function<std::optional<double>()> left) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  left_ = std::move(left);
+}
+
 void Heartbeat::finish(uint64_t done, uint64_t failed) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -154,6 +159,9 @@ void Heartbeat::write() {
     const uint64_t ended = state_.done + state_.failed;
     state_.eta_seconds =
         state_.total > ended ? static_cast<double>(state_.total - ended) / *state_.rate : 0;
+  }
+  if (left_ && state_.state == "running") {
+    state_.eta_seconds = left_();
   }
   const std::string text = seal("status", canonical_json(to_json(state_))) + "\n";
   const fs::path temporary = path_.parent_path() / ("." + path_.filename().string() + ".tmp");

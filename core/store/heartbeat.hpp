@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -33,7 +34,7 @@ struct HeartbeatState {
   uint64_t total = 0;
   double elapsed_seconds = 0;
   std::optional<double> rate;         // cells per second since the start, once one is computed
-  std::optional<double> eta_seconds;  // from the rate
+  std::optional<double> eta_seconds;  // of the whole run; once it is known
 };
 
 class Heartbeat {
@@ -49,6 +50,8 @@ class Heartbeat {
 
   // A cell begins; `done` and `failed` count the cells before it. [thread-safe]
   void cell(const std::string& what, uint64_t done, uint64_t failed);
+  // Who knows the seconds left better than the rate of cells does: asked at every write.
+  void estimate_by(std::function<std::optional<double>()> left);
   // All cells have been tried.
   void finish(uint64_t done, uint64_t failed);
 
@@ -64,6 +67,7 @@ class Heartbeat {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ended_ = false;
+  std::function<std::optional<double>()> left_;
   std::thread thread_;
 };
 

@@ -5,7 +5,7 @@
     records = quench.records("runs/olmo2")             # list of dicts, one per value
     frame = quench.data_frame("runs/olmo2")            # a pandas.DataFrame with dotted columns
 
-    python3 run_records.py runs/olmo2 > records.json   # as `quench results --json`
+    python3 run_records.py runs/olmo2 > records.json   # the `data` of `quench results --json`
 
 A line counts when its checksum holds, an evaluation when all its values are there; what was forgotten,
 superseded or failed and done again does not count. What derives from values (the error of quantization

@@ -207,14 +207,14 @@ class Estimator {
     for (const auto& [name, use] : metric.corpora) {
       guess += corpus_bytes(use) / kBytesPerToken;
     }
-    add(out, parts ? metric_work(*parts) : nlohmann::json(), "metric " + metric.plugin->id, guess,
-        kForwardFlops);
+    add(out, parts ? metric_work(*parts) : nlohmann::json(), "metric " + metric.plugin->id,
+        parameters, guess, kForwardFlops);
     const auto variant = std::tuple(cell.job, cell.weights, cell.variant.quantizer.value_or(0),
                                     cell.variant.draw, cell.variant.jitter);
     if (cell.variant.quantizer && quantized_.insert(variant).second) {
       const QuantizerCell& quantizer = experiment.quantizers[*cell.variant.quantizer];
       add(out, parts ? quantizer_work(*parts) : nlohmann::json(),
-          "quantizer " + quantizer.plugin->id,
+          "quantizer " + quantizer.plugin->id, parameters,
           quantizer.calibration ? calibration_tokens(*quantizer.calibration) : 0,
           kForwardFlops + kGramFlops);
     }
@@ -230,21 +230,23 @@ class Estimator {
     }
   }
 
-  void add(Cost& out, const nlohmann::json& work, const std::string& plugin, uint64_t tokens,
-           double flops_per_token) const {
+  void add(Cost& out, const nlohmann::json& work, const std::string& plugin, uint64_t parameters,
+           uint64_t tokens, double flops_per_token) const {
     const Rates::Known* known = work.is_null() ? nullptr : rates_.find(work);
     if (known != nullptr && known->tokens > 0) {
       tokens = known->tokens;
     }
     const double flops =
-        flops_per_token * static_cast<double>(parameters_) * static_cast<double>(tokens);
+        flops_per_token * static_cast<double>(parameters) * static_cast<double>(tokens);
     out.flops += flops;
     const double rate = rates_.rate_of(plugin);
-    if (known != nullptr) {
-      out.seconds += known->seconds_per_parameter * static_cast<double>(parameters_);
+    if (parameters == 0) {
+      out.basis = Basis::kNominal;  // a model of unknown size
+    } else if (known != nullptr) {
+      out.seconds += known->seconds_per_parameter * static_cast<double>(parameters);
     } else if (rate > 0) {
       out.seconds +=
-          kForwardFlops * static_cast<double>(parameters_) * static_cast<double>(tokens) / rate;
+          kForwardFlops * static_cast<double>(parameters) * static_cast<double>(tokens) / rate;
       out.basis = std::max(out.basis, Basis::kScaled);
     } else {
       out.seconds += flops / (kNominalRate * threads_);

@@ -348,6 +348,22 @@ std::vector<Cell> cells_of(const std::vector<Experiment>& experiments) {
   return cells;
 }
 
+const char* to_text(CellState state) {
+  switch (state) {
+    case CellState::kDone:
+      return "done";
+    case CellState::kReused:
+      return "reused";
+    case CellState::kToDo:
+      return "to do";
+    case CellState::kFailed:
+      return "failed";
+    case CellState::kBlocked:
+      return "blocked";
+  }
+  return "";
+}
+
 std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities& identities,
                          const Finished& finished, const SurveyOptions& options) {
   std::vector<Cell> cells = cells_of(experiments);

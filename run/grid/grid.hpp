@@ -41,6 +41,7 @@ enum class CellState {
   kFailed,  // was tried; its record has the error
   kBlocked  // its files are missing
 };
+const char* to_text(CellState state);  // "to do"
 
 // One evaluation: a metric on one variant of one set of weights.
 struct Cell {

@@ -48,6 +48,10 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
   return out;
 }
 
+bool knows_training(const Rates& rates, const Training& training) {
+  return rates.rate_of(worker(training)) > 0;
+}
+
 void learn_training_rate(const std::filesystem::path& home, const Training& training,
                          const TrainOutcome& outcome) {
   try {

@@ -36,6 +36,9 @@ struct TrainingCost {
 TrainingCost training_cost(Catalog& catalog, const Training& training,
                            const std::filesystem::path& home, const Rates& rates, uint32_t threads);
 
+// Whether a training of this family was measured on this machine.
+bool knows_training(const Rates& rates, const Training& training);
+
 // Remembers what a training cost; ignores failures.
 void learn_training_rate(const std::filesystem::path& home, const Training& training,
                          const TrainOutcome& outcome);

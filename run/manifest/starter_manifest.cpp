@@ -4,9 +4,11 @@
 
 #include "core/config/yaml_text.hpp"
 #include "core/error.hpp"
+#include "quench/abi/kind/metric.h"
 #include "quench/abi/parameter.h"
 #include "run/manifest/guess_revisions.hpp"
 #include "run/manifest/resolve_items.hpp"
+#include "run/manifest/resolve_plugin.hpp"
 #include "run/manifest/revision_pattern.hpp"
 
 namespace quench {
@@ -32,6 +34,28 @@ const PluginDescription* simplest(const Catalog& catalog, const std::string& kin
     }
   }
   return found;
+}
+
+// The simplest metric that measures a model by itself: others compare models, or follow a whole
+// trajectory, and give no loss to compare methods by. If there is none, the simplest of all.
+const PluginDescription* first_metric(Catalog& catalog) {
+  std::vector<const PluginDescription*> candidates;
+  for (const PluginDescription* plugin : catalog.of_kind("metric")) {
+    if (first_of_type(*plugin, QUENCH_PARAMETER_CORPUS) != nullptr &&
+        needs_only(*plugin, {QUENCH_PARAMETER_CORPUS})) {
+      candidates.push_back(plugin);
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto* a, const auto* b) {
+    return a->parameters.size() < b->parameters.size();
+  });
+  const auto alone =
+      std::find_if(candidates.begin(), candidates.end(), [&](const PluginDescription* plugin) {
+        const std::string corpus = first_of_type(*plugin, QUENCH_PARAMETER_CORPUS)->name;
+        const uint32_t needs = metric_needs(catalog, *plugin, {{corpus, "validation"}});
+        return (needs & (QUENCH_METRIC_NEEDS_FLOAT | QUENCH_METRIC_NEEDS_TRAJECTORY)) == 0;
+      });
+  return alone != candidates.end() ? *alone : candidates.empty() ? nullptr : candidates.front();
 }
 
 // Sorts positions, so that the comment names the first and the last.
@@ -84,41 +108,84 @@ std::string checkpoints_section(const std::string& model, const std::vector<std:
          "  # lr: {schedule: wsd, peak: 3e-3, warmup: 500, steps: 20k, decay_steps: 4k}\n";
 }
 
-// One list of plugins: the first `active` of them as entries, the others as comments.
+// One list of plugins: those with the ids `active` as entries, the others as comments.
 std::string plugin_list(const Catalog& catalog, const std::string& section, const std::string& kind,
-                        size_t active, const std::string& beside) {
+                        const std::vector<std::string>& active, const std::string& beside) {
   std::string out;
-  size_t count = 0;
   for (const PluginDescription* plugin : catalog.of_kind(kind)) {
-    const bool ready = needs_only(*plugin, {}) && count < active;
-    const std::string mark = ready ? "  " : "  # ";
-    const std::string parameters = ready || plugin->example.empty() ? "{}" : plugin->example;
-    out += fmt::format("{}- {}: {}   # {}\n", mark, plugin->id, parameters, plugin->summary);
+    const bool chosen = std::find(active.begin(), active.end(), plugin->id) != active.end();
+    const std::string mark = chosen ? "  " : "  # ";
+    const bool empty = plugin->example.empty() || (chosen && needs_only(*plugin, {}));
+    out += fmt::format("{}- {}: {}   # {}\n", mark, plugin->id, empty ? "{}" : plugin->example,
+                       plugin->summary);
     out += beside.empty() ? "" : fmt::format("{}  {}\n", mark, beside);
-    count += ready ? 1 : 0;
   }
   if (out.empty()) {
     return "";
   }
-  return fmt::format("{}{}:\n{}\n", count > 0 ? "" : "# ", section, out);
+  return fmt::format("{}{}:\n{}\n", active.empty() ? "# " : "", section, out);
+}
+
+bool has_parameter(const PluginDescription& plugin, const std::string& name) {
+  return std::any_of(plugin.parameters.begin(), plugin.parameters.end(),
+                     [&](const ParameterSchema& parameter) { return parameter.name == name; });
+}
+
+// What a first comparison should hold: of the methods with a number of bits and without required
+// parameters the one with the fewest parameters and the one with the most.
+std::vector<std::string> usual_quantizers(const Catalog& catalog) {
+  const PluginDescription* plain = nullptr;
+  const PluginDescription* adjustable = nullptr;
+  for (const PluginDescription* plugin : catalog.of_kind("quantizer")) {
+    if (!has_parameter(*plugin, "bits") || !needs_only(*plugin, {})) {
+      continue;
+    }
+    const size_t count = plugin->parameters.size();
+    plain = plain == nullptr || count < plain->parameters.size() ? plugin : plain;
+    adjustable =
+        adjustable == nullptr || count > adjustable->parameters.size() ? plugin : adjustable;
+  }
+  std::vector<std::string> out;
+  for (const PluginDescription* plugin : {plain, adjustable}) {
+    if (plugin != nullptr && (out.empty() || out.front() != plugin->id)) {
+      out.push_back(plugin->id);
+    }
+  }
+  return out;
+}
+
+// Whole numbers whose default is beyond the context, cut to it: ", block: 256".
+std::string within_context(const PluginDescription& plugin, int64_t context) {
+  std::string out;
+  for (const ParameterSchema& parameter : plugin.parameters) {
+    const bool beyond = context > 0 && parameter.default_value &&
+                        parameter.default_value->is_number_integer() &&
+                        *parameter.default_value > context;
+    out += beyond ? fmt::format(", {}: {}", parameter.name, context) : "";
+  }
+  return out;
 }
 
 }  // namespace
 
-std::string starter_manifest(const std::string& name, const std::string& model,
-                             const std::vector<std::string>& names, const Catalog& catalog) {
+std::string starter_manifest(const StarterChoices& choices, Catalog& catalog) {
   // A corpus of token ids would be as simple, but few people have one at hand.
   const PluginDescription* text = catalog.find("corpus", "text");
   const PluginDescription* corpus =
       text != nullptr && first_of_type(*text, QUENCH_PARAMETER_PATH) != nullptr
           ? text
           : simplest(catalog, "corpus", QUENCH_PARAMETER_PATH);
-  const PluginDescription* metric = simplest(catalog, "metric", QUENCH_PARAMETER_CORPUS);
+  const PluginDescription* metric = first_metric(catalog);
   if (corpus == nullptr || metric == nullptr) {
     fail(QUENCH_NOT_FOUND,
          "no {} plugin is there to start from; `quench plugins` says where it looks",
          corpus == nullptr ? "corpus" : "metric");
   }
+  for (const std::string& id : choices.quantizers) {
+    catalog.require("quantizer", id);
+  }
+  constexpr int64_t kLength = 512;
+  const int64_t length = choices.context > 0 ? std::min(kLength, choices.context) : kLength;
   const std::string path = first_of_type(*corpus, QUENCH_PARAMETER_PATH)->name;
   const std::string data = first_of_type(*metric, QUENCH_PARAMETER_CORPUS)->name;
   std::string out = fmt::format(
@@ -127,18 +194,24 @@ std::string starter_manifest(const std::string& name, const std::string& model,
       "one.)\n"
       "# Look at what would run:  quench plan FILE       run it:  quench run FILE\n"
       "name: {}\nseed: 0\ndtype: float32\n\n",
-      double_quoted(name));
-  out += checkpoints_section(model, names) + "\n";
-  out += plugin_list(catalog, "averaging", "averaging", 0, "");
-  out +=
-      "calibration:\n  few: {corpus: calibration, sequences: 128, length: 512, packing: "
-      "concat}\n\n";
-  out += plugin_list(catalog, "quantizers", "quantizer", 2, "calibration: few");
-  out += fmt::format("metrics:\n  - {}: {{{}: validation}}   # {}\n\n", metric->id, data,
-                     metric->summary);
-  out += "corpora:   # fill in: files of text that the model was not trained on\n";
-  for (const char* use : {"calibration", "validation"}) {
-    out += fmt::format("  {}: {{{}: {{{}: {}.txt}}}}\n", use, corpus->id, path, use);
+      double_quoted(choices.name));
+  out += checkpoints_section(choices.model, choices.revisions) + "\n";
+  out += plugin_list(catalog, "averaging", "averaging", {}, "");
+  out += fmt::format(
+      "calibration:\n  few: {{corpus: calibration, sequences: 128, length: {}, packing: "
+      "concat}}\n\n",
+      length);
+  out += plugin_list(catalog, "quantizers", "quantizer",
+                     choices.quantizers.empty() ? usual_quantizers(catalog) : choices.quantizers,
+                     "calibration: few");
+  out += fmt::format("metrics:\n  - {}: {{{}: validation{}}}   # {}\n\n", metric->id, data,
+                     within_context(*metric, choices.context), metric->summary);
+  out += choices.text.empty()
+             ? "corpora:   # fill in: files of text that the model was not trained on\n"
+             : "corpora:   # one text for both; calibrate on another one for figures to publish\n";
+  for (const std::string use : {"calibration", "validation"}) {
+    out += fmt::format("  {}: {{{}: {{{}: {}}}}}\n", use, corpus->id, path,
+                       choices.text.empty() ? use + ".txt" : double_quoted(choices.text));
   }
   return out;
 }

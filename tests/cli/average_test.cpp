@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
@@ -35,7 +36,7 @@ TEST_CASE("average: equal checkpoints average to themselves", "[cli]") {
     const Outcome got = here.run({"eval", model, "--tokenizer", "bytes", "--metric",
                                   "validation_loss:text=t.txt,block=16", "--json"});
     REQUIRE(got.code == 0);
-    return nlohmann::json::parse(got.out).at("records").at(0).at("value").get<double>();
+    return quench::test::data_of(got.out).at("records").at(0).at("value").get<double>();
   };
   CHECK(loss("tiny-soup") == loss("tiny"));
   CHECK(hidden_in(here.folder().path()).empty());
@@ -49,7 +50,7 @@ TEST_CASE("average: a greedy soup asks the metric", "[cli]") {
                 "--metric", "validation_loss:text=t.txt,block=16", "-o", "souped", "--json"});
   INFO(made.err);
   REQUIRE(made.code == 0);
-  const auto members = nlohmann::json::parse(made.out).at("members");
+  const auto members = quench::test::data_of(made.out).at("members");
   CHECK(members.at(0).at("weight") == 0.5);
   CHECK(members.at(1).at("weight") == 0.5);
 }

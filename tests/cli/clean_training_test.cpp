@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/store/sealed_line.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
@@ -54,7 +55,7 @@ class TrainedPlace {
     const auto ended = run(arguments);
     INFO(ended.err);
     REQUIRE(ended.code == 0);
-    return json::parse(ended.out).at("training");
+    return quench::test::data_of(ended.out).at("training");
   }
   std::set<std::string> left() const {
     std::set<std::string> out;

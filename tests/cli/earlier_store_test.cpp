@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 
 namespace fs = std::filesystem;
@@ -59,7 +60,7 @@ TEST_CASE("earlier store: its values are listed as they are", "[cli][keys]") {
   REQUIRE(got.code == 0);
   std::multiset<double> shown;
   size_t derived = 0;
-  const json document = json::parse(got.out);
+  const json document = quench::test::data_of(got.out);
   for (const json& record : document.at("records")) {
     if (record.at("metric") == "validation_loss") {
       shown.insert(record.at("value").get<double>());
@@ -95,7 +96,7 @@ TEST_CASE("earlier store: none of its values is reused, and the plan says why", 
   const Outcome plan = study.here.run({"plan", "m.yaml", "--json", "--set", family});
   INFO(plan.err);
   REQUIRE(plan.code == 0);
-  const json read = json::parse(plan.out);
+  const json read = quench::test::data_of(plan.out);
   CHECK(read.at("counts") == json{{"to do", kCells}});
   for (const json& cell : read.at("cells")) {
     CHECK(cell.at("reason") == "measured by an earlier version, whose keys say less");
@@ -113,7 +114,7 @@ TEST_CASE("earlier store: a new run stands beside it, and its own values count",
   REQUIRE(ran.code == 0);
   CHECK_THAT(ran.out, Catch::Contains("9 records, "));
   const json records =
-      json::parse(study.here.run({"results", "runs/m", "--json"}).out).at("records");
+      quench::test::data_of(study.here.run({"results", "runs/m", "--json"}).out).at("records");
   size_t values = 0;
   for (const json& record : records) {
     if (record.at("metric") == "validation_loss") {

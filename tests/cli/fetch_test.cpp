@@ -3,11 +3,15 @@
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <thread>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/hub_server.hpp"
+#include "tests/support/skip.hpp"
+#include "tests/support/terminal.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
@@ -75,9 +79,58 @@ TEST_CASE("fetch: --dry-run prints files and bytes of each revision and writes n
                           Contains("2 revisions, 4 files, 4.0 MiB; to fetch: 4 files, 4.0 MiB"));
   CHECK_FALSE(fs::exists(scene.cache()));
   const Outcome json = scene.run({"fetch", "m.yaml", "--dry-run", "--json"});
-  const auto plan = nlohmann::json::parse(json.out);
+  const auto plan = quench::test::data_of(json.out);
   CHECK(plan["revisions"].size() == 2);
   CHECK(plan["missing_bytes"] == (4 << 20) + 23 + 18);
+}
+
+TEST_CASE("fetch: without libcurl all else works, and fetch says what is missing", "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/main", 1 << 20);
+  scene.server.start();
+  // The linker finds this before the system's, and it is no library.
+  fs::create_directory(scene.here.folder() / "no-curl");
+  scene.here.folder().write("no-curl/libcurl.so.4", "not a library\n");
+  scene.variables = {"LD_LIBRARY_PATH=" + (scene.here.folder() / "no-curl").string()};
+  scene.here.folder().write("m.yaml", metrics_on("{model: tiny}"));
+  for (const Workplace::Arguments& arguments : {Workplace::Arguments{"--version"},
+                                                {"plan", "m.yaml"},
+                                                {"run", "m.yaml"},
+                                                {"results", "runs/m"},
+                                                {"plugins", "list"},
+                                                {"doctor"}}) {
+    CAPTURE(arguments);
+    const Outcome got = scene.run(arguments);
+    CAPTURE(got.out, got.err);
+    CHECK(got.code == 0);
+  }
+  const Outcome refused = scene.run({"fetch", "hf://org/name"});
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, Contains("libcurl, by which quench fetches, cannot be loaded") &&
+                              Contains("libcurl4"));
+  scene.variables.clear();
+  CHECK(scene.run({"fetch", "hf://org/name", "--dry-run"}).code == 0);  // the trick was the cause
+}
+
+TEST_CASE("fetch: the table of --dry-run fits the terminal", "[cli]") {
+  Scene scene;
+  scene.server.add_model("organisation/a-model-with-a-long-name/a-long-revision-step1000", 3 << 20);
+  scene.server.start();
+  for (const unsigned short columns : {40, 80, 200}) {
+    CAPTURE(columns);
+    const std::optional<quench::test::Terminal> terminal = quench::test::Terminal::open();
+    quench::test::skip_unless(terminal.has_value(),
+                              "there is no pseudo-terminal (is /dev/pts mounted?)");
+    terminal->set_columns(columns);
+    quench::ChildProcess process = terminal->start(scene.command(
+        {"fetch", "hf://organisation/a-model-with-a-long-name@a-long-revision-step1000",
+         "--dry-run", "-q"}));
+    const std::string shown = terminal->read_until("\004", std::chrono::seconds(60));
+    CHECK(process.wait().code() == 0);
+    CAPTURE(shown);
+    CHECK(quench::test::widest_line(shown) < columns);
+    CHECK_THAT(shown, Contains("3.0 MiB") && Contains("to fetch"));
+  }
 }
 
 TEST_CASE("fetch: a manifest that is blocked says the command, and runs after it", "[cli]") {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
@@ -23,7 +24,7 @@ std::vector<std::string> planned_revisions(const Workplace& here, const std::str
   CAPTURE(plan.err);
   REQUIRE(plan.code == 0);
   std::vector<std::string> out;
-  const nlohmann::json document = nlohmann::json::parse(plan.out);
+  const nlohmann::json document = quench::test::data_of(plan.out);
   for (const auto& cell : document.at("checkpoints")) {
     out.push_back(cell.at("revision"));
   }
@@ -45,6 +46,36 @@ TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
                        Catch::Contains("# not matched: logs") &&
                        Catch::Contains("validation: {text: {path: validation.txt}}") &&
                        Catch::StartsWith("# yaml-language-server: $schema="));
+}
+
+TEST_CASE("init: its choices are within the model, and take the reader's", "[cli]") {
+  quench::test::need_plugin("models/gpt_neox");
+  const Workplace here;
+  here.folder().write("tiny/config.json",
+                      R"({"model_type": "gpt_neox", "hidden_size": 32, "intermediate_size": 64,
+          "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 256,
+          "max_position_embeddings": 64, "hidden_act": "gelu", "layer_norm_eps": 1e-5,
+          "rotary_pct": 0.25, "rotary_emb_base": 10000, "use_parallel_residual": true,
+          "attention_bias": true, "tie_word_embeddings": false})");
+  const Outcome got = here.run(
+      {"init", "tiny", "--text", "t.txt", "--quantizer", "template_quantizer", "-o", "sub.yaml"});
+  CAPTURE(got.err);
+  CHECK(got.code == 0);
+  CHECK(got.out == "wrote sub.yaml; next: quench plan sub.yaml\n");
+  const std::string text = quench::test::read_file(here.folder() / "sub.yaml");
+  CAPTURE(text);
+  // 512 would fail when the model is measured.
+  CHECK_THAT(text, Catch::Contains("length: 64, packing") &&
+                       Catch::Contains("\n  - template_quantizer: ") &&
+                       Catch::Contains("validation: {text: {path: \"t.txt\"}}"));
+  const Outcome unknown =
+      here.run({"init", "tiny", "--quantizer", "tamplate_quantizer", "-o", "b.yaml"});
+  CHECK(unknown.code == 2);
+  CHECK_THAT(unknown.err, Catch::StartsWith("no quantizer is called tamplate_quantizer; did you "
+                                            "mean template_quantizer?"));
+  CHECK(here.run({"init", "tiny", "--text", "none.txt", "-o", "b.yaml"}).err ==
+        "--text none.txt: is not a file\n");
+  CHECK_FALSE(fs::exists(here.folder() / "b.yaml"));
 }
 
 TEST_CASE("init: a folder without checkpoints is refused", "[cli]") {

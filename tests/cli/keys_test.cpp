@@ -9,6 +9,7 @@
 #include "core/plugin/elf_file.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 
@@ -78,7 +79,7 @@ class Study {
 
   // `plan`, as counts and as text.
   json counts(const quench::test::Environment& more = {}) const {
-    return json::parse(plan({"--json"}, more)).at("counts");
+    return quench::test::data_of(plan({"--json"}, more)).at("counts");
   }
   std::string plan(Workplace::Arguments more_arguments,
                    const quench::test::Environment& more = {}) const {
@@ -144,7 +145,11 @@ TEST_CASE("keys: a plugin without a build id goes by its bytes", "[cli][keys]") 
   study.put_quantizer(without_id(""));
   CHECK(study.counts() == kQuantizedToDo);
   const auto key = [&] {
-    return json::parse(study.plan({"--json"})).at("cells").at(1).at("key").get<std::string>();
+    return quench::test::data_of(study.plan({"--json"}))
+        .at("cells")
+        .at(1)
+        .at("key")
+        .get<std::string>();
   };
   const std::string one = key();
   study.put_quantizer(without_id("more"));
@@ -243,7 +248,7 @@ TEST_CASE("eval: its records say on what kind of machine they were measured", "[
       here.run({"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16", "--json"});
   INFO(got.err);
   REQUIRE(got.code == 0);
-  const json environment = json::parse(got.out).at("records").at(0).at("environment");
+  const json environment = quench::test::data_of(got.out).at("records").at(0).at("environment");
   CHECK(environment.at("isa").is_string());
   CHECK_THAT(environment.at("libm").get<std::string>(), Catch::StartsWith("glibc "));
   CHECK(environment.at("device") == "cpu");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 using quench::test::Outcome;
 using quench::test::Workplace;
@@ -42,7 +43,7 @@ TEST_CASE("plan: the memory of a Hessian is within 15 % of what it takes", "[cli
   here.folder().write("p.yaml", manifest("hessian: {corpus: v, " + settings + "}"));
   const Outcome plan = here.run({"plan", "p.yaml", "--json"});
   REQUIRE(plan.code == 0);
-  const auto predicted = nlohmann::json::parse(plan.out)
+  const auto predicted = quench::test::data_of(plan.out)
                              .at("cells")
                              .at(0)
                              .at("cost")
@@ -53,7 +54,7 @@ TEST_CASE("plan: the memory of a Hessian is within 15 % of what it takes", "[cli
                 "hessian:text=t.txt,length=64,rows=2,top=1,basis=24,steps=24,tolerance=1e-14,"
                 "trace_samples=0"});
   REQUIRE(eval.code == 0);
-  const auto measured = nlohmann::json::parse(eval.out)
+  const auto measured = quench::test::data_of(eval.out)
                             .at("records")
                             .at(0)
                             .at("environment")

@@ -28,7 +28,7 @@ ProgressState scoring() {
 TEST_CASE("progress line: what is done, how fast, how long still", "[cli]") {
   CHECK(progress_line(scoring(), 200) ==
         "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, 0.0 s left; "
-        "all cells 4 min 00 s");
+        "whole run 4 min 00 s");
   ProgressState slow = scoring();
   slow.cells_total = 0;
   slow.rate = 0.5;
@@ -75,6 +75,9 @@ TEST_CASE("progress line: counts have three digits at most, and a unit's letter"
 TEST_CASE("folded: words stay whole, what is longer than a line does not", "[cli]") {
   CHECK(folded("short", 40) == "short");
   CHECK(folded("one two three", 9) == "one two\n  three");
+  CHECK(folded("no room for it", 11) == "no room for\n  it");
+  CHECK(folded("hub         a cache", 15, 12) == "hub         a\n            cac\n            he");
+  CHECK(folded("  so  many spaces", 12) == "  so  many\n  spaces");
   CHECK(folded("a path/that/is/too/long", 10) == "a\n  path/tha\n  t/is/too\n  /long");
   const std::string text = "warning: of 12 groups of experts, 3 were reached by fewer rows";
   for (size_t columns = 4; columns < 80; ++columns) {

@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 
-#include "core/json/parse_json.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
@@ -18,6 +17,7 @@
 #include "core/store/run_folder.hpp"
 #include "core/store/store.hpp"
 #include "tests/core/store/sample_records.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
@@ -88,7 +88,7 @@ fs::path only_file(const fs::path& folder, const std::string& prefix) {
 
 TEST_CASE("results: JSON is the records that count", "[cli]") {
   const Place place;
-  const json printed = quench::parse_json(place.out({"results", "r", "--json"}), "out");
+  const json printed = quench::test::data_of(place.out({"results", "r", "--json"}));
   CHECK(printed.at("records").size() == 6);
   std::multiset<std::string> printed_texts;
   for (const json& record : printed.at("records")) {
@@ -100,9 +100,8 @@ TEST_CASE("results: JSON is the records that count", "[cli]") {
     read_texts.insert(to_json(record).dump());
   }
   CHECK(printed_texts == read_texts);
-  const json some = quench::parse_json(
-      place.out({"results", "r", "--json", "--where", "metric=quantization_error and value>0"}),
-      "out");
+  const json some = quench::test::data_of(
+      place.out({"results", "r", "--json", "--where", "metric=quantization_error and value>0"}));
   CHECK(some.at("records").size() == 2);
 }
 
@@ -293,7 +292,7 @@ TEST_CASE("verify: lists what does not verify and ends with 1", "[cli]") {
   std::ofstream(file) << content;
   const auto ended = place.run({"verify", "r", "--json"});
   CHECK(ended.code == 1);
-  const json told = json::parse(ended.out);
+  const json told = quench::test::data_of(ended.out);
   REQUIRE(told.at("faults").size() == 1);
   CHECK(told["faults"][0] == "r/" + file.filename().string() + ":2: the checksum does not match");
   CHECK(read_file(file) == content);
@@ -449,7 +448,7 @@ TEST_CASE("diff: manifests and values with their paired difference", "[cli]") {
   place.write("s", 0.25);
   place.folder().write("r/manifest.json", R"({"name": "r", "seed": 0})");
   place.folder().write("s/manifest.json", R"({"name": "r", "seed": 1})");
-  const json told = json::parse(place.out({"diff", "r", "s", "--json"}));
+  const json told = quench::test::data_of(place.out({"diff", "r", "s", "--json"}));
   CHECK(told.at("manifest") == json::parse(R"([{"path": "seed", "was": 0, "is": 1}])"));
   CHECK(told.at("equal") == 2);
   REQUIRE(told.at("changed").size() == 4);
@@ -475,7 +474,7 @@ TEST_CASE("status: tells what runs and what is done", "[cli]") {
   {
     quench::Heartbeat heart(place.folder() / "r", "0", "0001-00000000", 8, 1);
     heart.cell("step400, q4", 3, 1);
-    const json told = json::parse(place.out({"status", "r", "--json"}));
+    const json told = quench::test::data_of(place.out({"status", "r", "--json"}));
     REQUIRE(told.at("jobs").size() == 1);
     CHECK(told["jobs"][0].at("state") == "running");
     CHECK(told["jobs"][0].at("to_do") == 4);

@@ -4,6 +4,7 @@
 
 #include "tests/cli/program.hpp"
 #include "tests/report/demo_run.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
@@ -44,7 +45,7 @@ TEST_CASE("report: --json prints contrasts with their spreads", "[cli]") {
   quench::test::write_demo_run(here.folder() / "r");
   const Outcome got = here.run({"report", "r", "--json"});
   CHECK(got.code == 0);
-  const nlohmann::json json = nlohmann::json::parse(got.out);
+  const nlohmann::json json = quench::test::data_of(got.out);
   CHECK(json.at("name") == "r");
   REQUIRE(json.at("contrasts").size() == 2);
   CHECK(json.at("contrasts")[0].at("a") == "gptq");

@@ -4,6 +4,7 @@
 
 #include "core/store/record_schema.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -51,7 +52,7 @@ class Runs {
     const Outcome got = here.run(arguments);
     INFO(got.err);
     REQUIRE((got.code == 0 || got.code == 1));
-    return json::parse(got.out).at("records");
+    return quench::test::data_of(got.out).at("records");
   }
 
   // How many cells are in each state.
@@ -59,7 +60,7 @@ class Runs {
     const Outcome got = here.run({"plan", "m.yaml", "--json"});
     INFO(got.err);
     REQUIRE(got.code == 0);
-    return json::parse(got.out).at("counts");
+    return quench::test::data_of(got.out).at("counts");
   }
 
   size_t attempts() const {
@@ -183,7 +184,7 @@ TEST_CASE("run: an average is a row of the grid, and kept where the manifest say
   const Outcome eval = runs.here.run(
       {"eval", kept.string(), "--metric", "validation_loss:text=t.txt,block=16", "--json"});
   INFO(eval.err);
-  const double again = json::parse(eval.out).at("records").at(0).at("value");
+  const double again = quench::test::data_of(eval.out).at("records").at(0).at("value");
   for (const json& record : first) {
     if (!record.at("averaging").is_null() && record.at("quantizer").is_null()) {
       CHECK(record.at("value") == again);

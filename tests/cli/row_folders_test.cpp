@@ -7,6 +7,7 @@
 
 #include "core/store/sealed_folder.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -56,14 +57,14 @@ class Folders {
     const Outcome got = here.run(more);
     INFO(got.err);
     REQUIRE(got.code == 0);
-    return json::parse(got.out).at("records");
+    return quench::test::data_of(got.out).at("records");
   }
   json planned(Workplace::Arguments more = {}) const {
     more.insert(more.begin(), {"plan", "m.yaml", "--json"});
     const Outcome got = here.run(more);
     INFO(got.err);
     REQUIRE(got.code == 0);
-    return json::parse(got.out).at("folders");
+    return quench::test::data_of(got.out).at("folders");
   }
   // The loss of what the folder holds.
   json loss_of(const fs::path& folder) const {
@@ -71,7 +72,7 @@ class Folders {
         {"eval", folder.string(), "--metric", "validation_loss:text=t.txt,block=16", "--json"});
     INFO(got.err);
     REQUIRE(got.code == 0);
-    return json::parse(got.out).at("records").at(0).at("value");
+    return quench::test::data_of(got.out).at("records").at(0).at("value");
   }
   // The measured loss under this quantizer's label (empty: float) of this revision, or its average.
   static json measured(const json& records, const std::string& revision, const std::string& label,
@@ -215,7 +216,7 @@ TEST_CASE("run: an old export with a file of the user's stays, the rest is measu
   const Outcome got = folders.here.run(
       {"run", "m.yaml", "--json", "--set", "quantizers.0.template_quantizer.bits=8"});
   CHECK(got.code == 1);
-  const json told = json::parse(got.out);
+  const json told = quench::test::data_of(got.out);
   REQUIRE(told.at("unwritten").size() == 1);
   CHECK_THAT(told.at("unwritten").at(0).get<std::string>(),
              Catch::StartsWith("the export of step1, q is not written: ") &&

@@ -3,10 +3,13 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "core/version.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/report/demo_run.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -14,6 +17,7 @@ using quench::ChildProcess;
 using quench::test::Outcome;
 using quench::test::skip_unless;
 using quench::test::Terminal;
+using quench::test::widest_line;
 using quench::test::Workplace;
 
 namespace {
@@ -45,7 +49,7 @@ TEST_CASE("eval: --json prints JSON and nothing else", "[cli]") {
   const Outcome got = here.run(arguments);
   CHECK(got.code == 0);
   CHECK(got.err.empty());
-  const nlohmann::json out = nlohmann::json::parse(got.out);
+  const nlohmann::json out = quench::test::data_of(got.out);
   REQUIRE(out.at("records").size() == 3);  // float, quantized, error
   CHECK(out["records"][0].at("quantizer").is_null());
   CHECK(out["records"][1].at("quantizer").at("id") == "template_quantizer");
@@ -149,6 +153,68 @@ TEST_CASE("progress: no line wraps, however narrow the terminal is", "[cli]") {
       }
     }
     CHECK(widest < columns);
+  }
+}
+
+namespace {
+
+// All numbers of a text, in order.
+std::vector<std::string> numbers_of(const std::string& text) {
+  const std::regex number("[0-9]+(\\.[0-9]+)?");
+  std::vector<std::string> out;
+  for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) {
+    out.push_back(it->str());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("tables: fit a terminal of any width with every number whole, and a pipe gets all",
+          "[cli]") {
+  const Workplace here;
+  here.folder().write("long.yaml",
+                      "name: a_study_with_a_name\n"
+                      "checkpoints: {model: tiny}\n"
+                      "quantizers:\n"
+                      "  - template_quantizer: {bits: [2, 3, 4]}\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "calibration: {lines: {corpus: v, sequences: 4, length: 16}}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  REQUIRE(
+      here.run({"run", "long.yaml", "--set", "quantizers.0.template_quantizer.bits=[2,3]"}).code ==
+      0);
+  for (const Workplace::Arguments& arguments :
+       {Workplace::Arguments{"plan", "long.yaml"},
+        {"results", "runs/a_study_with_a_name"},
+        {"status", "runs/a_study_with_a_name"},
+        {"plugins", "list"},
+        {"doctor"},
+        {"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16", "--quantizer",
+         "template_quantizer:bits=3", "-q"}}) {
+    CAPTURE(arguments);
+    const Outcome piped = here.run(arguments);
+    const std::vector<std::string> all = numbers_of(piped.out);
+    const std::set<std::string> numbers(all.begin(), all.end());
+    for (const unsigned short columns : {40, 80, 200}) {
+      CAPTURE(columns);
+      const std::optional<Terminal> terminal = Terminal::open();
+      skip_unless(terminal.has_value(), "there is no pseudo-terminal (is /dev/pts mounted?)");
+      terminal->set_columns(columns);
+      ChildProcess process = terminal->start(here.command(arguments));
+      const std::string shown = terminal->read_until("\004", std::chrono::seconds(60));
+      CHECK(process.wait().code() == piped.code);
+      CAPTURE(shown);
+      CHECK_FALSE(shown.empty());
+      CHECK(widest_line(shown) < columns);
+      if (arguments[0] == "results" || arguments[0] == "plan") {
+        for (const std::string& number : numbers_of(shown)) {
+          CAPTURE(number);
+          CHECK(numbers.contains(number));  // a number that is cut is another number
+        }
+      }
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "cli/progress_line.hpp"
+
 using quench::Record;
 using quench::records_table;
 
@@ -69,4 +71,62 @@ TEST_CASE("table: failed cells stand below with their error", "[core][cli]") {
         "checkpoint  quantizer  bits  metric           value    error ΔQL\n"
         "runs/a      float      -     validation_loss  2.00000\n"
         "failed: runs/a, gptq, validation_loss: no memory\n");
+}
+
+TEST_CASE("shortened: cuts before a number, never inside one", "[core][cli]") {
+  CHECK(quench::shortened("gptq bits=3", 11) == "gptq bits=3");
+  CHECK(quench::shortened("gptq bits=3, validation_loss", 12) == "gptq bits=3…");
+  CHECK(quench::shortened("step1000, float", 7) == "step…");
+  CHECK(quench::shortened("damp=0.05", 8) == "damp=…");
+  CHECK(quench::shortened("a b c", 3) == "a…");
+  CHECK(quench::shortened("ΔΔΔΔ", 3) == "ΔΔ…");
+  CHECK(quench::shortened("1000", 3) == "…");
+}
+
+TEST_CASE("table: gives way to a width column by column, and says what is missing", "[core][cli]") {
+  const std::vector<std::vector<std::string>> rows = {
+      {"cell", "state", "time", "why"},
+      {"a long name of a cell", "to do", "12 s", "no file of that name is there"}};
+  const std::vector<quench::ColumnFit> fits = {{12, 0}, quench::kWhole, quench::kWhole, {10, 1}};
+  CHECK(quench::aligned_table(rows, fits, 80) == quench::aligned_table(rows));
+  CHECK(quench::aligned_table(rows, fits, 50) ==
+        "cell               state  time  why\n"
+        "a long name of a…  to do  12 s  no file of that n…\n");
+  CHECK(quench::aligned_table(rows, fits, 30) ==
+        "cell               state  time\n"
+        "a long name of a…  to do  12 s\n"
+        "no room for why; a wider\n  terminal or `| cat` shows it\n");
+  // Numbers stay whole, whatever the width is.
+  CHECK(quench::aligned_table({{"value"}, {"3.14159"}}, {quench::kWhole}, 4) == "value\n3.14159\n");
+}
+
+TEST_CASE("table: a narrow table of records loses errors, bits and metric in this order",
+          "[core][cli]") {
+  const nlohmann::json rtn = {{"label", "rtn bits=3"}, {"bits_per_weight", 3.25}};
+  Record floating = record("step10", nullptr, 3.0);
+  floating.standard_error = 0.01;
+  const Record quantized = record("step10", rtn, 3.5);
+  const std::vector<Record> records = {floating, quantized, error_of(quantized, 1.0 / 6, 0.001)};
+  CHECK(records_table(records, 200) == records_table(records));
+  CHECK(records_table(records, 60) ==
+        "checkpoint  quantizer   bits  metric      value    error ΔQL\n"
+        "step10      float       -     validatio…  3.00000\n"
+        "step10      rtn bits=3  3.25  validatio…  3.50000  16.667 %\n"
+        "no room for standard errors; a wider terminal or `| cat`\n  shows it\n");
+  CHECK(records_table(records, 46) ==
+        "checkpo…  quantiz…  metric  value    error ΔQL\n"
+        "step10    float     valid…  3.00000\n"
+        "step10    rtn bit…  valid…  3.50000  16.667 %\n"
+        "no room for standard errors, bits; a wider\n  terminal or `| cat` shows it\n");
+}
+
+TEST_CASE("table: weights that are stored as codes are not called float", "[core][cli]") {
+  Record stored = record("step1", nullptr, 1);
+  stored.checkpoint["stored"] = {{"format", "gptq"}, {"bits", 4}};
+  Record unknown = stored;
+  unknown.checkpoint["stored"] = {{"format", "gguf"}, {"bits", nullptr}};
+  CHECK(records_table({stored, unknown}) ==
+        "checkpoint  quantizer        bits  metric           value    error ΔQL\n"
+        "step1       4 bits (stored)  4.00  validation_loss  1.00000\n"
+        "step1       stored           -     validation_loss  1.00000\n");
 }

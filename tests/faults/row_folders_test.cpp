@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/store/sealed_folder.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/faults.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -206,7 +207,7 @@ TEST_CASE("row folders: a full disk is told by folder, the values stay, and the 
     const Ended ended = scene.under(plan, {"--json"}).ended;
     INFO(ended.err);
     CHECK(ended.code == 1);
-    const json told = json::parse(ended.out);
+    const json told = quench::test::data_of(ended.out);
     CHECK(told.at("unwritten").size() == (where == "exports" ? 2 : 1));
     CHECK_THAT(told.at("unwritten").at(0).get<std::string>(),
                Catch::Contains("runs/m/" + where) && Catch::Contains(" is not written: "));

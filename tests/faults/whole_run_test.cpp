@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/store/record_schema.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/faults.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -96,7 +97,7 @@ class Scene {
     const Ended ended = run({"--json"});
     INFO(ended.err);
     REQUIRE(ended.code == 0);
-    json out = json::parse(ended.out).at("records");
+    json out = quench::test::data_of(ended.out).at("records");
     quench::strip_not_compared(out);
     return out;
   }

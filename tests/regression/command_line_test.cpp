@@ -5,6 +5,7 @@
 
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/template_checkpoint.hpp"
 
 namespace quench::test {
@@ -146,14 +147,14 @@ TEST_CASE("exit code: 2 where the command line names a file that is not there", 
     const Finished finished =
         run_quench({"eval", "/nowhere/model", "--metric", small.metric(), "--json"});
     CHECK(finished.code == 2);
-    CHECK(finished.out.empty());
+    CHECK(data_of(finished.out).is_null());
     CHECK(finished.err.find("/nowhere/model does not exist") != std::string::npos);
   }
   SECTION("the text") {
     const Finished finished =
         run_quench(small.eval({"--metric", "validation_loss:text=/nowhere/text.txt", "--json"}));
     CHECK(finished.code == 2);
-    CHECK(finished.out.empty());
+    CHECK(data_of(finished.out).is_null());
     CHECK(finished.err.find("/nowhere/text.txt: cannot be read") != std::string::npos);
   }
   SECTION("the layer") {
@@ -176,7 +177,7 @@ TEST_CASE("exit code: 2 where a quantizer gets no data that it needs", "[regress
   const Finished finished =
       run_quench(small.eval({"--metric", small.metric(), "--quantizer", "gptq", "--json"}));
   CHECK(finished.code == 2);
-  CHECK(finished.out.empty());
+  CHECK(data_of(finished.out).is_null());
   CHECK(finished.err.find("gptq: needs calibration data") != std::string::npos);
 }
 

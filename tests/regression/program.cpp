@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -26,7 +27,7 @@ nlohmann::json quench_json(std::vector<std::string> arguments, const Environment
   const Finished finished = run_quench(arguments, environment);
   INFO(finished.err);
   REQUIRE(finished.code == 0);
-  return nlohmann::json::parse(finished.out);
+  return data_of(finished.out);
 }
 
 void make_home(const fs::path& folder) {

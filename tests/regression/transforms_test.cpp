@@ -7,6 +7,7 @@
 
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -72,7 +73,7 @@ std::vector<nlohmann::json> eval(const std::filesystem::path& model, const Small
   const Finished finished = run_eval(model, text, quantizers);
   INFO(finished.err);
   REQUIRE(finished.code == 0);
-  const auto records = records_of(nlohmann::json::parse(finished.out), "validation_loss");
+  const auto records = records_of(data_of(finished.out), "validation_loss");
   REQUIRE(records.size() == quantizers.size() + 1);
   return {records.begin() + 1, records.end()};
 }

@@ -130,7 +130,7 @@ if [ -e "$prefix/$libdir/quench/sdk/libquench_decoder.a" ]; then
   done
   python3 - "$work/theirs.json" "$work/ours.json" <<'END' || fail "the seventh family computes something else"
 import json, sys
-theirs, ours = ([r for r in json.load(open(path))["records"] if r["metric"] == "validation_loss"] for path in sys.argv[1:])
+theirs, ours = ([r for r in json.load(open(path))["data"]["records"] if r["metric"] == "validation_loss"] for path in sys.argv[1:])
 assert [r["environment"]["family"] for r in (theirs[0], ours[0])] == ["seventh", "opensci"]
 assert [r["value"] for r in theirs] == [r["value"] for r in ours] and len(theirs) == 2, (theirs, ours)
 END
@@ -154,7 +154,7 @@ END
   >"$work/records.json" 2>"$work/log" || { cat "$work/log"; fail "quench run"; }
 python3 - "$work/records.json" <<'END' || { cat "$work/records.json"; fail "the records are not as they should be"; }
 import json, sys
-records = json.load(open(sys.argv[1]))["records"]
+records = json.load(open(sys.argv[1]))["data"]["records"]
 assert not any(record["error"] for record in records)
 quantized = [r for r in records if r["quantizer"] and r["metric"] == "validation_loss"]
 assert [r["quantizer"]["params"]["bits"] for r in quantized] == [3, 4]
@@ -175,7 +175,7 @@ echo "a manifest with both plugins ran"
   { cat "$work/log"; fail "quench eval of what it wrote"; }
 python3 - "$work/quantized.json" "$work/read.json" <<'END' || { cat "$work/read.json"; fail "the folder is another model"; }
 import json, sys
-quantized, read = (json.load(open(path)) for path in sys.argv[1:])
+quantized, read = (json.load(open(path))["data"] for path in sys.argv[1:])
 record = read["records"][0]
 assert record["checkpoint"]["stored"]["format"] == "another_format", record["checkpoint"]
 assert record["value"] == quantized["metrics"][0]["quantized"] != quantized["metrics"][0]["float"], (record, quantized)
@@ -195,7 +195,7 @@ sed -e 's/{model: checkpoint}/{model: checkpoint, tokenizer: hundred.words}/' "$
   >"$work/records.json" 2>"$work/log" || { cat "$work/log"; fail "quench run with the tokenizer"; }
 python3 - "$work/records.json" <<'END' || { cat "$work/records.json"; fail "the records do not know the tokenizer"; }
 import json, sys
-records = [r for r in json.load(open(sys.argv[1]))["records"] if r["metric"] == "validation_loss"]
+records = [r for r in json.load(open(sys.argv[1]))["data"]["records"] if r["metric"] == "validation_loss"]
 assert len(records) == 3 and not any(record["error"] for record in records)
 for record in records:
     assert record["parts"]["tokenizer"]["id"] == "their_words", record["parts"]["tokenizer"]

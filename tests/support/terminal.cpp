@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace quench::test {
@@ -67,6 +69,24 @@ std::string Terminal::read_until(const std::string& wanted, std::chrono::seconds
     shown.append(buffer, static_cast<size_t>(got));
   }
   return shown;
+}
+
+size_t widest_line(const std::string& shown) {
+  size_t widest = 0;
+  size_t column = 0;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const bool character = (static_cast<unsigned char>(shown[i]) & 0xC0) != 0x80;
+    if (shown[i] == '\033') {  // a sequence such as ESC [ 31 m takes no room
+      while (i + 1 < shown.size() && std::isalpha(static_cast<unsigned char>(shown[i])) == 0) {
+        ++i;
+      }
+    } else if (shown[i] == '\r' || shown[i] == '\n') {
+      column = 0;
+    } else if (character) {
+      widest = std::max(widest, ++column);
+    }
+  }
+  return widest;
 }
 
 }  // namespace quench::test

@@ -34,4 +34,7 @@ class Terminal {
   std::string path_;  // of the end for programs
 };
 
+// The longest line of what a terminal shows, in characters of UTF-8.
+size_t widest_line(const std::string& shown);
+
 }  // namespace quench::test

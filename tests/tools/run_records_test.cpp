@@ -11,6 +11,7 @@
 #include "core/store/sealed_line.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/core/store/sample_records.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/subprocess.hpp"
@@ -118,7 +119,7 @@ TEST_CASE("run_records.py: reads what the program reads", "[tools]") {
       run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
                   {}, place.path());
   REQUIRE(program.code == 0);
-  const auto expected = texts(json::parse(program.out));
+  const auto expected = texts(quench::test::data_of(program.out));
   CHECK(expected.size() == 11);
   CHECK(texts(python) == expected);
   CHECK_THAT(warning, Catch::Contains("3 lines do not count"));
@@ -140,9 +141,9 @@ TEST_CASE("run_records.py: derives from a run's records what the program does", 
   REQUIRE(run.code == 0);
   const auto program = here.run({"results", "runs/m", "--json"});
   REQUIRE(program.code == 0);
-  const auto expected = texts(json::parse(program.out));
+  const auto expected = texts(quench::test::data_of(program.out));
   CHECK(expected.size() == 5);
-  CHECK(texts(json::parse(run.out)) == expected);
+  CHECK(texts(quench::test::data_of(run.out)) == expected);
   CHECK(texts(read_by_python("runs/m", here.folder().path())) == expected);
   size_t errors = 0;
   for (const std::string& text : expected) {
@@ -161,7 +162,8 @@ TEST_CASE("run_records.py: derives from a run's records what the program does", 
               .code == 0);
   CHECK(read_by_python("runs/m", here.folder().path()).at("records").size() == 3);
   const auto left = here.run({"results", "runs/m", "--json"});
-  CHECK(texts(read_by_python("runs/m", here.folder().path())) == texts(json::parse(left.out)));
+  CHECK(texts(read_by_python("runs/m", here.folder().path())) ==
+        texts(quench::test::data_of(left.out)));
   CHECK_THAT(here.run({"verify", "runs/m"}).out, Catch::Contains("2 checked, 0 do not verify"));
 }
 
@@ -224,7 +226,7 @@ TEST_CASE("run_records.py: a run of an earlier version's keys is read as the pro
       run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
                   {}, place.path());
   REQUIRE(program.code == 0);
-  const auto expected = texts(json::parse(program.out));
+  const auto expected = texts(quench::test::data_of(program.out));
   CHECK(expected.size() == 15);  // 9 losses, 6 errors that follow from them
   CHECK(texts(read_by_python("r", place.path())) == expected);
 }

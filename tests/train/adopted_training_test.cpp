@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/plugin/elf_file.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/train/training_scene.hpp"
 
@@ -45,7 +46,7 @@ json counts(const TrainingScene& scene) {
   const Ended plan = quench_in(scene, "plan", {"--json"});
   INFO(plan.err);
   REQUIRE(plan.code == 0);
-  return json::parse(plan.out).at("counts");
+  return quench::test::data_of(plan.out).at("counts");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 
 namespace quench::test {
@@ -93,7 +94,7 @@ nlohmann::json TrainingScene::records(std::vector<std::string> more) const {
   const Ended ended = run(std::move(more));
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  return nlohmann::json::parse(ended.out).at("records");
+  return data_of(ended.out).at("records");
 }
 
 nlohmann::json TrainingScene::plan() const {
@@ -102,7 +103,7 @@ nlohmann::json TrainingScene::plan() const {
                   environment(), folder_.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  return nlohmann::json::parse(ended.out).at("training");
+  return data_of(ended.out).at("training");
 }
 
 std::string TrainingScene::weights(const std::string& checkpoint) const {

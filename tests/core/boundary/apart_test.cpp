@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
 
 using Catch::Matchers::Contains;
 using nlohmann::json;
@@ -31,7 +32,7 @@ void check_apart(const std::string& deed, const std::string& words) {
   const Outcome got = run.run({"--json"});
   INFO(got.err);
   REQUIRE(got.code == 1);
-  const json records = json::parse(got.out).at("records");
+  const json records = quench::test::data_of(got.out).at("records");
   const json failed = MisbehavingRun::cell(records, "misbehaving");
   REQUIRE(failed.is_string());
   CHECK_THAT(failed.get<std::string>(), Contains("quantizer misbehaving: ") && Contains(words));
@@ -67,7 +68,7 @@ TEST_CASE("apart: a quantizer gives the same values in a process of its own", "[
   const Outcome got = run.run({"--json"});
   INFO(got.err);
   REQUIRE(got.code == 0);
-  const json records = json::parse(got.out).at("records");
+  const json records = quench::test::data_of(got.out).at("records");
   CHECK(MisbehavingRun::cell(records, "template_quantizer") == quench::test::undisturbed_loss());
   CHECK(MisbehavingRun::cell(records, "misbehaving").is_number());
 }
@@ -124,7 +125,7 @@ TEST_CASE("apart: what a plugin prints stays with its process", "[boundary]") {
   const Outcome got = run.run({"--json"});
   INFO(got.err);
   CHECK(got.code == 0);
-  CHECK(json::parse(got.out).at("records").size() >= 3);
+  CHECK(quench::test::data_of(got.out).at("records").size() >= 3);
 }
 
 TEST_CASE("apart: what a plugin prints is in the log, and the last lines in a failed cell's record",

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -43,7 +44,7 @@ void check_end(const std::string& deed, int code, const std::string& cause) {
   const Outcome next = run.run({"--json"});
   INFO(next.err);
   REQUIRE(next.code == 1);
-  const json records = json::parse(next.out).at("records");
+  const json records = quench::test::data_of(next.out).at("records");
   const json failed = MisbehavingRun::cell(records, "misbehaving");
   REQUIRE(failed.is_string());
   CHECK_THAT(failed.get<std::string>(), Contains("quantizer misbehaving: quantize (") &&

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
 
 using Catch::Contains;
 using nlohmann::json;
@@ -29,7 +30,7 @@ TEST_CASE("boundary: after a plan that fails, the next quantizer finds the float
                 "--isolate", isolate, "--json"});
   INFO(got.err);
   CHECK(got.code == 1);
-  const json records = json::parse(got.out).at("records");
+  const json records = quench::test::data_of(got.out).at("records");
   CHECK_THAT(MisbehavingRun::cell(records, "failing_plan").get<std::string>(),
              Contains("this plan fails"));
   CHECK(MisbehavingRun::cell(records, "template_quantizer") == quench::test::undisturbed_loss());

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 
 namespace quench::test {
@@ -49,7 +50,7 @@ nlohmann::json MisbehavingRun::records() const {
   const Outcome got = here.run(arguments({"--json"}));
   INFO(got.err);
   REQUIRE(got.code <= 1);
-  return nlohmann::json::parse(got.out).at("records");
+  return data_of(got.out).at("records");
 }
 
 double undisturbed_loss() {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 using nlohmann::json;
 using quench::test::Outcome;
@@ -71,7 +72,7 @@ std::map<std::string, json> measure(const Workplace& here, const std::string& is
   INFO(got.err);
   REQUIRE(got.code <= 1);  // a derivative of int8's operations there is not
   std::map<std::string, json> out;
-  const json told = json::parse(got.out);
+  const json told = quench::test::data_of(got.out);
   for (const json& record : told.at("records")) {
     std::string what =
         record.at("checkpoint").at("revision").dump() + " " +

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
 
 using Catch::Matchers::Contains;
 using nlohmann::json;
@@ -18,7 +19,7 @@ void check_state(const std::string& deed, const std::string& words,
   const Outcome got = run.run({"--json", "--threads", "2"});
   INFO(got.err);
   REQUIRE(got.code == 1);
-  const json records = json::parse(got.out).at("records");
+  const json records = quench::test::data_of(got.out).at("records");
   const json failed = MisbehavingRun::cell(records, "misbehaving");
   REQUIRE(failed.is_string());
   CHECK_THAT(failed.get<std::string>(), Contains(by + words));
@@ -71,7 +72,7 @@ TEST_CASE("boundary: what a plugin prints goes to stderr, results alone to stdou
   const Outcome got = run.run({"--json"});
   INFO(got.err);
   CHECK(got.code == 0);
-  CHECK(json::parse(got.out).at("records").size() >= 3);
+  CHECK(quench::test::data_of(got.out).at("records").size() >= 3);
   CHECK_THAT(got.err, Contains("noise by libc\n") && Contains("noise by descriptor\n") &&
                           Contains("noise that stays in a buffer\n"));
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
 
 using Catch::Matchers::Contains;
 using nlohmann::json;
@@ -21,8 +22,8 @@ TEST_CASE("boundary: a family that dies of a config does so in a child", "[bound
   const Outcome with = here.run(more);
   INFO(with.err);
   REQUIRE(with.code == 0);
-  CHECK(json::parse(with.out).at("records").at(0).at("value") ==
-        json::parse(without.out).at("records").at(0).at("value"));
+  CHECK(quench::test::data_of(with.out).at("records").at(0).at("value") ==
+        quench::test::data_of(without.out).at("records").at(0).at("value"));
 }
 
 TEST_CASE("boundary: where no family fits, one that died is told with its end", "[boundary]") {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/skip.hpp"
 
 using Catch::Contains;
@@ -43,7 +44,7 @@ std::map<std::string, double> losses(const std::vector<std::string>& ids,
   const Outcome got = with_quantizers(here, "run", ids, arguments);
   INFO(got.err);
   REQUIRE(got.code == 0);
-  const json records = json::parse(got.out).at("records");
+  const json records = quench::test::data_of(got.out).at("records");
   std::map<std::string, double> out;
   for (const std::string& id : ids) {
     const std::string name = id.substr(0, id.find(':'));

@@ -1,0 +1,109 @@
+#include "cli/expected_run.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "core/plugin/host_services.hpp"
+#include "run/manifest/metric_memory.hpp"
+#include "train/training_survey.hpp"
+
+namespace quench {
+
+namespace {
+
+// The experiments that train, each training once.
+std::vector<const Experiment*> trainings(const LoadedRun& run) {
+  std::vector<const Experiment*> out;
+  std::set<std::string> seen;
+  for (const Experiment& experiment : run.experiments) {
+    // No estimate for a training whose data is missing: it would draw a model to learn the size.
+    if (experiment.training != nullptr && experiment.absent.empty() &&
+        seen.insert(experiment.checkpoints.back().location).second) {
+      out.push_back(&experiment);
+    }
+  }
+  return out;
+}
+
+// Tokens of each segment: the proportions of a training of unknown speed.
+ExpectedWork unmeasured(const std::vector<const Experiment*>& trained, Context& context) {
+  ExpectedWork out;
+  for (const Experiment* experiment : trained) {
+    const Training& training = *experiment->training;
+    for (const TrainingSegment& segment :
+         survey_training(training, TrainedStates(context.home()))) {
+      out.pieces.push_back(static_cast<double>(segment.steps()) *
+                           static_cast<double>(training.recipe.tokens_per_step()));
+    }
+  }
+  return out;
+}
+
+ExpectedWork expected_training(const LoadedRun& run, const Rates& rates, Context& context) {
+  const std::vector<const Experiment*> trained = trainings(run);
+  const bool measured = std::all_of(trained.begin(), trained.end(), [&](const Experiment* each) {
+    return knows_training(rates, *each->training);
+  });
+  if (!measured) {
+    return unmeasured(trained, context);
+  }
+  ExpectedWork out;
+  out.guess = false;
+  for (const TrainingCost& cost : training_of(run, context, rates)) {
+    for (const SegmentCost& segment : cost.segments) {
+      out.pieces.push_back(segment.seconds);
+    }
+  }
+  return out;
+}
+
+ExpectedWork expected_cells(const LoadedRun& run, const std::vector<Cell>& cells,
+                            RunKnowledge& knowledge, const Rates& rates, Context& context) {
+  std::vector<MetricMemory> described;  // its sizes count for models that are yet to be trained
+  for (const Experiment& experiment : run.experiments) {
+    described.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
+  }
+  const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
+                                 HostServices::instance().threads(), described);
+  ExpectedWork out;
+  out.guess = cost.total.basis == Basis::kNominal;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const bool computed = cells[i].state == CellState::kToDo;
+    // Of cells about which nothing is known each counts the same.
+    const double seconds = cost.cells[i].seconds;
+    out.pieces.push_back(!computed ? 0 : out.guess && seconds <= 0 ? 1 : seconds);
+  }
+  return out;
+}
+
+double sum(const std::vector<double>& pieces) {
+  return std::accumulate(pieces.begin(), pieces.end(), 0.0);
+}
+
+}  // namespace
+
+std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates) {
+  std::vector<TrainingCost> out;
+  for (const Experiment* experiment : trainings(run)) {
+    out.push_back(training_cost(context.catalog(), *experiment->training, context.home(), rates,
+                                HostServices::instance().threads()));
+  }
+  return out;
+}
+
+std::optional<double> ExpectedRun::seconds() const {
+  const auto known = [](const ExpectedWork& work) { return !work.guess || sum(work.pieces) <= 0; };
+  if (!known(training) || !known(cells)) {
+    return std::nullopt;
+  }
+  return sum(training.pieces) + sum(cells.pieces);
+}
+
+ExpectedRun expected_run(const LoadedRun& run, const std::vector<Cell>& cells,
+                         RunKnowledge& knowledge, const Rates& rates, Context& context) {
+  return {expected_training(run, rates, context),
+          expected_cells(run, cells, knowledge, rates, context)};
+}
+
+}  // namespace quench
