@@ -237,7 +237,7 @@ TEST_CASE("manifest: a contrast may leave out the values of a sweep where one la
   const Outcome two = planned("[3, 4]");
   CHECK(two.code == 2);
   CHECK(two.err ==
-        "m.yaml:8:7: contrasts: `a`: mine is the label of a sweep; wanted one of mine bits=3, mine "
+        "m.yaml:9:7: contrasts: `a`: mine is the label of a sweep; wanted one of mine bits=3, mine "
         "bits=4\n");
 }
 
