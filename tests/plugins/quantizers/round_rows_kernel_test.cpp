@@ -1,0 +1,107 @@
+// Rounding to nearest as a kernel, run on the host: held against round_rows(), to the bit.
+#include "quantizers/grid/round_rows_kernel.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "quantizers/grid/round_rows.hpp"
+#include "tests/plugins/quantizers/matrix.hpp"
+#include "tests/support/differences.hpp"
+
+namespace quench::test {
+
+namespace {
+
+struct Rounded {
+  std::vector<uint8_t> codes;
+  std::vector<double> scales;
+  std::vector<double> zeros;
+  bool operator==(const Rounded&) const = default;
+};
+
+template <typename T>
+Rounded by_kernel(const std::vector<T>& weight, int64_t rows, int64_t columns, int64_t group_size,
+                  quantizers::GridKind kind, cuda::Order order) {
+  const quantizers::Groups groups = quantizers::groups_of(columns, group_size);
+  Rounded out{std::vector<uint8_t>(weight.size()),
+              std::vector<double>(static_cast<size_t>(rows * groups.count)),
+              std::vector<double>(static_cast<size_t>(rows * groups.count))};
+  const quantizers::RoundRows<T> kernel{
+      weight.data(), rows,    columns,          groups.size,       groups.count,
+      kind,          nullptr, out.codes.data(), out.scales.data(), out.zeros.data(),
+      groups.count,  1};
+  cuda::run_on_host(kernel, kernel.blocks(), order);
+  return out;
+}
+
+template <typename T>
+Rounded by_processor(const std::vector<T>& weight, int64_t rows, int64_t columns,
+                     int64_t group_size, quantizers::GridKind kind) {
+  const quantizers::Groups groups = quantizers::groups_of(columns, group_size);
+  const quantizers::CodedStorage storage(rows, columns, groups);
+  const quantizers::Coded& coded = storage.view();
+  quantizers::round_rows(weight.data(), groups, kind, coded);
+  return {{coded.codes.begin(), coded.codes.end()},
+          {coded.scales.begin(), coded.scales.end()},
+          {coded.zeros.begin(), coded.zeros.end()}};
+}
+
+// Zeros, one value, subnormals and ties beside values of a layer.
+template <typename T>
+std::vector<T> odd_weight(int64_t rows, int64_t columns) {
+  const Matrix values = random_matrix(rows, columns, 7);
+  std::vector<T> out(values.values.begin(), values.values.end());
+  const auto row = [&](int64_t r) { return out.begin() + r % rows * columns; };
+  std::fill(row(0), row(0) + columns, T{0});
+  std::fill(row(3), row(3) + columns, T{-2});
+  std::fill(row(5), row(5) + columns, std::numeric_limits<T>::denorm_min());
+  for (int64_t c = 0; c < columns; ++c) {
+    row(6)[c] = static_cast<T>(c % 15 - 7) / 2;
+  }
+  return out;
+}
+
+const quantizers::GridKind kKinds[] = {
+    {4, true}, {3, false}, {8, true}, {3, false, 2.4}, {4, true, 2}};
+
+template <typename T>
+void check(int64_t rows, int64_t columns) {
+  const std::vector<T> weight = odd_weight<T>(rows, columns);
+  for (const int64_t group_size : {int64_t{-1}, int64_t{1}, int64_t{32}, int64_t{50}}) {
+    for (const quantizers::GridKind& kind : kKinds) {
+      INFO(rows << " x " << columns << ", groups of " << group_size << ", bits " << kind.bits
+                << (kind.sym ? " symmetric" : "") << ", mse " << kind.mse);
+      const Rounded wanted = by_processor(weight, rows, columns, group_size, kind);
+      const Rounded got =
+          by_kernel(weight, rows, columns, group_size, kind, cuda::Order::kFirstToLast);
+      CHECK(differences(got.codes, wanted.codes) == "");
+      CHECK(differences(got.scales, wanted.scales) == "");
+      CHECK(differences(got.zeros, wanted.zeros) == "");
+      CHECK(got == by_kernel(weight, rows, columns, group_size, kind, cuda::Order::kLastToFirst));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rounding kernel: it has the bits of the processor's", "[quantizers][rtn][cuda]") {
+  check<float>(9, 70);
+  check<float>(7, 1);
+  check<double>(7, 133);
+}
+
+TEST_CASE("rounding kernel: dead columns count as zero", "[quantizers][rtn][cuda]") {
+  const std::vector<float> weight = {4, -8, 1, 2, 6, 16};
+  const std::vector<uint8_t> dead = {0, 1, 0};
+  std::vector<double> scales(2);
+  std::vector<double> zeros(2);
+  const quantizers::RoundRows<float> kernel{
+      weight.data(), 2, 3, 3, 1, {2, false}, dead.data(), nullptr, scales.data(),
+      zeros.data(),  1, 2};
+  cuda::run_on_host(kernel, kernel.blocks());
+  CHECK(scales == std::vector<double>{4.0 / 3, 16.0 / 3});  // [0, 4] and [0, 16] in three steps
+  CHECK(zeros == std::vector<double>{0, 0});
+}
+
+}  // namespace quench::test
