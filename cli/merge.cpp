@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
@@ -45,14 +46,12 @@ int merge(const MergeOptions& options) {
   }
   const MergedRuns merged = as_usage([&] { return merge_runs(runs, into, prefer); });
   if (options.json) {
-    fmt::print(results(), "{}\n",
-               nlohmann::json{{"folder", into.string()},
-                              {"files", merged.files},
-                              {"folders", merged.folders},
-                              {"evaluations", merged.evaluations},
-                              {"hidden", merged.hidden},
-                              {"notes", merged.notes}}
-                   .dump(1));
+    answer({{"folder", into.string()},
+            {"files", merged.files},
+            {"folders", merged.folders},
+            {"evaluations", merged.evaluations},
+            {"hidden", merged.hidden},
+            {"notes", merged.notes}});
     return kExitOk;
   }
   for (const std::string& cell : merged.hidden) {

@@ -454,7 +454,7 @@ int plan(const PlanOptions& options, Context& context) {
   if (options.shares > 0) {
     const Shares shares =
         make_shares(context.catalog(), run.experiments, context.hub(), options.shares);
-    (options.manifest.json ? print_shares_json : print_shares)(run, shares, cells, cost);
+    (options.manifest.json ? answer_shares : print_shares)(run, shares, cells, cost);
     return kExitOk;
   }
   const std::vector<TrainingCost> training =

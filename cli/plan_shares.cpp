@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "cli/answer.hpp"
 #include "cli/duration.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
@@ -99,8 +100,8 @@ void print_shares(const LoadedRun& run, const Shares& shares, const std::vector<
   }
 }
 
-void print_shares_json(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
-                       const PlanCost& cost) {
+void answer_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
+                   const PlanCost& cost) {
   const std::vector<Sum> sums = sums_of(run, shares, cells, cost);
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -112,9 +113,7 @@ void print_shares_json(const LoadedRun& run, const Shares& shares, const std::ve
                     {"seconds", sums[i].seconds},
                     {"trains", sums[i].trains}});
   }
-  fmt::print(
-      results(), "{}\n",
-      nlohmann::json{{"name", run.manifest.name}, {"split", shares.id}, {"shares", list}}.dump(1));
+  answer({{"name", run.manifest.name}, {"split", shares.id}, {"shares", list}});
 }
 
 }  // namespace quench

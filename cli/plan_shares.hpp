@@ -12,7 +12,7 @@ namespace quench {
 // `cells` and `cost`: of the whole run, for the time that this machine would need.
 void print_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
                   const PlanCost& cost);
-void print_shares_json(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
-                       const PlanCost& cost);
+void answer_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
+                   const PlanCost& cost);
 
 }  // namespace quench

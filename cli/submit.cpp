@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "cli/answer.hpp"
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
 #include "cli/manifest_options.hpp"
@@ -335,8 +336,8 @@ nlohmann::json job_json(Scheduler scheduler, const ClusterJob& job, const Submis
           {"files", files}};
 }
 
-void print_json(const LoadedRun& run, const std::vector<OpenShare>& shares, const Queued& queued,
-                const nlohmann::json& submission) {
+void answer_submit(const LoadedRun& run, const std::vector<OpenShare>& shares, const Queued& queued,
+                   const nlohmann::json& submission) {
   nlohmann::json list = nlohmann::json::array();
   for (const OpenShare& share : shares) {
     const auto found = queued.shares.find(share.number);
@@ -350,12 +351,10 @@ void print_json(const LoadedRun& run, const std::vector<OpenShare>& shares, cons
          {"queued",
           found == queued.shares.end() ? nlohmann::json() : nlohmann::json(found->second.state)}});
   }
-  fmt::print(results(), "{}\n",
-             nlohmann::json{{"name", run.manifest.name},
-                            {"folder", run.folder.string()},
-                            {"shares", list},
-                            {"submission", submission}}
-                 .dump(1));
+  answer({{"name", run.manifest.name},
+          {"folder", run.folder.string()},
+          {"shares", list},
+          {"submission", submission}});
 }
 
 void print_sent(const LoadedRun& run, const Submission& sent, const ClusterJob& job) {
@@ -391,7 +390,7 @@ int submit(const SubmitOptions& options, Context& context) {
   }
   if (to_send.empty()) {
     if (json) {
-      print_json(run, outlook.shares, queued, {});
+      answer_submit(run, outlook.shares, queued, {});
     } else {
       fmt::print(results(), "nothing to submit\n");
     }
@@ -399,12 +398,12 @@ int submit(const SubmitOptions& options, Context& context) {
   }
   const ClusterJob job = cluster_job(options, run, scheduler, outlook, to_send, context);
   if (options.dry_run) {
-    json ? print_json(run, outlook.shares, queued, job_json(scheduler, job, nullptr))
+    json ? answer_submit(run, outlook.shares, queued, job_json(scheduler, job, nullptr))
          : print_files(scheduler, job);
     return kExitOk;
   }
   const Submission sent = as_usage([&] { return send_to_cluster(scheduler, job); });
-  json ? print_json(run, outlook.shares, queued, job_json(scheduler, job, &sent))
+  json ? answer_submit(run, outlook.shares, queued, job_json(scheduler, job, &sent))
        : print_sent(run, sent, job);
   return kExitOk;
 }

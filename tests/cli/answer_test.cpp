@@ -35,7 +35,7 @@ const std::string kManifest =
 const std::string kMetric = "validation_loss:text=t.txt,block=16";
 
 // What has no --json: their output is what another program reads.
-const std::set<std::string> kWithout = {"schema", "completion", "tokenize", "export"};
+const std::set<std::string> kWithout = {"schema", "completion", "import", "tokenize", "export"};
 
 std::vector<std::string> verbs(const Workplace& here) {
   const std::string script = here.run({"completion", "bash"}).out;
@@ -68,12 +68,15 @@ std::vector<Workplace::Arguments> one_of_each() {
           {"fetch", "m.yaml", "--dry-run"},
           {"plan", "m.yaml"},
           {"plan", "m.yaml", "--jobs"},
+          {"plan", "m.yaml", "--shares", "2"},
+          {"submit", "m.yaml", "--to", "htcondor", "--dry-run"},
           {"run", "m.yaml"},
           {"status", "runs/m"},
           {"why", "m.yaml", "float"},
           {"results", "runs/m"},
           {"report", "runs/m"},
           {"diff", "runs/m", "runs/m"},
+          {"merge", "runs/m", "--into", "joined"},
           {"verify", "runs/m"},
           {"forget", "quantizer.id=template_quantizer", "--run", "runs/m", "--reason", "test"},
           {"adopt", "m.yaml", "--plugin", "template_quantizer", "--reason", "test"},

@@ -14,9 +14,10 @@ using quench::test::Workplace;
 namespace {
 
 const std::vector<std::string> kVerbs = {
-    "init",    "import", "fetch",    "plan",    "run",    "submit", "status", "why",  "adopt",
-    "results", "report", "diff",     "merge",   "verify", "forget", "export", "eval", "quantize",
-    "average", "layer",  "tokenize", "plugins", "doctor", "schema", "clean", "completion"};
+    "init",    "import", "fetch",   "plan",     "run",       "submit", "status",
+    "why",     "adopt",  "results", "report",   "diff",      "merge",  "verify",
+    "forget",  "export", "eval",    "quantize", "average",   "layer",  "tokenize",
+    "plugins", "doctor", "schema",  "clean",    "completion"};
 
 }  // namespace
 

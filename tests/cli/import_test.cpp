@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 
 namespace fs = std::filesystem;
@@ -54,7 +55,7 @@ std::set<std::pair<std::string, std::string>> cells_in(const Outcome& plan) {
   CAPTURE(plan.err);
   REQUIRE(plan.code == 0);
   std::set<std::pair<std::string, std::string>> out;
-  const nlohmann::json document = nlohmann::json::parse(plan.out);
+  const nlohmann::json document = quench::test::data_of(plan.out);
   for (const auto& cell : document.at("cells")) {
     out.emplace(cell.at("cell").get<std::string>(), cell.at("key").dump());
   }
@@ -66,7 +67,7 @@ std::set<std::pair<std::string, std::string>> records_in(const Outcome& run) {
   CAPTURE(run.err);
   REQUIRE(run.code == 0);
   std::set<std::pair<std::string, std::string>> out;
-  const nlohmann::json document = nlohmann::json::parse(run.out);
+  const nlohmann::json document = quench::test::data_of(run.out);
   for (const auto& record : document.at("records")) {
     const auto key = record.at("key").get<std::string>();
     if (!key.empty()) {  // not derived from others
@@ -143,7 +144,7 @@ TEST_CASE("study: jobs that run one after the other leave the records of the who
   const Outcome rest = apart.run({"run", "study.yaml", "--json"});
   CHECK(records_in(rest) == wanted);
   const nlohmann::json plan =
-      nlohmann::json::parse(apart.run({"plan", "study.yaml", "--json"}).out);
+      quench::test::data_of(apart.run({"plan", "study.yaml", "--json"}).out);
   CHECK(plan.at("counts").at("done") == 6);
   CHECK(plan.at("folder") == "runs/tiny");
   CHECK_THAT(quench::test::read_file(apart.here.folder() / "runs/tiny/manifest.yaml"),

@@ -9,6 +9,7 @@
 #include "core/json/canonical_json.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
@@ -52,10 +53,9 @@ nlohmann::json results_of(const Workplace& here, const std::string& run) {
   const Outcome got = here.run({"results", run, "--json"});
   INFO(got.err);
   REQUIRE(got.code == 0);
-  nlohmann::json out = nlohmann::json::parse(got.out);
+  const nlohmann::json out = quench::test::data_of(got.out);
   nlohmann::json list = nlohmann::json::array();
-  const nlohmann::json& records = out.is_array() ? out : out.at("records");
-  for (nlohmann::json record : records) {
+  for (nlohmann::json record : out.at("records")) {
     list.push_back({record.at("checkpoint"), record.at("quantizer"), record.at("metric"),
                     record.at("value"), record.at("items"), record.at("key")});
   }
@@ -116,7 +116,7 @@ TEST_CASE("merge: three shares together are the run", "[cli][merge]") {
   }
   SECTION("and the run has nothing to do in it") {
     const Outcome plan = here.run({"plan", "m.yaml", "--out", "joined", "--json"});
-    CHECK(nlohmann::json::parse(plan.out).at("counts") == nlohmann::json{{"done", 12}});
+    CHECK(quench::test::data_of(plan.out).at("counts") == nlohmann::json{{"done", 12}});
   }
   SECTION("and a report can be written") {
     CHECK(here.run({"report", "joined"}).code == 0);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
@@ -37,7 +38,7 @@ void make_models(const Workplace& here) {
 nlohmann::json json_of(const Outcome& got) {
   INFO(got.err);
   REQUIRE(got.code == 0);
-  return nlohmann::json::parse(got.out);
+  return quench::test::data_of(got.out);
 }
 
 // Names of the cells whose records a run printed.

@@ -36,7 +36,7 @@ def main():
         states = [state for state, _ in cluster.tasks().values()]
         fail_unless(states == ["COMPLETED"] * 3, f"the tasks ended as {states}\n{logs}")
         fail_unless(len(list(folder.glob("runs/m/cluster/0001/share-*.log"))) == 3, "not every task has a log")
-        status = json.loads(run.quench("status", "m", "--json"))
+        status = json.loads(run.quench("status", "m", "--json"))["data"]
         fail_unless([task["state"] for task in status["cluster"][0]["tasks"]] == ["completed"] * 3, f"status says {status}")
         fail_unless(status["records"]["done"] == 12, f"status says {status}")
         again = run.quench("submit", "m.yaml")

@@ -11,6 +11,7 @@
 
 #include "core/store/run_folder.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/hub_server.hpp"
@@ -148,7 +149,7 @@ json plan_counts(const Scene& scene) {
   const Outcome got = scene.run({"plan", "m.yaml", "--json"});
   INFO(got.err);
   REQUIRE(got.code == 0);
-  return json::parse(got.out).at("counts");
+  return quench::test::data_of(got.out).at("counts");
 }
 
 }  // namespace
@@ -285,7 +286,8 @@ TEST_CASE("storage: `plan` shows the peak and refuses a limit below the largest 
                       "the hub for their sizes: quench fetch m.yaml --dry-run"));
   REQUIRE(scene.run({"fetch", "m.yaml", "--dry-run"}).code == 0);
   CHECK_FALSE(fs::exists(scene.cache()));
-  const json plan = json::parse(scene.run({"plan", "m.yaml", "--json"}).out).at("storage");
+  const json plan =
+      quench::test::data_of(scene.run({"plan", "m.yaml", "--json"}).out).at("storage");
   const uint64_t least = plan.at("least_bytes");
   CHECK(least >= 3 * scene.bytes);
   CHECK(least < 3 * scene.bytes + Scene::kSmall);

@@ -4,6 +4,7 @@
 
 #include "core/store/record_schema.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Contains;
@@ -90,7 +91,7 @@ Workplace::Arguments with(Workplace::Arguments arguments, const std::string& mor
 
 // The records of a run, without what differs between two computations of the same value.
 json compared(const std::string& printed) {
-  json records = json::parse(printed).at("records");
+  json records = quench::test::data_of(printed).at("records");
   quench::strip_not_compared(records);
   for (json& record : records) {
     record.erase("cached");
@@ -163,7 +164,8 @@ TEST_CASE("submit: what is queued is not sent again, and status shows it", "[cli
   CHECK_THAT(status, Contains("slurm job 41 of 2"));
   CHECK_THAT(status, Contains("shares of 3: pending (Resources) 2-3; running 1\n"));
   CHECK_THAT(status, Contains("records  0 done"));
-  const json shown = json::parse(login.run_well({"status", "m", "--json"})).at("cluster").at(0);
+  const json shown =
+      quench::test::data_of(login.run_well({"status", "m", "--json"})).at("cluster").at(0);
   CHECK(shown.at("job") == "41");
   CHECK(shown.at("tasks").at(1) ==
         json{{"share", 2}, {"state", "pending"}, {"reason", "Resources"}});

@@ -56,4 +56,4 @@ class TinyRun:
 
     def records(self, run):
         """What the records of a run say, in the order of `quench results`."""
-        return compared(json.loads(self.quench("results", run, "--json"))["records"])
+        return compared(json.loads(self.quench("results", run, "--json"))["data"]["records"])
