@@ -105,7 +105,7 @@ TEST_CASE("fetch: without libcurl all else works, and fetch says what is missing
     CHECK(got.code == 0);
   }
   const Outcome refused = scene.run({"fetch", "hf://org/name"});
-  CHECK(refused.code == 1);
+  CHECK(refused.code == 2);
   CHECK_THAT(refused.err, Contains("libcurl, by which quench fetches, cannot be loaded") &&
                               Contains("libcurl4"));
   scene.variables.clear();

@@ -72,7 +72,7 @@ namespace {
 // the vertical axis end at their place and are not centred.
 std::vector<std::pair<double, std::string>> centred_labels(const std::string& svg) {
   const std::regex label(
-      R"(translate\(([0-9.]+),[0-9.]+\)\"[^>]*text-anchor=\"middle\">\s*<text><tspan[^>]*>\s*([0-9.]+[kMBT]?)<)");
+      R"(translate\(([0-9.]+),[0-9.]+\)\"[^>]*text-anchor=\"middle\">\s*<text>(?:<tspan[^>]*>)?\s*([0-9.]+[kMBT]?)<)");
   std::vector<std::pair<double, std::string>> out;
   for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it) {
     out.emplace_back(std::stod((*it)[1]), (*it)[2]);
