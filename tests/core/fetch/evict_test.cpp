@@ -74,7 +74,7 @@ void write(const fs::path& path, const std::string& content) {
 
 }  // namespace
 
-TEST_CASE("evict: weights go with their links; small files and the revision's name stay",
+TEST_CASE("evict: weights go with their links, small files and the revision's name stay",
           "[fetch]") {
   Evictions here;
   const std::string commit = here.bring("step1");
