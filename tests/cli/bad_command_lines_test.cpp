@@ -40,10 +40,9 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
   const BadLine cases[] = {
       {{}, "quench: A subcommand is required; see `quench --help`"},
       {{"frobnicate"},
-       "quench: no subcommand is called frobnicate; there are init, plan, fetch, run, status, "
-       "why, adopt, results, report, diff, merge, verify, forget, export, eval, quantize, average, "
-       "layer, "
-       "tokenize, plugins, doctor, schema, clean, completion"},
+       "quench: no subcommand is called frobnicate; there are init, import, plan, fetch, run, "
+       "submit, status, why, adopt, results, report, diff, merge, verify, forget, export, eval, "
+       "quantize, average, layer, tokenize, plugins, doctor, schema, clean, completion"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
       {{"eval", "tiny"}, "quench eval: --metric is required; see `quench eval --help`"},

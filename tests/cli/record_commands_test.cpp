@@ -205,7 +205,10 @@ TEST_CASE("results: wrong command lines are told with code 2", "[cli]") {
           "wrote\n");
   }
   CHECK_THAT(told({"results", "r", "--where", "stepp=3"}), Catch::Contains("did you mean step?"));
-  CHECK_THAT(told({"results", "r", "--csv", "--json"}), Catch::Contains("excludes"));
+  const auto both = place.run({"results", "r", "--csv", "--json"});
+  CHECK(both.code == 2);
+  CHECK_THAT(both.err, Catch::Contains("excludes"));
+  CHECK(quench::test::answer_of(both.out).at("error").at("exit_code") == 2);
   CHECK_THAT(told({"status", "none"}), Catch::Contains("none: no such run"));
   CHECK_THAT(told({"clean", "--max", "2X"}),
              Catch::Contains("--max: got '2X', wanted a whole number and one of K, M, G, T"));
