@@ -2,10 +2,10 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/config/amount.hpp"
 #include "core/error.hpp"
 #include "run/manifest/section_keys.hpp"
 
@@ -374,32 +374,8 @@ std::optional<uint64_t> parse_duration(std::string_view text) {
 }
 
 std::optional<uint64_t> parse_size(std::string_view text) {
-  if (!text.ends_with('B')) {
-    return std::nullopt;
-  }
-  text.remove_suffix(1);
-  const double step = text.ends_with('i') ? 1024 : 1000;
-  if (text.ends_with('i')) {
-    text.remove_suffix(1);
-  }
-  constexpr std::string_view kPrefixes = "kMGT";
-  const size_t power = text.empty() ? std::string_view::npos : kPrefixes.find(text.back());
-  if (power == std::string_view::npos) {
-    return std::nullopt;
-  }
-  text.remove_suffix(1);
-  if (text.ends_with(' ')) {
-    text.remove_suffix(1);
-  }
-  double number = 0;
-  const auto [end, fault] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  const double bytes = number * std::pow(step, static_cast<double>(power + 1));
-  if (text.empty() || fault != std::errc() || end != text.data() + text.size() || bytes < 1 ||
-      bytes > 1e18) {
-    return std::nullopt;
-  }
-  return static_cast<uint64_t>(std::ceil(bytes));
+  const std::optional<uint64_t> bytes = text.ends_with('B') ? parse_bytes(text) : std::nullopt;
+  return bytes && *bytes > 0 ? bytes : std::nullopt;
 }
 
 json cluster_schema(const Catalog& catalog) {
