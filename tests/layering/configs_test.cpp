@@ -7,6 +7,7 @@
 
 #include "core/config/yaml.hpp"
 #include "tests/layering/source_tree.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/json_schema.hpp"
 #include "tests/support/subprocess.hpp"
@@ -148,7 +149,7 @@ TEST_CASE("configs: the shapes of published models have as many parameters as pu
     REQUIRE(costs.code == 0);
     const auto config = nlohmann::json::parse(quench::test::source(file));
     const uint64_t element = config.at("torch_dtype") == "float32" ? 4 : 2;
-    CHECK(nlohmann::json::parse(costs.out).at("download_bytes") == known->second * element);
+    CHECK(quench::test::data_of(costs.out).at("download_bytes") == known->second * element);
     ++checked;
   }
   CHECK(checked == published.size());
@@ -168,13 +169,13 @@ TEST_CASE("configs: costs from shapes are those that a hand works out", "[layeri
   const auto without = costs_of(manifest.string(), {"--json"});
   CAPTURE(without.err);
   REQUIRE(without.code == 0);
-  const auto plain = nlohmann::json::parse(without.out);
+  const auto plain = quench::test::data_of(without.out);
   const double parameters = 70426624;
   CHECK(plain.at("revisions") == 2);
   CHECK(plain.at("download_bytes") == 2 * 2 * 70426624ull);
   // Two revisions, in float and quantized, 600 thousand ids, two operations each.
   CHECK(plain.at("flops").get<double>() == Approx(2 * 2 * 2 * parameters * 6e5));
-  const auto with = nlohmann::json::parse(
+  const auto with = quench::test::data_of(
       costs_of(manifest.string(), {"--json", "--set", "quantizers.0.calibration=c"}).out);
   // 10 documents of 512, padded to 1 + 1.2 ln 16 = 4.327 times that; 3.2 operations with Gram's.
   CHECK(with.at("flops").get<double>() - plain.at("flops").get<double>() ==

@@ -105,6 +105,7 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
   const std::map<std::string, std::string> ordinary = {
       {"text", "the inline form text=FILE of a corpus is part of the command line"},
       {"torch", "a library that plugins link"},
+      {"tasks", "what a cluster makes of the shares of a run"},
       {"linear", "the shape of a learning rate's schedule"},
       {"weights", "what checkpoints hold, and a member of records"},
       {"validation_loss", "what the log of a training run calls the loss on held-out text"},

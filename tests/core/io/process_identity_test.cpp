@@ -1,12 +1,13 @@
 // Who runs, told from files that vanish with their process.
 #include "core/io/process_identity.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
+
+#include "core/process/child_process.hpp"
 
 namespace {
 
@@ -28,12 +29,11 @@ class ShortLives {
  private:
   void live() {
     while (!over_) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        ::_exit(0);
-      }
-      newest_ = child;
-      ::waitpid(child, nullptr, 0);
+      quench::Command command;
+      command.words = {"/bin/true"};
+      quench::ChildProcess child = quench::ChildProcess::start(command);
+      newest_ = child.id();
+      child.wait();
     }
   }
 
