@@ -9,6 +9,8 @@
 #include "cli/expected_run.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/output_width.hpp"
+#include "cli/plan_jobs.hpp"
+#include "cli/plan_shapes.hpp"
 #include "cli/plan_shares.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/storage.hpp"
@@ -17,7 +19,6 @@
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/plugins_apart.hpp"
-#include "run/grid/shape_costs.hpp"
 #include "run/grid/training_cost.hpp"
 #include "run/manifest/check_plugins.hpp"
 
@@ -278,92 +279,6 @@ void answer_plan(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
           {"cells", list}});
 }
 
-// A point of the sweep, or a job of a study's file with what it sets of the keys with several
-// values.
-struct PlannedJob {
-  size_t number = 0;
-  size_t cells = 0;
-  nlohmann::json point;  // null: the manifest as it is
-};
-
-// `only`: one of a study's jobs, or -1.
-std::vector<PlannedJob> jobs_of(const LoadedRun& run, int64_t only) {
-  std::vector<PlannedJob> out;
-  if (!run.manifest.study) {
-    for (const Experiment& experiment : run.experiments) {
-      out.push_back({experiment.job, cells_of({experiment}).size(), experiment.point});
-    }
-    return out;
-  }
-  for (size_t job = 0; job < run.manifest.study->jobs(); ++job) {
-    std::vector<Experiment> one = run.experiments;
-    if (only < 0) {
-      keep_job(run.manifest, one, static_cast<int64_t>(job));
-    } else if (only != static_cast<int64_t>(job)) {
-      continue;
-    }
-    out.push_back({job, cells_of(one).size(), run.manifest.study->point(job)});
-  }
-  return out;
-}
-
-void answer_jobs(const std::vector<PlannedJob>& jobs, const std::string& name) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const PlannedJob& job : jobs) {
-    list.push_back({{"job", job.number}, {"cells", job.cells}, {"point", job.point}});
-  }
-  answer({{"name", name}, {"jobs", list}});
-}
-
-void print_jobs(const std::vector<PlannedJob>& jobs, const std::string&) {
-  std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
-  for (const PlannedJob& job : jobs) {
-    rows.push_back({std::to_string(job.number), std::to_string(job.cells),
-                    job.point.is_null() ? "the manifest as it is" : job.point.dump()});
-  }
-  print_table(rows, {kWhole, kWhole, {8, 0}});
-}
-
-// Rates that are to be expected of a device, for forwards in bfloat16.
-struct DeviceRate {
-  const char* name;
-  double flops_per_second;
-};
-constexpr DeviceRate kDeviceRates[] = {{"an H100", 4e14}, {"an A100", 1.25e14}, {"32 cores", 1e12}};
-
-// "98.8 GB", "2.1 GB".
-std::string gigabytes(uint64_t bytes) {
-  const double value = static_cast<double>(bytes) / 1e9;
-  return fmt::format(fmt::runtime(value < 10 ? "{:.1f} GB" : "{:.0f} GB"), value);
-}
-
-// Three lines, as they stand at the head of a manifest in configs/experiments.
-void print_shape_costs(const ShapeCosts& costs, bool json) {
-  if (json) {
-    answer({{"revisions", costs.revisions},
-            {"download_bytes", costs.download_bytes},
-            {"memory_bytes", costs.memory_bytes},
-            {"flops", costs.flops},
-            {"uncounted", costs.uncounted}});
-    return;
-  }
-  std::vector<std::string> hours;
-  for (const DeviceRate& device : kDeviceRates) {
-    const double value = costs.flops / device.flops_per_second / 3600;
-    hours.push_back(fmt::format(fmt::runtime(value < 10 ? "{:.1f} h on {}" : "{:.0f} h on {}"),
-                                value, device.name));
-  }
-  fmt::print(
-      results(),
-      "Downloads: {} revisions, {} by their shapes, and the texts.\n"
-      "Memory: about {}.\n"
-      "Time: {:.0f} PFLOP{}: {}.\n",
-      costs.revisions, gigabytes(costs.download_bytes), gigabytes(costs.memory_bytes),
-      costs.flops / 1e15,
-      costs.uncounted.empty() ? "" : fmt::format(" without {}", fmt::join(costs.uncounted, ", ")),
-      fmt::join(hours, ", "));
-}
-
 void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                  bool all) {
   std::vector<std::vector<std::string>> rows = {{"cell", "state", "time", "why"}};
@@ -421,14 +336,13 @@ int plan(const PlanOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun run = load_run(options.manifest, context);
   if (options.jobs) {
-    const auto show = options.manifest.json ? answer_jobs : print_jobs;
-    show(jobs_of(run, options.manifest.job), run.manifest.name);
+    (options.manifest.json ? answer_jobs : print_jobs)(run, options.manifest.job);
     return kExitOk;
   }
   if (!options.shapes.empty()) {
-    print_shape_costs(
-        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); }),
-        options.manifest.json);
+    const ShapeCosts costs =
+        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); });
+    (options.manifest.json ? answer_shape_costs : print_shape_costs)(costs);
     return kExitOk;
   }
   as_usage([&] {
