@@ -36,6 +36,7 @@ FetchedWeights::FetchedWeights(const LoadedRun& run, const ManifestStorage& stor
     : needs_(std::move(needs)), identities_(identities), ledger_(ledger_of_run(run.folder)) {
   std::vector<PlannedRevision> plans = plans_of(needs_, session);
   std::vector<SizedRevision> sizes;
+  sizes.reserve(plans.size());
   for (const PlannedRevision& plan : plans) {
     sizes.push_back({plan, 0});
   }

@@ -168,7 +168,7 @@ class RememberedCells final : public CellHistory {
     }
   }
 
-  void read_ahead(MemberCells files) override { ahead_.begin(std::move(files)); }
+  void read_ahead(const MemberCells& files) override { ahead_.begin(files); }
 
   std::optional<OwedFolder> owed(const Experiment& experiment, const RowFolder& row) override {
     return owed_folder(experiment, row, memory_.identities);

@@ -47,7 +47,7 @@ class CellHistory {
   // Throws Error(DATA_LOSS) if the files are no longer those that the keys describe.
   virtual void check_unchanged(const MemberCells&) {}
   // Reads the files that are opened next in the background. They must stay where they are.
-  virtual void read_ahead(MemberCells) {}
+  virtual void read_ahead(const MemberCells&) {}
   // A folder that must be written and does not exist; throws like owed_folder.
   virtual std::optional<OwedFolder> owed(const Experiment&, const RowFolder&) { return {}; }
 };
