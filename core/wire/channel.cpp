@@ -24,20 +24,6 @@ constexpr int kSliceMs = 100;
 // in the end has lost this much of its thread's time.
 constexpr std::chrono::microseconds kAwake{50};
 
-// Waits for bytes on `socket` without sleeping; false where none came in kAwake. Yields, so that
-// the other side gets the processor where there is only one for both.
-bool comes_soon(int socket) {
-  const auto until = std::chrono::steady_clock::now() + kAwake;
-  char byte = 0;
-  do {
-    sched_yield();
-    if (recv(socket, &byte, 1, MSG_DONTWAIT | MSG_PEEK) >= 0 || errno != EAGAIN) {
-      return true;
-    }
-  } while (std::chrono::steady_clock::now() < until);
-  return false;
-}
-
 }  // namespace
 
 Channel::Channel(Descriptor socket, std::unique_ptr<OwnMemory> own, Descriptor theirs, Serve serve,
@@ -76,8 +62,10 @@ void Channel::send(const Header& header, std::span<const std::byte> body) {
 
 // False where the channel was closed between two messages and that may be.
 bool Channel::receive(Message& message, bool may_close) {
+  using Clock = std::chrono::steady_clock;
   const auto fill = [&](void* to, size_t bytes, bool begins) {
     auto* at = static_cast<std::byte*>(to);
+    const Clock::time_point awake = Clock::now() + (begins ? kAwake : kAwake.zero());
     while (bytes > 0) {
       const ssize_t got = recv(socket_.get(), at, bytes, MSG_DONTWAIT);
       if (got > 0) {
@@ -89,7 +77,9 @@ bool Channel::receive(Message& message, bool may_close) {
           return false;
         }
         patience_.broken("the connection is closed");
-      } else if (!begins || !comes_soon(socket_.get())) {
+      } else if (Clock::now() < awake) {
+        sched_yield();  // the other side gets the processor where there is only one for both
+      } else {
         pollfd wait{socket_.get(), POLLIN, 0};
         if (poll(&wait, 1, kSliceMs) == 0) {
           patience_.wait();
