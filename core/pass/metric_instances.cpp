@@ -18,6 +18,15 @@ const WantedRecords& MetricInstances::wanted(const MetricCell& cell, const HubEn
   return of(cell, hub).wanted;
 }
 
+bool MetricInstances::checks_fit(const MetricCell& cell, const HubEnvironment& hub) {
+  return of(cell, hub).handle.checks_fit();
+}
+
+void MetricInstances::check_fit(const MetricCell& cell, const HubEnvironment& hub,
+                                const ModelHandle& model) {
+  of(cell, hub).handle.check_fit(model);
+}
+
 MetricHandle& MetricInstances::ready(const MetricCell& cell, const HubEnvironment& hub) {
   Made& made = of(cell, hub);
   if (!made.has_records) {

@@ -20,6 +20,10 @@ class MetricInstances {
   // kept as long as this object, which the cell must outlive. Throws the plugin's message for
   // refused parameters, and like wanted_records, each time.
   const WantedRecords& wanted(const MetricCell& cell, const HubEnvironment& hub);
+  // Throws INVALID_ARGUMENT if the metric cannot measure this model, which may be a description.
+  void check_fit(const MetricCell& cell, const HubEnvironment& hub, const ModelHandle& model);
+  // Whether the metric has something to say of models before a run.
+  bool checks_fit(const MetricCell& cell, const HubEnvironment& hub);
   // The instance, which has all its records: they are read once. Throws like give_records.
   MetricHandle& ready(const MetricCell& cell, const HubEnvironment& hub);
   // Of an instance that failed nothing is kept: the next request creates another.

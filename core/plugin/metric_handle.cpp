@@ -46,6 +46,13 @@ uint64_t MetricHandle::memory(const ModelHandle& model) const {
   return bytes;
 }
 
+void MetricHandle::check_fit(const ModelHandle& model) const {
+  const auto* table = static_cast<const quench_metric_fits*>(extension(QUENCH_METRIC_FITS));
+  if (table != nullptr && table->struct_size >= sizeof *table && table->check != nullptr) {
+    table_call(label_, "check", table->check, metric_, &model.table(), model.get());
+  }
+}
+
 const void* MetricHandle::extension(const char* id) const {
   return table_->extension == nullptr
              ? nullptr

@@ -7,6 +7,7 @@
 
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "quench/abi/extension/metric_fits.h"
 #include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/kind/metric.h"
 
@@ -30,6 +31,9 @@ class MetricHandle {
   // Extension quench.metric.memory/1; `model` may be a description only.
   bool predicts_memory() const { return extension(QUENCH_METRIC_MEMORY) != nullptr; }
   uint64_t memory(const ModelHandle& model) const;  // 0 without the extension
+  // Extension quench.metric.fits/1; throws INVALID_ARGUMENT if the model cannot be measured.
+  bool checks_fit() const { return extension(QUENCH_METRIC_FITS) != nullptr; }
+  void check_fit(const ModelHandle& model) const;  // does nothing without the extension
 
  private:
   std::string id_;

@@ -12,6 +12,7 @@
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/journal.h"
+#include "quench/abi/extension/metric_fits.h"
 #include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/extension/modules.h"
 #include "quench/abi/extension/pads.h"
@@ -170,6 +171,7 @@ BEGINS_WITH_ITS_SIZE(quench_journal);
 BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
 BEGINS_WITH_ITS_SIZE(quench_model_token_wise);
 BEGINS_WITH_ITS_SIZE(quench_model_pads);
+BEGINS_WITH_ITS_SIZE(quench_metric_fits);
 BEGINS_WITH_ITS_SIZE(quench_metric_memory);
 BEGINS_WITH_ITS_SIZE(quench_group_memory_args);
 BEGINS_WITH_ITS_SIZE(quench_group_memory);

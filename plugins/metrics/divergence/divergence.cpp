@@ -242,6 +242,9 @@ class Divergence final : public kit::Metric {
   explicit Divergence(const Params& params) : block_(params.block) {}
 
   uint32_t needs() const override { return QUENCH_METRIC_NEEDS_FLOAT; }
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("block", block_, model);
+  }
 
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     const quench_tokens& tokens = evaluation.tokens("corpus");

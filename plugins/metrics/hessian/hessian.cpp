@@ -271,6 +271,10 @@ class Hessian final : public kit::Metric {
     return vectors(shapes.parameters, element) * shapes.parameters * element + graphs(shapes);
   }
 
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("length", settings_.length, model);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     const std::vector<Row> rows =
         curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),

@@ -130,6 +130,10 @@ class Landscape final : public kit::Metric {
     return QUENCH_METRIC_NEEDS_TRAJECTORY | (looks_at_quantized() ? QUENCH_METRIC_NEEDS_FLOAT : 0u);
   }
 
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("block", params_.block, model);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     quench_model_info info{};
     info.struct_size = sizeof info;

@@ -134,6 +134,10 @@ class Sharpness final : public kit::Metric {
   using Params = Settings;
   explicit Sharpness(const Params& params) : settings_(params) {}
 
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("length", settings_.length, model);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     if (curvature::has_wide_vectors(evaluation.subject())) {
       measure<double>(evaluation, sink);

@@ -128,6 +128,10 @@ class Taylor final : public kit::Metric {
 
   uint32_t needs() const override { return QUENCH_METRIC_NEEDS_FLOAT; }
 
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("length", settings_.length, model);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     if (evaluation.weights().empty()) {
       kit::fail(QUENCH_FAILED_PRECONDITION, "wanted a quantized model and its float weights");

@@ -92,6 +92,10 @@ class ValidationLoss final : public kit::Metric {
 
   explicit ValidationLoss(const Params& params) : block_(static_cast<uint64_t>(params.block)) {}
 
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("block", static_cast<int64_t>(block_), model);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     const quench_tokens& tokens = evaluation.tokens("corpus");
     const uint64_t ids = tokens.offsets[tokens.documents];

@@ -122,6 +122,10 @@ class Weights final : public kit::Metric {
   using Params = Settings;
   explicit Weights(const Params& params) : settings_(params) {}
 
+  void fits(const quench_model_info& model) const override {
+    kit::check_context("length", settings_.length, model);
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     const quench_subject& subject = evaluation.subject();
     std::vector<double> gradients;

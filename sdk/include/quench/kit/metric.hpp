@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "quench/abi/extension/metric_fits.h"
 #include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/kit/module.hpp"
@@ -90,7 +91,19 @@ class Metric {
   virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
   // Bytes that `evaluate` holds at its peak besides the model (quench.metric.memory/1).
   virtual uint64_t memory(const quench_model_table&, const quench_model*) const { return 0; }
+  // Throws INVALID_ARGUMENT for a model that `evaluate` would fail on (quench.metric.fits/1).
+  virtual void fits(const quench_model_info&) const {}
 };
+
+// Throws INVALID_ARGUMENT if sequences of `length` ids, set by `parameter`, exceed the context.
+inline void check_context(const char* parameter, int64_t length, const quench_model_info& model) {
+  if (length > model.max_positions) {
+    const auto longest = static_cast<long long>(model.max_positions);
+    fail(QUENCH_INVALID_ARGUMENT,
+         "%s: got %lld ids, wanted at most %lld, the context of the model; write `%s: %lld`",
+         parameter, static_cast<long long>(length), longest, parameter, longest);
+  }
+}
 
 namespace detail {
 
@@ -118,12 +131,27 @@ inline quench_status predict_memory(const quench_metric* metric, const quench_mo
   return guard(error,
                [&] { *bytes = reinterpret_cast<const Metric*>(metric)->memory(*table, model); });
 }
+inline quench_status check_fit(const quench_metric* metric, const quench_model_table* table,
+                               const quench_model* model, quench_error* error) noexcept {
+  return guard(error, [&] {
+    quench_model_info info{};
+    info.struct_size = sizeof info;
+    quench_error failure{sizeof failure, 0, {}};
+    check(table->info(model, &info, &failure), failure);
+    reinterpret_cast<const Metric*>(metric)->fits(info);
+  });
+}
 template <typename Plugin>
 const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
   constexpr bool kPredicts = !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>;
   static constexpr quench_metric_memory kMemory = {sizeof(quench_metric_memory), predict_memory};
   if (kPredicts && std::strcmp(id, QUENCH_METRIC_MEMORY) == 0) {
     return &kMemory;
+  }
+  constexpr bool kChecks = !std::is_same_v<decltype(&Plugin::fits), decltype(&Metric::fits)>;
+  static constexpr quench_metric_fits kFits = {sizeof(quench_metric_fits), check_fit};
+  if (kChecks && std::strcmp(id, QUENCH_METRIC_FITS) == 0) {
+    return &kFits;
   }
   return reinterpret_cast<const Metric*>(metric)->extension(id);
 }

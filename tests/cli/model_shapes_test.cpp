@@ -1,4 +1,4 @@
-// Patterns of module names that fit nothing are told before anything is computed.
+// What does not fit the shapes of a model is told before anything is computed.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -75,4 +75,18 @@ TEST_CASE("module rules: where shapes are not told, the cells fail when the mode
   CHECK(got.code == 1);
   CHECK_THAT(got.out, Catch::Contains("1 failed"));
   CHECK_THAT(got.out, Catch::Contains("nearest: blocks.0.mix"));
+}
+
+TEST_CASE("model shapes: a block beyond the context is an error of run before any work", "[cli]") {
+  need_plugins();
+  const Workplace here;
+  here.folder().write("m.yaml", training("\"*.attention.dense bits=3\""));
+  const Outcome got = here.run({"run", "m.yaml", "--set", "metrics.0.validation_loss.block=17"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err,
+             Catch::Contains("metric validation_loss: block: got 17 ids, wanted at most 16, "
+                             "the context of the model; write `block: 16`"));
+  CHECK_FALSE(fs::exists(here.folder() / "runs"));
+  const Outcome fits = here.run({"run", "m.yaml", "--set", "metrics.0.validation_loss.block=16"});
+  CHECK(fits.code == 0);
 }
