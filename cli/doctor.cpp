@@ -14,6 +14,7 @@
 #include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/fetch/hub_access.hpp"
+#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/show.hpp"
@@ -27,6 +28,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kLabel = 12;  // columns before what a line says
+constexpr double kGib = 1024.0 * 1024 * 1024;
 
 std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
@@ -80,6 +82,11 @@ json folder_json(const std::filesystem::path& folder) {
   return {{"folder", folder.string()}, {"exists", std::filesystem::exists(folder)}};
 }
 
+// As NVIDIA writes it: 13020 is CUDA 13.2.
+std::string cuda_version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
 json hub_cache_json(const Context& context) {
   try {
     return folder_json(hub_cache_root(context.hub_environment));
@@ -120,6 +127,24 @@ json heavy_libraries(const Catalog& catalog) {
   return out;
 }
 
+json gpus_json(const Context& context) {
+  const Gpus& found = gpus();
+  json out = {{"devices", json::array()},
+              {"driver_cuda", found.cuda == 0 ? json() : json(cuda_version(found.cuda))},
+              {"absence", found.absence.empty() ? json() : json(found.absence)},
+              {"kernels", nullptr}};
+  for (const Gpu& gpu : found.devices) {
+    out["devices"].push_back({{"name", gpu.name},
+                              {"capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                              {"memory_bytes", gpu.memory}});
+  }
+  const auto kernels = context.executable.parent_path() / "../lib/quench/cuda/kernels.so";
+  if (std::filesystem::exists(kernels)) {
+    out["kernels"] = kernels.lexically_normal().string();
+  }
+  return out;
+}
+
 json describe(Context& context) {
   utsname system{};
   uname(&system);
@@ -135,6 +160,7 @@ json describe(Context& context) {
        {{"used", to_text(HostServices::instance().instructions())}, {"available", kernels}}},
       {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))},
+      {"gpus", gpus_json(context)},
       {"sandbox", sandbox_abilities().text},
       {"hub_cache", hub_cache_json(context)},
       {"hub", hub_line(context)},
@@ -163,8 +189,26 @@ void print_libraries(std::string_view label, const json& libraries) {
   }
 }
 
+void print_gpus(const json& found) {
+  const json& devices = found.at("devices");
+  for (size_t i = 0; i < devices.size(); ++i) {
+    print_fact("gpu", fmt::format("cuda:{}: {}, compute capability {}, {:.1f} GiB", i,
+                                  devices[i].at("name").get<std::string>(),
+                                  devices[i].at("capability").get<std::string>(),
+                                  devices[i].at("memory_bytes").get<double>() / kGib));
+  }
+  if (const json& absence = found.at("absence"); !absence.is_null()) {
+    print_fact("gpu", "none: " + absence.get<std::string>());
+  }
+  if (const json& cuda = found.at("driver_cuda"); !cuda.is_null()) {
+    print_fact("gpu driver", "serves CUDA " + cuda.get<std::string>());
+  }
+  const json& kernels = found.at("kernels");
+  print_fact("gpu kernels",
+             kernels.is_null() ? "not built: nvcc was not found" : kernels.get<std::string>());
+}
+
 void print_text(const json& about) {
-  constexpr double kGib = 1024.0 * 1024 * 1024;
   const auto text = [&](const char* name) { return about.at(name).get<std::string>(); };
   const json& processor = about.at("processor");
   const json& kernels = about.at("kernels");
@@ -176,6 +220,7 @@ void print_text(const json& about) {
              fmt::format("{} (the processor has {})", kernels.at("used").get<std::string>(),
                          fmt::join(kernels.at("available").get<std::vector<std::string>>(), ", ")));
   print_fact("memory", fmt::format("{:.1f} GiB", about.at("memory_bytes").get<double>() / kGib));
+  print_gpus(about.at("gpus"));
   print_fact("sandbox", text("sandbox"));
   print_folder("hub cache", about.at("hub_cache"));
   print_fact("hub", text("hub"));

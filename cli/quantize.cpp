@@ -9,6 +9,7 @@
 #include "core/json/json_number.hpp"
 #include "core/pass/evaluate.hpp"
 #include "core/pass/quantize_cell.hpp"
+#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/weights/export_weights.hpp"
 #include "core/weights/open_checkpoint.hpp"
@@ -70,6 +71,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
 
 OpenCheckpoint open(const Job& job, QuantizerInstances& quantizers, Context& context) {
   const Experiment& experiment = job.experiment;
+  require_device(experiment.device);
   OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
                                           context.hub(), experiment.dtype, experiment.device);
   if (!opened.folder.quantization.is_null()) {

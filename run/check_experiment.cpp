@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
+#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
@@ -123,6 +125,35 @@ void check_file(const char* what, const std::string& path) {
   }
 }
 
+// Blocks longer than the context would otherwise fail each cell after its model has been loaded.
+// Whatever else goes wrong here is told by the cells, each for itself.
+void check_fits(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                MetricInstances& metrics, Checks& checks) {
+  std::optional<DescribedModels> described;
+  const auto check = [&](const MetricCell& cell) {
+    if (!metrics.checks_fit(cell, hub)) {
+      return;
+    }
+    if (!described) {
+      described = describe_models(catalog, experiment, hub);
+    }
+    for (const DescribedModel& each : described->models) {
+      metrics.check_fit(cell, hub, each.model);
+    }
+  };
+  for (const MetricCell& cell : experiment.metrics) {
+    checks.attempt(cell.where, [&] {
+      try {
+        check(cell);
+      } catch (const Error& error) {
+        if (error.code() == QUENCH_INVALID_ARGUMENT) {
+          throw;
+        }
+      }
+    });
+  }
+}
+
 // A cell whose codes do not fit the file format would otherwise fail halfway.
 void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedModel& described) {
   const std::string fault = export_fault(FormatHandle(catalog, *cell.store_as), cell.parameters,
@@ -155,6 +186,7 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers, MetricInstances& metrics) {
+  require_device(experiment.device);
   check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   const std::set<size_t> read =
@@ -192,6 +224,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       checks.attempt(cell.where, [&] { check_metric_applies(experiment, cell); });
     }
   }
+  check_fits(catalog, experiment, hub, metrics, checks);
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (cell.calibration) {
       checks.attempt(cell.where, [&] { check_corpus(cell.calibration->corpus); });

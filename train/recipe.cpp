@@ -5,7 +5,7 @@
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/code_identity.hpp"
-#include "core/plugin/device_model.hpp"
+#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 

@@ -14,7 +14,7 @@
 #include "core/json/parse_json.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/code_identity.hpp"
-#include "core/plugin/device_model.hpp"
+#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
