@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <string_view>
-
-#include "cli/standard_streams.hpp"
 #include "core/config/amount.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
@@ -56,26 +52,6 @@ void check_folder(const std::filesystem::path& folder) {
     }
   }
 }
-
-}  // namespace
-
-namespace {
-
-// Shows warnings on stderr while a manifest is read, before there is any progress to show them
-// with.
-class WarningsOnStderr {
- public:
-  WarningsOnStderr() {
-    HostServices::instance().set_log_sink([](int level, std::string_view, std::string_view line) {
-      if (level >= QUENCH_LOG_WARNING) {
-        print_warning(fmt::format("warning: {}", line));
-      }
-    });
-  }
-  ~WarningsOnStderr() { HostServices::instance().set_log_sink(nullptr); }
-  WarningsOnStderr(const WarningsOnStderr&) = delete;
-  WarningsOnStderr& operator=(const WarningsOnStderr&) = delete;
-};
 
 }  // namespace
 
@@ -135,7 +111,6 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
     if (!options.share.empty()) {
       run.share = parse_share(options.share);
     }
-    const WarningsOnStderr warnings;
     run.manifest = load_manifest(options.manifest, sets);
     set_storage(options, run.manifest);
     run.experiments = resolve ? resolve(run.manifest)

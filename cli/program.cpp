@@ -91,7 +91,18 @@ void report_failure(quench_status code, const std::string& message) {
   quench::answer_error(code, message);
 }
 
+// For as long as no progress is shown, which shows them with it.
+void show_warnings() {
+  quench::HostServices::instance().set_log_sink(
+      [](int level, std::string_view, std::string_view line) {
+        if (level >= QUENCH_LOG_WARNING) {
+          quench::print_warning(fmt::format("warning: {}", line));
+        }
+      });
+}
+
 int run(int argc, char** argv) {
+  show_warnings();
   quench::HostServices::instance().set_instructions(
       quench::as_usage([] { return quench::choose_instruction_set(variable("QUENCH_ISA")); }));
   quench::Context context;

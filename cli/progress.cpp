@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/answer.hpp"
 #include "cli/colours.hpp"
@@ -34,14 +35,15 @@ Progress::Progress(Form form, LogLevels levels, RunLog* log, RunEta* eta)
   HostServices& services = HostServices::instance();
   services.set_progress_sink([this](std::string_view, std::string_view what, uint64_t done,
                                     uint64_t total) { update(std::string(what), done, total); });
-  services.set_log_sink([this](int level, std::string_view module, std::string_view line) {
-    this->log(level, module, line);
-  });
+  sink_before_ =
+      services.set_log_sink([this](int level, std::string_view module, std::string_view line) {
+        this->log(level, module, line);
+      });
 }
 
 Progress::~Progress() {
   HostServices::instance().set_progress_sink(nullptr);
-  HostServices::instance().set_log_sink(nullptr);
+  HostServices::instance().set_log_sink(std::move(sink_before_));
   clear();
 }
 

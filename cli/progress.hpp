@@ -13,6 +13,7 @@
 #include "cli/log_levels.hpp"
 #include "cli/run_eta.hpp"
 #include "cli/run_log.hpp"
+#include "core/plugin/host_services.hpp"
 
 namespace quench {
 
@@ -57,6 +58,7 @@ class Progress {
   std::string work_;
   uint64_t first_done_ = 0;
   Clock::time_point work_start_;
+  HostServices::LogSink sink_before_;  // takes over again at the end
   Clock::time_point last_shown_;
 };
 

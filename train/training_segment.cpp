@@ -403,11 +403,12 @@ void SegmentTrainer::stop(int64_t step) {
 void SegmentTrainer::say(const TrainingRow& row) const {
   HostServices::instance().log(
       QUENCH_LOG_INFO, "",
-      fmt::format("{}step {} of {}: loss {:.4f}{} nats/token, rate {:.3g}, {:.0f} tokens/s",
-                  branch_.name.empty() ? "" : printable(branch_.name) + " ", row.step,
-                  branch_.steps(), row.loss,
-                  row.validation_loss ? fmt::format(", held out {:.4f}", *row.validation_loss) : "",
-                  row.lr, row.tokens_per_second));
+      fmt::format(
+          "{}step {} of {}: loss {:.4f}{} nats/token, learning rate {:.3g}, {:.0f} tokens/s",
+          branch_.name.empty() ? "" : printable(branch_.name) + " ", row.step, branch_.steps(),
+          row.loss,
+          row.validation_loss ? fmt::format(", held out {:.4f}", *row.validation_loss) : "", row.lr,
+          row.tokens_per_second));
 }
 
 }  // namespace quench

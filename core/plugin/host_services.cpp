@@ -127,9 +127,9 @@ HostServices& HostServices::instance() {
   return *services;
 }
 
-void HostServices::set_log_sink(LogSink sink) {
+HostServices::LogSink HostServices::set_log_sink(LogSink sink) {
   const std::lock_guard lock(sinks_);
-  log_sink_ = std::move(sink);
+  return std::exchange(log_sink_, std::move(sink));
 }
 
 void HostServices::set_progress_sink(ProgressSink sink) {

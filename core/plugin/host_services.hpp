@@ -47,7 +47,7 @@ class HostServices {
   InstructionSet instructions() const { return instructions_; }
   // Sinks are called under a lock, one line at a time, from any thread; they must not throw.
   // Without a sink, lines and progress are dropped.
-  void set_log_sink(LogSink sink);
+  LogSink set_log_sink(LogSink sink);  // returns the one before
   void set_progress_sink(ProgressSink sink);
   // nullptr: nothing is kept. Not to be changed while a plugin works.
   void set_journal(EvaluationJournal* journal) { journal_ = journal; }

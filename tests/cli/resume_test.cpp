@@ -241,6 +241,21 @@ TEST_CASE("run: a damaged record is computed again, and only that", "[cli]") {
   CHECK(compared(runs.run()) == compared(first));
 }
 
+TEST_CASE("plan: says which file of the shared store is damaged", "[cli]") {
+  const Runs runs;
+  runs.run();
+  fs::remove_all(runs.here.folder() / "runs");
+  fs::path file;
+  for (const auto& entry : fs::recursive_directory_iterator(runs.here.folder() / "home/records")) {
+    file = entry.is_regular_file() ? entry.path() : file;
+  }
+  fs::resize_file(file, fs::file_size(file) / 2);
+  const quench::test::Outcome got = runs.here.run({"plan", "m.yaml"});
+  CHECK(got.code == 0);
+  CHECK_THAT(got.err, Catch::StartsWith("warning: ") && Catch::Contains(file.filename().string()) &&
+                          Catch::EndsWith("; it is not used\n"));
+}
+
 TEST_CASE("run: a tokenizer is in the keys of what read text, and in no other", "[cli]") {
   const Runs runs;
   runs.here.folder().write("m.yaml",
