@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ class UsageError : public Error {
 // An option or argument of a verb. Each function returns the option, for chaining.
 class Option {
  public:
+  // nullptr: of a verb that is not declared (CommandLine); nothing is done with it.
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required();
@@ -75,14 +77,19 @@ class Verb {
  private:
   friend class CommandLine;
   Verb(CLI::App* app, std::function<int()>* chosen) : app_(app), chosen_(chosen) {}
+  template <typename T>
+  Option declare(const std::string& names, T& to, const std::string& help);
 
-  CLI::App* app_;
+  CLI::App* app_;                 // nullptr: not declared
   std::function<int()>* chosen_;  // the command line's
 };
 
 class CommandLine {
  public:
-  CommandLine(const std::string& program, const std::string& help, const std::string& version);
+  // `declared`: the only verb that gets its options; nothing: all verbs do. To declare the options
+  // of all takes longer than the rest of a short command.
+  CommandLine(const std::string& program, const std::string& help, const std::string& version,
+              std::optional<std::string> declared);
   ~CommandLine();
 
   // `group`: the heading above it in --help.
@@ -105,6 +112,7 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
   std::function<int()> chosen_;
   bool asked_for_help_ = false;
+  std::optional<std::string> declared_;
   std::string version_;
   std::vector<std::pair<std::string, std::string>> sections_;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 #include "cli/answer.hpp"
@@ -86,6 +87,13 @@ std::function<int()> parse(quench::CommandLine& line, int argc, char** argv) {
   }
 }
 
+// The verb whose options may be asked for; nothing: those of all, for the manual page.
+std::optional<std::string> verb_named(int argc, char** argv) {
+  const auto word = [&](int i) { return std::string(i < argc ? argv[i] : ""); };
+  const std::string verb = word(1) == "help" ? word(2) : word(1);
+  return verb == "completion" ? std::nullopt : std::optional(verb);
+}
+
 void report_failure(quench_status code, const std::string& message) {
   quench::print_error(message);
   quench::answer_error(code, message);
@@ -125,7 +133,7 @@ int run(int argc, char** argv) {
   }
   quench::CommandLine line("quench",
                            "quench: measures how training decides what quantization costs a model",
-                           std::string("quench ") + quench::kVersion);
+                           std::string("quench ") + quench::kVersion, verb_named(argc, argv));
   quench::add_init(line, context);
   quench::add_import(line);
   quench::add_plan(line, context);
