@@ -35,6 +35,9 @@ std::vector<std::string_view> understood_keys(const LlamaDialect& dialect) {
   if (dialect.has_rms_eps) {
     understood.emplace_back("rms_norm_eps");
   }
+  if (dialect.repeats_eps) {
+    understood.emplace_back("layer_norm_eps");
+  }
   if (dialect.has_mlp_bias) {
     understood.emplace_back("mlp_bias");
   }
@@ -125,6 +128,11 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
   }
   if (!(model.norm_eps > 0.0 && model.norm_eps < 1.0)) {
     kit::fail(QUENCH_INVALID_ARGUMENT, "config: rms_norm_eps = %g, wanted (0, 1)", model.norm_eps);
+  }
+  if (dialect.repeats_eps &&
+      config.number_or("/layer_norm_eps", model.norm_eps) != model.norm_eps) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: layer_norm_eps = %g, wanted rms_norm_eps, %g",
+              config.number("/layer_norm_eps"), model.norm_eps);
   }
   model.attention_bias = config.boolean_or("/attention_bias", false);
   model.mlp_bias = dialect.has_mlp_bias && config.boolean_or("/mlp_bias", false);

@@ -18,6 +18,7 @@ struct LlamaDialect {
   std::optional<double> usual_theta = std::nullopt;  // if rope_theta is missing
   bool usually_tied = false;                         // if tie_word_embeddings is missing
   bool has_rms_eps = true;                           // whether rms_norm_eps exists
+  bool repeats_eps = false;                          // layer_norm_eps may stand beside it, equal
   bool has_mlp_bias = false;                         // whether mlp_bias is understood
   bool has_windows = false;                          // settings of sliding windows may exist, off
   std::span<const std::string_view> more = {};       // keys that the family reads itself

@@ -4,6 +4,10 @@
 // The first converter writes `mlp_bias` and `qk_layernorm`. OpenEuroLLM's port to Transformers
 // (2025: Qwen3 plus `mlp_bias`, which defaults to true) writes neither and always has the norms, so
 // a config without these keys has both. If the weights disagree, opening the model names them.
+//
+// The converter of the published checkpoints writes Megatron's `norm_epsilon` twice, as
+// `rms_norm_eps`, from which the forward takes it, and as `layer_norm_eps`, which no forward reads
+// (Transformers keeps unknown keys as attributes). Two that differ are refused.
 #include <array>
 #include <string_view>
 
@@ -23,6 +27,7 @@ class Opensci final : public decoder::LlamaFamily<Opensci> {
   static decoder::LlamaDialect dialect() {
     decoder::LlamaDialect dialect{"opensci"};
     dialect.usually_tied = true;
+    dialect.repeats_eps = true;
     dialect.has_mlp_bias = true;
     dialect.has_windows = true;
     dialect.more = kOwnKeys;

@@ -57,6 +57,9 @@ TEST_CASE("opensci: configs of the converters are understood", "[models][opensci
   config["mlp_bias"] = true;
   config["pretraining_tp"] = 1;
   SECTION("of the first") {}
+  SECTION("of one that writes the epsilon of the norms twice") {
+    config["layer_norm_eps"] = config.at("rms_norm_eps");
+  }
   SECTION("of the port, which has biases and norms without saying so") {
     config.erase("mlp_bias");
     config.erase("qk_layernorm");
@@ -98,6 +101,7 @@ TEST_CASE("opensci: both names of the norms of q and k are understood", "[models
 TEST_CASE("opensci: a config that cannot be is refused by key", "[models][opensci]") {
   refuses(opensci(), "qk_layernorm", "yes", "qk_layernorm");
   refuses(opensci(), "qk_layernorm", false, "unexpected model.layers.0.self_attn.k_norm.weight");
+  refuses(opensci(), "layer_norm_eps", 0.5, "layer_norm_eps = 0.5, wanted rms_norm_eps, ");
   refuses(opensci(), "clip_qkv", 8.0, "clip_qkv: not understood");
   refuses(opensci(), "mlp_bias", false, "unexpected model.layers.0.mlp.down_proj.bias");
   refuses(opensci(), "attention_bias", false, "self_attn.o_proj.bias");
