@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "cli/answer.hpp"
 #include "cli/clean_training.hpp"
 #include "cli/command.hpp"
+#include "core/parse_number.hpp"
 #include "core/store/home_inventory.hpp"
 
 namespace quench {
@@ -32,13 +32,13 @@ struct CleanOptions {
 // Parses a number with one of `units`, each a letter and its factor.
 uint64_t with_unit(const std::string& option, const std::string& text,
                    const std::vector<std::pair<char, uint64_t>>& units) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   for (const auto& [letter, factor] : units) {
-    const bool fits = error == std::errc() && end + 1 == text.data() + text.size() &&
-                      *end == letter && number <= UINT64_MAX / factor / 4;
-    if (fits) {
-      return number * factor;
+    const auto number =
+        text.ends_with(letter)
+            ? parse_number<uint64_t>(std::string_view(text).substr(0, text.size() - 1))
+            : std::nullopt;
+    if (number && *number <= UINT64_MAX / factor / 4) {
+      return *number * factor;
     }
   }
   std::string letters;

@@ -3,7 +3,6 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/parse_number.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/record_columns.hpp"
@@ -211,10 +211,8 @@ class TableReader {
   }
 
   static double number(std::string_view text, const std::string& where) {
-    double out = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (error == std::errc() && end == text.data() + text.size()) {
-      return out;
+    if (const auto out = parse_number<double>(text)) {
+      return *out;
     }
     const nlohmann::json other = scalar(text, where);  // null, or a number that JSON cannot express
     return other.is_string() ? std::strtod(plain_text(text).data(), nullptr)

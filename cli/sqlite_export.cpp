@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
+#include "core/parse_number.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/record_columns.hpp"
 
@@ -96,15 +96,11 @@ class Database {
   }
 
   void bind_number(int column, std::string_view json) {
-    int64_t integer = 0;
-    const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), integer);
-    if (error == std::errc() && end == json.data() + json.size()) {
-      check(sqlite3_bind_int64(statement_.get(), column, integer));
+    if (const auto integer = parse_number<int64_t>(json)) {
+      check(sqlite3_bind_int64(statement_.get(), column, *integer));
       return;
     }
-    double real = 0;
-    std::from_chars(json.data(), json.data() + json.size(), real);
-    check(sqlite3_bind_double(statement_.get(), column, real));
+    check(sqlite3_bind_double(statement_.get(), column, parse_number<double>(json).value_or(0)));
   }
 
   void check(int code) const {

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "core/error.hpp"
 #include "core/io/process_identity.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -30,10 +30,10 @@ fs::path temporary_folder() {
 // Whether the process that made the folder is gone. Its number stands in the name, so that a folder
 // in use stays even where locks do not hold.
 bool is_orphan(const std::string& name) {
-  const char* number = name.c_str() + std::string_view(kPrefix).size();
-  pid_t maker = 0;
-  const auto [end, fault] = std::from_chars(number, name.c_str() + name.size(), maker);
-  return fault == std::errc() && *end == '-' && maker > 0 && process_start(maker) == 0;
+  const std::string_view rest = std::string_view(name).substr(std::string_view(kPrefix).size());
+  const size_t dash = rest.find('-');
+  const auto maker = parse_number<pid_t>(rest.substr(0, dash));
+  return dash != std::string_view::npos && maker && *maker > 0 && process_start(*maker) == 0;
 }
 
 // Folders of this user whose maker is gone and whose lock nobody holds: either sign alone may be

@@ -1,25 +1,23 @@
 #include "core/config/yaml_path.hpp"
 
-#include <charconv>
 #include <iterator>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
 namespace {
 
 YamlNode& element_at(YamlNode& list, const std::string& key, const std::string& path) {
-  size_t index = 0;
-  const char* end = key.data() + key.size();
-  const auto read = std::from_chars(key.data(), end, index);
-  if (read.ec != std::errc() || read.ptr != end || index >= list.items.size()) {
+  const auto index = parse_number<size_t>(key);
+  if (!index || *index >= list.items.size()) {
     const size_t count = list.items.size();
     fail(QUENCH_INVALID_ARGUMENT, "`{}`: `{}` leads into {}", printable(path), printable(key),
          count == 0 ? std::string("an empty list")
                     : fmt::format("a list of {}, wanted an index of 0..{}", count, count - 1));
   }
-  return list.items[index];
+  return list.items[*index];
 }
 
 YamlNode& member_at(YamlNode& parent, const std::string& key, const std::string& path,

@@ -1,9 +1,8 @@
 #include "core/experiment/experiment.hpp"
 
-#include <charconv>
-
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -85,13 +84,11 @@ quench_device parse_device(const std::string& text) {
   if (text == "cuda") {
     return {QUENCH_DEVICE_CUDA, 0};
   }
-  const std::string prefix = "cuda:";
-  int32_t index = -1;
-  if (text.rfind(prefix, 0) == 0) {
-    const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data() + prefix.size(), end, index);
-    if (read.ec == std::errc() && read.ptr == end && index >= 0) {
-      return {QUENCH_DEVICE_CUDA, index};
+  constexpr std::string_view kPrefix = "cuda:";
+  if (text.starts_with(kPrefix)) {
+    const auto index = parse_number<int32_t>(std::string_view(text).substr(kPrefix.size()));
+    if (index && *index >= 0) {
+      return {QUENCH_DEVICE_CUDA, *index};
     }
   }
   fail(QUENCH_INVALID_ARGUMENT, "device = \"{}\", expected cpu or cuda:N", printable(text));

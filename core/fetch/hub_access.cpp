@@ -1,7 +1,6 @@
 #include "core/fetch/hub_access.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -9,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/fetch/url.hpp"
 #include "core/io/file.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -77,13 +77,12 @@ double seconds_of(const char* name, double otherwise) {
   if (text.empty()) {
     return otherwise;
   }
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size() || !(out >= 1 && out <= 86400)) {
+  const auto out = parse_number<double>(text);
+  if (!out || !(*out >= 1 && *out <= 86400)) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: got '{}', wanted seconds from 1 to 86400", name,
          printable(text));
   }
-  return out;
+  return *out;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/process_identity.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -42,15 +42,17 @@ std::optional<ProcessIdentity> owner_of(const std::string& name) {
     parts.push_back(part);
   }
   ProcessIdentity out;
-  const auto read = [](const std::string& from, auto& to) {
-    const char* end = from.data() + from.size();
-    const auto result = std::from_chars(from.data(), end, to);
-    return result.ec == std::errc() && result.ptr == end;
-  };
-  if (parts.size() != 5 || !read(parts[2], out.pid) || !read(parts[3], out.start)) {
+  if (parts.size() != 5) {
+    return std::nullopt;
+  }
+  const auto pid = parse_number<decltype(out.pid)>(parts[2]);
+  const auto start = parse_number<decltype(out.start)>(parts[3]);
+  if (!pid || !start) {
     return std::nullopt;
   }
   out.place = parts[1];
+  out.pid = *pid;
+  out.start = *start;
   return out;
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -16,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/io/process_identity.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -76,15 +76,16 @@ std::optional<ProcessIdentity> writer_in(std::string_view name) {
   const auto is_hex = [&](std::string_view text) {
     return text.size() == 8 && text.find_first_not_of(kHex) == std::string_view::npos;
   };
-  const auto number = [](std::string_view text, auto& out) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc() && end == text.data() + text.size();
-  };
   ProcessIdentity out;
+  const auto pid = parse_number<decltype(out.pid)>(parts[1]);
+  const auto start = parse_number<decltype(out.start)>(parts[2]);
+  if (!is_hex(parts[0]) || !is_hex(parts[3]) || !pid || !start) {
+    return std::nullopt;
+  }
   out.place = parts[0];
-  const bool fits = is_hex(parts[0]) && is_hex(parts[3]) && number(parts[1], out.pid) &&
-                    number(parts[2], out.start);
-  return fits ? std::optional(out) : std::nullopt;
+  out.pid = *pid;
+  out.start = *start;
+  return out;
 }
 
 void remove_abandoned_in(const fs::path& parent, int64_t now_seconds) {

@@ -1,9 +1,9 @@
 // Parses the command line's form of a plugin with parameters: `gptq:bits=4,group_size=128`.
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "core/plugin/parameters.hpp"
 #include "quench/abi/parameter.h"
 
@@ -21,21 +21,19 @@ using nlohmann::json;
 }
 
 json parse_integer(const ParameterSchema& schema, std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const auto value = parse_number<int64_t>(text);
+  if (!value) {
     refuse(schema, "an integer", text);
   }
-  return value;
+  return *value;
 }
 
-json parse_number(const ParameterSchema& schema, std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+json parse_real(const ParameterSchema& schema, std::string_view text) {
+  const auto value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value)) {
     refuse(schema, "a number", text);
   }
-  return value;
+  return *value;
 }
 
 json parse_scalar(const ParameterSchema& schema, std::string_view text) {
@@ -45,7 +43,7 @@ json parse_scalar(const ParameterSchema& schema, std::string_view text) {
       return parse_integer(schema, text);
     case QUENCH_PARAMETER_NUMBER:
     case QUENCH_PARAMETER_NUMBER_LIST:
-      return parse_number(schema, text);
+      return parse_real(schema, text);
     case QUENCH_PARAMETER_BOOLEAN:
       if (text != "true" && text != "false") {
         refuse(schema, "true or false", text);

@@ -3,11 +3,11 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "core/error.hpp"
 #include "core/io/file.hpp"
+#include "core/parse_number.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/counting.hpp"
 #include "core/store/derived.hpp"
@@ -37,8 +37,9 @@ bool read_count(std::string_view text, Integer& out) {
   if (text.empty()) {
     return true;
   }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
+  const auto read = parse_number<Integer>(text);
+  out = read.value_or(out);
+  return read.has_value();
 }
 
 const std::span<const RecordField> kFields = record_fields();

@@ -1,11 +1,11 @@
 #include "core/store/selection.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/record_columns.hpp"
 
@@ -14,14 +14,6 @@ namespace quench {
 namespace {
 
 constexpr int kDeepest = 100;
-
-std::optional<double> number_of(std::string_view text) {
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty()
-             ? std::optional<double>(out)
-             : std::nullopt;
-}
 
 // The content of a JSON text; the spelling of any other value.
 std::string text_of(std::string_view value) {
@@ -112,7 +104,7 @@ struct Selection::Node {
     if (op == "~") {
       return !absent && text_of(value).find(wanted) != std::string::npos;
     }
-    const std::optional<double> have = absent ? std::nullopt : number_of(value);
+    const std::optional<double> have = absent ? std::nullopt : parse_number<double>(value);
     if (op == "=" || op == "!=") {
       const bool same = have && number ? *have == *number : !absent && text_of(value) == wanted;
       return same == (op == "=");
@@ -237,7 +229,7 @@ class Parser {
     skip_spaces();
     const size_t value_at = at_;
     node->wanted = take_value();
-    node->number = number_of(node->wanted);
+    node->number = parse_number<double>(node->wanted);
     if (!node->number && (node->op[0] == '<' || node->op[0] == '>')) {
       at_ = value_at;
       refuse(fmt::format("{} compares numbers, got '{}'", node->op, printable(node->wanted, 40)));

@@ -1,7 +1,6 @@
 #include "run/cluster/submission.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -9,6 +8,7 @@
 #include "core/io/atomic_file.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/parse_number.hpp"
 #include "core/store/sealed_line.hpp"
 
 namespace quench {
@@ -27,10 +27,9 @@ std::vector<std::pair<uint64_t, fs::path>> numbered_folders(const fs::path& run)
   for (fs::directory_iterator at(run / kSubmissions, error), end; !error && at != end;
        at.increment(error)) {
     const std::string name = at->path().filename().string();
-    uint64_t number = 0;
-    const auto [stop, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (fault == std::errc() && stop == name.data() + name.size() && number > 0) {
-      out.emplace_back(number, at->path());
+    const auto number = parse_number<uint64_t>(name);
+    if (number && *number > 0) {
+      out.emplace_back(*number, at->path());
     }
   }
   std::sort(out.begin(), out.end());

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <sstream>
 #include <string_view>
+
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -36,11 +37,7 @@ std::optional<uint64_t> number_of(std::string_view text) {
   while (text.ends_with(' ')) {
     text.remove_suffix(1);
   }
-  uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return text.empty() || fault != std::errc() || end != text.data() + text.size()
-             ? std::nullopt
-             : std::optional(value);
+  return parse_number<uint64_t>(text);
 }
 
 // "3,5-7%2"; nothing if it has another form.

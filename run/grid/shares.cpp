@@ -1,7 +1,6 @@
 #include "run/grid/shares.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/io/sha256.hpp"
+#include "core/parse_number.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/grid.hpp"
 #include "run/manifest/check_plugins.hpp"
@@ -33,11 +33,6 @@ constexpr uint64_t kUnknownSize = 100;  // millions of parameters
 
 uint64_t thousands(uint64_t tokens) {
   return std::max<uint64_t>(1, tokens / kTokens);
-}
-
-bool read_number(std::string_view text, uint64_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
 bool reads_data(const MetricCell& metric) {
@@ -182,18 +177,17 @@ std::string id_of(const Shares& shares, const std::vector<Experiment>& experimen
 }  // namespace
 
 Share parse_share(const std::string& text) {
-  Share out;
-  const size_t slash = text.find('/');
-  const bool numbers = slash != std::string::npos &&
-                       read_number(std::string_view(text).substr(0, slash), out.number) &&
-                       read_number(std::string_view(text).substr(slash + 1), out.of);
-  if (!numbers || out.number < 1 || out.number > out.of || out.of > kMostShares) {
+  const std::string_view all(text);
+  const size_t slash = std::min(all.find('/'), all.size());
+  const auto number = parse_number<uint64_t>(all.substr(0, slash));
+  const auto of = parse_number<uint64_t>(all.substr(std::min(slash + 1, all.size())));
+  if (!number || !of || *number < 1 || *number > *of || *of > kMostShares) {
     fail(QUENCH_INVALID_ARGUMENT,
          "--share: got '{}', wanted I/N, share I of N with I from 1 to N and N up to {}, such as "
          "2/3",
          printable(text, 40), kMostShares);
   }
-  return out;
+  return {*number, *of};
 }
 
 std::vector<ShareUnit> share_units(Catalog& catalog, const std::vector<Experiment>& experiments,

@@ -1,12 +1,12 @@
 #include "run/manifest/cluster_keys.hpp"
 
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/config/amount.hpp"
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "run/manifest/section_keys.hpp"
 
 namespace quench {
@@ -137,16 +137,15 @@ void read_gpus(MappingReader& reader, Entry& entry) {
   const size_t colon = text.rfind(':');
   const std::string digits = colon == std::string::npos ? text : text.substr(colon + 1);
   const std::string type = colon == std::string::npos ? "" : text.substr(0, colon);
-  long long count = -1;
-  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  const bool sound = fault == std::errc() && end == digits.data() + digits.size() && count >= 0 &&
-                     count <= kMostGpus && (colon == std::string::npos || !type.empty()) &&
+  const auto count = parse_number<long long>(digits);
+  const bool sound = count && *count >= 0 && *count <= kMostGpus &&
+                     (colon == std::string::npos || !type.empty()) &&
                      type.find_first_of(" \t\n\"'\\:") == std::string::npos;
   if (!sound) {
     complain(entry, "gpus", *node, "a number, or a type and a number like a100:2");
     return;
   }
-  entry.out.gpus = static_cast<uint64_t>(count);
+  entry.out.gpus = static_cast<uint64_t>(*count);
   entry.out.gpu_type = type;
 }
 
@@ -302,16 +301,6 @@ const std::vector<SectionKey<Entry>> kKeys = {
        read_lines<&ManifestCluster::htcondor>(reader, entry, "htcondor", fault_of_condor_line);
      }}};
 
-// The whole number that `text` is, or nothing.
-std::optional<uint64_t> digits_of(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || fault != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 std::optional<uint64_t> within_a_year(uint64_t seconds) {
   return seconds > 0 && seconds <= kMostSeconds ? std::optional(seconds) : std::nullopt;
 }
@@ -320,7 +309,7 @@ std::optional<uint64_t> within_a_year(uint64_t seconds) {
 std::optional<uint64_t> clock_seconds(std::string_view text) {
   uint64_t days = 0;
   if (const size_t dash = text.find('-'); dash != std::string_view::npos) {
-    const auto read = digits_of(text.substr(0, dash));
+    const auto read = parse_number<uint64_t>(text.substr(0, dash));
     if (!read || *read > 366) {
       return std::nullopt;
     }
@@ -332,9 +321,9 @@ std::optional<uint64_t> clock_seconds(std::string_view text) {
   if (first == std::string_view::npos || second == first) {
     return std::nullopt;
   }
-  const auto hours = digits_of(text.substr(0, first));
-  const auto minutes = digits_of(text.substr(first + 1, second - first - 1));
-  const auto seconds = digits_of(text.substr(second + 1));
+  const auto hours = parse_number<uint64_t>(text.substr(0, first));
+  const auto minutes = parse_number<uint64_t>(text.substr(first + 1, second - first - 1));
+  const auto seconds = parse_number<uint64_t>(text.substr(second + 1));
   const bool two_digits = second - first == 3 && text.size() - second == 3;
   if (!hours || !minutes || !seconds || !two_digits || *hours > 999 || *minutes > 59 ||
       *seconds > 59) {
@@ -366,7 +355,7 @@ std::optional<uint64_t> parse_duration(std::string_view text) {
       {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}}};
   for (const auto& [unit, seconds] : kUnits) {
     if (!text.empty() && text.back() == unit) {
-      const auto count = digits_of(text.substr(0, text.size() - 1));
+      const auto count = parse_number<uint64_t>(text.substr(0, text.size() - 1));
       return count && *count <= kMostSeconds ? within_a_year(*count * seconds) : std::nullopt;
     }
   }

@@ -1,13 +1,13 @@
 #include "run/manifest/learning_rate.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <string_view>
 
 #include "core/error.hpp"
 #include "core/io/file.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -111,14 +111,12 @@ class PointsFile {
   }
 
   double number(std::string_view field) const {
-    double value = 0;
-    const auto read = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (read.ec != std::errc() || read.ptr != field.data() + field.size() || !(value >= 0) ||
-        !std::isfinite(value)) {
+    const auto value = parse_number<double>(field);
+    if (!value || !(*value >= 0) || !std::isfinite(*value)) {
       fail(QUENCH_INVALID_ARGUMENT, "{}:{}: got \"{}\", wanted a number of at least 0",
            path_.string(), line_, printable(field));
     }
-    return value;
+    return *value;
   }
 
   std::filesystem::path path_;

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "core/plugin/parameters.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/resolve_plugin.hpp"
@@ -55,14 +55,12 @@ namespace {
 
 uint64_t parse_count(const std::string& key, const std::string& text, uint64_t minimum = 1) {
   constexpr uint64_t kMaximum = uint64_t{1} << 31;  // so that products of two fit 64 bits
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || value < minimum || value > kMaximum) {
+  const auto value = parse_number<uint64_t>(text);
+  if (!value || *value < minimum || *value > kMaximum) {
     fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", expected a whole number of {}..{}",
          key, printable(text), minimum, kMaximum);
   }
-  return value;
+  return *value;
 }
 
 // The corpus plugin `id` over one file, or nothing if there is no such plugin.
