@@ -1,0 +1,132 @@
+#include "core/store/merged_folders.hpp"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
+#include "core/io/file.hpp"
+#include "core/io/new_folder.hpp"
+#include "core/store/sealed_folder.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kLargestSeal = uint64_t{64} << 20;
+
+void copy_durably(const fs::path& from, const fs::path& to) {
+  constexpr uint64_t kChunk = uint64_t{8} << 20;
+  const File file(from);
+  AtomicFile out(to, file.size());
+  std::string buffer;
+  for (uint64_t at = 0; at < file.size();) {
+    buffer.resize(std::min(kChunk, file.size() - at));
+    file.read(at, buffer.data(), buffer.size());
+    out.write(buffer);
+    at += buffer.size();
+  }
+  file.check_unchanged();
+  out.commit();
+}
+
+void copy_tree(const fs::path& from, const fs::path& to) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    const fs::path target = to / entry.path().filename();
+    if (entry.is_directory()) {
+      make_folders(target);
+      copy_tree(entry.path(), target);
+    } else if (entry.is_regular_file()) {
+      copy_durably(entry.path(), target);
+    }
+  }
+}
+
+// Calls `visit(from, to)` for the folders of weights and the files below `from`. A folder of
+// weights has files in it; hidden names are half-written.
+template <typename Visit>
+void for_each_piece(const fs::path& from, const fs::path& to, const Visit& visit) {
+  std::error_code unreadable;
+  if (!fs::is_directory(from, unreadable)) {
+    return;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(".") || !fs::exists(entry.path(), unreadable)) {
+      continue;  // also a link to a training of another machine
+    }
+    // A link leads to a training of this machine, and is copied as one.
+    const bool folder = entry.is_directory() && !entry.is_symlink();
+    const bool of_weights =
+        folder && std::any_of(fs::directory_iterator(entry.path()), fs::directory_iterator(),
+                              [](const fs::directory_entry& each) {
+                                return each.is_regular_file() &&
+                                       !each.path().filename().string().starts_with(".");
+                              });
+    if (folder && !of_weights) {
+      for_each_piece(entry.path(), to / name, visit);
+    } else {
+      visit(entry.path(), to / name);
+    }
+  }
+}
+
+// Folders of one name are the same if their seals are. Throws like add().
+void check_piece(const fs::path& from, const fs::path& other) {
+  std::error_code unreadable;
+  const fs::path seal = from / kFolderSeal;
+  const fs::path there = other / kFolderSeal;
+  if (!fs::exists(other, unreadable) || !fs::exists(seal, unreadable)) {
+    return;
+  }
+  if (!fs::exists(there, unreadable) ||
+      read_file(seal, kLargestSeal) != read_file(there, kLargestSeal)) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: other weights than {} under the same name; move one away",
+         printable(from.string(), 4096), printable(other.string(), 4096));
+  }
+}
+
+// Returns whether something was missing.
+bool copy_piece(const fs::path& from, const fs::path& to) {
+  std::error_code unreadable;
+  if (fs::exists(fs::symlink_status(to, unreadable)) && fs::exists(to, unreadable)) {
+    return false;
+  }
+  fs::remove(to, unreadable);  // a link that leads nowhere
+  make_folders(to.parent_path());
+  if (fs::is_symlink(from)) {
+    fs::copy_symlink(from, to, unreadable);
+    return !unreadable;
+  }
+  if (!fs::is_directory(from)) {
+    copy_durably(from, to);
+    return true;
+  }
+  NewFolder folder(to);
+  copy_tree(from, folder.temporary());
+  return folder.commit_if_absent();
+}
+
+}  // namespace
+
+void MergedFolders::add(const fs::path& run, const fs::path& into) {
+  for (const char* kind : {"averages", "exports", "checkpoints", "training"}) {
+    for_each_piece(run / kind, into / kind, [&](const fs::path& from, const fs::path& to) {
+      check_piece(from, to);
+      check_piece(from, from_.emplace(to, from).first->second);
+    });
+  }
+}
+
+uint64_t MergedFolders::copy() const {
+  uint64_t copied = 0;
+  for (const auto& [to, from] : from_) {
+    copied += copy_piece(from, to) ? 1 : 0;
+  }
+  return copied;
+}
+
+}  // namespace quench
