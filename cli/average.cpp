@@ -3,6 +3,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/hub_commits.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/averaging/keep_average.hpp"
@@ -41,7 +42,8 @@ std::vector<CheckpointCell> cells_of(const std::vector<std::string>& models) {
   return cells;
 }
 
-Job make_job(const AverageArguments& options, Context& context) {
+// Claims the members before it opens them.
+Job make_job(const AverageArguments& options, Context& context, HubClaim& claim) {
   if (std::filesystem::exists(std::filesystem::symlink_status(options.out))) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; nothing is overwritten",
          printable(options.out, 4096));
@@ -57,6 +59,7 @@ Job make_job(const AverageArguments& options, Context& context) {
     job.metric = resolve_metric(options.metric, context.catalog());
   }
   const std::vector<CheckpointCell> cells = cells_of(options.models);
+  claim.set(hub_commits(cells, context));
   std::vector<size_t> all(cells.size());
   for (size_t i = 0; i < cells.size(); ++i) {
     all[i] = i;
@@ -143,7 +146,8 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
 
 int average(const AverageArguments& options, Context& context) {
   context.apply_threads();
-  const Job job = as_usage([&] { return make_job(options, context); });
+  HubClaim claim;
+  const Job job = as_usage([&] { return make_job(options, context, claim); });
   Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
                     context.log_levels(options.json));
   KeepOptions keep;

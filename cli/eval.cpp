@@ -3,6 +3,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/hub_commits.hpp"
 #include "cli/output_width.hpp"
 #include "cli/progress.hpp"
 #include "cli/single_model.hpp"
@@ -64,6 +65,8 @@ std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& c
 int evaluate(const EvalOptions& options, Context& context) {
   context.apply_threads();
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
+  HubClaim claim;
+  claim.set(hub_commits(experiment.checkpoints, context));
   const std::vector<Record> records = with_derived(measure(experiment, options.json, context));
   if (!options.json) {
     fmt::print(results(), "{}", records_table(records, output_columns()));

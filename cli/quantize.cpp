@@ -3,6 +3,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/hub_commits.hpp"
 #include "cli/progress.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
@@ -193,6 +194,8 @@ void print_result(const Outcome& result, const QuantizeArguments& options, const
 int quantize(const QuantizeArguments& options, Context& context) {
   context.apply_threads();
   const Job job = as_usage([&] { return make_job(options, context); });
+  HubClaim claim;
+  claim.set(hub_commits(job.experiment.checkpoints, context));
   Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
                     context.log_levels(options.json));
   const Outcome result = run(job, options, progress, context);

@@ -9,6 +9,7 @@
 #include "cli/duration.hpp"
 #include "cli/expected_run.hpp"
 #include "cli/fetched_weights.hpp"
+#include "cli/hub_commits.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/output_width.hpp"
@@ -16,8 +17,6 @@
 #include "cli/run_log.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
-#include "core/hub/claim.hpp"
-#include "core/hub/resolve.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/at_work.hpp"
@@ -352,25 +351,14 @@ LoadedRun load_and_fetch(const RunOptions& options, Context& context, HubSession
   return load_run(options.manifest, context, one_by_one ? with_hub : Resolve());
 }
 
-// The commits of hubs that these experiments read, as far as the cache knows them.
-HubClaim::Commits commits_read(const LoadedRun& run, const Context& context) {
-  HubClaim::Commits out;
+// Claims what the run reads until the claim ends.
+void claim_checkpoints(const LoadedRun& run, const Context& context, HubClaim& claim) {
+  std::vector<CheckpointCell> checkpoints;
   for (const Experiment& experiment : run.experiments) {
-    for (const CheckpointCell& cell : experiment.checkpoints) {
-      if (!cell.location.starts_with("hf://")) {
-        continue;
-      }
-      try {
-        const std::string commit = known_commit(cell.location, context.hub());
-        out[repository_folder(parse_hub_spec(cell.location),
-                              hub_cache_root(context.hub_environment))]
-            .insert(commit);
-      } catch (const Error&) {
-        continue;  // whoever opens it will report the error
-      }
-    }
+    checkpoints.insert(checkpoints.end(), experiment.checkpoints.begin(),
+                       experiment.checkpoints.end());
   }
-  return out;
+  claim.set(hub_commits(checkpoints, context));
 }
 
 // There are more shares than pieces of work.
@@ -399,7 +387,7 @@ int run(const RunOptions& options, Context& context) {
   const bool brings = session && loaded.manifest.storage;
   HubClaim claim;
   if (!brings) {  // else each revision is claimed while it is needed
-    claim.set(commits_read(loaded, context));
+    claim_checkpoints(loaded, context, claim);
   }
   RunKnowledge knowledge(loaded, context);
   Rates rates(context.home());

@@ -352,6 +352,43 @@ TEST_CASE("storage: two runs at once on one cache both end right", "[cli]") {
                     values_of(scene.here.folder() / "runs/b")) == "");
 }
 
+TEST_CASE("storage: what eval, quantize or average reads stays while a run evicts", "[cli]") {
+  Scene scene;
+  scene.server.start();
+  scene.here.write_long_text();
+  scene.here.folder().write("m.yaml",
+                            manifest_of("{model: hf://org/tiny, revisions: [step1, step2]}"));
+  REQUIRE(scene.run({"run", "m.yaml", "--fetch", "--evict", "never"}).code == 0);
+  REQUIRE(scene.weights() == 2);
+  const std::string loss = "validation_loss:text=long.txt,block=16";
+  const std::vector<std::string> command = GENERATE_COPY(values<std::vector<std::string>>(
+      {{"eval", "hf://org/tiny@step1", "--metric", loss},
+       {"quantize", "hf://org/tiny@step1", "--quantizer", "template_quantizer:bits=3", "--format",
+        "template_format", "-o", "quantized", "--metric", loss},
+       {"average", "hf://org/tiny@step1", "tiny", "--scheme", "greedy_soup", "-o", "averaged",
+        "--metric", loss}}));
+  CAPTURE(command.front());
+  quench::ChildProcess reader = quench::ChildProcess::start(scene.command(command));
+  const auto claims = [&] {
+    std::error_code none;
+    const fs::directory_iterator found(scene.repository() / ".quench", none);
+    return std::distance(begin(found), end(found));
+  };
+  while (claims() == 0 && !reader.ends_within(std::chrono::milliseconds(10))) {
+  }
+  REQUIRE_FALSE(reader.ends_within(std::chrono::milliseconds(0)));
+
+  // Nothing is left to measure, so both revisions may go; the one that is read stays.
+  REQUIRE(scene.run({"run", "m.yaml", "--fetch", "--evict", "done"}).code == 0);
+  CHECK(scene.weights() == 1);
+  const std::string commit = quench::test::read_file(scene.repository() / "refs/step1");
+  CHECK(fs::exists(scene.repository() / "snapshots" / commit / "model.safetensors"));
+
+  reader.end();
+  REQUIRE(scene.run({"run", "m.yaml", "--fetch", "--evict", "done"}).code == 0);
+  CHECK(scene.weights() == 0);
+}
+
 TEST_CASE("storage: the trajectory of the fixtures gives what its folders give", "[cli]") {
   quench::test::need_plugin("models/gpt_neox");
   const fs::path from = quench::test::fixture("trajectories/gpt_neox-traj");
