@@ -100,6 +100,20 @@ void set_storage(const ManifestOptions& options, Manifest& manifest) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> names_of_folders(const LoadedRun& run) {
+  std::vector<std::string> out;
+  for (const Experiment& experiment : run.experiments) {
+    for (const RowFolder& row : row_folders(experiment, folder_places(run.folder))) {
+      out.push_back(row.path.lexically_relative(run.folder).generic_string());
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 LoadedRun load_run(const ManifestOptions& options, Context& context, const Resolve& resolve) {
   return as_usage([&] {
     LoadedRun run;
@@ -118,6 +132,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
                                      : std::filesystem::path(options.out);
     check_folder(run.folder);
+    run.folders = names_of_folders(run);
     if (options.job >= 0) {
       keep_job(run.manifest, run.experiments, options.job);
     }

@@ -50,6 +50,8 @@ struct LoadedRun {
   std::filesystem::path folder;
   std::optional<Share> share;
   std::string split_id;  // Shares::id, with a share
+  // Of weights, below the run's folder: all that the manifest asks for, of any share.
+  std::vector<std::string> folders;
 };
 // Who makes experiments of a manifest; by default the cache knows the revisions of hub models.
 using Resolve = std::function<std::vector<Experiment>(const Manifest&)>;

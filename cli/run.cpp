@@ -74,6 +74,7 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
           {"device", device_text(experiment.device)},
           {"threads", HostServices::instance().threads()},
           {"share", share},
+          {"folders", run.folders},
           {"plugins", plugins}};
 }
 

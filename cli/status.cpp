@@ -10,11 +10,15 @@
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
+#include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/run_scan.hpp"
+#include "core/store/sealed_folder.hpp"
 
 namespace quench {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -41,6 +45,34 @@ Done count_records(const RunScan& scan) {
     if (line.index == 0) {
       ++(line.failed ? out.failed : out.done);
     }
+  }
+  return out;
+}
+
+// The folders of weights that the run is to write. What is there may be outdated: `quench plan`
+// knows.
+struct WeightsFolders {
+  uint64_t written = 0;
+  uint64_t owed = 0;
+};
+
+WeightsFolders count_folders(const fs::path& run) {
+  constexpr uint64_t kLargestDescription = uint64_t{64} << 20;
+  WeightsFolders out;
+  std::error_code unreadable;
+  if (!fs::exists(run / "run.json", unreadable)) {
+    return out;
+  }
+  const auto description =
+      nlohmann::json::parse(read_file(run / "run.json", kLargestDescription), nullptr, false);
+  const auto names = description.find("folders");
+  if (names == description.end() || !names->is_array()) {
+    return out;  // an earlier version wrote it
+  }
+  for (const nlohmann::json& name : *names) {
+    const bool there =
+        name.is_string() && fs::exists(run / name.get<std::string>() / kFolderSeal, unreadable);
+    ++(there ? out.written : out.owed);
   }
   return out;
 }
@@ -115,6 +147,7 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatche
   const RunScan scan = scan_run(options.run);
   const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
   const Done records = count_records(scan);
+  const WeightsFolders folders = count_folders(options.run);
   bool alive = false;
   nlohmann::json jobs = nlohmann::json::array();
   std::string text;
@@ -134,12 +167,16 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatche
                   {{"done", records.done},
                    {"failed", records.failed},
                    {"damaged", records.damaged},
-                   {"conflicts", scan.conflicts.size()}}}});
+                   {"conflicts", scan.conflicts.size()}}},
+                 {"folders", {{"written", folders.written}, {"owed", folders.owed}}}});
   } else {
     fmt::print("{}{}{}", fitted_lines(tasks.text), text,
                fitted_lines(fmt::format(
                    "records  {} done, {} failed, {} damaged lines, {} conflicts\n", records.done,
                    records.failed, records.damaged, scan.conflicts.size())));
+    if (folders.written + folders.owed > 0) {
+      fmt::print("folders  {} written, {} owed\n", folders.written, folders.owed);
+    }
   }
   std::fflush(stdout);
   return alive;

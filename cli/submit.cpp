@@ -3,21 +3,15 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "cli/answer.hpp"
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/outlook.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/plugin/host_services.hpp"
-#include "run/check_experiment.hpp"
 #include "run/cluster/cluster_resources.hpp"
 #include "run/cluster/cluster_tools.hpp"
-#include "run/cluster/open_shares.hpp"
-#include "run/grid/estimate.hpp"
-#include "run/grid/training_cost.hpp"
-#include "run/manifest/check_plugins.hpp"
 
 namespace quench {
 
@@ -45,56 +39,6 @@ Scheduler scheduler_for(const SubmitOptions& options, const ManifestCluster& clu
                      "`cluster` in the manifest");
   }
   return named ? *named : *cluster.to;
-}
-
-// What is left, and what it will take.
-struct Outlook {
-  std::vector<OpenShare> shares;
-  uint64_t memory = 0;  // bytes, predicted
-};
-
-// The trainings that are missing. Points that train the same thing count once.
-void add_trainings(const LoadedRun& run, Context& context, const Rates& rates, uint32_t threads,
-                   std::vector<double>& seconds, uint64_t& memory) {
-  std::set<std::string> seen;
-  for (size_t i = 0; i < run.experiments.size(); ++i) {
-    const Experiment& experiment = run.experiments[i];
-    if (experiment.training == nullptr || !experiment.absent.empty() ||
-        !seen.insert(experiment.checkpoints.back().location).second) {
-      continue;
-    }
-    const TrainingCost cost =
-        training_cost(context.catalog(), *experiment.training, context.home(), rates, threads);
-    seconds[i] = cost.seconds;
-    memory = std::max(memory, cost.memory);
-  }
-}
-
-Outlook look_ahead(const SubmitOptions& options, const LoadedRun& run, uint64_t count,
-                   uint32_t threads, Context& context) {
-  std::vector<MetricMemory> memory;
-  as_usage([&] {
-    for (const Experiment& experiment : run.experiments) {
-      check_plugins(context.catalog(), experiment);
-      QuantizerInstances quantizers(context.catalog());
-      check_shapes(context.catalog(), experiment, context.hub(), quantizers);
-      memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
-    }
-  });
-  RunKnowledge knowledge(run, context);
-  const Rates rates(context.home());
-  const std::vector<Cell> cells =
-      survey(run.experiments, knowledge.identities, knowledge.finished,
-             {/*fresh=*/false, /*retry_failed=*/options.retry == "failed"});
-  const PlanCost cost =
-      estimate(run.experiments, cells, knowledge.identities, rates, threads, memory);
-  Outlook out;
-  out.memory = cost.total.memory;
-  std::vector<double> training(run.experiments.size(), 0);
-  as_usage([&] { add_trainings(run, context, rates, threads, training, out.memory); });
-  out.shares = open_shares(make_shares(context.catalog(), run.experiments, context.hub(), count),
-                           cells, cost, training);
-  return out;
 }
 
 // The tasks that earlier submissions left in a queue, by share.
@@ -165,6 +109,12 @@ std::vector<std::string> run_arguments(const SubmitOptions& options, const Loade
   }
   if (options.manifest.job >= 0) {
     add("--job", std::to_string(options.manifest.job));
+  }
+  if (!options.manifest.storage_limit.empty()) {
+    add("--storage-limit", options.manifest.storage_limit);
+  }
+  if (!options.manifest.evict.empty()) {
+    add("--evict", options.manifest.evict);
   }
   if (!options.retry.empty()) {
     add("--retry", options.retry);
@@ -279,6 +229,7 @@ std::string queued_text(const Queued& queued) {
 struct Totals {
   uint64_t cells = 0;
   uint64_t open = 0;
+  uint64_t folders = 0;
   uint64_t blocked = 0;
   uint64_t failed = 0;
 };
@@ -288,6 +239,7 @@ Totals totals_of(const std::vector<OpenShare>& shares) {
   for (const OpenShare& share : shares) {
     out.cells += share.cells;
     out.open += share.open;
+    out.folders += share.folders;
     out.blocked += share.blocked;
     out.failed += share.failed;
   }
@@ -298,9 +250,13 @@ void print_outlook(const LoadedRun& run, const std::vector<OpenShare>& shares,
                    const Queued& queued) {
   const Totals totals = totals_of(shares);
   const auto open = std::count_if(shares.begin(), shares.end(),
-                                  [](const OpenShare& share) { return share.open > 0; });
-  fmt::print(results(), "{}: {} of {} cells are open, in {} of {} shares\n", run.manifest.name,
-             totals.open, totals.cells, open, shares.size());
+                                  [](const OpenShare& share) { return share.is_open(); });
+  fmt::print(results(), "{}: {} of {} cells are open{}, in {} of {} shares\n", run.manifest.name,
+             totals.open, totals.cells,
+             totals.folders > 0 ? fmt::format(" and {} {} of weights owed", totals.folders,
+                                              totals.folders == 1 ? "folder" : "folders")
+                                : "",
+             open, shares.size());
   if (totals.blocked > 0) {
     fmt::print(results(), "{} cells are blocked: files are missing; `quench plan` says which\n",
                totals.blocked);
@@ -347,6 +303,7 @@ void answer_submit(const LoadedRun& run, const std::vector<OpenShare>& shares, c
          {"open", share.open},
          {"blocked", share.blocked},
          {"failed", share.failed},
+         {"folders", share.folders},
          {"seconds", share.seconds},
          {"queued",
           found == queued.shares.end() ? nlohmann::json() : nlohmann::json(found->second.state)}});
@@ -376,11 +333,12 @@ int submit(const SubmitOptions& options, Context& context) {
                                               : 1;
   context.apply_threads();
   const auto threads = static_cast<uint32_t>(cluster.cpus > 0 ? cluster.cpus : kUsualCpus);
-  const Outlook outlook = look_ahead(options, run, count, threads, context);
+  const Outlook outlook =
+      look_ahead(run, {count, threads, options.retry == "failed"}, context);
   const Queued queued = queued_tasks(options, run.folder, count);
   std::vector<uint64_t> to_send;
   for (const OpenShare& share : outlook.shares) {
-    if (share.open > 0 && !queued.shares.contains(share.number)) {
+    if (share.is_open() && !queued.shares.contains(share.number)) {
       to_send.push_back(share.number);
     }
   }

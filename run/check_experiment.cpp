@@ -76,29 +76,6 @@ void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInsta
   }
 }
 
-// The checkpoints (indices) that these rows read. Of a share the others may be missing.
-std::set<size_t> checkpoints_read(const Experiment& experiment) {
-  std::set<size_t> out;
-  for (const WeightsCell& weights : experiment.weights) {
-    out.insert(weights.members.begin(), weights.members.end());
-    if (weights.members.empty()) {
-      out.insert(weights.checkpoint);
-    }
-    for (const MetricCell& metric : experiment.metrics) {
-      if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
-        continue;
-      }
-      for (const Variant& variant : variants_of(experiment, weights)) {
-        if (applies(experiment, weights, variant, metric)) {
-          const std::vector<size_t> branch = branch_until(experiment, weights.checkpoint);
-          out.insert(branch.begin(), branch.end());
-        }
-      }
-    }
-  }
-  return out;
-}
-
 // A metric that applies to no variant would silently be missing from the results.
 void check_metric_applies(const Experiment& experiment, const MetricCell& metric) {
   for (const WeightsCell& weights : experiment.weights) {
@@ -164,6 +141,28 @@ void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedMo
 }
 
 }  // namespace
+
+std::set<size_t> checkpoints_read(const Experiment& experiment) {
+  std::set<size_t> out;
+  for (const WeightsCell& weights : experiment.weights) {
+    out.insert(weights.members.begin(), weights.members.end());
+    if (weights.members.empty()) {
+      out.insert(weights.checkpoint);
+    }
+    for (const MetricCell& metric : experiment.metrics) {
+      if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
+        continue;
+      }
+      for (const Variant& variant : variants_of(experiment, weights)) {
+        if (applies(experiment, weights, variant, metric)) {
+          const std::vector<size_t> branch = branch_until(experiment, weights.checkpoint);
+          out.insert(branch.begin(), branch.end());
+        }
+      }
+    }
+  }
+  return out;
+}
 
 void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                   QuantizerInstances& quantizers) {

@@ -101,6 +101,36 @@ std::optional<nlohmann::json> content_of(const Experiment& experiment, const Row
   return parts;
 }
 
+bool is_known_current(const Experiment& experiment, const RowFolder& row, Identities& identities) {
+  std::string missing;
+  try {
+    const auto made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
+    return made_from && survey_folder(row.path, *made_from).state == FolderState::kCurrent;
+  } catch (const Error&) {
+    return false;  // whoever writes it will report the error
+  }
+}
+
+std::vector<OwedRow> owed_rows(const std::vector<Experiment>& experiments,
+                               const FolderPlaces& places, Identities& identities) {
+  std::vector<OwedRow> out;
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    const Experiment& experiment = experiments[i];
+    for (const RowFolder& row : row_folders(experiment, places)) {
+      if (is_known_current(experiment, row, identities)) {
+        continue;
+      }
+      const MemberCells files = files_of(experiment, experiment.weights[row.weights]);
+      const bool blocked = experiment.training == nullptr &&
+                           std::any_of(files.begin(), files.end(), [&](const CheckpointCell* file) {
+                             return !identities.absence(*file).empty();
+                           });
+      out.push_back({i, row.weights, blocked});
+    }
+  }
+  return out;
+}
+
 std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFolder& row,
                                       Identities& identities) {
   std::string missing;

@@ -40,6 +40,18 @@ std::optional<nlohmann::json> content_of(const Experiment& experiment, const Row
                                          Identities& identities, bool measure,
                                          std::string& missing);
 
+// Whether the folder is there and current, as far as that is known without reading weights.
+bool is_known_current(const Experiment& experiment, const RowFolder& row, Identities& identities);
+
+// A folder that is not known to be there and current.
+struct OwedRow {
+  size_t experiment = 0;  // index
+  size_t weights = 0;     // likewise, of its grid
+  bool blocked = false;   // what it is made from is not there
+};
+std::vector<OwedRow> owed_rows(const std::vector<Experiment>& experiments,
+                               const FolderPlaces& places, Identities& identities);
+
 // A folder that is missing or outdated.
 struct OwedFolder {
   RowFolder row;

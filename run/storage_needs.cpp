@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/error.hpp"
-#include "core/store/sealed_folder.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
@@ -26,7 +25,7 @@ class NeedsFinder {
       }
     }
     for (const RowFolder& row : row_folders(experiment, places_)) {
-      if (!is_written(experiment, row)) {
+      if (!is_known_current(experiment, row, identities_)) {
         add_files(experiment, row.weights, steps[row.weights]);
       }
     }
@@ -41,16 +40,6 @@ class NeedsFinder {
  private:
   static bool is_pending(const Cell& cell) {
     return cell.state == CellState::kToDo || cell.state == CellState::kBlocked;
-  }
-
-  bool is_written(const Experiment& experiment, const RowFolder& row) const {
-    std::string missing;
-    try {
-      const auto made_from = content_of(experiment, row, identities_, /*measure=*/false, missing);
-      return made_from && survey_folder(row.path, *made_from).state == FolderState::kCurrent;
-    } catch (const Error&) {
-      return false;  // whoever writes it will report the error
-    }
   }
 
   void add_checkpoint(const CheckpointCell& cell, std::set<size_t>& step) {

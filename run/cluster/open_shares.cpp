@@ -7,7 +7,8 @@ namespace quench {
 
 std::vector<OpenShare> open_shares(const Shares& shares, const std::vector<Cell>& cells,
                                    const PlanCost& cost,
-                                   const std::vector<double>& training_seconds) {
+                                   const std::vector<double>& training_seconds,
+                                   const std::vector<std::pair<size_t, size_t>>& folders) {
   std::vector<OpenShare> out(shares.count);
   for (size_t i = 0; i < out.size(); ++i) {
     out[i].number = i + 1;
@@ -28,6 +29,9 @@ std::vector<OpenShare> open_shares(const Shares& shares, const std::vector<Cell>
       ++share.open;
       share.seconds += cell.state == CellState::kToDo ? cost.cells[i].seconds : 0;
     }
+  }
+  for (const std::pair<size_t, size_t>& row : folders) {
+    ++out.at(share_of.at(row)).folders;
   }
   for (size_t i = 0; i < training_seconds.size(); ++i) {
     if (const auto found = share_of.lower_bound({i, 0});

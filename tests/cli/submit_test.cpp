@@ -195,6 +195,50 @@ TEST_CASE("submit: only shares with open cells are sent again", "[cli][cluster]"
   CHECK_FALSE(fs::exists(login.here.folder() / "runs/m/cluster/0003"));
 }
 
+TEST_CASE("submit: a share is open while a folder of weights is owed", "[cli][cluster]") {
+  const Login login;
+  login.here.folder().write("m.yaml",
+                            "name: m\n"
+                            "checkpoints: {model: models, revisions: \"step{step}\"}\n"
+                            "averaging:\n"
+                            "  - soup: {}\n"
+                            "    keep: true\n"
+                            "quantizers:\n"
+                            "  - template_quantizer: {bits: 4, group_size: 16}\n"
+                            "    label: q\n"
+                            "    export: gptq\n"
+                            "metrics:\n"
+                            "  - validation_loss: {corpus: v, block: 16}\n"
+                            "corpora: {v: {text: {path: t.txt}}}\n"
+                            "cluster: {cpus: 1}\n");
+  const auto folders = [&] {
+    return quench::test::data_of(login.run_well({"status", "m", "--json"})).at("folders");
+  };
+  login.run_well({"run", "m.yaml"});
+  CHECK(folders() == json{{"written", 4}, {"owed", 0}});
+  CHECK_THAT(login.run_well({"status", "m"}), Contains("folders  4 written, 0 owed\n"));
+  CHECK_THAT(login.run_well(kSubmit), Contains("nothing to submit\n"));
+
+  // Every value is known, the weights are not there.
+  const std::string lost = GENERATE("exports/step2/q", "averages/soup+at+step3");
+  CAPTURE(lost);
+  REQUIRE(fs::remove_all(login.here.folder() / "runs/m" / lost) > 0);
+  CHECK(folders() == json{{"written", 3}, {"owed", 1}});
+  const std::string sent = login.run_well(kSubmit);
+  CHECK_THAT(sent, Contains("m: 0 of 8 cells are open and 1 folder of weights owed, in 1 of 3 "
+                            "shares\n") &&
+                       Contains("slurm job 41: share ") && !Contains("shares 1"));
+  const std::string script = read_file(login.here.folder() / "sent");
+  const size_t array = script.find("--array=") + 8;
+  const auto task = quench::test::run_program({"/bin/bash", login.path("sent")},
+                                              {{"SLURM_ARRAY_TASK_ID", script.substr(array, 1)}},
+                                              login.here.folder().path());
+  CAPTURE(task.err);
+  CHECK(task.code == 0);
+  CHECK(folders() == json{{"written", 4}, {"owed", 0}});
+  CHECK_THAT(login.run_well(kSubmit), Contains("nothing to submit\n"));
+}
+
 TEST_CASE("submit: the tasks together are the run", "[cli][cluster]") {
   const Login login;
   login.run_well(kSubmit);

@@ -1,0 +1,76 @@
+#include "cli/outlook.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/plugin/host_services.hpp"
+#include "run/check_experiment.hpp"
+#include "run/grid/estimate.hpp"
+#include "run/grid/training_cost.hpp"
+#include "run/manifest/check_plugins.hpp"
+
+namespace quench {
+
+namespace {
+
+// The trainings that are missing. Points that train the same thing count once.
+void add_trainings(const LoadedRun& run, Context& context, const Rates& rates, uint32_t threads,
+                   std::vector<double>& seconds, uint64_t& memory) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < run.experiments.size(); ++i) {
+    const Experiment& experiment = run.experiments[i];
+    if (experiment.training == nullptr || !experiment.absent.empty() ||
+        !seen.insert(experiment.checkpoints.back().location).second) {
+      continue;
+    }
+    const TrainingCost cost =
+        training_cost(context.catalog(), *experiment.training, context.home(), rates, threads);
+    seconds[i] = cost.seconds;
+    memory = std::max(memory, cost.memory);
+  }
+}
+
+// The folders of weights that a task can write now.
+std::vector<std::pair<size_t, size_t>> folders_to_write(const LoadedRun& run,
+                                                        Identities& identities) {
+  std::vector<std::pair<size_t, size_t>> out;
+  for (const OwedRow& row : owed_rows(run.experiments, folder_places(run.folder), identities)) {
+    if (!row.blocked) {
+      out.emplace_back(row.experiment, row.weights);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context& context) {
+  std::vector<MetricMemory> memory;
+  as_usage([&] {
+    check_row_folders(run.experiments, folder_places(run.folder));
+    for (const Experiment& experiment : run.experiments) {
+      check_plugins(context.catalog(), experiment);
+      QuantizerInstances quantizers(context.catalog());
+      check_shapes(context.catalog(), experiment, context.hub(), quantizers);
+      memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
+    }
+  });
+  RunKnowledge knowledge(run, context);
+  const Rates rates(context.home());
+  const std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
+                                   {/*fresh=*/false, options.retry_failed});
+  const PlanCost cost =
+      estimate(run.experiments, cells, knowledge.identities, rates, options.threads, memory);
+  Outlook out;
+  out.memory = cost.total.memory;
+  std::vector<double> training(run.experiments.size(), 0);
+  as_usage([&] { add_trainings(run, context, rates, options.threads, training, out.memory); });
+  out.shares = open_shares(
+      make_shares(context.catalog(), run.experiments, context.hub(), options.shares), cells, cost,
+      training, folders_to_write(run, knowledge.identities));
+  return out;
+}
+
+}  // namespace quench
