@@ -1,11 +1,13 @@
 #include "cli/hub_session.hpp"
 
 #include <exception>
+#include <set>
 
 #include "cli/bytes.hpp"
 #include "cli/manifest_options.hpp"
 #include "core/fetch/listing.hpp"
 #include "core/plugin/host_services.hpp"
+#include "run/check_experiment.hpp"
 #include "run/manifest/resolve_items.hpp"
 
 namespace quench {
@@ -125,9 +127,12 @@ void HubSession::fetch(const FetchPlan& plan, Progress& progress) {
 std::vector<FetchRequest> model_requests(const std::vector<Experiment>& experiments) {
   std::vector<FetchRequest> out;
   for (const Experiment& experiment : experiments) {
-    for (const CheckpointCell& checkpoint : experiment.checkpoints) {
-      if (is_spec(checkpoint.location)) {
-        out.push_back({parse_hub_spec(checkpoint.location), Purpose::kModel});
+    const std::set<size_t> read =
+        experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();
+    for (size_t i = 0; i < experiment.checkpoints.size(); ++i) {
+      const std::string& location = experiment.checkpoints[i].location;
+      if (is_spec(location) && (!experiment.is_share || read.contains(i))) {
+        out.push_back({parse_hub_spec(location), Purpose::kModel});
       }
     }
   }

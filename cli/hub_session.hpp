@@ -42,8 +42,8 @@ class HubSession {
   HubApi api_;
 };
 
-// What resolved experiments want of the hub: their checkpoints; the tokenizers and data that the
-// cache lacks.
+// What resolved experiments want of the hub: the checkpoints that they read; the tokenizers and
+// data that the cache lacks.
 std::vector<FetchRequest> model_requests(const std::vector<Experiment>& experiments);
 std::vector<FetchRequest> data_requests(const std::vector<Experiment>& experiments);
 

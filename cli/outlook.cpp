@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/training_cost.hpp"
@@ -34,10 +33,10 @@ void add_trainings(const LoadedRun& run, Context& context, const Rates& rates, u
 
 // The folders of weights that a task can write now.
 std::vector<std::pair<size_t, size_t>> folders_to_write(const LoadedRun& run,
-                                                        Identities& identities) {
+                                                        Identities& identities, bool fetches) {
   std::vector<std::pair<size_t, size_t>> out;
   for (const OwedRow& row : owed_rows(run.experiments, folder_places(run.folder), identities)) {
-    if (!row.blocked) {
+    if (!row.blocked || fetches) {
       out.emplace_back(row.experiment, row.weights);
     }
   }
@@ -59,17 +58,23 @@ Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context&
   });
   RunKnowledge knowledge(run, context);
   const Rates rates(context.home());
-  const std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
+  std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
                                    {/*fresh=*/false, options.retry_failed});
   const PlanCost cost =
       estimate(run.experiments, cells, knowledge.identities, rates, options.threads, memory);
   Outlook out;
   out.memory = cost.total.memory;
+  for (Cell& cell : cells) {
+    if (options.fetches && cell.state == CellState::kBlocked) {
+      cell.state = CellState::kToDo;
+      out.unknown = true;
+    }
+  }
   std::vector<double> training(run.experiments.size(), 0);
   as_usage([&] { add_trainings(run, context, rates, options.threads, training, out.memory); });
   out.shares = open_shares(
       make_shares(context.catalog(), run.experiments, context.hub(), options.shares), cells, cost,
-      training, folders_to_write(run, knowledge.identities));
+      training, folders_to_write(run, knowledge.identities, options.fetches));
   return out;
 }
 

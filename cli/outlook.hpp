@@ -13,11 +13,13 @@ struct OutlookOptions {
   uint64_t shares = 1;
   uint32_t threads = 1;  // of a task
   bool retry_failed = false;
+  bool fetches = false;  // the tasks get what is missing
 };
 
 struct Outlook {
   std::vector<OpenShare> shares;
-  uint64_t memory = 0;  // bytes, predicted
+  uint64_t memory = 0;   // bytes, predicted
+  bool unknown = false;  // of files that the tasks will fetch, neither memory nor time is known
 };
 
 // Throws UsageError for what no task could do.

@@ -125,8 +125,9 @@ int run(int argc, char** argv) {
   context.hub_environment = quench::hub_environment_from_process();
   context.python = {quench::own_python(context.executable), variable("QUENCH_PYTHON"),
                     variable("PATH").value_or("/usr/bin:/bin")};
-  for (const char* name : {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH",
-                           "QUENCH_PLUGIN_SYSTEM_PATH", "QUENCH_PYTHON", "QUENCH_ISA", "HF_HOME"}) {
+  for (const char* name :
+       {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH", "QUENCH_PLUGIN_SYSTEM_PATH",
+        "QUENCH_PYTHON", "QUENCH_ISA", "HF_HOME", "HF_ENDPOINT"}) {
     if (const auto value = variable(name)) {
       context.installation.emplace_back(name, *value);
     }

@@ -349,7 +349,8 @@ LoadedRun load_and_fetch(const RunOptions& options, Context& context, HubSession
                     context.log_levels(options.manifest.json));
   session.fetch(session.plan(wanted), progress);
   progress.clear();
-  return load_run(options.manifest, context, one_by_one ? with_hub : Resolve());
+  // What the cache has may be less than all revisions; a share must be cut from all of them.
+  return load_run(options.manifest, context, one_by_one || run.share ? with_hub : Resolve());
 }
 
 // Claims what the run reads until the claim ends.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cli/answer.hpp"
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
+#include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/outlook.hpp"
 #include "cli/standard_streams.hpp"
@@ -24,6 +26,7 @@ struct SubmitOptions {
   std::string to;
   uint64_t shares = 0;
   std::string retry;
+  bool fetch = false;
   bool dry_run = false;
 };
 
@@ -109,6 +112,9 @@ std::vector<std::string> run_arguments(const SubmitOptions& options, const Loade
   }
   if (options.manifest.job >= 0) {
     add("--job", std::to_string(options.manifest.job));
+  }
+  if (options.fetch) {
+    out.emplace_back("--fetch");
   }
   if (!options.manifest.storage_limit.empty()) {
     add("--storage-limit", options.manifest.storage_limit);
@@ -325,7 +331,14 @@ void print_sent(const LoadedRun& run, const Submission& sent, const ClusterJob& 
 }
 
 int submit(const SubmitOptions& options, Context& context) {
-  const LoadedRun run = load_run(options.manifest, context);
+  std::optional<HubSession> session;
+  if (options.fetch) {
+    session.emplace(context);
+  }
+  const LoadedRun run =
+      session ? load_run(options.manifest, context,
+                         [&](const Manifest& manifest) { return session->resolve(manifest); })
+              : load_run(options.manifest, context);
   const ManifestCluster& cluster = run.manifest.cluster;
   const Scheduler scheduler = scheduler_for(options, cluster);
   const uint64_t count = options.shares > 0   ? options.shares
@@ -334,7 +347,12 @@ int submit(const SubmitOptions& options, Context& context) {
   context.apply_threads();
   const auto threads = static_cast<uint32_t>(cluster.cpus > 0 ? cluster.cpus : kUsualCpus);
   const Outlook outlook =
-      look_ahead(run, {count, threads, options.retry == "failed"}, context);
+      look_ahead(run, {count, threads, options.retry == "failed", options.fetch}, context);
+  if (outlook.unknown && cluster.memory_bytes == 0) {
+    print_warning(
+        "warning: submit: what weights take that are still on the hub is not known; say `memory` "
+        "and `time` under `cluster`");
+  }
   const Queued queued = queued_tasks(options, run.folder, count);
   std::vector<uint64_t> to_send;
   for (const OpenShare& share : outlook.shares) {
@@ -373,7 +391,7 @@ void add_submit(CommandLine& line, Context& context) {
                         "Experiments");
   verb.examples({"quench submit m.yaml --to slurm --shares 8",
                  "quench submit m.yaml --to htcondor --shares 8 --dry-run",
-                 "quench submit m.yaml --retry failed"});
+                 "quench submit m.yaml --retry failed", "quench submit m.yaml --fetch"});
   auto options = std::make_shared<SubmitOptions>();
   add_manifest_options(verb, context, options->manifest);
   verb.option("--to", options->to, "slurm or htcondor (default: `to` under `cluster`)")
@@ -383,6 +401,8 @@ void add_submit(CommandLine& line, Context& context) {
       .between(1, kMostTasks)
       .placeholder("N");
   verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
+  verb.flag("--fetch", options->fetch,
+            "Each task downloads what the cache lacks, as `run --fetch` does");
   verb.flag("--dry-run", options->dry_run, "Print the scripts and submit nothing");
   verb.does([&context, options] { return submit(*options, context); });
 }

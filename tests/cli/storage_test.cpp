@@ -389,6 +389,49 @@ TEST_CASE("storage: what eval, quantize or average reads stays while a run evict
   CHECK(scene.weights() == 0);
 }
 
+TEST_CASE("storage: a share fetches what it reads and no more", "[cli]") {
+  Scene scene;
+  scene.server.start();
+  scene.here.folder().write("m.yaml",
+                            manifest_of("{model: hf://org/tiny, revisions: \"step{step}\"}"));
+  size_t there = 0;
+  for (const char* share : {"1/3", "2/3", "3/3"}) {
+    const Outcome got = scene.run({"run", "m.yaml", "--fetch", "--share", share});
+    CAPTURE(share, got.err);
+    REQUIRE(got.code == 0);
+    CHECK_THAT(got.out, Contains("2 records, 2 of them new"));
+    there += 2;
+    CHECK(scene.weights() == there);
+  }
+  CHECK(plan_counts(scene) == json{{"done", 6}});
+}
+
+TEST_CASE("submit: with --fetch shares are sent whose weights only the hub has", "[cli][cluster]") {
+  Scene scene;
+  scene.server.start();
+  scene.here.folder().write(
+      "m.yaml", manifest_of("{model: hf://org/tiny, revisions: \"step{step}\"}", scene.limit(3)));
+  const std::vector<std::string> submit = {"submit",   "m.yaml", "--to",     "slurm",
+                                           "--shares", "3",      "--dry-run"};
+  const Outcome without = scene.run(submit);
+  CHECK(without.code == 2);  // the cache knows no revision
+  std::vector<std::string> fetching = submit;
+  fetching.insert(fetching.end(), {"--fetch", "--evict", "done"});
+  const Outcome with = scene.run(fetching);
+  CAPTURE(with.out, with.err);
+  REQUIRE(with.code == 0);
+  CHECK_THAT(with.out, Contains("#SBATCH --array=1-3\n"));
+  CHECK_THAT(with.out, Contains(" --fetch --evict done --share \"$SLURM_ARRAY_TASK_ID/3\""));
+  CHECK_THAT(with.out, Contains("export HF_ENDPOINT=" + scene.server.endpoint() + "\n"));
+  CHECK_THAT(with.err, Contains("say `memory` and `time` under `cluster`"));
+  CHECK(scene.weights() == 0);
+
+  // What one share has evicted again is done all the same.
+  REQUIRE(scene.run({"run", "m.yaml", "--fetch", "--share", "2/3"}).code == 0);
+  CHECK(scene.weights() == 0);
+  CHECK_THAT(scene.run(fetching).out, Contains("#SBATCH --array=1,3\n"));
+}
+
 TEST_CASE("storage: the trajectory of the fixtures gives what its folders give", "[cli]") {
   quench::test::need_plugin("models/gpt_neox");
   const fs::path from = quench::test::fixture("trajectories/gpt_neox-traj");

@@ -139,11 +139,30 @@ TEST_CASE("submit: the manifest's `cluster` comes before estimates", "[cli][clus
 
 TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
   const Login login;
-  const std::string out = login.run_well(
-      {"submit", "m.yaml", "--to", "slurm", "--dry-run", "--out", "other place", "--set", "seed=3",
-       "--retry", "failed", "--plugin-path", "mine", "--isolate", "all", "--worker-silence", "60"});
+  const std::string out = login.run_well({"submit",
+                                          "m.yaml",
+                                          "--to",
+                                          "slurm",
+                                          "--dry-run",
+                                          "--out",
+                                          "other place",
+                                          "--set",
+                                          "seed=3",
+                                          "--retry",
+                                          "failed",
+                                          "--plugin-path",
+                                          "mine",
+                                          "--isolate",
+                                          "all",
+                                          "--worker-silence",
+                                          "60",
+                                          "--fetch",
+                                          "--storage-limit",
+                                          "5GB",
+                                          "--evict",
+                                          "done"});
   CHECK_THAT(out, Contains(" run " + login.path("m.yaml") + " --out '" + login.path("other place") +
-                           "' --set seed=3 --retry failed "
+                           "' --set seed=3 --fetch --storage-limit 5GB --evict done --retry failed "
                            "--plugin-path " +
                            login.path("mine") + " --isolate all --worker-silence 60 --share "));
 }
