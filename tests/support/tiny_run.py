@@ -1,4 +1,4 @@
-"""A small run for scripts that test the program: checkpoints of the SDK's template family, a text, a manifest."""
+"""Runs for scripts that test the program: a folder with a manifest, and a small one with all that it needs."""
 import json
 import os
 import shutil
@@ -17,14 +17,32 @@ def compared(value):
     return [compared(inner) for inner in value] if isinstance(value, list) else value
 
 
-class TinyRun:
-    """A folder with `m.yaml`: so many checkpoints × (float + 3 quantizers), a loss on a text of so many bytes."""
+class RunFolder:
+    """A folder in which the program works, with a QUENCH_HOME of its own and the plugins of the build."""
 
-    def __init__(self, source, build, folder, checkpoints=3, text_bytes=1000, environment=None):
+    def __init__(self, build, folder, environment=None):
         self.folder = Path(folder)
         self.program = Path(build).resolve() / "bin/quench"
         self.environment = {**(environment or os.environ), "QUENCH_HOME": str(self.folder / "home"),
                             "QUENCH_PLUGIN_PATH": str(Path(build).resolve() / "template"), "QUENCH_PLUGIN_SYSTEM_PATH": ""}
+
+    def quench(self, *arguments, codes=(0,), **environment):
+        done = subprocess.run([self.program, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+                              env={**self.environment, **environment}, check=False)
+        if done.returncode not in codes:
+            raise RuntimeError(f"quench {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def records(self, run):
+        """What the records of a run say, in the order of `quench results`."""
+        return compared(json.loads(self.quench("results", run, "--json"))["data"]["records"])
+
+
+class TinyRun(RunFolder):
+    """`m.yaml`: so many checkpoints of the SDK's template family × (float + 3 quantizers), a loss on a text of so many bytes."""
+
+    def __init__(self, source, build, folder, checkpoints=3, text_bytes=1000, environment=None):
+        super().__init__(build, folder, environment)
         subprocess.run(["perl", Path(source) / "tests/sdk/tiny_checkpoint.pl", self.folder / "tiny", "template_model"],
                        check=True, stdout=subprocess.DEVNULL)
         for step in range(1, checkpoints + 1):
@@ -46,14 +64,3 @@ class TinyRun:
             "  - validation_loss: {corpus: v, block: 16}\n"
             "corpora: {v: {text: {path: t.txt}}}\n"
             f"cluster: {json.dumps(cluster)}\n")
-
-    def quench(self, *arguments, codes=(0,), **environment):
-        done = subprocess.run([self.program, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
-                              env={**self.environment, **environment}, check=False)
-        if done.returncode not in codes:
-            raise RuntimeError(f"quench {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
-
-    def records(self, run):
-        """What the records of a run say, in the order of `quench results`."""
-        return compared(json.loads(self.quench("results", run, "--json"))["data"]["records"])
