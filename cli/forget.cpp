@@ -25,6 +25,7 @@ int forget(ForgetOptions options, const Context& context) {
   options.run = folder_with_run(options.run).string();
   const Selection selection = as_usage([&] { return Selection(options.selector); });
   const RunScan scan = scan_run(options.run);
+  as_usage([&] { selection.check_fields(scan); });
   std::set<std::string> keys;
   size_t nameless = 0;
   for (const auto* lines : {&scan.counted, &scan.superseded}) {

@@ -21,6 +21,7 @@
 #include "core/store/json_members.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/selection.hpp"
+#include "core/store/sweep_point.hpp"
 
 namespace quench {
 
@@ -107,9 +108,9 @@ constexpr size_t kMaxText = 16384;
 constexpr size_t kBlockRows = 1024;
 constexpr size_t kBlocks = 16;  // blocks at a time; bounds the memory
 
-void append_csv_rows(const RunScan& scan, std::span<const size_t> lines, std::string& out) {
-  ColumnReader reader;
-  const auto columns = record_columns();
+void append_csv_rows(const RunScan& scan, const std::vector<RecordColumn>& columns,
+                     std::span<const size_t> lines, std::string& out) {
+  ColumnReader reader(columns);
   for (const size_t i : lines) {
     const auto& row = reader.read(scan.lines[i]);
     for (size_t c = 0; c < row.size(); ++c) {
@@ -123,9 +124,11 @@ void append_csv_rows(const RunScan& scan, std::span<const size_t> lines, std::st
 }
 
 void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
+  const std::vector<RecordColumn> columns = columns_of(scan, lines);
   std::string out;
-  for (const RecordColumn& column : record_columns()) {
-    out += out.empty() ? column.name : std::string(",") + column.name;
+  for (const RecordColumn& column : columns) {
+    out += out.empty() ? "" : ",";
+    append_csv(column.name, ColumnType::kText, out);
   }
   out += "\r\n";
   write_out(out);
@@ -135,7 +138,7 @@ void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
     tbb::parallel_for(size_t{0}, kBlocks, [&](size_t b) {
       const size_t begin = std::min(lines.size(), first + b * kBlockRows);
       const size_t end = std::min(lines.size(), begin + kBlockRows);
-      append_csv_rows(scan, std::span(lines).subspan(begin, end - begin), blocks[b]);
+      append_csv_rows(scan, columns, std::span(lines).subspan(begin, end - begin), blocks[b]);
     });
     for (const std::string& block : blocks) {
       write_out(block);
@@ -171,6 +174,7 @@ class TableReader {
     out.bits = bits_text(quantizer, checkpoint);
     out.metric = scalar(line.field("metric"), where).get<std::string>();
     out.job = line.field("job");
+    out.point = sweep_values(shared(json_member(line.field("environment"), "sweep"), where));
     out.label = line.field("label");
     out.value = number(line.field("value"), where);
     out.standard_error = number(line.field("stderr"), where);
@@ -257,6 +261,7 @@ void write_provenance(const RunScan& scan, const std::vector<size_t>& lines,
   const bool is_key =
       cell.size() >= 6 && cell.find_first_not_of("0123456789abcdef") == std::string::npos;
   const Selection selection = as_usage([&] { return Selection(is_key ? "" : cell); });
+  as_usage([&] { selection.check_fields(scan); });
   for (const size_t i : lines) {
     const RecordLine& line = scan.lines[i];
     if (is_key ? !line.key.starts_with(cell) : !selection.matches(line)) {
@@ -282,6 +287,7 @@ void write_provenance(const RunScan& scan, const std::vector<size_t>& lines,
 int results(const ResultsOptions& options) {
   const Selection selection = as_usage([&] { return Selection(options.where); });
   const RunScan scan = scan_runs(options.runs);
+  as_usage([&] { selection.check_fields(scan); });
   std::vector<size_t> lines;
   for (const size_t i : scan.counted) {
     if (selection.matches(scan.lines[i])) {

@@ -63,6 +63,8 @@ class Database {
       } else {
         text(nlohmann::json::parse(json).get<std::string>(), true);
       }
+    } else if (type == ColumnType::kText) {  // a number or a flag beside texts
+      text(json, false);
     } else {
       bind_number(column, json);
     }
@@ -127,22 +129,31 @@ const char* type_name(ColumnType type) {
   }
 }
 
+// Quoted: what a sweep sets has a path for its name.
+std::string identifier(const std::string& name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    out.append(c == '"' ? 2 : 1, c);
+  }
+  return out + "\"";
+}
+
 void fill(Database& database, const RunScan& scan, const std::vector<size_t>& lines) {
-  std::string columns;
+  const std::vector<RecordColumn> columns = columns_of(scan, lines);
+  std::string named;
   std::string marks;
-  for (const RecordColumn& column : record_columns()) {
-    columns += fmt::format("\"{}\" {}, ", column.name, type_name(column.type));
+  for (const RecordColumn& column : columns) {
+    named += fmt::format("{} {}, ", identifier(column.name), type_name(column.type));
     marks += "?,";
   }
-  database.run("CREATE TABLE records (" + columns + "items TEXT, details TEXT)");
+  database.run("CREATE TABLE records (" + named + "items TEXT, details TEXT)");
   database.prepare("INSERT INTO records VALUES (" + marks + "?,?)");
-  ColumnReader reader;
-  const auto types = record_columns();
+  ColumnReader reader(columns);
   for (const size_t i : lines) {
     const RecordLine& line = scan.lines[i];
     const auto& row = reader.read(line);
     for (size_t c = 0; c < row.size(); ++c) {
-      database.bind(static_cast<int>(c) + 1, row[c], types[c].type);
+      database.bind(static_cast<int>(c) + 1, row[c], columns[c].type);
     }
     const int after = static_cast<int>(row.size());
     database.bind(after + 1, line.field("items"), ColumnType::kJson);

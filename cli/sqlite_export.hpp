@@ -9,7 +9,7 @@
 namespace quench {
 
 // Replaces `path` by a new database: the table `records` with the typed columns of
-// record_columns(), and `items` and `details` as JSON. The old file stays until the new one is
+// columns_of(), and `items` and `details` as JSON. The old file stays until the new one is
 // complete. Throws Error naming the path.
 void export_sqlite(const std::filesystem::path& path, const RunScan& scan,
                    const std::vector<size_t>& lines);

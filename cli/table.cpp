@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -230,6 +231,9 @@ TableEntry entry_of(const Record& record) {
   out.bits = bits_text(record.quantizer, record.checkpoint);
   out.metric = record.metric;
   out.job = std::to_string(record.job);
+  if (record.environment.is_object()) {
+    out.point = sweep_values(record.environment.value("sweep", nlohmann::json()));
+  }
   out.label = record.label;
   out.error = record.error;
   if (out.metric == "quantization_error" && out.error.empty()) {
@@ -303,10 +307,58 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
 
 namespace {
 
+// The columns of what points of a sweep set, as far as the entries differ in it.
+class PointColumns {
+ public:
+  explicit PointColumns(const std::vector<TableEntry>& entries) {
+    std::map<std::string, std::pair<nlohmann::json, size_t>> first;  // value, entries that have it
+    for (const TableEntry& entry : entries) {
+      for (const auto& [path, value] : entry.point) {
+        auto& [known, count] = first.try_emplace(path, value, 0).first->second;
+        count += known == value ? 1 : 0;
+      }
+    }
+    for (const auto& [path, seen] : first) {
+      if (seen.second < entries.size()) {
+        paths_.push_back(path);
+      }
+    }
+    titles_ = short_paths(paths_);
+  }
+
+  size_t size() const { return paths_.size(); }
+  const std::vector<std::string>& titles() const { return titles_; }
+  std::vector<std::string> of(const TableEntry& entry) const {
+    std::vector<std::string> out;
+    for (const std::string& path : paths_) {
+      const auto found = std::find_if(entry.point.begin(), entry.point.end(),
+                                      [&](const SweepValue& each) { return each.first == path; });
+      out.push_back(found == entry.point.end() ? "-"
+                    : found->second.is_string() ? found->second.get<std::string>()
+                                                : found->second.dump());
+    }
+    return out;
+  }
+  // "peak 0.003, seed 1, " for a line of text.
+  std::string words(const TableEntry& entry) const {
+    std::string out;
+    const std::vector<std::string> values = of(entry);
+    for (size_t i = 0; i < values.size(); ++i) {
+      out += titles_[i] + " " + values[i] + ", ";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  std::vector<std::string> titles_;
+};
+
 // The table's rows, and the lines of failed cells.
 struct RecordRows {
   Rows rows;
   std::string failures;
+  size_t of_point = 0;  // the first columns, which tell points of a sweep apart
 };
 
 RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
@@ -314,7 +366,16 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
   const auto spread = [&](double value) {
     return standard_errors ? value : std::numeric_limits<double>::quiet_NaN();
   };
-  Rows rows = {{"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"}};
+  const PointColumns points(entries);
+  const auto row = [&](const TableEntry& entry, std::initializer_list<std::string> rest) {
+    std::vector<std::string> out = points.of(entry);
+    out.insert(out.end(), {entry.checkpoint, entry.quantizer, entry.bits});
+    out.insert(out.end(), rest);
+    return out;
+  };
+  Rows rows = {points.titles()};
+  rows[0].insert(rows[0].end(),
+                 {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"});
   rows.reserve(entries.size() + 1);
   std::unordered_map<std::string, Waiting> waiting;
   std::string failures;
@@ -322,10 +383,12 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
     const std::string place =
         fmt::format("{}\n{}\n{}\n{}\n", entry.job, entry.checkpoint, entry.quantizer, entry.label);
     if (!entry.error.empty()) {
-      failures +=
-          fmt::format("{}failed: {}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
-                      printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
-                      printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
+      failures += fmt::format("{}failed: {}{}, {}, {}: {}\n",
+                              style == TableStyle::kLatex ? "% " : "",
+                              printable(points.words(entry), kMaxCell),
+                              printable(entry.checkpoint, kMaxCell),
+                              printable(entry.quantizer, kMaxCell),
+                              printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
     } else if (entry.metric == "quantization_error") {
       Waiting& losses = waiting[place + entry.of_metric];
       const std::string percent =
@@ -333,22 +396,23 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
       if (losses.next < losses.rows.size()) {
         rows[losses.rows[losses.next++]].push_back(percent);
       } else {  // selected without its loss
-        rows.push_back({entry.checkpoint, entry.quantizer, entry.bits, "", "", percent});
+        rows.push_back(row(entry, {"", "", percent}));
       }
     } else {
       waiting[place + entry.metric].rows.push_back(rows.size());
-      rows.push_back({entry.checkpoint, entry.quantizer, entry.bits, entry.metric,
-                      with_error(entry.value, spread(entry.standard_error), 5)});
+      rows.push_back(
+          row(entry, {entry.metric, with_error(entry.value, spread(entry.standard_error), 5)}));
     }
   }
-  return {std::move(rows), std::move(failures)};
+  return {std::move(rows), std::move(failures), points.size()};
 }
 
 // First names give way, then standard errors, then the bits, then the metric.
 std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   constexpr ColumnFit kName{8, 0};
-  const std::vector<ColumnFit> fits = {kName, kName, {SIZE_MAX, 1}, {6, 2}, kWhole, kWhole};
   const RecordRows whole = record_rows(entries, TableStyle::kText, true);
+  std::vector<ColumnFit> fits(whole.of_point, kName);
+  fits.insert(fits.end(), {kName, kName, {SIZE_MAX, 1}, {6, 2}, kWhole, kWhole});
   std::vector<ColumnFit> staying = fits;
   for (ColumnFit& fit : staying) {
     fit.leaves = 0;
@@ -374,9 +438,9 @@ std::string records_table(const std::vector<TableEntry>& entries, TableStyle sty
   if (style == TableStyle::kText && width) {
     return narrow_table(entries, *width);
   }
-  const auto [rows, failures] = record_rows(entries, style, true);
-  return in_style(rows, style) + (style == TableStyle::kMarkdown && !failures.empty() ? "\n" : "") +
-         failures;
+  const RecordRows whole = record_rows(entries, style, true);
+  return in_style(whole.rows, style) +
+         (style == TableStyle::kMarkdown && !whole.failures.empty() ? "\n" : "") + whole.failures;
 }
 
 std::string records_table(const std::vector<Record>& records, std::optional<size_t> width) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/store/record.hpp"
+#include "core/store/sweep_point.hpp"
 
 namespace quench {
 
@@ -19,6 +20,7 @@ struct TableEntry {
   std::string bits;        // "3.15", or "-" for the float model
   std::string metric;
   std::string job;        // point of the sweep
+  std::vector<SweepValue> point = {};  // what it sets
   std::string label;      // the metric's label in the manifest
   std::string of_metric;  // for a quantization error: the metric that it derives from
   double value = 0;
@@ -34,8 +36,8 @@ std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json
                            const nlohmann::json& jitter, const nlohmann::json& checkpoint);
 std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& checkpoint);
 
-// One line per checkpoint and quantizer: loss, its standard error, ΔQL ± one standard error, bits
-// per weight; failed cells with their errors below (in LaTeX as comments). LaTeX output needs the
+// One line per checkpoint and quantizer: what the point of the sweep sets where the entries differ
+// in it, loss, its standard error, ΔQL ± one standard error, bits per weight; failed cells with their errors below (in LaTeX as comments). LaTeX output needs the
 // package booktabs. Text is no wider than `width`: names are shortened, then standard errors, bits
 // and metric left out.
 std::string records_table(const std::vector<TableEntry>& entries,

@@ -125,6 +125,29 @@ std::string_view json_member(std::string_view object, std::string_view name) {
   return {};
 }
 
+std::string_view json_at(std::string_view value, std::string_view path) {
+  if (path.empty()) {
+    return value;
+  }
+  if (value.empty() || value[0] != '{') {
+    return {};
+  }
+  JsonMembers members(value);
+  while (members.next()) {
+    const std::string_view name = members.name();
+    if (name == path) {
+      return members.value();
+    }
+    if (path.starts_with(name) && path[name.size()] == '.') {
+      const std::string_view found = json_at(members.value(), path.substr(name.size() + 1));
+      if (!found.empty()) {
+        return found;
+      }
+    }
+  }
+  return {};
+}
+
 std::string_view plain_text(std::string_view value) {
   const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
   if (!quoted || value.find('\\') != std::string_view::npos) {

@@ -32,6 +32,10 @@ class JsonMembers {
 // The value of one member, or an empty view.
 std::string_view json_member(std::string_view object, std::string_view name);
 
+// The value at a dotted path, whose names may have dots themselves: {"train.lr": {"peak": 1}} has
+// train.lr.peak. An empty view if there is none.
+std::string_view json_at(std::string_view value, std::string_view path);
+
 // A text value without its quotes; nothing if it is not a text or has escapes.
 std::string_view plain_text(std::string_view value);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -9,44 +12,29 @@
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/record.hpp"
+#include "core/store/sweep_point.hpp"
 
 namespace quench {
 
 namespace {
 
-constexpr RecordColumn kColumns[] = {
-    {"job", "job", ColumnType::kInteger},
-    {"model", "checkpoint.model", ColumnType::kText},
-    {"revision", "checkpoint.revision", ColumnType::kText},
-    {"commit", "checkpoint.commit", ColumnType::kText},
-    {"branch", "checkpoint.branch", ColumnType::kText},
-    {"phase", "checkpoint.phase", ColumnType::kText},
-    {"step", "checkpoint.step", ColumnType::kInteger},
-    {"tokens", "checkpoint.tokens", ColumnType::kInteger},
-    {"lr", "checkpoint.lr", ColumnType::kReal},
-    {"averaging_label", "averaging.label", ColumnType::kText},
-    {"quantizer_id", "quantizer.id", ColumnType::kText},
-    {"quantizer_label", "quantizer.label", ColumnType::kText},
-    {"bits_per_weight", "quantizer.bits_per_weight", ColumnType::kReal},
-    {"params", "quantizer.params", ColumnType::kJson},
-    {"calibration", "quantizer.calibration", ColumnType::kText},
-    {"draw", "draw", ColumnType::kInteger},
-    {"jitter", "jitter", ColumnType::kInteger},
-    {"metric", "metric", ColumnType::kText},
-    {"label", "label", ColumnType::kText},
-    {"value", "value", ColumnType::kReal},
-    {"stderr", "stderr", ColumnType::kReal},
-    {"unit", "unit", ColumnType::kText},
-    {"direction", "direction", ColumnType::kInteger},
-    {"error", "error", ColumnType::kText},
-    {"seconds", "seconds", ColumnType::kReal},
-    {"family", "environment.family", ColumnType::kText},
-    {"dtype", "environment.dtype", ColumnType::kText},
-    {"device", "environment.device", ColumnType::kText},
-    {"seed", "environment.seed", ColumnType::kInteger},
-    {"cached", "cached", ColumnType::kText},
-    {"key", "key", ColumnType::kText},
-};
+// Numbers and texts in one column are texts; a list makes it JSON.
+ColumnType type_of(const nlohmann::json& value) {
+  return value.is_structured()       ? ColumnType::kJson
+         : value.is_number_integer() ? ColumnType::kInteger
+         : value.is_number()         ? ColumnType::kReal
+                                     : ColumnType::kText;
+}
+
+ColumnType common_type(ColumnType a, ColumnType b) {
+  if (a == ColumnType::kJson || b == ColumnType::kJson) {
+    return ColumnType::kJson;
+  }
+  if (a == ColumnType::kText || b == ColumnType::kText) {
+    return ColumnType::kText;
+  }
+  return a == b ? a : ColumnType::kReal;
+}
 
 constexpr size_t kMostKnown = 4096;
 
@@ -94,8 +82,65 @@ size_t field_index(std::string_view name) {
 
 }  // namespace
 
-std::span<const RecordColumn> record_columns() {
-  return kColumns;
+const std::vector<RecordColumn>& record_columns() {
+  static const std::vector<RecordColumn> columns = {
+      {"job", "job", ColumnType::kInteger},
+      {"model", "checkpoint.model", ColumnType::kText},
+      {"revision", "checkpoint.revision", ColumnType::kText},
+      {"commit", "checkpoint.commit", ColumnType::kText},
+      {"branch", "checkpoint.branch", ColumnType::kText},
+      {"phase", "checkpoint.phase", ColumnType::kText},
+      {"step", "checkpoint.step", ColumnType::kInteger},
+      {"tokens", "checkpoint.tokens", ColumnType::kInteger},
+      {"lr", "checkpoint.lr", ColumnType::kReal},
+      {"averaging_label", "averaging.label", ColumnType::kText},
+      {"quantizer_id", "quantizer.id", ColumnType::kText},
+      {"quantizer_label", "quantizer.label", ColumnType::kText},
+      {"bits_per_weight", "quantizer.bits_per_weight", ColumnType::kReal},
+      {"params", "quantizer.params", ColumnType::kJson},
+      {"calibration", "quantizer.calibration", ColumnType::kText},
+      {"stored_bytes", "details.stored_bytes", ColumnType::kReal},
+      {"draw", "draw", ColumnType::kInteger},
+      {"jitter", "jitter", ColumnType::kInteger},
+      {"metric", "metric", ColumnType::kText},
+      {"label", "label", ColumnType::kText},
+      {"value", "value", ColumnType::kReal},
+      {"stderr", "stderr", ColumnType::kReal},
+      {"unit", "unit", ColumnType::kText},
+      {"direction", "direction", ColumnType::kInteger},
+      {"error", "error", ColumnType::kText},
+      {"seconds", "seconds", ColumnType::kReal},
+      {"family", "environment.family", ColumnType::kText},
+      {"dtype", "environment.dtype", ColumnType::kText},
+      {"device", "environment.device", ColumnType::kText},
+      {"seed", "environment.seed", ColumnType::kInteger},
+      {"cached", "cached", ColumnType::kText},
+      {"key", "key", ColumnType::kText},
+  };
+  return columns;
+}
+
+std::vector<RecordColumn> columns_of(const RunScan& scan, const std::vector<size_t>& lines) {
+  std::set<std::string_view> points;
+  for (const size_t i : lines) {
+    points.insert(json_member(scan.lines[i].field("environment"), "sweep"));
+  }
+  std::map<std::string, ColumnType> swept;
+  for (const std::string_view point : points) {
+    for (const auto& [path, value] :
+         sweep_values(nlohmann::json::parse(point, nullptr, /*allow_exceptions=*/false))) {
+      const auto [found, is_new] = swept.emplace(path, type_of(value));
+      if (!is_new && !value.is_null()) {
+        found->second = common_type(found->second, type_of(value));
+      }
+    }
+  }
+  std::vector<RecordColumn> out = record_columns();
+  auto place = out.begin() + 1;  // behind `job`
+  for (const auto& [path, type] : swept) {
+    place = out.insert(place, {"sweep." + path, "environment.sweep." + path, type}) + 1;
+  }
+  return out;
 }
 
 void sort_records(const RunScan& scan, std::vector<size_t>& lines) {
@@ -135,59 +180,57 @@ void sort_records(const RunScan& scan, std::vector<size_t>& lines) {
 }
 
 struct ColumnReader::State {
-  // The field of a column and the member inside it ("" for the field itself).
-  struct Source {
+  // Neighbouring columns that are members of one field; or one column, the field itself.
+  struct Group {
     size_t field;
-    std::string_view member;
+    std::vector<std::string> members;  // dotted; empty: the field itself
+    // The members of the objects seen so far; most records share their objects.
+    std::unordered_map<std::string_view, std::vector<std::string_view>> known = {};
   };
-  std::vector<Source> sources;
-  // The members of the objects seen so far; most records share their objects.
-  std::array<std::unordered_map<std::string_view, std::vector<std::string_view>>, kRecordFields>
-      known;
+  std::vector<Group> groups;
   std::vector<std::string_view> row;
 };
 
-ColumnReader::ColumnReader() : state_(std::make_unique<State>()) {
-  for (const RecordColumn& column : kColumns) {
-    const std::string_view path = column.path;
-    const size_t dot = path.find('.');
-    state_->sources.push_back({field_index(path.substr(0, dot)),
-                               dot == std::string_view::npos ? "" : path.substr(dot + 1)});
+ColumnReader::ColumnReader(const std::vector<RecordColumn>& columns)
+    : state_(std::make_unique<State>()) {
+  std::vector<State::Group>& groups = state_->groups;
+  for (const RecordColumn& column : columns) {
+    const size_t dot = column.path.find('.');
+    const size_t field = field_index(std::string_view(column.path).substr(0, dot));
+    if (dot == std::string::npos) {
+      groups.push_back({field, {}});
+      continue;
+    }
+    if (groups.empty() || groups.back().field != field || groups.back().members.empty()) {
+      groups.push_back({field, {}});
+    }
+    groups.back().members.push_back(column.path.substr(dot + 1));
   }
-  state_->row.resize(std::size(kColumns));
+  state_->row.resize(columns.size());
 }
 
 ColumnReader::~ColumnReader() = default;
 
 const std::vector<std::string_view>& ColumnReader::read(const RecordLine& line) {
-  State& state = *state_;
-  for (size_t c = 0; c < state.sources.size();) {
-    const size_t field = state.sources[c].field;
-    const std::string_view text = line.fields[field];
-    if (state.sources[c].member.empty()) {
-      state.row[c++] = text;
+  auto to = state_->row.begin();
+  for (State::Group& group : state_->groups) {
+    const std::string_view text = line.fields[group.field];
+    if (group.members.empty()) {
+      *to++ = text;
       continue;
     }
-    // Columns of one object are adjacent.
-    size_t end = c;
-    while (end < state.sources.size() && state.sources[end].field == field) {
-      ++end;
+    if (group.known.size() > kMostKnown) {  // every record has its own: the memory it needed, say
+      group.known.clear();
     }
-    auto& known = state.known[field];
-    if (known.size() > kMostKnown) {  // every record has its own: the memory it needed, say
-      known.clear();
-    }
-    const auto [found, fresh] = known.try_emplace(text);
+    const auto [found, fresh] = group.known.try_emplace(text);
     if (fresh) {
-      for (size_t i = c; i < end; ++i) {
-        found->second.push_back(json_member(text, state.sources[i].member));
+      for (const std::string& member : group.members) {
+        found->second.push_back(json_at(text, member));
       }
     }
-    std::copy(found->second.begin(), found->second.end(),
-              state.row.begin() + static_cast<std::ptrdiff_t>(c));
-    c = end;
+    to = std::copy(found->second.begin(), found->second.end(), to);
   }
-  return state.row;
+  return state_->row;
 }
 
 }  // namespace quench

@@ -1,7 +1,8 @@
 // Records as rows: the columns of exports and the order of the rows.
 #pragma once
 
-#include <span>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,12 +13,17 @@ namespace quench {
 enum class ColumnType { kText, kInteger, kReal, kJson };
 
 struct RecordColumn {
-  const char* name;
-  const char* path;  // dotted, in the form of FieldPath
+  std::string name;
+  std::string path;  // dotted, in the form of FieldPath
   ColumnType type;
 };
 
-std::span<const RecordColumn> record_columns();
+// Those that every run has.
+const std::vector<RecordColumn>& record_columns();
+
+// Those of these lines (indices into scan.lines): behind `job` also one for each value that points
+// of a sweep set, `sweep.train.lr.peak`.
+std::vector<RecordColumn> columns_of(const RunScan& scan, const std::vector<size_t>& lines);
 
 // Sorts `lines` (indices into scan.lines) by point, checkpoint, averaging, quantizer, draw, jitter
 // and metric, float models first and derived values last: the same for every history of a run.
@@ -26,7 +32,7 @@ void sort_records(const RunScan& scan, std::vector<size_t>& lines);
 // Returns the JSON text of every column of a line; "" or "null" for a missing value.
 class ColumnReader {
  public:
-  ColumnReader();
+  explicit ColumnReader(const std::vector<RecordColumn>& columns);
   ~ColumnReader();
   const std::vector<std::string_view>& read(const RecordLine& line);
 

@@ -37,7 +37,8 @@ constexpr RecordField kFields[] = {
 
 constexpr std::string_view kNotCompared[] = {
     "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
-    "peak_memory_bytes", "process", "ride_tokens",    "seconds",      "threads"};
+    "peak_memory_bytes", "process", "ride_tokens",    "seconds",      "stored_bytes",
+    "threads"};
 
 }  // namespace
 

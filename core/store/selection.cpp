@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
@@ -25,51 +26,96 @@ std::string text_of(std::string_view value) {
   return parsed.is_string() ? parsed.get<std::string>() : std::string();
 }
 
+bool holds_object(const RecordField& field) {
+  return field.type == FieldType::kObject || field.type == FieldType::kObjectOrNull;
+}
+
+void add_members(const std::string& path, std::string_view object, std::set<std::string>& out) {
+  for (JsonMembers members(object); members.next();) {
+    const std::string name = path + "." + std::string(members.name());
+    if (members.value().starts_with('{')) {
+      add_members(name, members.value(), out);
+    } else {
+      out.insert(name);
+    }
+  }
+}
+
+// Every field of the run's first records by its dotted name, and the short names.
+std::vector<std::string> known_fields(const RunScan& scan) {
+  constexpr size_t kEnough = 1000;
+  std::set<std::string> out;
+  for (const RecordColumn& column : record_columns()) {
+    out.insert(column.name);
+    out.insert(column.path);
+  }
+  std::set<std::string_view> seen;
+  for (size_t i = 0; i < std::min(kEnough, scan.lines.size()); ++i) {
+    for (size_t f = 0; f < kRecordFields; ++f) {
+      const std::string_view text = scan.lines[i].fields[f];
+      if (text.starts_with('{') && seen.insert(text).second) {
+        add_members(std::string(record_fields()[f].name), text, out);
+      }
+    }
+    if (const std::string_view point = json_member(scan.lines[i].field("environment"), "sweep");
+        point.starts_with('{') && seen.insert(point).second) {
+      add_members("sweep", point, out);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
 }  // namespace
 
 FieldPath::FieldPath(const std::string& text) : text_(text) {
-  std::string full = text;
+  std::string full = text.starts_with("sweep.") ? "environment." + text : text;
   for (const RecordColumn& column : record_columns()) {
-    if (column.name == text) {
+    if (column.name == text || column.path == text) {
       full = column.path;
+      is_column_ = true;
     }
   }
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= full.size();) {
-    const size_t dot = std::min(full.find('.', begin), full.size());
-    parts.push_back(full.substr(begin, dot - begin));
-    begin = dot + 1;
-  }
+  const size_t dot = std::min(full.find('.'), full.size());
+  const std::string first = full.substr(0, dot);
   const auto fields = record_fields();
-  const auto found = std::find_if(fields.begin(), fields.end(),
-                                  [&](const RecordField& f) { return f.name == parts[0]; });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == first; });
   if (found == fields.end()) {
-    std::vector<std::string> names;
+    std::vector<std::string> names = {"sweep"};
     for (const RecordField& field : fields) {
       names.emplace_back(field.name);
     }
     for (const RecordColumn& column : record_columns()) {
-      names.emplace_back(column.name);
+      names.push_back(column.name);
     }
-    const std::string near = nearest(parts[0], names);
-    fail(QUENCH_INVALID_ARGUMENT, "a record has no field '{}'{}", printable(parts[0]),
+    const std::string near = nearest(first, names);
+    fail(QUENCH_INVALID_ARGUMENT, "a record has no field '{}'{}", printable(first),
          near.empty() ? "" : "; did you mean " + near + "?");
   }
   field_ = static_cast<size_t>(found - fields.begin());
-  members_.assign(parts.begin() + 1, parts.end());
+  members_ = dot < full.size() ? full.substr(dot + 1) : "";
 }
 
 std::string_view FieldPath::of(const RecordLine& line) const {
-  std::string_view value = line.fields[field_];
-  for (const std::string& member : members_) {
-    value = json_member(value, member);
+  return json_at(line.fields[field_], members_);
+}
+
+bool FieldPath::is_known(const RunScan& scan) const {
+  if (members_.empty() || is_column_) {
+    return true;
   }
-  return value;
+  bool could_be = !holds_object(record_fields()[field_]);
+  for (const RecordLine& line : scan.lines) {
+    could_be = could_be || line.fields[field_].starts_with('{');
+    if (!of(line).empty()) {
+      return true;
+    }
+  }
+  return !could_be;
 }
 
 bool FieldPath::is_object() const {
-  const FieldType type = record_fields()[field_].type;
-  return members_.empty() && (type == FieldType::kObject || type == FieldType::kObjectOrNull);
+  return members_.empty() && holds_object(record_fields()[field_]);
 }
 
 struct Selection::Node {
@@ -78,6 +124,7 @@ struct Selection::Node {
   std::unique_ptr<const Node> left;
   std::unique_ptr<const Node> right;
   std::optional<FieldPath> path;
+  size_t place = 0;  // of the path in the expression, from 0
   std::string op;
   std::string wanted;
   std::optional<double> number;
@@ -94,6 +141,19 @@ struct Selection::Node {
         return compare(path->of(line));
     }
     return false;
+  }
+
+  void check_fields(const RunScan& scan) const {
+    for (const Node* part : {left.get(), right.get()}) {
+      if (part != nullptr) {
+        part->check_fields(scan);
+      }
+    }
+    if (path && !path->is_known(scan)) {
+      const std::string near = nearest(path->text(), known_fields(scan));
+      fail(QUENCH_INVALID_ARGUMENT, "selection:{}: no record here has the field '{}'{}", place + 1,
+           printable(path->text()), near.empty() ? "" : "; did you mean " + near + "?");
+    }
   }
 
   bool compare(std::string_view value) const {
@@ -223,6 +283,7 @@ class Parser {
     } catch (const Error& error) {
       refuse(error.what());
     }
+    node->place = begin;
     at_ = end;
     skip_spaces();
     node->op = take_operator();
@@ -286,6 +347,12 @@ Selection::Selection(const std::string& expression) {
 
 Selection::~Selection() = default;
 Selection::Selection(Selection&&) noexcept = default;
+
+void Selection::check_fields(const RunScan& scan) const {
+  if (root_ != nullptr) {
+    root_->check_fields(scan);
+  }
+}
 
 bool Selection::matches(const RecordLine& line) const {
   return root_ == nullptr || root_->matches(line);

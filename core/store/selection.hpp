@@ -12,7 +12,7 @@
 namespace quench {
 
 // A field of a record by its dotted name: `checkpoint.step`, `quantizer.params.bits`. Accepts the
-// short names of record_columns() too.
+// short names of record_columns() too, and `sweep.PATH` for what a point of a sweep sets.
 class FieldPath {
  public:
   // Throws Error(INVALID_ARGUMENT) naming the nearest field if the first part is not a field.
@@ -21,13 +21,17 @@ class FieldPath {
   // The JSON text of the value, or "" if the record has none.
   std::string_view of(const RecordLine& line) const;
   const std::string& text() const { return text_; }
+  // Whether every run has it, or one of the records: misspelled members are in none. True as well
+  // where no record has an object in which it could be.
+  bool is_known(const RunScan& scan) const;
   // True for a whole field that holds an object; only its members can be compared.
   bool is_object() const;
 
  private:
   std::string text_;
   size_t field_ = 0;
-  std::vector<std::string> members_;
+  std::string members_;  // dotted; "" for the field itself
+  bool is_column_ = false;
 };
 
 // An expression:
@@ -44,6 +48,9 @@ class Selection {
   Selection(Selection&&) noexcept;
 
   bool matches(const RecordLine& line) const;
+  // Throws Error(INVALID_ARGUMENT) with the place and near names where the expression compares a
+  // field that no record of the run has: it would select nothing, or everything.
+  void check_fields(const RunScan& scan) const;
 
   struct Node;
 

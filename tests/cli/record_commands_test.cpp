@@ -127,6 +127,47 @@ TEST_CASE("results: CSV quotes what needs it", "[cli]") {
   CHECK_THAT(lines[3] + lines[1], Catch::Contains(",no memory,"));
 }
 
+TEST_CASE("results: points of a sweep are told apart in every form", "[cli]") {
+  const Place place;
+  quench::RecordFile file(place.folder() / "s", "0");
+  for (const double peak : {0.25, 0.5}) {
+    Record record = sample_record(200, "", 2 + peak, std::to_string(peak));
+    record.environment["sweep"] = {{"train.lr", {{"peak", peak}}}};
+    record.job = peak == 0.5 ? 1 : 0;
+    file.append(record);
+  }
+  file.close();
+  CHECK_THAT(place.out({"results", "s"}), Catch::StartsWith("peak  checkpoint ") &&
+                                              Catch::Contains("\n0.25  main step200") &&
+                                              Catch::Contains("\n0.5   main step200"));
+  CHECK_THAT(place.out({"results", "s", "--csv"}),
+             Catch::StartsWith("job,sweep.train.lr.peak,model,") &&
+                 Catch::Contains("\n0,0.25,m,") && Catch::Contains("\n1,0.5,m,"));
+  CHECK(lines_of(place.out({"results", "s", "--csv", "--where", "sweep.train.lr.peak>0.3"})).size() ==
+        2);
+  const auto misspelled = place.run({"results", "s", "--where", "sweep.train.lr.peek>0.3"});
+  CHECK(misspelled.code == 2);
+  CHECK(misspelled.out.empty());
+  CHECK(misspelled.err ==
+        "selection:1: no record here has the field 'sweep.train.lr.peek'; did you mean "
+        "sweep.train.lr.peak?\n");
+  place.out({"results", "s", "--sqlite", "s.db"});
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open((place.folder() / "s.db").c_str(), &database) == SQLITE_OK);
+  std::string found;
+  sqlite3_exec(
+      database,
+      "select typeof(\"sweep.train.lr.peak\"), value from records where "
+      "\"sweep.train.lr.peak\" > 0.3",
+      [](void* to, int, char** values, char**) {
+        *static_cast<std::string*>(to) += std::string(values[0]) + " " + values[1];
+        return 0;
+      },
+      &found, nullptr);
+  sqlite3_close(database);
+  CHECK(found == "real 2.5");
+}
+
 TEST_CASE("results: Markdown and LaTeX escape their own signs", "[cli]") {
   const Place place;
   const std::string md = place.out({"results", "r", "--table", "md"});

@@ -40,6 +40,24 @@ TEST_CASE("table: a line per checkpoint and quantizer, with its error beside it"
         "step10      rtn bits=3  3.25  validation_loss  3.50000            16.667 ± 0.100 %\n");
 }
 
+TEST_CASE("table: points of a sweep are told apart by what they set", "[core][cli]") {
+  const auto at = [](double peak, int seed) {
+    Record out = record("step10", nullptr, 3.0 + peak + seed);
+    out.environment["sweep"] = {
+        {"train.lr", {{"peak", peak}, {"kind", "cosine"}}}, {"seed", seed}, {"train.seed", 7}};
+    out.job = static_cast<uint64_t>(seed);
+    return out;
+  };
+  CHECK(records_table({at(0.25, 0), at(0.5, 1)}) ==
+        "seed  peak  checkpoint  quantizer  bits  metric           value    error ΔQL\n"
+        "0     0.25  step10      float      -     validation_loss  3.25000\n"
+        "1     0.5   step10      float      -     validation_loss  4.50000\n");
+  Record failed = at(0.5, 0);
+  failed.error = "no memory";
+  CHECK_THAT(records_table({at(0.25, 0), failed}),
+             Catch::EndsWith("failed: peak 0.5, step10, float, validation_loss: no memory\n"));
+}
+
 TEST_CASE("table: errors find their own line", "[core][cli]") {
   const nlohmann::json a = {{"label", "a"}};
   const nlohmann::json b = {{"label", "b"}};

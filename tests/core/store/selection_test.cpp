@@ -93,6 +93,69 @@ TEST_CASE("selection: a fault is told with its place", "[store]") {
   CHECK_THAT(message(std::string(5000, '(')), Catch::EndsWith("nested deeper than 100 levels"));
 }
 
+TEST_CASE("selection: a member that no record has is told, with near ones", "[store]") {
+  Record swept = sample_record(600, "q4");
+  swept.environment["sweep"] = {{"train.lr", {{"peak", 0.003}}}, {"seed", 1}};
+  const RunScan scan = scan_of({sample_record(200), swept});
+  const auto message = [&](const std::string& text) {
+    return message_of([&] { Selection(text).check_fields(scan); });
+  };
+  CHECK(message("step=3 and checkpoint.stepp>=600") ==
+        "selection:12: no record here has the field 'checkpoint.stepp'; did you mean "
+        "checkpoint.step?");
+  CHECK(message("not quantizer.params.bitz=3") ==
+        "selection:5: no record here has the field 'quantizer.params.bitz'; did you mean "
+        "quantizer.params.bits?");
+  CHECK(message("sweep.train.lr.peek=3") ==
+        "selection:1: no record here has the field 'sweep.train.lr.peek'; did you mean "
+        "sweep.train.lr.peak?");
+  CHECK(message("value.mean=3") == "selection:1: no record here has the field 'value.mean'");
+  for (const char* sound :
+       {"", "step=3", "checkpoint.step=3", "sweep.train.lr.peak=0.003", "averaging.label=x",
+        "averaging.params.window=3", "quantizer.bits_per_weight>3", "environment.threads=2"}) {
+    CHECK(message(sound).empty());
+  }
+}
+
+TEST_CASE("selection: what a point of a sweep sets is a field by its path", "[store]") {
+  Record low = sample_record(200);
+  low.environment["sweep"] = {{"train.lr", {{"peak", 0.001}}}};
+  Record high = sample_record(400);
+  high.environment["sweep"] = {{"train.lr", {{"peak", 0.003}}}};
+  const RunScan scan = scan_of({low, high});
+  const Selection selection("sweep.train.lr.peak>0.002");
+  CHECK_FALSE(selection.matches(scan.lines[0]));
+  CHECK(selection.matches(scan.lines[1]));
+}
+
+TEST_CASE("record columns: each value that a sweep sets has a column of its type", "[store]") {
+  std::vector<Record> records;
+  for (const nlohmann::json& scheme : nlohmann::json{"cosine", 2}) {
+    records.push_back(sample_record(200));
+    records.back().environment["sweep"] = {
+        {"train.lr", {{"peak", 0.5 + static_cast<double>(records.size())}, {"kind", scheme}}},
+        {"seed", records.size()}};
+    records.back().parts["sweep"] = records.size();
+    records.back().key = quench::sha256_hex(quench::canonical_json(records.back().parts));
+  }
+  const RunScan scan = scan_of(records);
+  const auto columns = quench::columns_of(scan, scan.counted);
+  REQUIRE(columns.size() == quench::record_columns().size() + 3);
+  CHECK(columns[1].name == "sweep.seed");
+  CHECK(columns[1].type == quench::ColumnType::kInteger);
+  CHECK(columns[2].name == "sweep.train.lr.kind");
+  CHECK(columns[2].type == quench::ColumnType::kText);
+  CHECK(columns[3].name == "sweep.train.lr.peak");
+  CHECK(columns[3].type == quench::ColumnType::kReal);
+  quench::ColumnReader reader(columns);
+  CHECK(reader.read(scan.lines[0])[3] == "1.5");
+  const auto& row = reader.read(scan.lines[1]);
+  for (size_t c = 0; c < row.size(); ++c) {
+    CAPTURE(columns[c].name);
+    CHECK(row[c] == quench::FieldPath(columns[c].path).of(scan.lines[1]));
+  }
+}
+
 TEST_CASE("record columns: rows come in an order that no history changes", "[store]") {
   std::vector<Record> records = {sample_record(1000, "q4"), sample_record(1000),
                                  sample_record(200, "q4"), sample_record(200)};
@@ -116,9 +179,9 @@ TEST_CASE("record columns: rows come in an order that no history changes", "[sto
 
 TEST_CASE("record columns: every column is a field of a record", "[store]") {
   const RunScan scan = scan_of({sample_record(200, "q4", 2)});
-  quench::ColumnReader reader;
+  quench::ColumnReader reader(quench::record_columns());
   const auto& row = reader.read(scan.lines[0]);
-  const auto columns = quench::record_columns();
+  const auto& columns = quench::record_columns();
   REQUIRE(row.size() == columns.size());
   for (size_t c = 0; c < row.size(); ++c) {
     CAPTURE(columns[c].name);
