@@ -15,8 +15,14 @@
 // in float64, summed per block first. The standard error is that of the mean over blocks. Details:
 // tokens (all ids), scored, blocks, perplexity e^CE and, if the size of the text is known,
 // bits_per_byte = CE/ln 2 · ids/bytes of the whole corpus. The items `block_nll` are the blocks'
-// means, for paired comparisons.
+// means, for paired comparisons. `documents` says which part of the loss belongs to which document,
+// whose independence intervals rest on: `scored`, its positions, and `nll`, the sum over them (of 2
+// to 4096 documents; those without a scored position are left out).
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 #include "quench/kit/metric.hpp"
@@ -25,9 +31,11 @@ namespace quench::metrics {
 
 namespace {
 
-// Mean negative log-likelihood of each block's scored positions.
-std::vector<double> block_means(const kit::Evaluation& evaluation, const int32_t* ids,
-                                uint64_t blocks, uint64_t block) {
+constexpr uint64_t kMostDocuments = 4096;  // beyond them a record would outgrow its items
+
+// nll of every position of the blocks, the first of each unscored: 0.
+std::vector<double> scored_nll(const kit::Evaluation& evaluation, const int32_t* ids,
+                               uint64_t blocks, uint64_t block) {
   std::vector<uint64_t> starts(blocks + 1);
   for (uint64_t b = 0; b <= blocks; ++b) {
     starts[b] = b * block;
@@ -35,21 +43,55 @@ std::vector<double> block_means(const kit::Evaluation& evaluation, const int32_t
   std::vector<double> nll(blocks * block);
   evaluation.score({sizeof(quench_score_args), 0, blocks, ids, starts.data(), nullptr, nll.data(),
                     nullptr, nullptr});
-  std::vector<double> means(blocks);
-  for (uint64_t b = 0; b < blocks; ++b) {
+  for (uint64_t i = 0; i < nll.size(); ++i) {
+    if (i % block != 0 && !std::isfinite(nll[i])) {
+      kit::fail(QUENCH_NUMERICAL, "block %llu, position %llu: the model's nll is %g",
+                static_cast<unsigned long long>(i / block),
+                static_cast<unsigned long long>(i % block + 1), nll[i]);
+    }
+  }
+  return nll;
+}
+
+// Mean of each block's scored positions.
+std::vector<double> block_means(const std::vector<double>& nll, uint64_t block) {
+  std::vector<double> means(nll.size() / block);
+  for (uint64_t b = 0; b < means.size(); ++b) {
     double sum = 0;
     for (uint64_t t = 1; t < block; ++t) {
-      const double value = nll[b * block + t];
-      if (!std::isfinite(value)) {
-        kit::fail(QUENCH_NUMERICAL, "block %llu, position %llu: the model's nll is %g",
-                  static_cast<unsigned long long>(b), static_cast<unsigned long long>(t + 1),
-                  value);
-      }
-      sum += value;
+      sum += nll[b * block + t];
     }
     means[b] = sum / static_cast<double>(block - 1);
   }
   return means;
+}
+
+// The scored positions of each document and the sum of their nll, as JSON; documents without any
+// are not in it. "" for a single document, which is no sample, and for more than kMostDocuments.
+std::string by_document(const std::vector<double>& nll, const quench_tokens& tokens,
+                        uint64_t block) {
+  std::string scored;
+  std::string sums;
+  uint64_t count = 0;
+  for (uint64_t d = 0; d < tokens.documents && tokens.offsets[d] < nll.size(); ++d) {
+    const uint64_t end = std::min<uint64_t>(tokens.offsets[d + 1], nll.size());
+    uint64_t positions = 0;
+    double sum = 0;
+    for (uint64_t i = tokens.offsets[d]; i < end; ++i) {
+      positions += i % block != 0 ? 1 : 0;
+      sum += i % block != 0 ? nll[i] : 0;
+    }
+    if (positions > 0) {
+      std::array<char, 32> number{};
+      std::snprintf(number.data(), number.size(), "%.17g", sum);
+      scored += (count > 0 ? "," : "") + std::to_string(positions);
+      sums += (count > 0 ? "," : "") + std::string(number.data());
+      ++count;
+    }
+  }
+  return count < 2 || count > kMostDocuments
+             ? ""
+             : "{\"nll\":[" + sums + "],\"scored\":[" + scored + "]}";
 }
 
 double mean_of(const std::vector<double>& values) {
@@ -106,7 +148,8 @@ class ValidationLoss final : public kit::Metric {
                 tokens.corpus, static_cast<unsigned long long>(ids),
                 static_cast<unsigned long long>(block_));
     }
-    const std::vector<double> means = block_means(evaluation, tokens.ids, blocks, block_);
+    const std::vector<double> nll = scored_nll(evaluation, tokens.ids, blocks, block_);
+    const std::vector<double> means = block_means(nll, block_);
     // All blocks score equally many positions, so the mean of their means is the mean over
     // positions.
     const double loss = mean_of(means);
@@ -119,6 +162,9 @@ class ValidationLoss final : public kit::Metric {
     if (const uint64_t bytes = bytes_of(tokens); bytes > 0) {
       sink.detail("bits_per_byte",
                   loss / std::log(2.0) * static_cast<double>(ids) / static_cast<double>(bytes));
+    }
+    if (const std::string documents = by_document(nll, tokens, block_); !documents.empty()) {
+      sink.json("documents", documents);
     }
     sink.items("block_nll", means);
   }

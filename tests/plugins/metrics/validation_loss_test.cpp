@@ -54,6 +54,35 @@ TEST_CASE("validation_loss joins documents, drops the last partial block, scores
         Approx(0.4 / std::log(2.0) * 11 / 55).epsilon(1e-15));
 }
 
+TEST_CASE("validation_loss says which loss belongs to which document",
+          "[metrics][validation_loss]") {
+  // Documents 0 1 2 | 3 4 5 6 | 7 8 | 9 10 11 12 | 13, B = 4: blocks 0-3, 4-7, 8-11 whose first
+  // positions are not scored; 12 and 13 are dropped.
+  const std::vector<std::vector<int32_t>> text = {counting(0, 3), counting(3, 4), counting(7, 2),
+                                                  counting(9, 4), counting(13, 1)};
+  const Measurement measured =
+      measure(item(), {{"corpus", "v"}, {"block", 4}}, {text, {}}, tenth);
+  REQUIRE(measured.message == "");
+  const json documents = measured.json.at("documents");
+  CHECK(documents.at("scored") == json{2, 3, 1, 3});
+  const auto sums = documents.at("nll").get<std::vector<double>>();
+  REQUIRE(sums.size() == 4);
+  for (const auto& [d, sum] : {std::pair(0, 0.3), {1, 1.4}, {2, 0.7}, {3, 3.0}}) {
+    CHECK(sums[static_cast<size_t>(d)] == Approx(sum).epsilon(1e-14));  // 1+2, 3+5+6, 7, 9+10+11
+  }
+  // Together they are the loss.
+  CHECK(std::accumulate(sums.begin(), sums.end(), 0.0) / 9 ==
+        Approx(measured.values.at(0).value).epsilon(1e-14));
+}
+
+TEST_CASE("validation_loss does not call a single document a sample",
+          "[metrics][validation_loss]") {
+  const Measurement measured =
+      measure(item(), {{"corpus", "v"}, {"block", 4}}, {{counting(0, 8)}, {}}, tenth);
+  REQUIRE(measured.message == "");
+  CHECK(measured.json.count("documents") == 0);
+}
+
 TEST_CASE("validation_loss leaves bits per byte out where the size of the text is unknown",
           "[metrics][validation_loss]") {
   const Measurement measured =
