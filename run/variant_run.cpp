@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.hpp"
@@ -39,7 +40,7 @@ void VariantRun::run(std::span<MeasuredCell> cells) {
   if (variant.quantizer) {
     run_quantized(cells, folder);
   } else {
-    measure_cells(weights_, {*open_, nullptr, nullptr, nullptr}, cells);
+    measure_cells(weights_, {*open_, nullptr, nullptr, size_details({})}, cells);
   }
 }
 
@@ -94,10 +95,17 @@ void VariantRun::quantize_and_measure(std::span<MeasuredCell> cells, const OwedF
   check_process(fmt::format("model {}, quantizer {}", weights_.family, setting.plugin->id));
   weights_.scores.set_answers(std::move(result.answers));
   quantizer["bits_per_weight"] = result.bits_per_weight;
+  result.details.update(size_details({result.quantized_weights, result.bits_per_weight}));
   if (folder != nullptr) {
     folders_.write_quantized(*folder, *open_, *result.stored);
   }
   measure_cells(weights_, {*open_, &kept, quantizer, std::move(result.details)}, cells);
+}
+
+nlohmann::json VariantRun::size_details(const QuantizedShare& quantized) const {
+  return weights_.stored.is_null() && std::isfinite(quantized.bits)
+             ? nlohmann::json{{"stored_bytes", stored_bytes(*open_, quantized)}}
+             : nlohmann::json::object();
 }
 
 std::span<const ScoreRequest> VariantRun::requests(std::span<const MeasuredCell> cells) const {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/pass/quantize_cell.hpp"
+#include "core/pass/stored_size.hpp"
 #include "run/measure_cells.hpp"
 #include "run/owed_folders.hpp"
 #include "run/weights_at_work.hpp"
@@ -27,6 +28,9 @@ class VariantRun {
   void run_quantized(std::span<MeasuredCell> cells, const OwedFolder* folder);
   void quantize_and_measure(std::span<MeasuredCell> cells, const OwedFolder* folder,
                             FloatWeights& kept, nlohmann::json& quantizer);
+  // {"stored_bytes": ...} for the records of these weights; {} for files of codes, whose own size is
+  // another matter.
+  nlohmann::json size_details(const QuantizedShare& quantized) const;
   // The score requests that are known before the variant exists.
   std::span<const ScoreRequest> requests(std::span<const MeasuredCell> cells) const;
 

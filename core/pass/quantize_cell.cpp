@@ -68,7 +68,12 @@ bool same(const CalibrationDraw& a, const CalibrationDraw& b) {
 }
 
 QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& cell) {
-  QuantizedModel out{result.bits_per_weight, details_of(result, cell), {}};
+  QuantizedModel out;
+  out.bits_per_weight = result.bits_per_weight;
+  for (const LayerResult& layer : result.layers) {
+    out.quantized_weights += static_cast<uint64_t>(layer.out_features * layer.in_features);
+  }
+  out.details = details_of(result, cell);
   out.stored = std::move(result.stored);
   if (out.stored && !out.stored->linears().empty()) {
     out.details["stored"] = out.stored->scales();

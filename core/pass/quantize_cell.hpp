@@ -16,6 +16,7 @@ namespace quench {
 
 struct QuantizedModel {
   double bits_per_weight = 0;
+  uint64_t quantized_weights = 0;        // of all quantized linears
   nlohmann::json details;                // layers, calibration, and the cost of the pass
   std::shared_ptr<FormatWriter> stored;  // set with QuantizerCell::store_as
   // Parallel to the fused score requests; without the last ones if they were not known yet when the

@@ -29,7 +29,7 @@ FIELDS = {  # name: schema version that has it first
     "metric": 1, "parts": 2, "quantizer": 1, "schema": 1, "seconds": 1, "stderr": 1, "unit": 1, "value": 1,
 }
 NOT_COMPARED = {"attempt", "cached", "family_process", "fused_tokens", "log", "metric_process", "peak_memory_bytes",
-                "process", "ride_tokens", "seconds", "threads"}
+                "process", "ride_tokens", "seconds", "stored_bytes", "threads"}
 DEFAULTS = {"averaging": None, "cached": None, "count": 1, "draw": None, "index": 0, "items": [], "jitter": None,
             "job": 0, "key": "", "label": "", "parts": None}
 # name: unit and direction of the values that it is defined for, value and scale (of the float value f and the
