@@ -51,6 +51,7 @@ Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& o
   for (const SeriesPanel& of : series_of(spec, observations)) {
     Panel panel;
     panel.title = of.title;
+    panel.has_zero = true;
     panel.x_title = "\u0394CE (nats/token)";
     panel.y_title = "accuracy lost (percentage points)";
     for (const Series& series : of.quantized) {
@@ -58,6 +59,7 @@ Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& o
       points.kind = Trace::Kind::kPoints;
       points.color = palette.color(series.color);
       points.dash = palette.dash(series.dash);
+      points.marker = series.dash.empty() ? -1 : points.dash;
       points.name = series.dash.empty() ? series.color : series.color + ", " + series.dash;
       Trace bars = points;
       bars.kind = Trace::Kind::kInterval;

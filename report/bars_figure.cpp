@@ -31,6 +31,7 @@ class Bars {
   Panel draw(const SeriesPanel& of) {
     Panel panel;
     panel.title = of.title;
+    panel.has_zero = true;
     panel.y_title =
         spec_.y == "delta" ? "\u0394CE (nats/token)" : "quantization error \u0394QL (%)";
     for (const Series& series : of.quantized) {
@@ -98,7 +99,9 @@ class Bars {
                                     [&](const Observation& one) { return y_of(one); }, factor)
                               : std::nullopt;
     // A bar without an interval gets its height as both ends.
-    bars.y.push_back(spread ? spread->mean : y_of(it));
+    bars.y.push_back(spread ? spread->mean
+                            : seed_mean(series.replicates[index],
+                                        [&](const Observation& one) { return y_of(one); }));
     bars.low.push_back(spread ? spread->interval->low : bars.y.back());
     bars.high.push_back(spread ? spread->interval->high : bars.y.back());
     if (spread) {

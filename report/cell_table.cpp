@@ -73,9 +73,7 @@ std::vector<Cell> row_of(const std::vector<const Observation*>& cell) {
   const Observation& base = *cell[0];
   const Record& record = *base.record;
   std::vector<Cell> row;
-  const std::string point = record.environment.is_object() && record.environment.contains("sweep")
-                                ? point_text(sweep_point(record))
-                                : "";
+  const std::string point = point_text(record);
   row.push_back(point.empty() ? Cell{} : Cell{point, point});
   for (const char* name : {"model", "branch", "checkpoint"}) {
     row.push_back(text_cell(dimension_value(record, name)));
@@ -92,6 +90,7 @@ std::vector<Cell> row_of(const std::vector<const Observation*>& cell) {
   row.push_back(has_bits
                     ? number_cell(record.quantizer.at("bits_per_weight").get<double>(), "{:.3g}")
                     : Cell{});
+  row.push_back(count_cell(dimension_value(record, "bytes")));
   row.push_back({record.metric, record.label.empty() || record.label == record.metric
                                     ? record.metric
                                     : record.metric + ", " + record.label});
@@ -140,6 +139,7 @@ CellTable make_cell_table(const std::vector<Observation>& observations) {
       {"averaging", false, ""},
       {"method", false, "label of the quantizer; float: the model as it was trained"},
       {"bits", true, "stored bits per weight, including scales and zeros"},
+      {"bytes", true, "of all weights as they are stored, the others in the checkpoint's type"},
       {"metric", false, ""},
       {"value", true, ""},
       {"SE", true, "standard error of the value over validation items"},

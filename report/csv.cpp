@@ -9,7 +9,7 @@ namespace quench {
 namespace {
 
 constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
-                                  "right", "bar",   "contour", "curve"};
+                                  "right", "strip", "join",    "bar",     "contour", "curve"};
 
 // Quotes a text if necessary, and makes a line break inside a name visible.
 std::string field(const std::string& text) {

@@ -99,15 +99,44 @@ class Curves {
     if (!spec_.right.empty()) {
       draw_right(panel, out);
     }
+    out.has_zero = !is_loss_figure();
     if (is_loss_figure()) {
-      for (const Series& series : panel.floating) {
-        draw_series(series, Trace::Kind::kFloat, out);
+      draw_branches(panel.floating, Trace::Kind::kFloat, out);
+    }
+    draw_branches(panel.quantized, Trace::Kind::kLine, out);
+    return out;
+  }
+
+  void draw_branches(const std::vector<Series>& all, Trace::Kind kind, Panel& out) {
+    const std::vector<Series> branches = by_branch(all);
+    for (const Series& fork : branches) {
+      if (const auto parent = fork_of(fork, branches)) {
+        draw_join(branches[parent->first], parent->second, fork, kind, out);
       }
     }
-    for (const Series& series : panel.quantized) {
-      draw_series(series, Trace::Kind::kLine, out);
+    for (const Series& series : branches) {
+      draw_series(series, kind, out);
     }
-    return out;
+  }
+
+  void draw_join(const Series& parent, size_t point, const Series& fork, Trace::Kind kind,
+                 Panel& out) {
+    Trace trace;
+    trace.kind = Trace::Kind::kJoin;
+    trace.color = palette_.color(fork.color);
+    trace.dash = kind == Trace::Kind::kLine ? palette_.dash(fork.dash) : 0;
+    trace.name = fork.color + ", from its parent";
+    const std::pair<const Series*, size_t> ends[] = {{&parent, point}, {&fork, 0}};
+    for (const auto& [series, i] : ends) {
+      if (const std::optional<double> x = x_of(*series->points[i], axis_)) {
+        trace.x.push_back(*x);
+        trace.y.push_back(
+            seed_mean(series->replicates[i], [&](const Observation& one) { return y_of(one); }));
+      }
+    }
+    if (trace.x.size() == 2 && axis_ != Axis::kPosition) {
+      out.traces.push_back(std::move(trace));
+    }
   }
 
   void draw_series(const Series& series, Trace::Kind kind, Panel& out) {
@@ -117,6 +146,7 @@ class Curves {
     colors_[trace.color] = series.color;
     if (kind == Trace::Kind::kLine) {
       trace.dash = palette_.dash(series.dash);
+      trace.marker = series.dash.empty() ? -1 : trace.dash;
       dashes_[trace.dash] = series.dash;
     }
     trace.name = kind == Trace::Kind::kFloat ? series.color + ", float"
@@ -132,7 +162,8 @@ class Curves {
         continue;
       }
       trace.x.push_back(*x);
-      trace.y.push_back(y_of(it));
+      trace.y.push_back(
+          seed_mean(series.replicates[i], [&](const Observation& one) { return y_of(one); }));
       trace.texts.push_back(point_text(it));
       trace.records.push_back(it.record);
       const nlohmann::json mark = dimension_value(*it.record, "mark");
@@ -165,18 +196,21 @@ class Curves {
     intervals.records.push_back(it.record);
   }
 
-  // Draws one dotted line per colour. Shows the learning rate of checkpoints, not of averages.
+  // Draws one line per colour: the learning rate (of checkpoints, not of averages) in a strip under
+  // the panel, which no other curve crosses, any other value on the right axis.
   void draw_right(const SeriesPanel& panel, Panel& out) {
     const bool is_rate = spec_.right == "lr";
     const std::string what = is_rate ? "learning rate" : spec_.right;
-    for (const Series& series : panel.floating.empty() ? panel.quantized : panel.floating) {
+    for (const Series& series :
+         by_branch(panel.floating.empty() ? panel.quantized : panel.floating)) {
       Trace trace;
-      trace.kind = Trace::Kind::kRight;
+      trace.kind = is_rate ? Trace::Kind::kStrip : Trace::Kind::kRight;
       trace.name = series.color + ", " + what;
       trace.color = palette_.color(series.color);
-      for (const Observation* it : series.points) {
+      for (size_t i = 0; i < series.points.size(); ++i) {
+        const Observation* it = series.points[i];
         const std::optional<double> x = x_of(*it, axis_);
-        const std::optional<double> y = is_rate ? rate_of(*it) : right_value(*it);
+        const std::optional<double> y = is_rate ? rate_of(*it) : right_mean(series.replicates[i]);
         if (x && y) {
           trace.x.push_back(*x);
           trace.y.push_back(*y);
@@ -185,7 +219,7 @@ class Curves {
         }
       }
       if (!trace.x.empty()) {
-        out.right_title = what;
+        (is_rate ? out.strip_title : out.right_title) = what;
         out.traces.push_back(std::move(trace));
       }
     }
@@ -203,10 +237,22 @@ class Curves {
     return record.label + (slash == std::string::npos ? "" : record.metric.substr(slash));
   }
 
+  // The mean over the seeds that have a value.
+  std::optional<double> right_mean(const std::vector<const Observation*>& replicates) {
+    double sum = 0;
+    size_t count = 0;
+    for (const Observation* it : replicates) {
+      const std::optional<double> value = it->is_base() ? right_value(*it) : std::nullopt;
+      sum += value.value_or(0);
+      count += value ? 1 : 0;
+    }
+    return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+  }
+
   // The float model's value for the right axis, on the same weights.
   std::optional<double> right_value(const Observation& it) {
     for (const Observation& other : observations_) {
-      if (other.is_float() && other.weights == it.weights &&
+      if (other.is_float() && other.weights == it.weights && other.seed == it.seed &&
           (other.record->metric == spec_.right || labelled_name(*other.record) == spec_.right)) {
         found_right_ = true;
         return other.value();
@@ -228,6 +274,7 @@ class Curves {
     if (spec_.kind == FigureKind::kErrorVsTokens) {
       out += " " + spread_caption(bars_, n_low_, n_high_);
     }
+    out += seeds_caption(panels_);
     if (found_right_) {
       out += fmt::format(" Dotted, on the right axis: {} of the float model.", spec_.right);
     } else if (!spec_.right.empty() && spec_.right != "lr") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/store/sweep_point.hpp"
 
 namespace quench {
 
@@ -58,19 +59,7 @@ Json* walk(Json& value, std::string_view path) {
   return nullptr;
 }
 
-// The leaves of a point, each with its path.
-void add_leaves(const std::string& path, const nlohmann::json& value,
-                std::vector<std::string>& words) {
-  if (value.is_object() && !value.empty()) {
-    for (auto item = value.begin(); item != value.end(); ++item) {
-      add_leaves(item.key(), item.value(), words);
-    }
-  } else if (!path.empty()) {
-    const size_t dot = path.rfind('.');
-    words.push_back((dot == std::string::npos ? path : path.substr(dot + 1)) + " " +
-                    value_text(value));
-  }
-}
+constexpr const char* kSeeds[] = {"seed", "train.seed"};
 
 constexpr const char* kOfCheckpoint[] = {"model", "branch", "revision", "phase",
                                          "mark",  "step",   "tokens",   "lr"};
@@ -81,7 +70,8 @@ const std::vector<std::string>& dimension_names() {
   static const std::vector<std::string> names = {
       "branch", "checkpoint",  "model",  "revision",  "phase",     "mark",
       "step",   "tokens",      "lr",     "averaging", "quantizer", "label",
-      "bits",   "calibration", "metric", "seed",      "job",       "device"};
+      "bits",   "bytes",       "calibration", "metric", "seed",   "job",
+      "device"};
   return names;
 }
 
@@ -117,6 +107,9 @@ nlohmann::json dimension_value(const Record& record, const std::string& name) {
   if (name == "bits") {
     return bits_of(record);
   }
+  if (name == "bytes") {
+    return member(record.details, "stored_bytes");
+  }
   if (name == "metric") {
     return text_or_null(record.label.empty() ? record.metric : record.label);
   }
@@ -145,7 +138,13 @@ nlohmann::json sweep_point(const Record& record, const std::vector<std::string>&
   if (!point.is_object()) {
     return record.job;
   }
-  point.erase("seed");
+  for (const char* name : kSeeds) {
+    if (point.erase(name) == 0) {
+      if (nlohmann::json* found = walk(point, name)) {
+        *found = nullptr;
+      }
+    }
+  }
   for (const std::string& name : without) {
     if (name.starts_with(kSweep)) {
       if (nlohmann::json* found = walk(point, std::string_view(name).substr(kSweep.size()))) {
@@ -156,18 +155,36 @@ nlohmann::json sweep_point(const Record& record, const std::vector<std::string>&
   return point;
 }
 
-bool sweeps_seed(const Record& record) {
-  const nlohmann::json& point = point_of(record);
-  return point.is_object() && point.contains("seed");
+std::vector<int64_t> swept_seeds(const Record& record) {
+  std::vector<int64_t> out;
+  for (const char* name : kSeeds) {
+    const nlohmann::json* found = walk(point_of(record), name);
+    if (found != nullptr && found->is_number_integer()) {
+      out.push_back(found->get<int64_t>());
+    }
+  }
+  return out;
 }
 
 std::string value_text(const nlohmann::json& value) {
   return value.is_null() ? "none" : value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string point_text(const nlohmann::json& point) {
+std::string point_text(const Record& record, const std::vector<std::string>& without) {
   std::vector<std::string> words;
-  add_leaves("", point, words);
+  for (const auto& [path, value] : sweep_values(point_of(record))) {
+    const std::string name = std::string(kSweep) + path;
+    const bool is_seed = std::find(std::begin(kSeeds), std::end(kSeeds), path) != std::end(kSeeds);
+    const bool is_said =
+        std::any_of(without.begin(), without.end(), [&](const std::string& said) {
+          return name == said || name.starts_with(said + ".");
+        });
+    if (!is_seed && !is_said) {
+      const size_t dot = path.rfind('.');
+      words.push_back((dot == std::string::npos ? path : path.substr(dot + 1)) + " " +
+                      value_text(value));
+    }
+  }
   return fmt::format("{}", fmt::join(words, ", "));
 }
 

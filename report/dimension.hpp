@@ -17,15 +17,17 @@ bool is_dimension(const std::string& name);
 
 // The value of a record in a dimension; null if it has none.
 nlohmann::json dimension_value(const Record& record, const std::string& name);
-// What the record's point of the sweep sets, without the seed and these dimensions: equal for
+// What the record's point of the sweep sets, without the seeds and these dimensions: equal for
 // replicates. The job's number if the record does not say what its point sets.
 nlohmann::json sweep_point(const Record& record, const std::vector<std::string>& without = {});
-// Whether the sweep sets the seed, so that records of equal points are replicates.
-bool sweeps_seed(const Record& record);
+// The seeds that the sweep sets, `seed` and `train.seed`: records that differ in nothing else are
+// replicates. Empty if it sets none.
+std::vector<int64_t> swept_seeds(const Record& record);
 // "decay", "3", "0.001"; "none" for null.
 std::string value_text(const nlohmann::json& value);
-// What a point of a sweep sets, each path by its last word: "peak 0.003, seed 1"; "" for null.
-std::string point_text(const nlohmann::json& point);
+// What the record's point of the sweep sets beside the seeds and the dimensions of `without`, each
+// path by its last word: "peak 0.003, decay 0.1"; "" if nothing.
+std::string point_text(const Record& record, const std::vector<std::string>& without = {});
 // "branch decay", "3 bits", "group_size 64": a value with its dimension.
 std::string dimension_text(const std::string& name, const nlohmann::json& value);
 

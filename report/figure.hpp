@@ -10,6 +10,7 @@
 #include "report/contrast.hpp"
 #include "report/observation.hpp"
 #include "report/spec.hpp"
+#include "report/training_log.hpp"
 
 namespace quench {
 
@@ -22,6 +23,8 @@ struct Trace {
     kInterval,  // from low to high, with a tick at y
     kGuide,     // a line to read by; no data
     kRight,     // belongs to the right axis
+    kStrip,     // belongs to the strip under the panel
+    kJoin,      // from the point of a parent where a branch forks to the branch's first
     kBar,
     kContour,  // z over a regular grid, x fastest
     kCurve,    // joined points, without markers
@@ -31,6 +34,7 @@ struct Trace {
   std::string label;  // kGuide: the text at its end
   int color = -1;     // index of a legend entry with colour and marker; -1: no colour
   int dash = 0;       // index of a legend entry with dash (bars: pattern)
+  int marker = -1;    // index of a marker; -1: that of the colour
   std::vector<double> x;
   std::vector<double> y;
   std::vector<double> low;  // kInterval and kBar with an interval: as long as y
@@ -46,8 +50,10 @@ struct Panel {
   std::string x_title;
   std::string y_title;
   std::string right_title;              // empty: no right axis
+  std::string strip_title;              // of its vertical axis; empty: no strip
   std::vector<std::string> categories;  // of the x axis of bars: x is an index into these
   bool is_square = false;               // both axes have one unit and the range from low to high
+  bool has_zero = false;                // 0 belongs to the vertical axis, and has a line
   bool is_log = false;                  // logarithmic y axis, starting at low; y > 0
   double low = 0;
   double high = 0;
@@ -61,6 +67,7 @@ struct LegendEntry {
   int index = 0;
   std::string text;
   std::string mark;  // kMark: as in Trace::marks
+  int marker = -1;   // kColor, kDash: index of the marker that goes with it; -1: none
 };
 
 struct Figure {
@@ -86,6 +93,9 @@ class Palette {
   std::vector<std::string> dashes_;
 };
 
+// Removes traces without points, and panels without traces of data.
+void drop_empty_panels(Figure& figure);
+
 // Error or loss along the training. `observations` have passed `spec.where`.
 Figure curve_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                     Palette& palette);
@@ -96,9 +106,16 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
 // both.
 Figure accuracy_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                        Palette& palette);
+// Loss against the bytes of the stored weights; a line joins the bits of one method.
+Figure size_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
+                   Palette& palette);
 // One bar per method and branch.
 Figure bars_figure(const FigureSpec& spec, const std::vector<Observation>& observations,
                    Palette& palette);
+
+// The loss of each training and, in a strip, its learning rate.
+Figure training_figure(const FigureSpec& spec, const std::vector<TrainingCurve>& curves,
+                       Palette& palette);
 
 // One curve per record whose details hold a `density`: `values` and `weights`, the nodes of a
 // quadrature. The y axis is logarithmic.

@@ -12,7 +12,9 @@ namespace {
 
 constexpr double kPanelWidth = 9;    // cm
 constexpr double kPanelHeight = 7;   // cm
-constexpr double kLegendLine = 0.5;  // cm
+constexpr double kLegendLine = 0.45;  // cm
+constexpr double kStripHeight = 2.5; // cm, of the strip under a panel, with the axis of both
+constexpr double kLegendCharacter = 0.17;  // cm, at the legend's size
 constexpr double kTitle = 0.6;       // cm, above a panel
 constexpr double kCharacter = 0.2;   // cm, its width in labels
 constexpr int kLeftMargin = 10;      // characters
@@ -49,8 +51,12 @@ const char* color_of(const Trace& trace) {
   return trace.color < 0 ? "#606060" : at(kColors, trace.color).color;
 }
 
-int marker_of(int color, int dash) {
-  return at(kColors, color).gnuplot_marker - (at(kDashes, dash).is_open ? 1 : 0);
+int symbol_of(int marker, int dash) {
+  return at(kColors, marker).gnuplot_marker - (at(kDashes, dash).is_open ? 1 : 0);
+}
+
+int symbol_of(const Trace& trace) {
+  return symbol_of(trace.marker < 0 ? std::max(trace.color, 0) : trace.marker, trace.dash);
 }
 
 // The value for gnuplot's `pt`; a mark without a shape of its own is a star.
@@ -92,14 +98,19 @@ class Script {
  private:
   double panel_height() const {
     const bool square = !figure_.panels.empty() && figure_.panels[0].is_square;
-    return square ? kPanelWidth * 0.95 : kPanelHeight;
+    return (square ? kPanelWidth * 0.95 : kPanelHeight) + (has_strip() ? kStripHeight : 0);
+  }
+
+  bool has_strip() const {
+    return std::any_of(figure_.panels.begin(), figure_.panels.end(),
+                       [](const Panel& panel) { return !panel.strip_title.empty(); });
   }
 
   // Legend entries flow from left to right; positions in centimetres.
   void place_legend() {
     double x = 0.4;
     for (const LegendEntry& entry : figure_.legend) {
-      const double length = 1.6 + 0.2 * static_cast<double>(std::count_if(
+      const double length = 1.5 + kLegendCharacter * static_cast<double>(std::count_if(
                                             entry.text.begin(), entry.text.end(), [](char c) {
                                               return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
                                             }));
@@ -123,7 +134,7 @@ class Script {
       const double x = places_[i].first / width();
       const double length = 1.0 / width();
       out += swatch(entry, x, x + length, y);
-      out += fmt::format("set label {} at screen {:.4f}, screen {:.4f} left noenhanced\n",
+      out += fmt::format("set label {} at screen {:.4f}, screen {:.4f} left font ',8' noenhanced\n",
                          literal(entry.text), x + length + 0.15 / width(), y);
     }
     return out;
@@ -138,11 +149,11 @@ class Script {
     switch (entry.kind) {
       case LegendEntry::Kind::kColor:
         color = at(kColors, entry.index).color;
-        point = marker_of(entry.index, 0);
+        point = entry.marker < 0 ? 0 : symbol_of(entry.marker, 0);
         break;
       case LegendEntry::Kind::kDash:
         dash = at(kDashes, entry.index).gnuplot;
-        point = at(kDashes, entry.index).is_open ? 6 : 7;
+        point = symbol_of(entry.marker, entry.index);
         break;
       case LegendEntry::Kind::kFloat:
         width = 3;
@@ -184,25 +195,50 @@ class Script {
 
   std::string panel(size_t index) const {
     const Panel& panel = figure_.panels[index];
+    const bool strip = !panel.strip_title.empty();
     const double h = (panel_height() + kTitle) / height();
+    const double of_strip = strip ? kStripHeight / height() : 0;
     const double w = 1.0 / static_cast<double>(columns_);
-    const size_t row = index / columns_;
+    const double x = w * static_cast<double>(index % columns_);
+    const double y = h * static_cast<double>(rows_ - 1 - index / columns_);
     std::string out =
         fmt::format("set size {:.4f},{:.4f}\nset origin {:.4f},{:.4f}\nset title {} noenhanced\n",
-                    w, h, w * static_cast<double>(index % columns_),
-                    h * static_cast<double>(rows_ - 1 - row), literal(panel.title));
-    out += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced\n",
-                       literal(panel.x_title), literal(panel.y_title));
+                    w, h - of_strip, x, y + of_strip, literal(panel.title));
+    out += fmt::format("set xlabel {} noenhanced\nset ylabel {} noenhanced offset 0,0 font ''\n",
+                       literal(strip ? "" : panel.x_title), literal(panel.y_title));
     out += axes(panel);
-    std::vector<std::string> plots;
-    for (size_t t = 0; t < panel.traces.size(); ++t) {
-      add_plots(panel, index, t, plots);
+    if (strip) {
+      out += "set bmargin 0.6\nset format x ''\n";
     }
-    out += fmt::format("plot {}\n", fmt::join(plots, ", \\\n     "));
+    out += plot(index, false);
+    if (strip) {
+      out += fmt::format(
+          "unset label\nunset arrow\nunset object\nunset title\nunset y2tics\nunset y2label\n"
+          "unset xzeroaxis\nset format x\nset border 3 lw 0.8\nset size {:.4f},{:.4f}\nset origin "
+          "{:.4f},{:.4f}\nset tmargin 0.3\nset bmargin 3.6\nset xlabel {} noenhanced\nset ylabel "
+          "{} noenhanced offset 1.5,0 font ',7'\nset yrange [0:{}]\nset ytics 0,{} font ',7'\n{}",
+          w, of_strip, x, y, literal(panel.x_title), literal(panel.strip_title),
+          1.1 * largest(panel, Trace::Kind::kStrip), largest(panel, Trace::Kind::kStrip),
+          number_ticks(panel));
+      out += plot(index, true);
+    }
     // Resets the legend and the panel's own settings for the next panel.
     return out +
-           "unset label\nunset arrow\nunset object\nunset y2tics\nunset y2label\nset xtics "
-           "auto\nset autoscale\nunset logscale\nset format y\n";
+           "unset label\nunset arrow\nunset object\nunset y2tics\nunset y2label\nunset "
+           "xzeroaxis\nset xtics auto norotate\nset ytics auto font ''\nset tmargin 2\nset bmargin "
+           "-1\nset autoscale\nunset logscale\nset format x\nset format y\n";
+  }
+
+  // The traces of the panel, or of its strip.
+  std::string plot(size_t index, bool strip) const {
+    const Panel& panel = figure_.panels[index];
+    std::vector<std::string> plots;
+    for (size_t t = 0; t < panel.traces.size(); ++t) {
+      if ((panel.traces[t].kind == Trace::Kind::kStrip) == strip) {
+        add_plots(panel, index, t, plots);
+      }
+    }
+    return fmt::format("plot {}\n", fmt::join(plots, ", \\\n     "));
   }
 
   static std::string axes(const Panel& panel) {
@@ -215,6 +251,10 @@ class Script {
           literal(panel.right_title), 1.05 * largest(panel, Trace::Kind::kRight));
     } else {
       out += "set border 3 lw 0.8\n";
+    }
+    if (panel.has_zero) {
+      out += fmt::format("set xzeroaxis lt 1 lc rgb '#404040' lw 1\nset yrange [{}:*]\n",
+                         has_negative(panel) ? "*" : "0");
     }
     if (panel.is_log) {
       out += fmt::format("set logscale y\nset format y '%.0e'\nset yrange [{}:*]\n", panel.low);
@@ -232,14 +272,17 @@ class Script {
                          fmt::join(ticks, ", "), panel.categories.size() - 1,
                          has_negative(panel) ? "*" : "0");
     } else if (!panel.is_square) {
-      out += number_ticks(panel);
+      out += number_ticks(panel, panel.strip_title.empty());
     }
     return out;
   }
 
   static bool has_negative(const Panel& panel) {
-    return std::any_of(panel.traces.begin(), panel.traces.end(), [](const Trace& trace) {
-      return std::any_of(trace.low.begin(), trace.low.end(), [](double y) { return y < 0; });
+    const auto any = [](const std::vector<double>& values) {
+      return std::any_of(values.begin(), values.end(), [](double y) { return y < 0; });
+    };
+    return std::any_of(panel.traces.begin(), panel.traces.end(), [&](const Trace& trace) {
+      return any(trace.low) || any(trace.y);
     });
   }
 
@@ -272,7 +315,7 @@ class Script {
 
   // About five round numbers from 0 on, fewer if their labels would touch, as 5B and 200k if they
   // are large; gnuplot's own ticks if the axis goes below 0.
-  static std::string number_ticks(const Panel& panel) {
+  static std::string number_ticks(const Panel& panel, bool has_labels = true) {
     double begin = 0;
     double end = 0;
     for (const Trace& trace : panel.traces) {
@@ -306,7 +349,7 @@ class Script {
     }
     std::vector<std::string> ticks;
     for (int i = 0; i * step <= end * 1.001; ++i) {
-      ticks.push_back(fmt::format("'{}' {}", label(i), i * step));
+      ticks.push_back(fmt::format("'{}' {}", has_labels ? label(i) : "", i * step));
     }
     return fmt::format("set xtics ({})\nset xrange [0:{}]\n", fmt::join(ticks, ", "), 1.03 * end);
   }
@@ -340,7 +383,7 @@ class Script {
       case Trace::Kind::kPoints:
         plots.push_back(fmt::format("{} with {} lc rgb '{}' lw 1.6 dt {} pt {} ps {}", line,
                                     trace.kind == Trace::Kind::kLine ? "linespoints" : "points",
-                                    color, dash.gnuplot, marker_of(trace.color, trace.dash),
+                                    color, dash.gnuplot, symbol_of(trace),
                                     trace.x.size() > 40 ? 0.3 : 0.6));
         add_marks(trace, color, plots);
         break;
@@ -365,6 +408,13 @@ class Script {
                         "0.5,0.5 rotate by 45 font ',8' tc rgb '#606060' noenhanced",
                         trace.x[0], trace.y[0], literal(trace.label)));
         break;
+      case Trace::Kind::kJoin:
+        plots.push_back(
+            fmt::format("{} with lines lc rgb '{}' lw 0.9 dt {}", line, color, dash.gnuplot));
+        break;
+      case Trace::Kind::kStrip:
+        plots.push_back(fmt::format("{} with lines lc rgb '{}' lw 1.3", line, color));
+        break;
       case Trace::Kind::kRight:
         plots.push_back(
             fmt::format("{} axes x1y2 with lines lc rgb '{}' lw 1.3 dt '.'", line, color));
@@ -386,7 +436,7 @@ class Script {
         plots.push_back(fmt::format(
             "'+' every ::0::0 using ({}):({}) with points lc rgb '{}' pt {} ps {}", trace.x[i],
             trace.y[i], color,
-            mark == "last" ? std::to_string(marker_of(trace.color, trace.dash)) : mark_symbol(mark),
+            mark == "last" ? std::to_string(symbol_of(trace)) : mark_symbol(mark),
             mark == "last" ? 1.0 : 1.4));
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -50,11 +51,22 @@ Observation observation_of(const Record& record) {
   out.cell = out.weights + cell_of(record);
   out.draw = count_or_zero(record.draw);
   out.jitter = count_or_zero(record.jitter);
-  const nlohmann::json seed = member(record.environment, "seed");
-  if (sweeps_seed(record) && seed.is_number_integer()) {
-    out.seed = seed.get<int64_t>();
-  }
   return out;
+}
+
+// A sweep of one seed gives its values. Of two, each pair is a replicate, and they are counted.
+void set_seeds(std::vector<Observation>& all) {
+  std::set<std::vector<int64_t>> seeds;
+  size_t most = 0;
+  for (const Observation& it : all) {
+    most = std::max(most, seeds.insert(swept_seeds(*it.record)).first->size());
+  }
+  for (Observation& it : all) {
+    const std::vector<int64_t> own = swept_seeds(*it.record);
+    it.seed = most > 1     ? std::distance(seeds.begin(), seeds.find(own))
+              : own.empty() ? 0
+                            : own.front();
+  }
 }
 
 // The position of a checkpoint: by step, by tokens, or else by order of appearance.
@@ -152,7 +164,6 @@ double Observation::bits_per_byte() const {
 Observations observe(const std::vector<Record>& records) {
   Observations out;
   std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;
-  size_t repeated = 0;
   for (const Record& record : records) {
     if (!record.error.empty()) {
       out.failed.push_back(&record);
@@ -163,13 +174,14 @@ Observations observe(const std::vector<Record>& records) {
           fmt::format("A value of {} that is not finite was left out.", printable(record.metric)));
       continue;
     }
-    Observation it = observation_of(record);
-    if (seen.emplace(it.cell, common_ground(record), it.draw, it.jitter, it.seed).second) {
-      out.all.push_back(std::move(it));
-    } else {
-      ++repeated;
-    }
+    out.all.push_back(observation_of(record));
   }
+  set_seeds(out.all);
+  const size_t measured = out.all.size();
+  std::erase_if(out.all, [&](const Observation& it) {
+    return !seen.emplace(it.cell, common_ground(*it.record), it.draw, it.jitter, it.seed).second;
+  });
+  const size_t repeated = measured - out.all.size();
   if (repeated > 0) {
     out.notes.push_back(
         fmt::format("{} values were measured more than once; the first of each counts.", repeated));

@@ -20,10 +20,10 @@ struct Observation {
   size_t position = 0;   // of the checkpoint in its branch, from 0
   bool is_last = false;  // whether it is the last one there
   std::string weights;   // one text per set of weights
-  std::string cell;      // one text per weights, quantizer, metric and sweep point without its seed
+  std::string cell;      // one text per weights, quantizer, metric and sweep point without its seeds
   uint64_t draw = 0;
   uint64_t jitter = 0;
-  int64_t seed = 0;  // if the sweep sets it; distinguishes replicates
+  int64_t seed = 0;  // of the sweep, if it sets seeds; distinguishes replicates
 
   bool is_float() const { return record->quantizer.is_null(); }
   bool is_base() const { return draw == 0 && jitter == 0; }
@@ -44,7 +44,7 @@ struct Observations {
   std::vector<std::string> notes;
 };
 
-// Points of a sweep that differ only in the seed are replicates of each other.
+// Points of a sweep that differ only in `seed` or `train.seed` are replicates of each other.
 Observations observe(const std::vector<Record>& records);
 
 }  // namespace quench

@@ -76,7 +76,7 @@ std::vector<int> figure_lines(const RunDocuments& documents) {
   return out;
 }
 
-std::string figure_html(const Figure& figure, size_t index, int line) {
+std::string figure_html(const Figure& figure, size_t index, int line, const std::string& run) {
   std::string out = fmt::format(
       "<figure id=\"figure-{0}\"><h2>{1}</h2><div class=\"legend\" data-figure=\"{2}\"></div>"
       "<div class=\"panels\">",
@@ -91,8 +91,8 @@ std::string figure_html(const Figure& figure, size_t index, int line) {
   }
   out += fmt::format(
       "</div><figcaption>{} <span class=\"source\">Data: <a href=\"#cells\">the cells "
-      "below</a>; as files: <code>quench report --format csv --figure {}</code>.",
-      escape_html(figure.caption), escape_html(figure.name));
+      "below</a>; as files: <code>quench report {} --format csv --figure {}</code>.",
+      escape_html(figure.caption), escape_html(run), escape_html(figure.name));
   if (line > 0) {
     out += fmt::format(" Asked for in <a href=\"#m{0}\">line {0} of the manifest</a>.", line);
   }
@@ -250,9 +250,9 @@ std::string cells_html(const Report& report) {
   out += "</tbody></table></div>";
   if (table.rows.size() > kMaxRows) {
     out += fmt::format(
-        "<p>The first {} of {} rows; <code>quench report --format csv</code> writes "
-        "all.</p>",
-        kMaxRows, table.rows.size());
+        "<p>The first {} of {} rows; <code>quench report {} --format csv --figure table</code> "
+        "writes all.</p>",
+        kMaxRows, table.rows.size(), escape_html(report.documents.place));
   }
   return out + "</section>\n";
 }
@@ -281,8 +281,9 @@ std::string page_of(const Report& report) {
   out += finding_html(report);
   const std::vector<int> lines = figure_lines(report.documents);
   for (size_t i = 0; i < report.figures.size(); ++i) {
-    if (report.figures[i].kind != FigureKind::kTable) {  // the table of cells is always included
-      out += figure_html(report.figures[i], i, i < lines.size() ? lines[i] : 0);
+    if (!report.figures[i].panels.empty()) {  // the table of cells is always included
+      out += figure_html(report.figures[i], i, i < lines.size() ? lines[i] : 0,
+                         report.documents.place);
     }
   }
   out += contrasts_html(report) + failed_html(report) + health_html(report);

@@ -19,7 +19,7 @@
 
   function marker(trace) {
     const dense = trace.x.length > 40;
-    const own = at(data.colors, trace.color).marker + (at(data.dashes, trace.dash).open ? "-open" : "");
+    const own = at(data.colors, trace.marker).marker + (at(data.dashes, trace.dash).open ? "-open" : "");
     const marks = trace.marks.length ? trace.marks : trace.x.map(() => "");
     return {
       symbol: marks.map((mark) => (mark && markSymbol(mark)) || own),
@@ -60,6 +60,9 @@
       line: { color: theme().soft, width: trace.label === "no error" ? 1.3 : 0.8, dash: trace.label === "no error" ? "dash" : "solid" } }),
     right: (trace) => ({ ...base(trace), mode: "lines", yaxis: "y2", opacity: 0.7,
       line: { color: color(trace), width: 1.6, dash: "dot" } }),
+    strip: (trace) => ({ ...base(trace), mode: "lines", yaxis: "y3", line: { color: color(trace), width: 1.6 } }),
+    join: (trace) => ({ ...base(trace), mode: "lines", hoverinfo: "skip", hovertemplate: undefined,
+      line: { color: color(trace), width: 1, dash: at(data.dashes, trace.dash).dash } }),
     bar: (trace, panel) => ({
       ...base(trace),
       type: "bar",
@@ -109,6 +112,14 @@
     if (panel.right) {
       out.yaxis2 = axis(panel.right, { overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 5, exponentformat: "power" });
     }
+    if (panel.zero) {
+      Object.assign(out.yaxis, { rangemode: "tozero", zeroline: true, zerolinecolor: theme().soft, zerolinewidth: 1.4 });
+    }
+    if (panel.strip) {
+      out.yaxis.domain = [0.3, 1];
+      out.xaxis.anchor = "y3";
+      out.yaxis3 = axis(panel.strip, { domain: [0, 0.2], rangemode: "tozero", nticks: 3, exponentformat: "power" });
+    }
     if (panel.categories.length) {
       out.xaxis.tickvals = panel.categories.map((_, i) => i);
       out.xaxis.ticktext = panel.categories.map(plain);
@@ -142,7 +153,7 @@
   const hidden = data.figures.map(() => new Set());
   const keysOf = (trace) => [
     ...(trace.color >= 0 ? ["color" + trace.color] : []),
-    ...(["line", "interval", "points", "curve"].includes(trace.kind) ? ["dash" + trace.dash] : []),
+    ...(["line", "interval", "points", "curve", "join"].includes(trace.kind) ? ["dash" + trace.dash] : []),
     ...(trace.kind === "float" ? ["float0"] : []),
     ...(trace.kind === "right" ? ["right0"] : []),
   ];
@@ -189,10 +200,11 @@
     const stroke = (ink, dash, width) => `<path d="M0 7h30" fill="none" stroke="${ink}" stroke-width="${width}" stroke-dasharray="${kStrokes[dash]}"/>`;
     const soft = theme().soft;
     const inside = {
-      color: () => stroke(style[theme().key], "solid", 1.8) + `<g fill="${style[theme().key]}">${kShapes[style.marker]}</g>`,
+      color: () => stroke(style[theme().key], "solid", 1.8) +
+        (entry.marker < 0 ? "" : `<g fill="${style[theme().key]}">${kShapes[at(data.colors, entry.marker).marker]}</g>`),
       dash: () => {
         const dash = at(data.dashes, entry.index);
-        return stroke(soft, dash.dash, 1.8) + `<circle cx="15" cy="7" r="3.2" fill="${dash.open ? theme().paper : soft}" stroke="${soft}" stroke-width="1.4"/>`;
+        return stroke(soft, dash.dash, 1.8) + `<g fill="${dash.open ? theme().paper : soft}" stroke="${soft}" stroke-width="1.4">${kShapes[at(data.colors, entry.marker).marker]}</g>`;
       },
       float: () => stroke(soft, "solid", 3.2),
       right: () => stroke(soft, "dot", 1.6),

@@ -16,14 +16,15 @@ nlohmann::json legend_json(const Figure& figure) {
     out.push_back({{"kind", kKinds[static_cast<size_t>(entry.kind)]},
                    {"index", entry.index},
                    {"text", entry.text},
-                   {"mark", entry.mark}});
+                   {"mark", entry.mark},
+                   {"marker", entry.marker}});
   }
   return out;
 }
 
 nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
   constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
-                                    "right", "bar",   "contour", "curve"};
+                                    "right", "strip", "join",    "bar",     "contour", "curve"};
   nlohmann::json rows = nlohmann::json::array();
   for (const Record* record : trace.records) {
     const auto row = cells.row_of.find(record);
@@ -34,6 +35,7 @@ nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
           {"label", trace.label},
           {"color", trace.color},
           {"dash", trace.dash},
+          {"marker", trace.marker < 0 ? trace.color : trace.marker},
           {"x", trace.x},
           {"y", trace.y},
           {"low", trace.low},
@@ -59,6 +61,8 @@ nlohmann::json page_data(const Report& report) {
                         {"x", panel.x_title},
                         {"y", panel.y_title},
                         {"right", panel.right_title},
+                        {"strip", panel.strip_title},
+                        {"zero", panel.has_zero},
                         {"categories", panel.categories},
                         {"square", panel.is_square},
                         {"log", panel.is_log},

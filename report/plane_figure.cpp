@@ -14,6 +14,8 @@ namespace {
 constexpr double kErrorLevels[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,
                                    0.2,   0.5,   1,     2,    5,    10};
 constexpr size_t kMostLevels = 3;
+constexpr double kLabelHeight = 0.06;  // of a guide's label, in widths of the panel
+constexpr double kLabelRoom = 0.12;    // left of the data, where the labels of guides stand
 
 struct Range {
   double low = INFINITY;
@@ -36,7 +38,20 @@ Trace guide(double error, const Range& range) {
   return out;
 }
 
-// Guides at round errors in the range of the data; if there are many, only the largest.
+// From the point of the parent to the first one of the fork.
+Trace join(const Trace& parent, size_t point, const Trace& fork) {
+  Trace out;
+  out.kind = Trace::Kind::kJoin;
+  out.color = fork.color;
+  out.dash = fork.dash;
+  out.name = fork.name + ", from its parent";
+  out.x = {parent.x[point], fork.x[0]};
+  out.y = {parent.y[point], fork.y[0]};
+  return out;
+}
+
+// Guides at round errors in the range of the data; if there are many, only the largest, and of those
+// whose labels would touch at the left edge the larger.
 void add_guides(const Range& errors, const Range& range, Panel& panel) {
   panel.traces.push_back(guide(0, range));
   std::vector<double> levels;
@@ -48,8 +63,18 @@ void add_guides(const Range& errors, const Range& range, Panel& panel) {
   if (levels.size() > kMostLevels) {
     levels.erase(levels.begin(), levels.end() - kMostLevels);
   }
-  for (const double level : levels) {
-    panel.traces.push_back(guide(level, range));
+  double above = range.high;  // where the guide above begins
+  std::vector<double> apart;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    const double begin = range.low * (1 + *level);
+    const double least = kLabelHeight * (range.high - range.low);
+    if (above - begin >= least && begin - range.low >= least) {
+      apart.push_back(*level);
+      above = begin;
+    }
+  }
+  for (auto level = apart.rbegin(); level != apart.rend(); ++level) {
+    panel.traces.push_back(guide(*level, range));
   }
 }
 
@@ -65,7 +90,8 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
   std::map<int, std::string> colors;
   std::map<int, std::string> dashes;
   size_t outside = 0;
-  for (const SeriesPanel& of : series_of(spec, observations)) {
+  const std::vector<SeriesPanel> panels = series_of(spec, observations);
+  for (const SeriesPanel& of : panels) {
     Panel panel;
     panel.title = of.title;
     panel.x_title = "loss of the float model (nats/token)";
@@ -74,17 +100,22 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
     Range range;
     Range errors;
     std::vector<Trace> lines;
-    for (const Series& series : of.quantized) {
+    const std::vector<Series> branches = by_branch(of.quantized);
+    for (const Series& series : branches) {
       Trace trace;
       trace.color = palette.color(series.color);
       trace.dash = palette.dash(series.dash);
+      trace.marker = series.dash.empty() ? -1 : trace.dash;
       colors[trace.color] = series.color;
       dashes[trace.dash] = series.dash;
       trace.name = series.dash.empty() ? series.color : series.color + ", " + series.dash;
       for (size_t i = 0; i < series.points.size(); ++i) {
         const Observation* it = series.points[i];
-        trace.x.push_back(it->floating->value.get<double>());
-        trace.y.push_back(it->value());
+        trace.x.push_back(seed_mean(series.replicates[i], [](const Observation& one) {
+          return one.floating->value.get<double>();
+        }));
+        trace.y.push_back(seed_mean(series.replicates[i],
+                                    [](const Observation& one) { return one.value(); }));
         trace.texts.push_back(point_text(*it));
         trace.records.push_back(it->record);
         const nlohmann::json mark = dimension_value(*it->record, "mark");
@@ -100,7 +131,8 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
       lines.push_back(std::move(trace));
     }
     const double margin = std::max(0.04 * (range.high - range.low), 1e-6 * std::abs(range.high));
-    range = {range.low - margin, range.high + margin};
+    range = {range.low - std::max(margin, kLabelRoom * (range.high - range.low)),
+             range.high + margin};
     add_guides(errors, range, panel);
     panel.low = range.low;
     panel.high = range.high;
@@ -112,6 +144,11 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
                        : 0;
       }
     }
+    for (size_t i = 0; i < branches.size(); ++i) {
+      if (const auto parent = fork_of(branches[i], branches)) {
+        panel.traces.push_back(join(lines[parent->first], parent->second, lines[i]));
+      }
+    }
     panel.traces.insert(panel.traces.end(), lines.begin(), lines.end());
     out.panels.push_back(std::move(panel));
   }
@@ -119,6 +156,7 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
   out.caption =
       "Each point is one set of weights, joined along the training. On the diagonal quantization "
       "costs nothing; the thin lines have equal \u0394QL. Draw 0 of each method, without bars.";
+  out.caption += seeds_caption(panels);
   if (out.panels.empty()) {
     out.caption += " No quantized loss has a float loss to compare with, so nothing is drawn.";
   }

@@ -6,6 +6,7 @@
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/process/shell_word.hpp"
 #include "report/family.hpp"
 #include "report/findings.hpp"
 #include "report/health.hpp"
@@ -29,7 +30,7 @@ std::vector<Observation> kept(const FigureSpec& spec, const std::vector<Observat
   std::vector<Condition> of_weights;
   for (const Condition& condition : spec.where) {
     const std::string& name = condition.first;
-    if (name != "quantizer" && name != "label" && name != "bits" && name != "calibration" &&
+    if (name != "quantizer" && name != "label" && name != "bits" && name != "bytes" && name != "calibration" &&
         !name.starts_with("params.")) {
       of_weights.push_back(condition);
     }
@@ -53,12 +54,15 @@ Figure draw_figure(const FigureSpec& spec, const Observations& observations, Pal
       return plane_figure(spec, some, palette);
     case FigureKind::kAccuracyVsLoss:
       return accuracy_figure(spec, some, palette);
+    case FigureKind::kLossVsBytes:
+      return size_figure(spec, some, palette);
     case FigureKind::kBars:
       return bars_figure(spec, some, palette);
     case FigureKind::kContour:
       return contour_figure(spec, some, palette);
     case FigureKind::kSpectrum:
       return spectrum_figure(spec, some, palette);
+    case FigureKind::kTrainingLoss:
     case FigureKind::kTable:
       break;
   }
@@ -69,11 +73,19 @@ Figure draw_figure(const FigureSpec& spec, const Observations& observations, Pal
   return out;
 }
 
+// Whether the figure shows nothing: a page leaves it out.
+bool is_missing(const Figure& figure) {
+  return figure.kind != FigureKind::kTable && figure.panels.empty();
+}
+
 // A line continues across a failed checkpoint, so the caption says that one is missing.
-Figure make_figure(const FigureSpec& spec, const Observations& observations, Palette& palette) {
-  Figure out = draw_figure(spec, observations, palette);
+Figure make_figure(const FigureSpec& spec, const Observations& observations,
+                   const std::vector<TrainingCurve>& training, Palette& palette) {
+  Figure out = spec.kind == FigureKind::kTrainingLoss ? training_figure(spec, training, palette)
+                                                      : draw_figure(spec, observations, palette);
+  drop_empty_panels(out);
   const size_t failed = observations.failed.size();
-  if (failed > 0 && spec.kind != FigureKind::kTable) {
+  if (failed > 0 && spec.kind != FigureKind::kTable && spec.kind != FigureKind::kTrainingLoss) {
     out.caption += fmt::format(" {} failed {} not drawn.", failed,
                                failed == 1 ? "cell of the run is" : "cells of the run are");
   }
@@ -105,11 +117,8 @@ Report make_report(RunDocuments documents, RunRecords run) {
   const bool is_default =
       !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");
   for (const FigureSpec& spec : out.spec.figures) {
-    Figure figure = make_figure(spec, out.observations, palette);
-    // Nobody asked for a landscape, a spectrum or accuracies, so they appear only if there are any.
-    const bool if_any = spec.kind == FigureKind::kContour || spec.kind == FigureKind::kSpectrum ||
-                        spec.kind == FigureKind::kAccuracyVsLoss;
-    if (!is_default || !if_any || !figure.panels.empty()) {
+    Figure figure = make_figure(spec, out.observations, out.documents.training, palette);
+    if (!is_default || !is_missing(figure)) {
       out.figures.push_back(std::move(figure));
     }
   }
@@ -120,6 +129,12 @@ Report make_report(RunDocuments documents, RunRecords run) {
   out.findings = findings_of(out.contrasts, out.observations.all);
   out.cells = make_cell_table(out.observations.all);
   out.health = health_of(out.run, out.observations);
+  for (const Figure& figure : out.figures) {
+    if (is_missing(figure)) {
+      out.health.push_back(
+          fmt::format("The figure {} has nothing to show: {}", figure.name, figure.caption));
+    }
+  }
   return out;
 }
 
@@ -156,6 +171,10 @@ Report read_report_of(const fs::path& folder) {
   RunDocuments documents;
   const fs::path plain = folder.has_filename() ? folder : folder.parent_path();
   documents.name = fs::absolute(plain).filename().string();
+  const fs::path parent = fs::absolute(plain).parent_path();
+  documents.place = shell_word(parent.filename() == "runs" ? "runs/" + documents.name
+                                                           : fs::absolute(plain).string());
+  documents.training = read_training_logs(folder);
   documents.manifest_text = text_or_empty(folder / "manifest.yaml");
   for (const auto& [file, into] :
        {std::pair("manifest.json", &documents.manifest), std::pair("run.json", &documents.run)}) {

@@ -24,6 +24,9 @@ struct RunDocuments {
   std::string manifest_text;  // manifest.yaml, as the user wrote it
   nlohmann::json manifest;    // manifest.json: resolved, with --set applied
   nlohmann::json run;         // run.json
+  std::vector<TrainingCurve> training = {};
+  // The folder as a command can name it from where the manifest lies, or its absolute path.
+  std::string place = {};
 };
 
 struct Report {

@@ -17,6 +17,15 @@ bool has(const std::vector<std::string>& list, const char* name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+// The label of a swept quantizer without its bits: "gptq bits=3 damp=0.1" becomes "gptq damp=0.1".
+std::string without_bits(const std::string& label) {
+  const std::string key = " bits=";
+  const size_t at = label.find(key);
+  return at == std::string::npos
+             ? label
+             : label.substr(0, at) + label.substr(std::min(label.size(), label.find(' ', at + 1)));
+}
+
 // What differs within the figure and must therefore be named.
 class Naming {
  public:
@@ -72,12 +81,14 @@ class Naming {
     const auto add = [&](const char* name, bool wanted) {
       const nlohmann::json value = dimension_value(*it.record, name);
       if (wanted && !has(spec_.lines, name) && !value.is_null()) {
-        words.push_back(name == std::string("job") ? dimension_text(name, value)
-                                                   : value_text(value));
+        words.push_back(value_text(value));
       }
     };
     add("model", several_models_);
-    add("job", several_jobs_);
+    if (several_jobs_) {
+      const std::string point = quench::point_text(*it.record, said_of_sweep());
+      words.push_back(point.empty() ? dimension_text("job", it.record->job) : point);
+    }
     add("averaging", true);
     return words.empty() ? "checkpoints" : fmt::format("{}", fmt::join(words, ", "));
   }
@@ -87,7 +98,8 @@ class Naming {
     }
     const nlohmann::json id = dimension_value(*it.record, "quantizer");
     if (ambiguous_ids_.count(id) > 0) {
-      return value_text(dimension_value(*it.record, "label"));
+      const std::string label = value_text(dimension_value(*it.record, "label"));
+      return spec_.kind == FigureKind::kLossVsBytes ? without_bits(label) : label;
     }
     return has(spec_.lines, "quantizer") ? "" : value_text(id);
   }
@@ -236,12 +248,92 @@ std::string spread_caption(std::optional<SpreadKind> kind, size_t n_low, size_t 
       : *kind == SpreadKind::kDraws ? ", where there are any; the tick is the mean, the line draw 0"
       : *kind == SpreadKind::kJitter ? ", where there are any; the tick is the mean, the line the "
                                        "rows as they come"
-                                     : "; the tick is the mean, the line the first seed",
+                                     : "; tick and line are their mean",
       spread_omits(*kind));
   if (*kind == SpreadKind::kDraws || *kind == SpreadKind::kJitter) {
     out += " Methods without calibration data have no such bars.";
   }
   return out;
+}
+
+std::vector<Series> by_branch(const std::vector<Series>& all) {
+  std::vector<Series> out;
+  for (const Series& series : all) {
+    std::map<nlohmann::json, size_t> places;  // branch → index into `out`
+    for (size_t i = 0; i < series.points.size(); ++i) {
+      const nlohmann::json branch = dimension_value(*series.points[i]->record, "branch");
+      const auto [found, is_new] = places.emplace(branch, out.size());
+      if (is_new) {
+        out.push_back({series.color, series.dash, {}, {}});
+      }
+      out[found->second].points.push_back(series.points[i]);
+      out[found->second].replicates.push_back(series.replicates[i]);
+    }
+  }
+  return out;
+}
+
+std::optional<std::pair<size_t, size_t>> fork_of(const Series& fork,
+                                                 const std::vector<Series>& all) {
+  const Record& first = *fork.points.front()->record;
+  const nlohmann::json parent = first.checkpoint.is_object()
+                                    ? first.checkpoint.value("parent", nlohmann::json())
+                                    : nlohmann::json();
+  const char* axis = dimension_value(first, "step").is_number() ? "step" : "tokens";
+  const nlohmann::json begin = dimension_value(first, axis);
+  if (!parent.is_string() || !begin.is_number() || !first.averaging.is_null()) {
+    return std::nullopt;
+  }
+  std::optional<std::pair<size_t, size_t>> out;
+  double latest = -1;
+  for (size_t s = 0; s < all.size(); ++s) {
+    const Record& other = *all[s].points.front()->record;
+    const bool fits =
+        all[s].dash == fork.dash && dimension_value(other, "branch") == parent &&
+        other.averaging.is_null() && sweep_point(other) == sweep_point(first) &&
+        dimension_value(other, "model") == dimension_value(first, "model") &&
+        dimension_value(other, "label") == dimension_value(first, "label");
+    for (size_t i = 0; fits && i < all[s].points.size(); ++i) {
+      const nlohmann::json place = dimension_value(*all[s].points[i]->record, axis);
+      if (place.is_number() && place <= begin && place.get<double>() > latest) {
+        latest = place.get<double>();
+        out = {s, i};
+      }
+    }
+  }
+  return out;
+}
+
+double seed_mean(const std::vector<const Observation*>& replicates,
+                 const std::function<double(const Observation&)>& of) {
+  double sum = 0;
+  size_t seeds = 0;
+  for (const Observation* it : replicates) {
+    if (it->is_base()) {
+      sum += of(*it);
+      ++seeds;
+    }
+  }
+  return sum / static_cast<double>(seeds);
+}
+
+std::string seeds_caption(const std::vector<SeriesPanel>& panels) {
+  size_t least = SIZE_MAX;
+  size_t most = 0;
+  for (const SeriesPanel& panel : panels) {
+    for (const Series& series : panel.quantized) {
+      for (const auto& replicates : series.replicates) {
+        const auto count = static_cast<size_t>(
+            std::count_if(replicates.begin(), replicates.end(),
+                          [](const Observation* it) { return it->is_base(); }));
+        least = std::min(least, count);
+        most = std::max(most, count);
+      }
+    }
+  }
+  return most < 2 ? ""
+                  : fmt::format(" Each point is the mean over {}{} seeds.",
+                                least == most ? "" : fmt::format("{} to ", least), most);
 }
 
 std::string point_text(const Observation& it) {
@@ -264,31 +356,45 @@ std::vector<LegendEntry> legend_of(const std::vector<Panel>& panels,
     }
   }
   std::vector<LegendEntry> out;
+  const bool has_methods = std::any_of(dashes.begin(), dashes.end(),
+                                       [](const auto& dash) { return !dash.second.empty(); });
   for (const auto& [index, text] : colors) {
-    out.push_back({LegendEntry::Kind::kColor, index, text, ""});
+    out.push_back({LegendEntry::Kind::kColor, index, text, "", has_methods ? -1 : index});
   }
   for (const auto& [index, text] : dashes) {
     if (!text.empty()) {
-      out.push_back({LegendEntry::Kind::kDash, index, text, ""});
+      out.push_back({LegendEntry::Kind::kDash, index, text, "", index});
     }
   }
   if (kinds.count(Trace::Kind::kFloat) > 0) {
-    out.push_back({LegendEntry::Kind::kFloat, 0, "float model", ""});
+    out.push_back({LegendEntry::Kind::kFloat, 0, "float model", "", -1});
   }
   if (kinds.count(Trace::Kind::kRight) > 0) {
     const auto with_right = std::find_if(panels.begin(), panels.end(), [](const Panel& panel) {
       return !panel.right_title.empty();
     });
-    out.push_back({LegendEntry::Kind::kRight, 0, with_right->right_title + " (right axis)", ""});
+    out.push_back({LegendEntry::Kind::kRight, 0, with_right->right_title + " (right axis)", "", -1});
   }
   for (const auto& [mark, checkpoints] : marks) {
     const std::string text = mark == "last" ? "last checkpoint of a line"
                              : checkpoints.size() > kMostNames
                                  ? fmt::format("marked {}", mark)
                                  : fmt::format("{}", fmt::join(checkpoints, ", "));
-    out.push_back({LegendEntry::Kind::kMark, 0, text, mark});
+    out.push_back({LegendEntry::Kind::kMark, 0, text, mark, -1});
   }
   return out;
+}
+
+void drop_empty_panels(Figure& figure) {
+  for (Panel& panel : figure.panels) {
+    std::erase_if(panel.traces, [](const Trace& trace) { return trace.x.empty(); });
+  }
+  std::erase_if(figure.panels, [](const Panel& panel) {
+    return std::all_of(panel.traces.begin(), panel.traces.end(), [](const Trace& trace) {
+      return trace.kind == Trace::Kind::kGuide || trace.kind == Trace::Kind::kStrip ||
+             trace.kind == Trace::Kind::kRight;
+    });
+  });
 }
 
 std::string mixed_machines(const std::vector<Observation>& observations) {

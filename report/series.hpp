@@ -1,8 +1,11 @@
 // Divides the observations of one figure into panels, colours and dashes.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/figure.hpp"
@@ -10,12 +13,11 @@
 
 namespace quench {
 
-// Points that belong together: one colour and one dash in one panel, draw 0 and the first seed,
-// along the training.
+// Points that belong together: one colour and one dash in one panel, draw 0, along the training.
 struct Series {
   std::string color;  // meaning of the colour: "decay", "decay, lawa"
   std::string dash;   // meaning of the dash: the method; empty for the float model
-  std::vector<const Observation*> points;
+  std::vector<const Observation*> points;  // of the first seed
   // For each point all replicates of its cell, including the point itself.
   std::vector<std::vector<const Observation*>> replicates;
 };
@@ -58,6 +60,20 @@ std::optional<SpreadKind> spread_kind(const FigureSpec& spec,
                                       const std::vector<SeriesPanel>& panels);
 // "Bars: 95 % t interval of the mean over 3 calibration draws, ...; they do not cover ...".
 std::string spread_caption(std::optional<SpreadKind> kind, size_t n_low, size_t n_high);
+
+// The same branch by branch: a line never runs from one into another.
+std::vector<Series> by_branch(const std::vector<Series>& all);
+// Where a branch leaves its parent: the parent's last point at or before the first one of `fork`,
+// of the same method and colour's other meanings; index into `all` (of by_branch) and of the point.
+std::optional<std::pair<size_t, size_t>> fork_of(const Series& fork,
+                                                 const std::vector<Series>& all);
+
+// Where a line runs: the mean of draw 0 over the seeds. `replicates` are those of a point of a
+// series, the point among them.
+double seed_mean(const std::vector<const Observation*>& replicates,
+                 const std::function<double(const Observation&)>& of);
+// "Each point is the mean over 3 seeds.", or "" where there is one.
+std::string seeds_caption(const std::vector<SeriesPanel>& panels);
 
 // For people: "step400", the name of a point.
 std::string point_text(const Observation& it);

@@ -10,8 +10,9 @@ namespace quench {
 namespace {
 
 const std::vector<std::string> kFigureKinds = {"error_vs_tokens",  "loss_vs_tokens", "loss_plane",
-                                               "accuracy_vs_loss", "bars",           "contour",
-                                               "spectrum",         "table"};
+                                               "accuracy_vs_loss", "loss_vs_bytes",  "bars",
+                                               "contour",          "spectrum",       "training_loss",
+                                               "table"};
 
 std::string advice(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
@@ -155,6 +156,10 @@ void read_options(MappingReader& reader, FigureSpec& figure, const std::string& 
   if (figure.kind == FigureKind::kTable || figure.kind == FigureKind::kContour) {
     return;
   }
+  if (figure.kind == FigureKind::kTrainingLoss) {
+    figure.x = choice(reader.get("x"), where + ": `x`", {"tokens", "step"}, problems);
+    return;
+  }
   figure.lines = read_dimensions(reader.get("lines"), where + ": `lines`", figure.lines, problems);
   figure.panels =
       read_dimensions(reader.get("panels"), where + ": `panels`", figure.panels, problems);
@@ -166,7 +171,7 @@ void read_options(MappingReader& reader, FigureSpec& figure, const std::string& 
   if (figure.kind == FigureKind::kAccuracyVsLoss) {
     return;
   }
-  if (figure.kind == FigureKind::kSpectrum) {
+  if (figure.kind == FigureKind::kSpectrum || figure.kind == FigureKind::kLossVsBytes) {
     figure.at = choice(reader.get("at"), where + ": `at`", {"last", "first", "all"}, problems);
     return;
   }
@@ -194,7 +199,7 @@ FigureSpec figure_of(FigureKind kind) {
     out.lines = {"branch"};
     out.panels = {"bits"};
   }
-  if (kind == FigureKind::kSpectrum) {
+  if (kind == FigureKind::kSpectrum || kind == FigureKind::kLossVsBytes) {
     out.panels.clear();
   }
   if (kind == FigureKind::kBars) {
@@ -424,7 +429,7 @@ ReportSpec default_report() {
   for (const FigureKind kind :
        {FigureKind::kErrorVsTokens, FigureKind::kLossVsTokens, FigureKind::kLossPlane,
         FigureKind::kAccuracyVsLoss, FigureKind::kBars, FigureKind::kContour, FigureKind::kSpectrum,
-        FigureKind::kTable}) {
+        FigureKind::kTrainingLoss, FigureKind::kTable}) {
     out.figures.push_back(figure_of(kind));
     if (kind == FigureKind::kErrorVsTokens || kind == FigureKind::kLossVsTokens) {
       out.figures.back().right = "lr";

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "tests/cli/program.hpp"
 #include "tests/report/demo_run.hpp"
@@ -23,6 +24,32 @@ TEST_CASE("report: writes the page into the run's folder and says where", "[cli]
     CHECK_THAT(got.out, Catch::Contains("report.html\n"));
     const std::string page = read_file(here.folder() / "runs/demo/report.html");
     CHECK_THAT(page, Catch::StartsWith("<!doctype html>") && Catch::Contains("<h1>demo</h1>"));
+  }
+}
+
+TEST_CASE("report: the commands in the captions of a page run when they are pasted", "[cli]") {
+  const Workplace here;
+  for (const char* folder : {"runs/demo", "else where/demo"}) {
+    CAPTURE(folder);
+    quench::test::write_demo_run(here.folder() / folder);
+    REQUIRE(here.run({"report", folder}).code == 0);
+    const std::string page = read_file(here.folder() / folder / "report.html");
+    const std::regex code("<code>quench (report [^<]*)</code>");
+    size_t commands = 0;
+    for (std::sregex_iterator it(page.begin(), page.end(), code), end; it != end; ++it) {
+      std::string words = (*it)[1];
+      for (size_t at = words.find("&#39;"); at != std::string::npos; at = words.find("&#39;")) {
+        words.replace(at, 5, "'");
+      }
+      CAPTURE(words);
+      const auto got = quench::test::run_shell("cd '" + here.folder().path().string() + "' && '" +
+                                               quench::test::program_path() + "' " + words);
+      INFO(got.out);
+      CHECK(got.code == 0);
+      ++commands;
+    }
+    CHECK(commands == 4);  // a figure each
+    CHECK(fs::exists(here.folder() / folder / "figures/loss_plane.csv"));
   }
 }
 

@@ -239,6 +239,7 @@ std::vector<Record> demo_records(const DemoOptions& options) {
 RunDocuments demo_documents() {
   RunDocuments out;
   out.name = "demo";
+  out.place = "runs/demo";
   out.manifest_text = kManifest;
   out.manifest = yaml_to_json(parse_yaml(kManifest, "demo.yaml"));
   out.run = {{"quench", "0.1.0"},

@@ -10,6 +10,7 @@
 #include "report/report.hpp"
 #include "tests/report/demo_run.hpp"
 #include "tests/report/loss_records.hpp"
+#include "tests/support/temporary.hpp"
 
 using quench::Figure;
 using quench::FigureKind;
@@ -108,15 +109,178 @@ TEST_CASE("figures: lines keep to a branch, averages have lines of their own", "
   CHECK(trace_of(panel, Trace::Kind::kLine, "decay12, rtn").marks.back() == "star");
 }
 
-TEST_CASE("figures: the learning rate is drawn once per branch, on the right", "[report]") {
+TEST_CASE("figures: a line runs through the mean of the seeds", "[report]") {
+  const std::string seed = GENERATE("seed", "train.seed");
+  std::vector<Record> records;
+  for (const int value : {3, 4, 8}) {
+    for (const int64_t step : {1, 2}) {
+      Record f = float_loss("main", "s" + std::to_string(step), step, {4.0 + value, 4.0 + value});
+      f.job = static_cast<uint64_t>(value);
+      f.environment["sweep"] = {{seed, value}};
+      f.parts = {{"weights", std::to_string(value) + "/" + std::to_string(step)}};
+      records.push_back(f);
+      records.push_back(quantized_loss(f, "rtn", 3, {0.1 * value, 0.1 * value}));
+    }
+  }
+  const Report report = report_of(
+      records, "{figures: [error_vs_tokens: {y: delta}, loss_vs_tokens, loss_plane: {range: all}]}");
+  const Panel& deltas = report.figures[0].panels[0];
+  REQUIRE(count(deltas, Trace::Kind::kLine) == 1);
+  const Trace& line = trace_of(deltas, Trace::Kind::kLine, "main, rtn");
+  REQUIRE(line.y.size() == 2);
+  CHECK(line.y[0] == Approx(0.5).epsilon(1e-12));  // (0.3 + 0.4 + 0.8)/3
+  const Trace& bars = trace_of(deltas, Trace::Kind::kInterval, "main, rtn");
+  CHECK(bars.y[0] == Approx(line.y[0]).epsilon(1e-12));
+  CHECK_THAT(report.figures[0].caption, Catch::Contains("over 3 seeds") &&
+                                            Catch::Contains("Each point is the mean over 3 seeds."));
+  const Trace& floating = trace_of(report.figures[1].panels[0], Trace::Kind::kFloat, "main, float");
+  CHECK(floating.y[1] == Approx(9).epsilon(1e-12));  // 4 + (3 + 4 + 8)/3
+  const Trace& plane = trace_of(report.figures[2].panels[0], Trace::Kind::kLine, "main, rtn");
+  CHECK(plane.x[0] == Approx(9).epsilon(1e-12));
+  CHECK(plane.y[0] == Approx(9.5).epsilon(1e-12));
+}
+
+TEST_CASE("figures: points of a sweep are told apart by what they set", "[report]") {
+  std::vector<Record> records;
+  for (const double peak : {0.001, 0.003}) {
+    Record f = float_loss("main", "s1", 1, {4, 4});
+    f.job = peak == 0.001 ? 0 : 1;
+    f.environment["sweep"] = {{"train.lr", {{"peak", peak}}}};
+    records.push_back(f);
+    records.push_back(quantized_loss(f, "rtn", 3, {0.1, 0.1}));
+  }
+  const Report report = report_of(records, "{figures: [error_vs_tokens]}");
+  const Panel& panel = report.figures[0].panels[0];
+  CHECK(trace_of(panel, Trace::Kind::kLine, "main, peak 0.001, rtn").x.size() == 1);
+  CHECK(trace_of(panel, Trace::Kind::kLine, "main, peak 0.003, rtn").x.size() == 1);
+}
+
+TEST_CASE("figures: the learning rate is drawn once per branch, in a strip", "[report]") {
   const Report report = report_of(demo_records());
   for (const Panel& panel : report.figures[0].panels) {
-    CHECK(panel.right_title == "learning rate");
-    CHECK(count(panel, Trace::Kind::kRight) == 3);
-    const Trace& decay = trace_of(panel, Trace::Kind::kRight, "decay6, learning rate");
+    CHECK(panel.strip_title == "learning rate");
+    CHECK(panel.right_title.empty());
+    CHECK(count(panel, Trace::Kind::kStrip) == 3);
+    const Trace& decay = trace_of(panel, Trace::Kind::kStrip, "decay6, learning rate");
     CHECK(decay.y.back() == 0);
     CHECK(decay.color == trace_of(panel, Trace::Kind::kLine, "decay6, rtn").color);
   }
+}
+
+TEST_CASE("figures: a fork is joined to its parent where it leaves it", "[report]") {
+  const Report report = report_of(demo_records());
+  for (const Figure* figure : {&report.figures[0], &report.figures[2]}) {  // curve, plane
+    const Panel& panel = figure->panels[0];
+    CHECK(count(panel, Trace::Kind::kJoin) == 4);  // 2 forks × 2 methods
+    const Trace& trunk = trace_of(panel, Trace::Kind::kLine, "constant, rtn");
+    const Trace& fork = trace_of(panel, Trace::Kind::kLine, "decay6, rtn");
+    const auto join = std::find_if(
+        panel.traces.begin(), panel.traces.end(), [&](const Trace& trace) {
+          return trace.kind == Trace::Kind::kJoin && trace.color == fork.color &&
+                 trace.dash == fork.dash;
+        });
+    REQUIRE(join != panel.traces.end());
+    CHECK(join->x == std::vector<double>{trunk.x[5], fork.x[0]});  // step 6000
+    CHECK(join->y == std::vector<double>{trunk.y[5], fork.y[0]});
+  }
+}
+
+TEST_CASE("figures: no line runs from one branch into another, whatever has the colours",
+          "[report]") {
+  const Report report =
+      report_of(demo_records(), "{figures: [error_vs_tokens: {lines: [], panels: bits}]}");
+  for (const Trace& trace : report.figures[0].panels[0].traces) {
+    if (trace.kind == Trace::Kind::kLine) {
+      CHECK(std::is_sorted(trace.x.begin(), trace.x.end()));
+      for (const Record* record : trace.records) {
+        CHECK(record->checkpoint.at("branch") == trace.records[0]->checkpoint.at("branch"));
+      }
+    }
+  }
+}
+
+TEST_CASE("figures: every method has a marker of its own, in its line of the legend", "[report]") {
+  const Report report = report_of(demo_records());
+  const Figure& figure = report.figures[0];
+  const int rtn = trace_of(figure.panels[0], Trace::Kind::kLine, "constant, rtn").marker;
+  const int gptq = trace_of(figure.panels[0], Trace::Kind::kLine, "constant, gptq").marker;
+  CHECK(rtn >= 0);
+  CHECK(gptq >= 0);
+  CHECK(rtn != gptq);
+  CHECK(trace_of(figure.panels[0], Trace::Kind::kLine, "decay6, rtn").marker == rtn);
+  for (const quench::LegendEntry& entry : figure.legend) {
+    if (entry.text == "rtn") {
+      CHECK(entry.marker == rtn);
+    }
+    if (entry.text == "constant") {
+      CHECK(entry.marker == -1);
+    }
+  }
+}
+
+TEST_CASE("figures: a loss for its bytes runs from few bits to the float model", "[report]") {
+  std::vector<Record> records;
+  for (const auto& [model, scale] : {std::pair("small", 1.0), {"large", 2.0}}) {
+    Record f = float_loss("main", std::string(model) + "-s1", 1, {4 - scale, 4 - scale});
+    f.checkpoint["model"] = model;
+    f.details["stored_bytes"] = 1600 * scale;
+    records.push_back(f);
+    for (const int bits : {3, 4}) {
+      const double cost = 0.5 / bits;
+      records.push_back(quantized_loss(f, "rtn", bits, {cost, cost}));
+      records.back().details["stored_bytes"] = 100 * bits * scale;
+    }
+  }
+  const Report report = report_of(records, "{figures: [loss_vs_bytes]}");
+  const Figure& figure = report.figures[0];
+  REQUIRE(figure.panels.size() == 1);
+  CHECK(figure.panels[0].x_title == "stored weights (bytes)");
+  const Trace& large = trace_of(figure.panels[0], Trace::Kind::kLine, "main, large, rtn");
+  CHECK(large.x == std::vector<double>{600, 800, 3200});
+  CHECK(large.y[2] == 2);
+  CHECK(large.y[1] == Approx(2.125).epsilon(1e-12));
+  CHECK(large.texts == std::vector<std::string>{"rtn bits=3, large-s1", "rtn bits=4, large-s1",
+                                                "float, large-s1"});
+  for (Record& record : records) {
+    record.details.erase("stored_bytes");
+  }
+  const Report unknown = report_of(records, "{figures: [loss_vs_bytes]}");
+  CHECK(unknown.figures[0].panels.empty());
+  CHECK_THAT(unknown.figures[0].caption, Catch::Contains("6 points whose records hold no size"));
+  CHECK_THAT(unknown.health.back(), Catch::Contains("loss_vs_bytes has nothing to show"));
+}
+
+TEST_CASE("figures: a training's loss is drawn with its rate, shared rows once", "[report]") {
+  const quench::test::TemporaryDir run;
+  std::string trunk;
+  std::string fork;
+  for (int step = 1; step <= 4; ++step) {
+    const auto row = [&](double loss, double rate) {
+      return nlohmann::json{
+                 {"step", step}, {"tokens", 10 * step}, {"lr", rate}, {"loss", loss}}
+                 .dump() +
+             "\n";
+    };
+    trunk += row(5.0 - step, 0.1);
+    fork += step <= 2 ? row(5.0 - step, 0.1) : step == 3 ? row(1.5, 0.05) : "";
+  }
+  run.write("training/constant.jsonl", trunk);
+  run.write("training/decay.jsonl", fork + "{\"step\": 4, \"loss\": null}\n");
+  run.write("training/notes.txt", "no log");
+  quench::RunDocuments documents = quench::test::demo_documents();
+  documents.training = quench::read_training_logs(run.path());
+  documents.manifest["report"] = {{"figures", {{{"training_loss", {{"x", "step"}}}}}}};
+  quench::RunRecords records;
+  records.records = demo_records();
+  const Report report = make_report(std::move(documents), std::move(records));
+  REQUIRE(report.figures.size() == 1);
+  const Panel& panel = report.figures[0].panels.at(0);
+  CHECK(trace_of(panel, Trace::Kind::kCurve, "constant").y == std::vector<double>{4, 3, 2, 1});
+  const Trace& decay = trace_of(panel, Trace::Kind::kCurve, "decay");
+  CHECK(decay.x == std::vector<double>{2, 3});  // from the last row that both have
+  CHECK(decay.y == std::vector<double>{3, 1.5});
+  CHECK(trace_of(panel, Trace::Kind::kStrip, "decay, learning rate").y ==
+        std::vector<double>{0.1, 0.05});
 }
 
 TEST_CASE("figures: bars are of calibration draws where there are any, and say so", "[report]") {

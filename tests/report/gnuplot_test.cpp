@@ -85,18 +85,26 @@ std::vector<std::pair<double, std::string>> centred_labels(const std::string& sv
 TEST_CASE("gnuplot: labels of ticks keep apart in panels side by side", "[report]") {
   need_gnuplot();
   for (const double end : {1200.0, 6.0, 19999.0, 1234567.0, 3e9}) {
-    for (const bool right : {false, true}) {
-      CAPTURE(end, right);
+    for (const std::string beside : {"nothing", "right axis", "strip"}) {
+      CAPTURE(end, beside);
       const quench::Report report = demo_report();
       const auto wanted = std::find_if(
           report.figures.begin(), report.figures.end(), [&](const quench::Figure& figure) {
             return figure.panels.size() == 2 && !figure.panels[0].is_square &&
-                   !figure.panels[0].right_title.empty();
+                   !figure.panels[0].strip_title.empty();
           });
       REQUIRE(wanted != report.figures.end());
       quench::Figure figure = *wanted;
       for (quench::Panel& panel : figure.panels) {
-        if (!right) {
+        if (beside != "strip") {
+          std::swap(panel.strip_title, panel.right_title);
+          for (quench::Trace& trace : panel.traces) {
+            if (trace.kind == quench::Trace::Kind::kStrip) {
+              trace.kind = quench::Trace::Kind::kRight;
+            }
+          }
+        }
+        if (beside == "nothing") {
           panel.right_title.clear();
           std::erase_if(panel.traces, [](const quench::Trace& trace) {
             return trace.kind == quench::Trace::Kind::kRight;

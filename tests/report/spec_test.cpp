@@ -70,7 +70,7 @@ TEST_CASE("report section: without figures it has the usual ones", "[report]") {
   for (const char* text : {"{}", "contrasts: []", "null"}) {
     CAPTURE(text);
     const ReportSpec got = read(text);
-    REQUIRE(got.figures.size() == 8);
+    REQUIRE(got.figures.size() == 9);
     CHECK(got.figures[0].name == "error_vs_tokens");
     CHECK(got.figures[0].lines == std::vector<std::string>{"branch"});
     CHECK(got.figures[0].right == "lr");
@@ -95,7 +95,7 @@ TEST_CASE("report section: the one in the documentation is right", "[report]") {
   const quench::YamlNode root = quench::parse_yaml(block, "docs/report.md");
   const ReportSpec got = read_report(*root.find("report"), problems);
   problems.throw_if_any();
-  CHECK(got.figures.size() == 8);
+  CHECK(got.figures.size() == 10);
   CHECK(got.contrasts.size() == 3);
 }
 
@@ -114,7 +114,8 @@ TEST_CASE("report section: what is wrong is told with its place", "[report]") {
        "m.yaml:1:11: report: figures: got more than one key, wanted `kind: {options}`"},
       {"figures: [3, []]",
        "m.yaml:1:11: report: figures: unknown figure `3`; known are error_vs_tokens, "
-       "loss_vs_tokens, loss_plane, accuracy_vs_loss, bars, contour, spectrum, table\n"
+       "loss_vs_tokens, loss_plane, accuracy_vs_loss, loss_vs_bytes, bars, contour, spectrum, "
+       "training_loss, table\n"
        "m.yaml:1:14: report: figures: got a list, wanted `kind: {options}`"},
       {"figures: [{bars: {colour: red}}]",
        "m.yaml:1:19: report: bars: unknown key `colour`; known are title, name, where, lines, "
