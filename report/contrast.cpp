@@ -113,10 +113,7 @@ Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& o
     add_once(problem, out.problems);
   }
   if (out.rows.empty() && out.problems.empty()) {
-    out.problems.push_back(
-        has_b(spec) ? fmt::format("no cell of {} agrees with one of {} in {}", spec.a.name,
-                                  spec.b.name, fmt::join(sides.pairing.match, ", "))
-                    : fmt::format("no cell of {} has what it takes", spec.a.name));
+    out.problems.push_back(no_pair_text(spec, sides.a, sides.b, sides.pairing.match));
   }
   sort_rows(out.rows, sides.pairing.match);
   for (ContrastRow& row : out.rows) {
@@ -126,11 +123,20 @@ Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& o
   return out;
 }
 
-std::vector<std::string> ambiguities_of(const ContrastSpec& spec,
-                                        const std::vector<Observation>& observations) {
-  std::vector<std::string> problems;
-  const Sides sides = sides_of(spec, observations, problems);
-  return sides.pairing.ambiguities;
+std::vector<std::string> faults_of(const ContrastSpec& spec,
+                                   const std::vector<Observation>& observations) {
+  std::vector<std::string> unmeasured;
+  const Sides sides = sides_of(spec, observations, unmeasured);
+  if (!unmeasured.empty()) {
+    return {};
+  }
+  std::vector<std::string> out = sides.pairing.ambiguities;
+  if (out.empty() && sides.pairing.pairs.empty() && sides.lines.pairs.empty()) {
+    out.push_back(sides.pairing.problems.empty()
+                      ? no_pair_text(spec, sides.a, sides.b, sides.pairing.match)
+                      : sides.pairing.problems.front());
+  }
+  return out;
 }
 
 nlohmann::json to_json(const Contrast& contrast) {

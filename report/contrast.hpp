@@ -45,9 +45,10 @@ struct Contrast {
 Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& observations);
 nlohmann::json to_json(const Contrast& contrast);
 
-// Cells that fit a contrast so that nobody could say which are meant, one sentence each. Their
-// values do not matter, so that a plan can ask before any is known.
-std::vector<std::string> ambiguities_of(const ContrastSpec& spec,
-                                        const std::vector<Observation>& observations);
+// Why the contrast cannot be made of these cells, one sentence each: several fit several, so that
+// nobody could say which are meant, or none fits another. Values do not matter, so that a plan can
+// ask before any is known. Nothing if a side selects no cell.
+std::vector<std::string> faults_of(const ContrastSpec& spec,
+                                   const std::vector<Observation>& observations);
 
 }  // namespace quench

@@ -61,6 +61,27 @@ std::vector<CellLine> lines_of(const Group& group, bool by_branch) {
   return out;
 }
 
+// The checkpoints that `at` chooses on one side, for people: "step 5 and step 7".
+std::string chosen_places(const SelectedCells& side, const std::string& at) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> names;
+  for (const Observation* it : side.found) {
+    if (at == "last" ? it->is_last : it->position == 0) {
+      add_once(value_text(dimension_value(*it->record, "checkpoint")), names);
+    }
+  }
+  const size_t more = names.size() - std::min(names.size(), kMost);
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+bool names_bits(const Selector& side) {
+  return std::any_of(side.conditions.begin(), side.conditions.end(), [](const Condition& each) {
+    return each.first == "bits" || each.first == "params.bits";
+  });
+}
+
 // Whether the weights of `it` are the checkpoint that a list of members calls `name`.
 bool is_member(const Observation& it, const std::string& name) {
   const nlohmann::json revision = dimension_value(*it.record, "revision");
@@ -202,6 +223,11 @@ std::string common_text(const Observation& it, const Observation& other, const F
   for (const std::string& name : dimensions) {
     words.push_back(dimension_text(name, dimension_value(*it.record, name)));
   }
+  std::vector<std::string> said = free.sweep;
+  said.insert(said.end(), dimensions.begin(), dimensions.end());
+  if (const std::string point = point_text(*it.record, said); !point.empty()) {
+    words.push_back(point);
+  }
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -213,11 +239,30 @@ Freedom freedom_of(const SelectedCells& a, const SelectedCells& b) {
 }
 
 std::vector<std::string> matched(const ContrastSpec& spec, const Freedom& free) {
-  std::vector<std::string> match = {"bits"};
+  std::vector<std::string> match;
+  if (!names_bits(spec.a) || !names_bits(spec.b)) {
+    match.emplace_back("bits");
+  }
   if (!free.checkpoint) {
     match.emplace_back("checkpoint");
   }
   return spec.match.value_or(match);
+}
+
+std::string no_pair_text(const ContrastSpec& spec, const SelectedCells& a, const SelectedCells& b,
+                         const std::vector<std::string>& match) {
+  if (spec.b.name.empty() || spec.b_is_members) {
+    return fmt::format("no cell of {} has what it takes", spec.a.name);
+  }
+  const std::string places =
+      spec.at == "all" || std::any_of(match.begin(), match.end(), is_axis)
+          ? ""
+          : fmt::format("; {} is {} for {} and {} for {}: name a checkpoint on each side, or leave "
+                        "out `at`",
+                        spec.at, chosen_places(a, spec.at), spec.a.name,
+                        chosen_places(b, spec.at), spec.b.name);
+  return fmt::format("no cell of {} agrees with one of {}{}{}{}", spec.a.name, spec.b.name,
+                     match.empty() ? "" : " in ", fmt::join(match, ", "), places);
 }
 
 Pairing pairs_of(const ContrastSpec& spec, const SelectedCells& a, const SelectedCells& b) {
@@ -320,7 +365,9 @@ LinePairing line_pairs_of(const ContrastSpec& spec, const SelectedCells& a, cons
                           bool by_branch) {
   LinePairing out;
   out.free = freedom_of(a, b != nullptr ? *b : SelectedCells());
-  out.match = spec.match.value_or(std::vector<std::string>{"bits"});
+  Freedom no_checkpoint = out.free;
+  no_checkpoint.checkpoint = true;
+  out.match = matched(spec, no_checkpoint);
   if (by_branch && !out.free.checkpoint) {  // nobody chose branches, so they have to agree
     out.match.emplace_back("branch");
   }

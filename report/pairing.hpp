@@ -68,6 +68,11 @@ Pairing pairs_with_members(const ContrastSpec& spec, const SelectedCells& a,
 LinePairing line_pairs_of(const ContrastSpec& spec, const SelectedCells& a, const SelectedCells* b,
                           bool by_branch);
 
+// Why nothing of the two sides is paired, in one sentence that says where each side lies if `at`
+// chose it.
+std::string no_pair_text(const ContrastSpec& spec, const SelectedCells& a, const SelectedCells& b,
+                         const std::vector<std::string>& match);
+
 // What both sides must have in common, as one text; "" if a position on an axis is unknown, which
 // never matches.
 std::string common_key(const Observation& it, const Freedom& free,

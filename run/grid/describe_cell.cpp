@@ -1,19 +1,12 @@
 #include "run/grid/describe_cell.hpp"
 
-#include "core/error.hpp"
+#include "core/experiment/described_weights.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/version.hpp"
 
 namespace quench {
 
 namespace {
-
-constexpr size_t kMaxName = 4096;  // bytes of a path or revision in a record
-
-template <typename T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
 
 nlohmann::json or_null(const std::string& text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
@@ -27,48 +20,13 @@ void add_process(const Catalog& catalog, const PluginDescription& plugin, const 
   }
 }
 
-nlohmann::json describe_averaging(const Catalog& catalog, const Experiment& experiment,
-                                  const WeightsCell& weights) {
-  if (!weights.averaging) {
-    return nullptr;
+nlohmann::json averaging_of(const Catalog& catalog, const Experiment& experiment,
+                            const WeightsCell& weights) {
+  nlohmann::json out = describe_averaging(experiment, weights);
+  if (weights.averaging) {
+    add_process(catalog, *experiment.averagings[*weights.averaging].plugin, "process", out);
   }
-  const AveragingCell& cell = experiment.averagings[*weights.averaging];
-  nlohmann::json members = nlohmann::json::array();
-  for (const size_t member : weights.members) {
-    const CheckpointCell& checkpoint = experiment.checkpoints[member];
-    members.push_back(
-        printable(checkpoint.revision.empty() ? checkpoint.model : checkpoint.revision, kMaxName));
-  }
-  for (const std::string& member : weights.live_members) {
-    members.push_back(member);
-  }
-  nlohmann::json out = {{"id", cell.plugin->id},         {"params", cell.parameters},
-                        {"label", cell.label},           {"version", cell.plugin->version},
-                        {"sha256", cell.plugin->sha256}, {"members", members}};
-  add_process(catalog, *cell.plugin, "process", out);
   return out;
-}
-
-nlohmann::json describe_checkpoint(const Experiment& experiment, const CheckpointCell& cell,
-                                   const std::string& commit) {
-  std::string parent;
-  std::string mark;
-  for (const Branch& branch : experiment.branches) {
-    if (branch.name == cell.branch) {
-      parent = branch.parent;
-      mark = branch.mark;
-    }
-  }
-  return {{"model", printable(cell.model, kMaxName)},
-          {"revision", or_null(printable(cell.revision, kMaxName))},
-          {"commit", or_null(commit)},
-          {"branch", or_null(cell.branch)},
-          {"parent", or_null(parent)},
-          {"mark", or_null(mark)},
-          {"step", or_null(cell.step)},
-          {"tokens", or_null(cell.tokens)},
-          {"lr", or_null(cell.learning_rate)},
-          {"phase", or_null(cell.phase)}};
 }
 
 }  // namespace
@@ -112,7 +70,7 @@ void describe(const CellDescription& description, Record& record) {
   if (!description.stored.is_null()) {
     record.checkpoint["stored"] = description.stored;
   }
-  record.averaging = describe_averaging(description.catalog, experiment, weights);
+  record.averaging = averaging_of(description.catalog, experiment, weights);
   record.quantizer = description.quantizer;
   record.draw = nullptr;
   record.jitter = nullptr;

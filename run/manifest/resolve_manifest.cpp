@@ -15,6 +15,7 @@
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/check_requirements.hpp"
+#include "run/manifest/contrast_pairs.hpp"
 #include "run/manifest/parameter_grid.hpp"
 #include "run/manifest/place_plugins.hpp"
 #include "run/manifest/resolve_data.hpp"
@@ -422,6 +423,8 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
   }
   problems.throw_if_any();
   check_contrast_labels(report, out, problems);
+  problems.throw_if_any();
+  check_contrast_pairs(report, out, problems);
   problems.throw_if_any();
   for (const std::string& line : absent_contrasts(report, out)) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);

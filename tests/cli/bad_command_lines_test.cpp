@@ -265,6 +265,25 @@ TEST_CASE("manifest: a contrast of what is not measured is a warning before the 
              Catch::Contains("did you mean template_quantizer?"));
 }
 
+TEST_CASE("manifest: a contrast that several cells fit is refused by plan and by run", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny}\n"
+                      "quantizers: [template_quantizer: {bits: [3, 4], group_size: [32, 64]}]\n"
+                      "metrics: [{validation_loss: {corpus: v, block: 16}}]\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n"
+                      "report:\n  contrasts:\n    - {a: {bits: 3}, b: {bits: 4}}\n");
+  for (const char* verb : {"plan", "run"}) {
+    CAPTURE(verb);
+    const Outcome got = here.run({verb, "m.yaml"});
+    CHECK(got.code == 2);
+    CHECK(got.err ==
+          "m.yaml:7:7: contrasts: 2 cells of bits 3, which differ in label, params.group_size, fit "
+          "2 cells of bits 4, which differ in label, params.group_size; select one on a side, or "
+          "add what should be equal to `match`\n");
+  }
+}
+
 TEST_CASE("bad command line: results inside a file are refused before anything runs", "[cli]") {
   const Workplace here;
   here.folder().write("m.yaml",

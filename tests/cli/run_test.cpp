@@ -1,9 +1,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
@@ -72,6 +76,66 @@ TEST_CASE("run: leaves manifest, description and checksummed records", "[cli]") 
     CHECK(record.at("error").is_null());
     CHECK(record.at("value").is_number());
   }
+}
+
+namespace {
+
+// Bytes of all tensors of a safetensors file, from its header alone.
+uint64_t tensor_bytes(const fs::path& file) {
+  const std::string bytes = quench::test::read_file(file);
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return bytes.size() - sizeof header - header;
+}
+
+}  // namespace
+
+TEST_CASE("run: intervals rest on the documents of the text, and weights have a size", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: models, revisions: \"step{step}\"}\n"
+                      "quantizers: [template_quantizer: {bits: [3, 4]}]\n"
+                      "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+                      "corpora: {v: {text: {path: t.txt, split: line}}}\n"
+                      "report:\n"
+                      "  figures: [loss_vs_bytes]\n"
+                      "  contrasts: [{a: {bits: 3}, b: {bits: 4}, at: last}]\n");
+  const Outcome got = here.run({"run", "m.yaml"});
+  INFO(got.err);
+  REQUIRE(got.code == 0);
+  const uint64_t whole = tensor_bytes(here.folder() / "models/step1/model.safetensors");
+  size_t documents = 0;
+  for (const nlohmann::json& record : records_in(here.folder() / "runs/m")) {
+    const nlohmann::json& details = record.at("details");
+    const auto scored = details.at("documents").at("scored").get<std::vector<double>>();
+    const auto nll = details.at("documents").at("nll").get<std::vector<double>>();
+    documents = scored.size();
+    CHECK(std::accumulate(scored.begin(), scored.end(), 0.0) == details.at("scored"));
+    CHECK(std::accumulate(nll.begin(), nll.end(), 0.0) / details.at("scored").get<double>() ==
+          Approx(record.at("value").get<double>()).epsilon(1e-12));
+    // Two blocks of one linear of 32 x 32 float32 weights.
+    const nlohmann::json& quantizer = record.at("quantizer");
+    const double saved =
+        quantizer.is_null()
+            ? 0
+            : 2 * 32 * 32 * (4 - quantizer.at("bits_per_weight").get<double>() / 8);
+    CHECK(details.at("stored_bytes").get<double>() ==
+          Approx(static_cast<double>(whole) - saved).epsilon(1e-12));
+  }
+  CHECK(documents > 50);  // lines of some nine bytes in 1000
+  CHECK_THAT(got.out, Catch::Contains(fmt::format("over {} documents", documents)));
+  const Outcome csv = here.run({"report", "m", "--format", "csv", "--figure", "loss_vs_bytes"});
+  CHECK(csv.code == 0);
+  const std::string points =
+      quench::test::read_file(here.folder() / "runs/m/figures/loss_vs_bytes.csv");
+  CHECK_THAT(points, Catch::Contains(",\"template_quantizer bits=3, step2\"\n") &&
+                         Catch::Contains(fmt::format("0,0,{},", whole)));
+  CHECK_THAT(here.run({"results", "m", "--csv", "--where",
+                       fmt::format("stored_bytes={}", whole)})
+                 .out,
+             Catch::Contains(",step2,") && !Catch::Contains("template_quantizer"));
 }
 
 TEST_CASE("run: one failed checkpoint fails its cells, the others are finished", "[cli]") {

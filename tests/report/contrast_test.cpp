@@ -174,6 +174,44 @@ TEST_CASE("contrast: points of a sweep that differ in the seed alone are replica
   }
 }
 
+TEST_CASE("contrast: seeds of the training are replicates, and pairs of seeds are counted",
+          "[report]") {
+  std::vector<Record> records;
+  for (int seed = 0; seed < 2; ++seed) {
+    for (int of_training = 0; of_training < 2; ++of_training) {
+      Record f = float_loss("main", "s1", 1, kItems);
+      f.job = static_cast<uint64_t>(2 * seed + of_training);
+      f.environment["sweep"] = {{"seed", seed}, {"train.seed", of_training}};
+      records.push_back(f);
+      const double a = 0.1 + 0.01 * static_cast<double>(f.job);
+      records.push_back(quantized_loss(f, "good", 3, {a, a, a, a}));
+      records.push_back(quantized_loss(f, "plain", 3, {0.3, 0.3, 0.3, 0.3}));
+    }
+  }
+  const Contrast got = judge(spec_of("good", "plain"), records);
+  REQUIRE(got.rows.size() == 1);
+  const Spread* spread = find(got.rows[0], SpreadKind::kSeeds);
+  REQUIRE(spread != nullptr);
+  CHECK(spread->n == 4);
+  CHECK(spread->mean == Approx(-0.185).margin(kRounding));
+}
+
+TEST_CASE("contrast: rows say which point of the sweep they are of", "[report]") {
+  std::vector<Record> records;
+  for (const double peak : {0.001, 0.003}) {
+    Record f = float_loss("main", "s1", 1, kItems);
+    f.job = peak == 0.001 ? 0 : 1;
+    f.environment["sweep"] = {{"train.lr.peak", peak}};
+    records.push_back(f);
+    records.push_back(quantized_loss(f, "good", 3, {0.1, 0.1, 0.1, 0.1}));
+    records.push_back(quantized_loss(f, "plain", 3, {0.3, 0.3, 0.3, 0.3}));
+  }
+  const Contrast got = judge(spec_of("good", "plain"), records);
+  REQUIRE(got.rows.size() == 2);
+  CHECK(got.rows[0].what == "3 bits, s1, branch main, peak 0.001");
+  CHECK(got.rows[1].what == "3 bits, s1, branch main, peak 0.003");
+}
+
 TEST_CASE("contrast: values of a sweep are told apart by their path, over seeds", "[report]") {
   std::vector<Record> records;
   uint64_t job = 0;
@@ -307,7 +345,7 @@ TEST_CASE("contrast: where several cells fit several, none is paired, and a plan
   CHECK(got.problems[0] ==
         "2 cells of good, which differ in label, params.group, fit 2 cells of plain, which differ "
         "in label, params.sym; select one on a side, or add what should be equal to `match`");
-  CHECK(ambiguities_of(spec_of("good", "plain"), observe(records).all) == got.problems);
+  CHECK(faults_of(spec_of("good", "plain"), observe(records).all) == got.problems);
 }
 
 TEST_CASE("contrast: on a common axis the first side says which checkpoints count", "[report]") {
