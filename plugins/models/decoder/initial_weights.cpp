@@ -41,6 +41,21 @@ void draw_normal(const std::string& stream, double deviation, const at::Tensor& 
   });
 }
 
+void draw_each(const std::string& stream, const InitialValue& value, const at::Tensor& to) {
+  const auto count = static_cast<uint64_t>(to.numel());
+  const at::Tensor flat = to.view({-1});
+  kit::parallel_for(count, kChunk, [&](uint64_t begin, uint64_t end) {
+    const std::vector<uint64_t> numbers = kit::random_uniform(stream, begin, end - begin);
+    const auto length = static_cast<int64_t>(end - begin);
+    const at::Tensor drawn = at::empty({length}, at::TensorOptions(at::kDouble));
+    auto* values = drawn.mutable_data_ptr<double>();
+    for (uint64_t i = begin; i < end; ++i) {
+      values[i - begin] = value(i, unit(numbers[i - begin]));
+    }
+    convert(drawn, flat.narrow(0, static_cast<int64_t>(begin), length));
+  });
+}
+
 }  // namespace
 
 void draw(const WeightSpec& spec, double range, const at::Tensor& to) {
@@ -48,6 +63,9 @@ void draw(const WeightSpec& spec, double range, const at::Tensor& to) {
   if (!(range > 0.0 && range < 1e3)) {
     kit::fail(QUENCH_UNSUPPORTED, "config: initializer_range = %g: no rule for initial weights",
               range);
+  }
+  if (spec.draw) {
+    return draw_each("init/" + spec.name, spec.draw, to);
   }
   if (spec.initial) {
     filled.fill_(*spec.initial);

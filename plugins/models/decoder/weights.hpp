@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,9 @@
 
 namespace quench::decoder {
 
+// The initial value of an element from a number that is uniform in (0, 1).
+using InitialValue = std::function<double(uint64_t element, double chance)>;
+
 struct WeightSpec {
   std::string name;
   std::vector<int64_t> shape;
@@ -25,6 +29,7 @@ struct WeightSpec {
   std::vector<std::string> aliases = {};
   // The initial value without a checkpoint; empty: the rule of `role` (initial_weights.hpp).
   std::optional<double> initial = std::nullopt;
+  InitialValue draw = {};  // in place of both where it is set
 };
 
 // The declared order is the order of the flat parameter vector.
