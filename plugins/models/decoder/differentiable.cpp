@@ -1,8 +1,6 @@
 #include "models/decoder/differentiable.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_make_dual.h>
-#include <ATen/ops/_unpack_dual.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
@@ -11,9 +9,8 @@
 #include <ATen/ops/sigmoid.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <tuple>
-
 #include "models/decoder/activation_kernels.hpp"
+#include "models/decoder/dual.hpp"
 #include "quench/kit/error.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -23,24 +20,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-constexpr int64_t kLevel = 0;  // libtorch has a single level of forward mode
-
-// A value and its tangent, which is undefined if the value does not move. Our own functions have no
-// forward mode in libtorch, so they are applied to the value and the tangent is carried beside it.
-struct Dual {
-  explicit Dual(const at::Tensor& x) : value(x) {
-    if (x._fw_grad(kLevel).defined()) {
-      std::tie(value, tangent) = at::_unpack_dual(x, kLevel);
-    }
-  }
-  at::Tensor value;
-  at::Tensor tangent;
-};
-
-at::Tensor with_tangent(const at::Tensor& value, const at::Tensor& tangent) {
-  return tangent.defined() ? at::_make_dual(value, tangent, kLevel) : value;
-}
 
 at::Tensor product_of(const at::Tensor& a, const at::Tensor& b) {
   if (a.dim() == 2) {

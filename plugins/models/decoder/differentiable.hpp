@@ -12,7 +12,7 @@ at::Tensor multiply(const at::Tensor& a, const at::Tensor& b);
 // x Φ(x), twice differentiable in either mode.
 at::Tensor smooth_gelu(const at::Tensor& x);
 
-// e^x for x <= 0, and log(x) for x >= 1.
+// e^x for x < 80, and log(x) for x >= 1.
 at::Tensor exponential_of(const at::Tensor& x);
 at::Tensor logarithm_of(const at::Tensor& x);
 
