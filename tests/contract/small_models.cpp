@@ -61,6 +61,30 @@ SmallModel gpt_neox() {
                shapes);
 }
 
+SmallModel mamba() {
+  Shapes shapes = {{"backbone.embeddings.weight", {11, 16}}};
+  for (const std::string layer : {"backbone.layers.0.", "backbone.layers.1."}) {
+    const std::string mixer = layer + "mixer.";
+    shapes.push_back({layer + "norm.weight", {16}});
+    shapes.push_back({mixer + "A_log", {32, 4}});
+    shapes.push_back({mixer + "D", {32}});
+    shapes.push_back({mixer + "conv1d.weight", {32, 1, 3}});
+    shapes.push_back({mixer + "conv1d.bias", {32}});
+    shapes.push_back({mixer + "in_proj.weight", {64, 16}});
+    shapes.push_back({mixer + "x_proj.weight", {2 + 2 * 4, 32}});
+    shapes.push_back({mixer + "dt_proj.weight", {32, 2}});
+    shapes.push_back({mixer + "dt_proj.bias", {32}});
+    shapes.push_back({mixer + "out_proj.weight", {16, 32}});
+  }
+  shapes.push_back({"backbone.norm_f.weight", {16}});
+  return drawn(R"({"model_type": "mamba", "vocab_size": 11, "hidden_size": 16,
+                   "num_hidden_layers": 2, "state_size": 4, "conv_kernel": 3, "expand": 2,
+                   "time_step_rank": 2, "layer_norm_epsilon": 1e-5, "time_step_min": 0.001,
+                   "time_step_max": 0.1, "time_step_floor": 1e-4, "time_step_scale": 1.0,
+                   "hidden_act": "silu", "tie_word_embeddings": true})",
+               shapes);
+}
+
 // How a family of Llama's layout differs: names, shapes and further keys.
 struct LlamaVariant {
   std::string type;
@@ -172,6 +196,9 @@ SmallModel small_model(const std::string& id) {
   }
   if (id == "gpt_neox") {
     return gpt_neox();
+  }
+  if (id == "mamba") {
+    return mamba();
   }
   for (const LlamaVariant& variant : llama_variants()) {
     if (id == variant.type) {

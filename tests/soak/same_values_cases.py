@@ -49,6 +49,8 @@ TRAININGS = [
     ("opensci", llama_like("opensci", rms_norm_eps=1e-5, attention_bias=True, mlp_bias=True, qk_layernorm=True,
                            tie_word_embeddings=True), "schedule_free_adamw", {"micro_batch": 1}),
     ("apertus", llama_like("apertus", rms_norm_eps=1e-5, hidden_act="xielu", num_key_value_heads=1), "sgd", {}),
+    ("mamba", {"model_type": "mamba", "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 256, "state_size": 4,
+               "conv_kernel": 4, "expand": 2, "tie_word_embeddings": True}, "adamw", {"micro_batch": 1}),
 ]
 
 

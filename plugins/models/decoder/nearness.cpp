@@ -19,7 +19,7 @@ struct Known {
   std::string_view nearest;
   const char* differs;
 };
-constexpr std::array<Known, 14> kKnown = {{
+constexpr std::array<Known, 13> kKnown = {{
     {"deepseek_v2", "olmoe",
      "compressed keys and values, rotation of a part of each head, experts for every token, dense "
      "first blocks"},
@@ -29,11 +29,12 @@ constexpr std::array<Known, 14> kKnown = {{
     {"dots1", "olmoe",
      "experts for every token beside the routed ones, sigmoid routing, dense first blocks, norms "
      "on each head of q and k"},
-    {"falcon_mamba", "llama", "a state-space recurrence in place of attention and MLP"},
+    {"falcon_mamba", "mamba", "norms without weights of the steps, of B and of C"},
     {"gpt2", "gpt_neox",
      "learned positions and no rotary embedding, transposed weights, GELU by tanh"},
-    {"mamba", "llama", "a state-space recurrence in place of attention and MLP"},
-    {"mamba2", "llama", "a state-space recurrence in place of attention and MLP"},
+    {"mamba2", "mamba",
+     "heads with one decay each, one input projection for all, a norm before the output "
+     "projection"},
     {"mistral", "llama", "attention within a window where sliding_window is a number, else none"},
     {"mixtral", "olmoe",
      "no norm of q and k, shares that always sum to one, other names, attention within a window "
