@@ -131,7 +131,9 @@ TEST_CASE("configs: the shapes of published models have as many parameters as pu
       {"HuggingFaceTB/SmolLM3-3B-Base", 3'075'098'624},
       {"HuggingFaceTB/SmolLM3-3B-checkpoints", 3'075'098'624},
       {"LLM360/Amber", 6'738'415'616},
-      {"swiss-ai/Apertus-8B-2509", 8'053'338'176}};
+      {"swiss-ai/Apertus-8B-2509", 8'053'338'176},
+      {"state-spaces/mamba-130m-hf", 129'135'360},
+      {"state-spaces/mamba-2.8b-hf", 2'768'345'600}};
   const std::string root = "configs/models/";
   size_t checked = 0;
   for (const std::string& file : quench::test::files_below("configs/models", {".json"})) {
