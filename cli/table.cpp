@@ -333,7 +333,7 @@ class PointColumns {
     for (const std::string& path : paths_) {
       const auto found = std::find_if(entry.point.begin(), entry.point.end(),
                                       [&](const SweepValue& each) { return each.first == path; });
-      out.push_back(found == entry.point.end() ? "-"
+      out.push_back(found == entry.point.end()  ? "-"
                     : found->second.is_string() ? found->second.get<std::string>()
                                                 : found->second.dump());
     }
@@ -383,12 +383,11 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
     const std::string place =
         fmt::format("{}\n{}\n{}\n{}\n", entry.job, entry.checkpoint, entry.quantizer, entry.label);
     if (!entry.error.empty()) {
-      failures += fmt::format("{}failed: {}{}, {}, {}: {}\n",
-                              style == TableStyle::kLatex ? "% " : "",
-                              printable(points.words(entry), kMaxCell),
-                              printable(entry.checkpoint, kMaxCell),
-                              printable(entry.quantizer, kMaxCell),
-                              printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
+      failures +=
+          fmt::format("{}failed: {}{}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
+                      printable(points.words(entry), kMaxCell),
+                      printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
+                      printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
     } else if (entry.metric == "quantization_error") {
       Waiting& losses = waiting[place + entry.of_metric];
       const std::string percent =

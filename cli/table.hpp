@@ -19,10 +19,10 @@ struct TableEntry {
   std::string quantizer;   // from quantizer_name
   std::string bits;        // "3.15", or "-" for the float model
   std::string metric;
-  std::string job;        // point of the sweep
+  std::string job;                     // point of the sweep
   std::vector<SweepValue> point = {};  // what it sets
-  std::string label;      // the metric's label in the manifest
-  std::string of_metric;  // for a quantization error: the metric that it derives from
+  std::string label;                   // the metric's label in the manifest
+  std::string of_metric;               // for a quantization error: the metric that it derives from
   double value = 0;
   double standard_error = 0;  // NaN if there is none
   std::string error;          // error of a failed cell, else empty
@@ -37,9 +37,9 @@ std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json
 std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& checkpoint);
 
 // One line per checkpoint and quantizer: what the point of the sweep sets where the entries differ
-// in it, loss, its standard error, ΔQL ± one standard error, bits per weight; failed cells with their errors below (in LaTeX as comments). LaTeX output needs the
-// package booktabs. Text is no wider than `width`: names are shortened, then standard errors, bits
-// and metric left out.
+// in it, loss, its standard error, ΔQL ± one standard error, bits per weight; failed cells with
+// their errors below (in LaTeX as comments). LaTeX output needs the package booktabs. Text is no
+// wider than `width`: names are shortened, then standard errors, bits and metric left out.
 std::string records_table(const std::vector<TableEntry>& entries,
                           TableStyle style = TableStyle::kText,
                           std::optional<size_t> width = std::nullopt);

@@ -10,6 +10,7 @@ set(replaced_in_tests # tests/faults links mutants of them
 set(compiled_alone
     cli/cluster_status.cpp
     cli/run.cpp
+    cli/run_attempt.cpp
     cli/submit.cpp
     cli/table.cpp
     core/corpora/token_cache.cpp

@@ -8,8 +8,8 @@ namespace quench {
 
 namespace {
 
-constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
-                                  "right", "strip", "join",    "bar",     "contour", "curve"};
+constexpr const char* kKinds[] = {"line",  "float", "points", "interval", "guide", "right",
+                                  "strip", "join",  "bar",    "contour",  "curve"};
 
 // Quotes a text if necessary, and makes a line break inside a name visible.
 std::string field(const std::string& text) {

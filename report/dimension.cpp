@@ -68,10 +68,9 @@ constexpr const char* kOfCheckpoint[] = {"model", "branch", "revision", "phase",
 
 const std::vector<std::string>& dimension_names() {
   static const std::vector<std::string> names = {
-      "branch", "checkpoint",  "model",  "revision",  "phase",     "mark",
-      "step",   "tokens",      "lr",     "averaging", "quantizer", "label",
-      "bits",   "bytes",       "calibration", "metric", "seed",   "job",
-      "device"};
+      "branch",      "checkpoint", "model",     "revision",  "phase", "mark", "step",
+      "tokens",      "lr",         "averaging", "quantizer", "label", "bits", "bytes",
+      "calibration", "metric",     "seed",      "job",       "device"};
   return names;
 }
 
@@ -175,10 +174,9 @@ std::string point_text(const Record& record, const std::vector<std::string>& wit
   for (const auto& [path, value] : sweep_values(point_of(record))) {
     const std::string name = std::string(kSweep) + path;
     const bool is_seed = std::find(std::begin(kSeeds), std::end(kSeeds), path) != std::end(kSeeds);
-    const bool is_said =
-        std::any_of(without.begin(), without.end(), [&](const std::string& said) {
-          return name == said || name.starts_with(said + ".");
-        });
+    const bool is_said = std::any_of(without.begin(), without.end(), [&](const std::string& said) {
+      return name == said || name.starts_with(said + ".");
+    });
     if (!is_seed && !is_said) {
       const size_t dot = path.rfind('.');
       words.push_back((dot == std::string::npos ? path : path.substr(dot + 1)) + " " +

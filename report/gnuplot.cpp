@@ -10,15 +10,15 @@ namespace quench {
 
 namespace {
 
-constexpr double kPanelWidth = 9;    // cm
-constexpr double kPanelHeight = 7;   // cm
-constexpr double kLegendLine = 0.45;  // cm
-constexpr double kStripHeight = 2.5; // cm, of the strip under a panel, with the axis of both
+constexpr double kPanelWidth = 9;          // cm
+constexpr double kPanelHeight = 7;         // cm
+constexpr double kLegendLine = 0.45;       // cm
+constexpr double kStripHeight = 2.5;       // cm, of the strip under a panel, with the axis of both
 constexpr double kLegendCharacter = 0.17;  // cm, at the legend's size
-constexpr double kTitle = 0.6;       // cm, above a panel
-constexpr double kCharacter = 0.2;   // cm, its width in labels
-constexpr int kLeftMargin = 10;      // characters
-constexpr double kTickGap = 2;       // characters between the labels of ticks
+constexpr double kTitle = 0.6;             // cm, above a panel
+constexpr double kCharacter = 0.2;         // cm, its width in labels
+constexpr int kLeftMargin = 10;            // characters
+constexpr double kTickGap = 2;             // characters between the labels of ticks
 constexpr int kFillPatterns[] = {3, 4, 6, 5, 7, 1, 2, 8};
 
 template <typename List>
@@ -110,10 +110,11 @@ class Script {
   void place_legend() {
     double x = 0.4;
     for (const LegendEntry& entry : figure_.legend) {
-      const double length = 1.5 + kLegendCharacter * static_cast<double>(std::count_if(
-                                            entry.text.begin(), entry.text.end(), [](char c) {
-                                              return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-                                            }));
+      const double length =
+          1.5 + kLegendCharacter * static_cast<double>(std::count_if(
+                                       entry.text.begin(), entry.text.end(), [](char c) {
+                                         return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+                                       }));
       if (x + length > width() && x > 0.4) {
         x = 0.4;
         ++legend_lines_;
@@ -281,9 +282,8 @@ class Script {
     const auto any = [](const std::vector<double>& values) {
       return std::any_of(values.begin(), values.end(), [](double y) { return y < 0; });
     };
-    return std::any_of(panel.traces.begin(), panel.traces.end(), [&](const Trace& trace) {
-      return any(trace.low) || any(trace.y);
-    });
+    return std::any_of(panel.traces.begin(), panel.traces.end(),
+                       [&](const Trace& trace) { return any(trace.low) || any(trace.y); });
   }
 
   static double largest(const Panel& panel, Trace::Kind kind) {
@@ -433,11 +433,11 @@ class Script {
     for (size_t i = 0; i < trace.marks.size(); ++i) {
       const std::string& mark = trace.marks[i];
       if (!mark.empty()) {
-        plots.push_back(fmt::format(
-            "'+' every ::0::0 using ({}):({}) with points lc rgb '{}' pt {} ps {}", trace.x[i],
-            trace.y[i], color,
-            mark == "last" ? std::to_string(symbol_of(trace)) : mark_symbol(mark),
-            mark == "last" ? 1.0 : 1.4));
+        plots.push_back(
+            fmt::format("'+' every ::0::0 using ({}):({}) with points lc rgb '{}' pt {} ps {}",
+                        trace.x[i], trace.y[i], color,
+                        mark == "last" ? std::to_string(symbol_of(trace)) : mark_symbol(mark),
+                        mark == "last" ? 1.0 : 1.4));
       }
     }
   }

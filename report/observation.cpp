@@ -63,7 +63,7 @@ void set_seeds(std::vector<Observation>& all) {
   }
   for (Observation& it : all) {
     const std::vector<int64_t> own = swept_seeds(*it.record);
-    it.seed = most > 1     ? std::distance(seeds.begin(), seeds.find(own))
+    it.seed = most > 1      ? std::distance(seeds.begin(), seeds.find(own))
               : own.empty() ? 0
                             : own.front();
   }

@@ -23,8 +23,8 @@ nlohmann::json legend_json(const Figure& figure) {
 }
 
 nlohmann::json trace_json(const Trace& trace, const CellTable& cells) {
-  constexpr const char* kKinds[] = {"line",  "float", "points",  "interval", "guide",
-                                    "right", "strip", "join",    "bar",     "contour", "curve"};
+  constexpr const char* kKinds[] = {"line",  "float", "points", "interval", "guide", "right",
+                                    "strip", "join",  "bar",    "contour",  "curve"};
   nlohmann::json rows = nlohmann::json::array();
   for (const Record* record : trace.records) {
     const auto row = cells.row_of.find(record);

@@ -257,10 +257,11 @@ std::string no_pair_text(const ContrastSpec& spec, const SelectedCells& a, const
   const std::string places =
       spec.at == "all" || std::any_of(match.begin(), match.end(), is_axis)
           ? ""
-          : fmt::format("; {} is {} for {} and {} for {}: name a checkpoint on each side, or leave "
-                        "out `at`",
-                        spec.at, chosen_places(a, spec.at), spec.a.name,
-                        chosen_places(b, spec.at), spec.b.name);
+          : fmt::format(
+                "; {} is {} for {} and {} for {}: name a checkpoint on each side, or leave "
+                "out `at`",
+                spec.at, chosen_places(a, spec.at), spec.a.name, chosen_places(b, spec.at),
+                spec.b.name);
   return fmt::format("no cell of {} agrees with one of {}{}{}{}", spec.a.name, spec.b.name,
                      match.empty() ? "" : " in ", fmt::join(match, ", "), places);
 }

@@ -50,8 +50,8 @@ Trace join(const Trace& parent, size_t point, const Trace& fork) {
   return out;
 }
 
-// Guides at round errors in the range of the data; if there are many, only the largest, and of those
-// whose labels would touch at the left edge the larger.
+// Guides at round errors in the range of the data; if there are many, only the largest, and of
+// those whose labels would touch at the left edge the larger.
 void add_guides(const Range& errors, const Range& range, Panel& panel) {
   panel.traces.push_back(guide(0, range));
   std::vector<double> levels;
@@ -114,8 +114,8 @@ Figure plane_figure(const FigureSpec& spec, const std::vector<Observation>& obse
         trace.x.push_back(seed_mean(series.replicates[i], [](const Observation& one) {
           return one.floating->value.get<double>();
         }));
-        trace.y.push_back(seed_mean(series.replicates[i],
-                                    [](const Observation& one) { return one.value(); }));
+        trace.y.push_back(
+            seed_mean(series.replicates[i], [](const Observation& one) { return one.value(); }));
         trace.texts.push_back(point_text(*it));
         trace.records.push_back(it->record);
         const nlohmann::json mark = dimension_value(*it->record, "mark");

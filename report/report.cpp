@@ -30,8 +30,8 @@ std::vector<Observation> kept(const FigureSpec& spec, const std::vector<Observat
   std::vector<Condition> of_weights;
   for (const Condition& condition : spec.where) {
     const std::string& name = condition.first;
-    if (name != "quantizer" && name != "label" && name != "bits" && name != "bytes" && name != "calibration" &&
-        !name.starts_with("params.")) {
+    if (name != "quantizer" && name != "label" && name != "bits" && name != "bytes" &&
+        name != "calibration" && !name.starts_with("params.")) {
       of_weights.push_back(condition);
     }
   }

@@ -39,8 +39,7 @@ bool names_branch(const Record& record, const std::string& name) {
 
 void note_subject(const std::string& dimension, SelectedCells& out) {
   if (dimension == "quantizer" || dimension == "label" || dimension == "bits" ||
-      dimension == "bytes" ||
-      dimension == "calibration" || dimension.starts_with("params.")) {
+      dimension == "bytes" || dimension == "calibration" || dimension.starts_with("params.")) {
     out.by_quantizer = true;
   } else if (dimension == "averaging" || dimension.starts_with("averaging.")) {
     out.by_averaging = true;

@@ -288,11 +288,10 @@ std::optional<std::pair<size_t, size_t>> fork_of(const Series& fork,
   double latest = -1;
   for (size_t s = 0; s < all.size(); ++s) {
     const Record& other = *all[s].points.front()->record;
-    const bool fits =
-        all[s].dash == fork.dash && dimension_value(other, "branch") == parent &&
-        other.averaging.is_null() && sweep_point(other) == sweep_point(first) &&
-        dimension_value(other, "model") == dimension_value(first, "model") &&
-        dimension_value(other, "label") == dimension_value(first, "label");
+    const bool fits = all[s].dash == fork.dash && dimension_value(other, "branch") == parent &&
+                      other.averaging.is_null() && sweep_point(other) == sweep_point(first) &&
+                      dimension_value(other, "model") == dimension_value(first, "model") &&
+                      dimension_value(other, "label") == dimension_value(first, "label");
     for (size_t i = 0; fits && i < all[s].points.size(); ++i) {
       const nlohmann::json place = dimension_value(*all[s].points[i]->record, axis);
       if (place.is_number() && place <= begin && place.get<double>() > latest) {
@@ -323,9 +322,9 @@ std::string seeds_caption(const std::vector<SeriesPanel>& panels) {
   for (const SeriesPanel& panel : panels) {
     for (const Series& series : panel.quantized) {
       for (const auto& replicates : series.replicates) {
-        const auto count = static_cast<size_t>(
-            std::count_if(replicates.begin(), replicates.end(),
-                          [](const Observation* it) { return it->is_base(); }));
+        const auto count =
+            static_cast<size_t>(std::count_if(replicates.begin(), replicates.end(),
+                                              [](const Observation* it) { return it->is_base(); }));
         least = std::min(least, count);
         most = std::max(most, count);
       }
@@ -373,7 +372,8 @@ std::vector<LegendEntry> legend_of(const std::vector<Panel>& panels,
     const auto with_right = std::find_if(panels.begin(), panels.end(), [](const Panel& panel) {
       return !panel.right_title.empty();
     });
-    out.push_back({LegendEntry::Kind::kRight, 0, with_right->right_title + " (right axis)", "", -1});
+    out.push_back(
+        {LegendEntry::Kind::kRight, 0, with_right->right_title + " (right axis)", "", -1});
   }
   for (const auto& [mark, checkpoints] : marks) {
     const std::string text = mark == "last" ? "last checkpoint of a line"

@@ -9,10 +9,10 @@ namespace quench {
 
 namespace {
 
-const std::vector<std::string> kFigureKinds = {"error_vs_tokens",  "loss_vs_tokens", "loss_plane",
-                                               "accuracy_vs_loss", "loss_vs_bytes",  "bars",
-                                               "contour",          "spectrum",       "training_loss",
-                                               "table"};
+const std::vector<std::string> kFigureKinds = {
+    "error_vs_tokens", "loss_vs_tokens", "loss_plane", "accuracy_vs_loss",
+    "loss_vs_bytes",   "bars",           "contour",    "spectrum",
+    "training_loss",   "table"};
 
 std::string advice(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);

@@ -42,7 +42,7 @@ struct FigureSpec {
   std::string x = "auto";      // tokens, step, position; auto: the first that all have
   std::string y = "error";     // error, delta; also for kBars
   std::string range = "late";  // kLossPlane: late (the later half of each line) or all
-  std::string at = "last";     // kBars, kSpectrum, kLossVsBytes: first or last of each branch, or all
+  std::string at = "last";  // kBars, kSpectrum, kLossVsBytes: first or last of each branch, or all
   // What intervals show; empty: draws if there are any, else items. `no_spread`: none.
   std::optional<SpreadKind> spread;
   bool no_spread = false;

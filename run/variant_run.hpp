@@ -28,8 +28,8 @@ class VariantRun {
   void run_quantized(std::span<MeasuredCell> cells, const OwedFolder* folder);
   void quantize_and_measure(std::span<MeasuredCell> cells, const OwedFolder* folder,
                             FloatWeights& kept, nlohmann::json& quantizer);
-  // {"stored_bytes": ...} for the records of these weights; {} for files of codes, whose own size is
-  // another matter.
+  // {"stored_bytes": ...} for the records of these weights; {} for files of codes, whose own size
+  // is another matter.
   nlohmann::json size_details(const QuantizedShare& quantized) const;
   // The score requests that are known before the variant exists.
   std::span<const ScoreRequest> requests(std::span<const MeasuredCell> cells) const;

@@ -55,9 +55,8 @@ nlohmann::json describe_averaging(const Experiment& experiment, const WeightsCel
   for (const std::string& member : weights.live_members) {
     members.push_back(member);
   }
-  return {{"id", cell.plugin->id},         {"params", cell.parameters},
-          {"label", cell.label},           {"version", cell.plugin->version},
-          {"sha256", cell.plugin->sha256}, {"members", members}};
+  return {{"id", cell.plugin->id},           {"params", cell.parameters},     {"label", cell.label},
+          {"version", cell.plugin->version}, {"sha256", cell.plugin->sha256}, {"members", members}};
 }
 
 }  // namespace quench

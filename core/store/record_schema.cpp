@@ -35,10 +35,10 @@ constexpr RecordField kFields[] = {
     {"value", FieldType::kNumberOrNull, 1, true},
 };
 
-constexpr std::string_view kNotCompared[] = {
-    "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
-    "peak_memory_bytes", "process", "ride_tokens",    "seconds",      "stored_bytes",
-    "threads"};
+constexpr std::string_view kNotCompared[] = {"attempt",           "cached",       "family_process",
+                                             "fused_tokens",      "log",          "metric_process",
+                                             "peak_memory_bytes", "process",      "ride_tokens",
+                                             "seconds",           "stored_bytes", "threads"};
 
 }  // namespace
 

@@ -71,12 +71,12 @@ class PlannedRecords {
       record.quantizer = nullptr;
       records.push_back(record);
       for (const QuantizerCell& quantizer : experiment.quantizers) {
-        record.quantizer = {{"id", quantizer.plugin->id},
-                            {"params", quantizer.parameters},
-                            {"label", quantizer.label},
-                            {"calibration", quantizer.calibration
-                                                ? nlohmann::json(quantizer.calibration->name)
-                                                : nlohmann::json()}};
+        record.quantizer = {
+            {"id", quantizer.plugin->id},
+            {"params", quantizer.parameters},
+            {"label", quantizer.label},
+            {"calibration", quantizer.calibration ? nlohmann::json(quantizer.calibration->name)
+                                                  : nlohmann::json()}};
         records.push_back(record);
       }
     }
@@ -109,8 +109,8 @@ void check_contrast_pairs(const ReportSpec& report, const std::vector<Experiment
   const PlannedRecords planned(experiments, needs_all_metrics(report));
   const std::vector<Observation> cells = observe(planned.records).all;
   for (const ContrastSpec& contrast : report.contrasts) {
-    if (looks_at_bits(contrast) && (selects_unknown_bits(contrast.a, cells) ||
-                                    selects_unknown_bits(contrast.b, cells))) {
+    if (looks_at_bits(contrast) &&
+        (selects_unknown_bits(contrast.a, cells) || selects_unknown_bits(contrast.b, cells))) {
       continue;
     }
     for (const std::string& fault : faults_of(contrast, cells)) {

@@ -143,8 +143,9 @@ TEST_CASE("results: points of a sweep are told apart in every form", "[cli]") {
   CHECK_THAT(place.out({"results", "s", "--csv"}),
              Catch::StartsWith("job,sweep.train.lr.peak,model,") &&
                  Catch::Contains("\n0,0.25,m,") && Catch::Contains("\n1,0.5,m,"));
-  CHECK(lines_of(place.out({"results", "s", "--csv", "--where", "sweep.train.lr.peak>0.3"})).size() ==
-        2);
+  CHECK(
+      lines_of(place.out({"results", "s", "--csv", "--where", "sweep.train.lr.peak>0.3"})).size() ==
+      2);
   const auto misspelled = place.run({"results", "s", "--where", "sweep.train.lr.peek>0.3"});
   CHECK(misspelled.code == 2);
   CHECK(misspelled.out.empty());

@@ -118,9 +118,8 @@ TEST_CASE("run: intervals rest on the documents of the text, and weights have a 
     // Two blocks of one linear of 32 x 32 float32 weights.
     const nlohmann::json& quantizer = record.at("quantizer");
     const double saved =
-        quantizer.is_null()
-            ? 0
-            : 2 * 32 * 32 * (4 - quantizer.at("bits_per_weight").get<double>() / 8);
+        quantizer.is_null() ? 0
+                            : 2 * 32 * 32 * (4 - quantizer.at("bits_per_weight").get<double>() / 8);
     CHECK(details.at("stored_bytes").get<double>() ==
           Approx(static_cast<double>(whole) - saved).epsilon(1e-12));
   }
@@ -132,10 +131,9 @@ TEST_CASE("run: intervals rest on the documents of the text, and weights have a 
       quench::test::read_file(here.folder() / "runs/m/figures/loss_vs_bytes.csv");
   CHECK_THAT(points, Catch::Contains(",\"template_quantizer bits=3, step2\"\n") &&
                          Catch::Contains(fmt::format("0,0,{},", whole)));
-  CHECK_THAT(here.run({"results", "m", "--csv", "--where",
-                       fmt::format("stored_bytes={}", whole)})
-                 .out,
-             Catch::Contains(",step2,") && !Catch::Contains("template_quantizer"));
+  CHECK_THAT(
+      here.run({"results", "m", "--csv", "--where", fmt::format("stored_bytes={}", whole)}).out,
+      Catch::Contains(",step2,") && !Catch::Contains("template_quantizer"));
 }
 
 TEST_CASE("run: one failed checkpoint fails its cells, the others are finished", "[cli]") {

@@ -123,7 +123,8 @@ TEST_CASE("figures: a line runs through the mean of the seeds", "[report]") {
     }
   }
   const Report report = report_of(
-      records, "{figures: [error_vs_tokens: {y: delta}, loss_vs_tokens, loss_plane: {range: all}]}");
+      records,
+      "{figures: [error_vs_tokens: {y: delta}, loss_vs_tokens, loss_plane: {range: all}]}");
   const Panel& deltas = report.figures[0].panels[0];
   REQUIRE(count(deltas, Trace::Kind::kLine) == 1);
   const Trace& line = trace_of(deltas, Trace::Kind::kLine, "main, rtn");
@@ -131,8 +132,9 @@ TEST_CASE("figures: a line runs through the mean of the seeds", "[report]") {
   CHECK(line.y[0] == Approx(0.5).epsilon(1e-12));  // (0.3 + 0.4 + 0.8)/3
   const Trace& bars = trace_of(deltas, Trace::Kind::kInterval, "main, rtn");
   CHECK(bars.y[0] == Approx(line.y[0]).epsilon(1e-12));
-  CHECK_THAT(report.figures[0].caption, Catch::Contains("over 3 seeds") &&
-                                            Catch::Contains("Each point is the mean over 3 seeds."));
+  CHECK_THAT(
+      report.figures[0].caption,
+      Catch::Contains("over 3 seeds") && Catch::Contains("Each point is the mean over 3 seeds."));
   const Trace& floating = trace_of(report.figures[1].panels[0], Trace::Kind::kFloat, "main, float");
   CHECK(floating.y[1] == Approx(9).epsilon(1e-12));  // 4 + (3 + 4 + 8)/3
   const Trace& plane = trace_of(report.figures[2].panels[0], Trace::Kind::kLine, "main, rtn");
@@ -174,8 +176,8 @@ TEST_CASE("figures: a fork is joined to its parent where it leaves it", "[report
     CHECK(count(panel, Trace::Kind::kJoin) == 4);  // 2 forks × 2 methods
     const Trace& trunk = trace_of(panel, Trace::Kind::kLine, "constant, rtn");
     const Trace& fork = trace_of(panel, Trace::Kind::kLine, "decay6, rtn");
-    const auto join = std::find_if(
-        panel.traces.begin(), panel.traces.end(), [&](const Trace& trace) {
+    const auto join =
+        std::find_if(panel.traces.begin(), panel.traces.end(), [&](const Trace& trace) {
           return trace.kind == Trace::Kind::kJoin && trace.color == fork.color &&
                  trace.dash == fork.dash;
         });
@@ -256,8 +258,7 @@ TEST_CASE("figures: a training's loss is drawn with its rate, shared rows once",
   std::string fork;
   for (int step = 1; step <= 4; ++step) {
     const auto row = [&](double loss, double rate) {
-      return nlohmann::json{
-                 {"step", step}, {"tokens", 10 * step}, {"lr", rate}, {"loss", loss}}
+      return nlohmann::json{{"step", step}, {"tokens", 10 * step}, {"lr", rate}, {"loss", loss}}
                  .dump() +
              "\n";
     };

@@ -60,8 +60,7 @@ TEST_CASE("validation_loss says which loss belongs to which document",
   // positions are not scored; 12 and 13 are dropped.
   const std::vector<std::vector<int32_t>> text = {counting(0, 3), counting(3, 4), counting(7, 2),
                                                   counting(9, 4), counting(13, 1)};
-  const Measurement measured =
-      measure(item(), {{"corpus", "v"}, {"block", 4}}, {text, {}}, tenth);
+  const Measurement measured = measure(item(), {{"corpus", "v"}, {"block", 4}}, {text, {}}, tenth);
   REQUIRE(measured.message == "");
   const json documents = measured.json.at("documents");
   CHECK(documents.at("scored") == json{2, 3, 1, 3});

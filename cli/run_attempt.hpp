@@ -1,0 +1,73 @@
+// One attempt at a run: its records, log, heartbeat, claims and death notes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/expected_run.hpp"
+#include "cli/manifest_options.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_eta.hpp"
+#include "cli/run_log.hpp"
+#include "core/store/claims.hpp"
+#include "core/store/heartbeat.hpp"
+#include "core/store/record_file.hpp"
+#include "run/runner.hpp"
+
+namespace quench {
+
+struct RunOptions {
+  ManifestOptions manifest;
+  bool fail_fast = false;
+  bool fresh = false;
+  bool fetch = false;
+  std::string retry;
+  std::string progress;
+  unsigned lease = 60;  // seconds
+};
+
+// One attempt at a run: saves each record before the next cell begins.
+class Attempt {
+ public:
+  // `to_do`, `total`: numbers of cells from the survey. `supply`: who brings weights, or nullptr.
+  Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
+          Context& context, uint64_t to_do, uint64_t total, ExpectedRun expected,
+          WeightsSupply* supply);
+
+  // Throws CANCELLED with the command that continues; UsageError for what is found before any work.
+  std::vector<Record> run();
+
+  // The records that this attempt added.
+  const std::vector<Record>& kept() const { return kept_; }
+  // Folders of weights that it could not write, each with the reason.
+  const std::vector<std::string>& unwritten() const { return unwritten_; }
+
+ private:
+  void open_file();
+  void write_processes();
+  void keep(std::vector<Record> records);
+
+  const RunOptions& options_;
+  const LoadedRun& run_;
+  RunKnowledge& knowledge_;
+  Context& context_;
+  WeightsSupply* supply_;  // nullptr: all weights are here
+  const std::string job_ = std::to_string(std::max<int64_t>(0, options_.manifest.job));
+  uint64_t to_do_;
+  uint64_t total_;
+  RunLog log_;
+  RunEta eta_;
+  Progress progress_;
+  uint64_t failed_ = 0;
+  bool started_ = false;
+  std::optional<RecordFile> file_;
+  std::optional<Heartbeat> heartbeat_;
+  std::optional<Claims> claims_;
+  std::vector<Record> kept_;
+  std::vector<std::string> unwritten_;
+};
+
+}  // namespace quench
