@@ -17,7 +17,7 @@ constexpr double kStripHeight = 2.5;       // cm, of the strip under a panel, wi
 constexpr double kLegendCharacter = 0.17;  // cm, at the legend's size
 constexpr double kTitle = 0.6;             // cm, above a panel
 constexpr double kCharacter = 0.2;         // cm, its width in labels
-constexpr int kLeftMargin = 10;            // characters
+constexpr int kLeftMargin = 12;            // characters
 constexpr double kTickGap = 2;             // characters between the labels of ticks
 constexpr int kFillPatterns[] = {3, 4, 6, 5, 7, 1, 2, 8};
 

@@ -1,12 +1,15 @@
 #include "report/report.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/process/shell_word.hpp"
+#include "core/store/sweep_point.hpp"
+#include "report/dimension.hpp"
 #include "report/family.hpp"
 #include "report/findings.hpp"
 #include "report/health.hpp"
@@ -92,6 +95,24 @@ Figure make_figure(const FigureSpec& spec, const Observations& observations,
   return out;
 }
 
+// Names the trainings of a sweep by what their points set, seeds included: "trunk, peak 0.003, seed
+// 1".
+void name_points(const std::vector<Record>& records, std::vector<TrainingCurve>& curves) {
+  std::map<uint64_t, std::string> words;
+  for (const Record& record : records) {
+    if (record.environment.is_object() && !words.contains(record.job)) {
+      std::string& text = words[record.job];
+      for (const auto& [path, value] :
+           sweep_values(record.environment.value("sweep", nlohmann::json()))) {
+        text += ", " + dimension_text("sweep." + path, value);
+      }
+    }
+  }
+  for (TrainingCurve& curve : curves) {
+    curve.name += words[curve.job];
+  }
+}
+
 // The report section of the manifest, or the default one.
 ReportSpec spec_of(const RunDocuments& documents) {
   const nlohmann::json& manifest = documents.manifest;
@@ -113,6 +134,7 @@ Report make_report(RunDocuments documents, RunRecords run) {
   out.run = std::move(run);
   out.spec = spec_of(out.documents);
   out.observations = observe(out.run.records);
+  name_points(out.run.records, out.documents.training);
   Palette palette;
   const bool is_default =
       !out.documents.manifest.is_object() || !out.documents.manifest.contains("report");

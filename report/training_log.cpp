@@ -1,9 +1,11 @@
 #include "report/training_log.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 namespace quench {
 
@@ -15,9 +17,11 @@ constexpr size_t kMostLogs = 200;
 
 std::optional<TrainingCurve> read_log(const fs::path& file, const fs::path& folder) {
   TrainingCurve out;
-  const fs::path inside = fs::relative(file, folder).replace_extension();
-  for (const fs::path& part : inside) {
-    out.name += (out.name.empty() ? "" : ", ") + part.string();
+  out.name = file.stem().string();
+  if (const fs::path of_job = file.parent_path(); of_job != folder) {
+    const std::string number = of_job.filename().string().substr(
+        std::min(of_job.filename().string().size(), std::string_view("job~").size()));
+    std::from_chars(number.data(), number.data() + number.size(), out.job);
   }
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -86,7 +90,9 @@ std::vector<TrainingCurve> read_training_logs(const fs::path& run) {
   for (size_t i = 1; i < longest.size(); ++i) {
     size_t shared = 0;
     for (size_t before = 0; before < i; ++before) {
-      shared = std::max(shared, shared_rows(whole[longest[i]], whole[longest[before]]));
+      if (whole[longest[i]].job == whole[longest[before]].job) {
+        shared = std::max(shared, shared_rows(whole[longest[i]], whole[longest[before]]));
+      }
     }
     if (shared > 1) {
       drop_first(shared - 1, out[longest[i]]);

@@ -1,15 +1,17 @@
 // The losses of a training, from the logs that a run keeps beside its records.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace quench {
 
-// RUN/training/BRANCH.jsonl, or RUN/training/POINT/BRANCH.jsonl for further points of a sweep.
+// RUN/training/BRANCH.jsonl, or RUN/training/job~N/BRANCH.jsonl for further points of a sweep.
 struct TrainingCurve {
-  std::string name;  // "BRANCH", "POINT, BRANCH"
+  std::string name;  // "BRANCH"
+  uint64_t job = 0;  // point of the sweep
   std::vector<double> step;
   std::vector<double> tokens;
   std::vector<double> loss;  // nats per token, mean over the step's batch

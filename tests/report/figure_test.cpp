@@ -268,15 +268,21 @@ TEST_CASE("figures: a training's loss is drawn with its rate, shared rows once",
   run.write("training/constant.jsonl", trunk);
   run.write("training/decay.jsonl", fork + "{\"step\": 4, \"loss\": null}\n");
   run.write("training/notes.txt", "no log");
+  run.write("training/job~1/constant.jsonl", trunk);
   quench::RunDocuments documents = quench::test::demo_documents();
   documents.training = quench::read_training_logs(run.path());
   documents.manifest["report"] = {{"figures", {{{"training_loss", {{"x", "step"}}}}}}};
   quench::RunRecords records;
   records.records = demo_records();
+  records.records.push_back(records.records[0]);
+  records.records.back().job = 1;
+  records.records.back().environment["sweep"] = {{"train.seed", 4}};
   const Report report = make_report(std::move(documents), std::move(records));
   REQUIRE(report.figures.size() == 1);
   const Panel& panel = report.figures[0].panels.at(0);
   CHECK(trace_of(panel, Trace::Kind::kCurve, "constant").y == std::vector<double>{4, 3, 2, 1});
+  CHECK(count(panel, Trace::Kind::kCurve) == 3);
+  CHECK(trace_of(panel, Trace::Kind::kCurve, "constant, seed 4").x.size() == 4);
   const Trace& decay = trace_of(panel, Trace::Kind::kCurve, "decay");
   CHECK(decay.x == std::vector<double>{2, 3});  // from the last row that both have
   CHECK(decay.y == std::vector<double>{3, 1.5});
