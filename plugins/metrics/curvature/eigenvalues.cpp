@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "metrics/curvature/algebra.hpp"
-#include "metrics/curvature/random_vector.hpp"
 #include "quench/kit/error.hpp"
+#include "shared/random/random_vector.hpp"
 
 namespace quench::curvature {
 
@@ -75,7 +75,7 @@ Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, d
   for (size_t k = 0; k < count; ++k) {
     std::vector<T> v(size);
     std::vector<T> product(size);
-    draw_normal<T>(stream + "/" + std::to_string(k), v);
+    random::draw_normal<T>(stream + "/" + std::to_string(k), v);
     double value = 0;
     bool settled = false;
     for (size_t i = 0; i < max_iterations && !settled; ++i) {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "metrics/curvature/algebra.hpp"
-#include "metrics/curvature/random_vector.hpp"
 #include "metrics/curvature/tridiagonal.hpp"
 #include "metrics/shared/symmetric_eigen.hpp"
+#include "shared/random/random_vector.hpp"
 
 namespace quench::curvature {
 
@@ -19,7 +19,7 @@ Krylov<T>::Krylov(const Operator<T>& a, uint64_t size, Range range, const std::s
       whole_(size),
       product_(size),
       next_(range.end - range.first) {
-  draw_normal<T>(stream, next_);
+  random::draw_normal<T>(stream, next_);
   beta_ = norm<T>(next_);
 }
 

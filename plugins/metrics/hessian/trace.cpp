@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "metrics/curvature/algebra.hpp"
-#include "metrics/curvature/random_vector.hpp"
+#include "shared/random/random_vector.hpp"
 
 namespace quench::hessian {
 
@@ -33,7 +33,7 @@ std::vector<Trace> traces(const curvature::Operator<T>& a, uint64_t size,
   std::vector<T> v(size);
   std::vector<T> product(size);
   for (uint64_t s = 0; s < samples; ++s) {
-    curvature::draw_signs<T>(stream + "/" + std::to_string(s), v);
+    random::draw_signs<T>(stream + "/" + std::to_string(s), v);
     a(v, product);
     double whole = 0;
     for (size_t p = 0; p < parts.size(); ++p) {

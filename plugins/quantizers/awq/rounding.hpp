@@ -13,7 +13,7 @@ namespace quench::quantizers {
 
 // How a group's extremes become a grid; published tools differ.
 enum class GridRule {
-  kWidened,    // grid/grid.hpp: the range always contains 0
+  kWidened,    // shared/grid/grid.hpp: the range always contains 0
   kTight,      // AutoAWQ: asymmetric from the extremes as they are, symmetric with 2^(bits-1) - 1
                // steps to each side
   kCompressed  // llm-compressor: as widened, but symmetric is so for groups of one sign too

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quantizers/grid/grid.hpp"
 #include "quench/kit/quantizer.hpp"
+#include "shared/grid/grid.hpp"
 
 namespace quench::quantizers {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "quantizers/grid/grid.hpp"
+#include "shared/grid/grid.hpp"
 
 namespace quench::quantizers {
 

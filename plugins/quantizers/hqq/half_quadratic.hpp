@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "quantizers/grid/grid.hpp"
+#include "shared/grid/grid.hpp"
 
 namespace quench::quantizers {
 

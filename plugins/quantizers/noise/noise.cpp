@@ -1,6 +1,6 @@
 // noise: adds to each group of a row a random vector with the norm of the group's rounding error on
-// a grid (grid/grid.hpp). Rounding errors are small if weights are easy to quantize. If the loss
-// grows while the norm does not, the loss surface has become sharper.
+// a grid (shared/grid/grid.hpp). Rounding errors are small if weights are easy to quantize. If the
+// loss grows while the norm does not, the loss surface has become sharper.
 #include "quantizers/noise/noise.hpp"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // rtn: scales and zeros from the extremes of each group of a row, codes by rounding, all in float64
-// (formulas: grid/grid.hpp). The result is rounded once to the weight's dtype.
+// (formulas: shared/grid/grid.hpp). The result is rounded once to the weight's dtype.
 #include "quantizers/rtn/rtn.hpp"
 
 #include "quantizers/gram/extension.hpp"
 #include "quantizers/grid/coded.hpp"
-#include "quantizers/grid/grid.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/grid/grid.hpp"
 
 namespace quench::quantizers {
 

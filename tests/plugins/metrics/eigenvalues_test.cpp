@@ -7,10 +7,10 @@
 
 #include "metrics/curvature/graph_bytes.hpp"
 #include "metrics/curvature/parts.hpp"
-#include "metrics/curvature/random_vector.hpp"
 #include "metrics/curvature/rows.hpp"
 #include "metrics/curvature/tridiagonal.hpp"
 #include "quench/kit/error.hpp"
+#include "shared/random/random_vector.hpp"
 #include "tests/support/test_host.hpp"
 
 namespace quench::test {
@@ -193,7 +193,7 @@ TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[me
       curvature::quadrature<double>(rotated<double>(values), 5, 3, 3, "start");
   REQUIRE(found.nodes.size() == 3);
   std::vector<double> v(5);
-  curvature::draw_normal<double>("start", v);
+  random::draw_normal<double>("start", v);
   const double length = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
   for (double& each : v) {
     each /= length;
@@ -249,11 +249,11 @@ TEST_CASE("rows_together: batches shrink until a graph fits, to one row", "[metr
 
 TEST_CASE("draw_signs are even, and the same for any length", "[metrics][hessian]") {
   std::vector<double> signs(20001);
-  curvature::draw_signs<double>("s", signs);
+  random::draw_signs<double>("s", signs);
   const double sum = std::accumulate(signs.begin(), signs.end(), 0.0);
   CHECK(std::abs(sum) < 5.0 * std::sqrt(20001.0));
   std::vector<float> shorter(17000);
-  curvature::draw_signs<float>("s", shorter);
+  random::draw_signs<float>("s", shorter);
   CHECK(std::equal(shorter.begin(), shorter.end(), signs.begin()));
 }
 

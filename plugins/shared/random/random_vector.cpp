@@ -1,4 +1,4 @@
-#include "metrics/curvature/random_vector.hpp"
+#include "shared/random/random_vector.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -6,7 +6,7 @@
 
 #include "quench/kit/host.hpp"
 
-namespace quench::curvature {
+namespace quench::random {
 
 namespace {
 
@@ -46,4 +46,4 @@ template void draw_normal<float>(const std::string&, std::span<float>);
 template void draw_signs<double>(const std::string&, std::span<double>);
 template void draw_signs<float>(const std::string&, std::span<float>);
 
-}  // namespace quench::curvature
+}  // namespace quench::random

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace quench::curvature {
+namespace quench::random {
 
 // Standard normal (Box and Muller 1958): elements 2i and 2i+1 use numbers 2i and 2i+1.
 template <typename T>
@@ -15,4 +15,4 @@ void draw_normal(const std::string& stream, std::span<T> to);
 template <typename T>
 void draw_signs(const std::string& stream, std::span<T> to);
 
-}  // namespace quench::curvature
+}  // namespace quench::random
