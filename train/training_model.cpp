@@ -69,6 +69,7 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
   }
   weights_.resize(elements);
   gradient_.resize(elements);
+  accumulated_ = gradient_;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     model_.weight_get(parameters_[i].name, view_of(i, weights_));
   }
@@ -88,9 +89,10 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
   }
 }
 
-quench_tensor TrainingModel::view_of(size_t parameter, std::vector<float>& values) const {
+// A borrowed view: read, or written where `values` may be.
+quench_tensor TrainingModel::view_of(size_t parameter, std::span<const float> values) const {
   const FlatParameter& of = parameters_[parameter];
-  return {values.data() + of.offset,
+  return {const_cast<float*>(values.data()) + of.offset,
           {QUENCH_DEVICE_CPU, 0},
           static_cast<int32_t>(of.shape.size()),
           kFloat32,
@@ -99,7 +101,7 @@ quench_tensor TrainingModel::view_of(size_t parameter, std::vector<float>& value
           0};
 }
 
-void TrainingModel::put_weights(std::vector<float>& values) {
+void TrainingModel::put_weights(std::span<const float> values) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     model_.weight_set(parameters_[i].name, view_of(i, values));
   }
@@ -168,7 +170,7 @@ std::optional<double> TrainingModel::product_rate() {
   return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
-double TrainingModel::loss_of(const IdBatch& batch, double weight, std::vector<float>* gradient) {
+double TrainingModel::loss_of(const IdBatch& batch, double weight, std::span<float> gradient) {
   const std::vector<int64_t> shape = {static_cast<int64_t>(batch.sequences),
                                       static_cast<int64_t>(recipe_.length)};
   const HostView inputs(batch.inputs.data(), kInt32, shape);
@@ -183,20 +185,46 @@ double TrainingModel::loss_of(const IdBatch& batch, double weight, std::vector<f
                                  weight,
                                  nullptr};
   double loss = 0;
-  if (gradient == nullptr) {
+  if (gradient.empty()) {
     work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, nullptr,
               &loss);
     return loss;
   }
-  const HostView flat(gradient->data(), kFloat32, {static_cast<int64_t>(gradient->size())});
+  const HostView flat(gradient.data(), kFloat32, {static_cast<int64_t>(gradient.size())});
   const quench_tensor view = flat.get();
   work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, &view,
             &loss);
   return loss;
 }
 
+double TrainingModel::gradient(int64_t number, const std::function<double()>& batch) {
+  evaluations_ = 0;
+  std::optional<double> first;
+  const auto evaluate = [&] {
+    const double loss = batch();
+    ++evaluations_;
+    first = first.value_or(loss);
+    return loss;
+  };
+  if (!optimizer_.takes_closure()) {
+    return evaluate();
+  }
+  optimizer_.gradient(
+      static_cast<uint64_t>(number), weights_,
+      [&](std::span<const float> weights, std::span<float> gradient) {
+        put_weights(weights);
+        std::fill(gradient.begin(), gradient.end(), 0.0F);
+        accumulated_ = gradient;
+        const double loss = evaluate();
+        accumulated_ = gradient_;
+        return loss;
+      },
+      gradient_);
+  return *first;
+}
+
 double TrainingModel::accumulate(const IdBatch& batch, double weight) {
-  return loss_of(batch, weight, &gradient_);
+  return loss_of(batch, weight, accumulated_);
 }
 
 double TrainingModel::step(int64_t number, double lr) {
@@ -234,11 +262,11 @@ std::span<const float> TrainingModel::evaluated() {
 
 double TrainingModel::evaluate(const IdBatch& batch) {
   if (!optimizer_.evaluates_other()) {
-    return loss_of(batch, 1, nullptr);
+    return loss_of(batch, 1, {});
   }
   evaluated();
   put_weights(evaluated_);
-  const double loss = loss_of(batch, 1, nullptr);
+  const double loss = loss_of(batch, 1, {});
   put_weights(weights_);
   return loss;
 }

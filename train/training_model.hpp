@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,13 @@ class TrainingModel {
   // family measures it.
   std::optional<double> product_rate();
 
+  // The gradient from which step `number` is made: `batch` adds that of the step's mean nll by
+  // accumulate() and returns the loss. It is called once, at the weights, or as often as the
+  // optimizer asks, each time at the weights that it chose. Returns the first loss. If `batch`
+  // throws, only what is saved of the model can be used any more.
+  double gradient(int64_t number, const std::function<double()>& batch);
+  // How often the last gradient() called `batch`.
+  uint64_t evaluations() const { return evaluations_; }
   // Adds the gradient of weight · Σ nll of the batch to the gradient; returns Σ nll in nats.
   double accumulate(const IdBatch& batch, double weight);
   // Returns the norm of the accumulated gradient, applies the update, clipped to `clip`, and zeroes
@@ -50,9 +58,9 @@ class TrainingModel {
 
  private:
   TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source);
-  double loss_of(const IdBatch& batch, double weight, std::vector<float>* gradient);
-  quench_tensor view_of(size_t parameter, std::vector<float>& values) const;
-  void put_weights(std::vector<float>& values);
+  double loss_of(const IdBatch& batch, double weight, std::span<float> gradient);
+  quench_tensor view_of(size_t parameter, std::span<const float> values) const;
+  void put_weights(std::span<const float> values);
   std::vector<TensorInfo> state_tensors();
   void load_optimizer(const TrainedStates& states, const std::string& key);
 
@@ -64,6 +72,8 @@ class TrainingModel {
   std::vector<std::vector<int64_t>> strides_;  // strides of parameters_
   std::vector<float> weights_;                 // the stepped weights
   std::vector<float> gradient_;
+  std::span<float> accumulated_;  // where accumulate() adds: gradient_, or what the optimizer named
+  uint64_t evaluations_ = 0;
   std::vector<float> evaluated_;  // empty if they equal the stepped weights
   bool evaluated_is_current_ = false;
 };

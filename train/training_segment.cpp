@@ -194,11 +194,11 @@ void SegmentTrainer::run() {
   }
 }
 
-// Mean nll in nats over the batch of a step; accumulates its gradient. A stop in the middle counts
-// as one after the step before, because no weight has changed yet.
+// Mean nll in nats over the batch of a step, where the gradient is taken first. A stop in the
+// middle counts as one after the step before, because no weight has changed yet.
 double SegmentTrainer::train_on(int64_t step) {
   try {
-    return batch_loss(step);
+    return model_.gradient(step, [&] { return batch_loss(step); });
   } catch (const DamagedTokens&) {
     keep_progress(step - 1);
     throw;
@@ -222,6 +222,7 @@ std::string SegmentTrainer::where() const {
   return branch_.name.empty() ? "training" : "training of " + printable(branch_.name);
 }
 
+// Accumulates the gradient of a batch.
 double SegmentTrainer::batch_loss(int64_t step) {
   const uint64_t first = static_cast<uint64_t>(step - 1) * recipe_.batch;
   const double weight = 1.0 / static_cast<double>(recipe_.tokens_per_step());
@@ -249,7 +250,8 @@ TrainingRow SegmentTrainer::make_step(int64_t step) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   row.tokens_per_second = static_cast<double>(recipe_.tokens_per_step()) / seconds;
   if (product_rate_) {
-    row.mfu = flops_per_step_ / seconds / *product_rate_;
+    const auto evaluations = static_cast<double>(model_.evaluations());
+    row.mfu = evaluations * flops_per_step_ / seconds / *product_rate_;
   }
   try {
     row.validation_loss = validation_loss(step);

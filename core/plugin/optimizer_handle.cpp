@@ -1,5 +1,8 @@
 #include "core/plugin/optimizer_handle.hpp"
 
+#include <exception>
+
+#include "core/checkpoint/dtype.hpp"
 #include "core/plugin/instance.hpp"
 
 namespace quench {
@@ -14,7 +17,17 @@ OptimizerHandle::OptimizerHandle(Catalog& catalog, const PluginDescription& desc
                                  const nlohmann::json& parameters)
     : label_(plugin_label(description)),
       table_(load_table<quench_optimizer_table>(catalog, description)),
-      optimizer_(create_instance(label_, "create", table_->create, parameters)) {}
+      optimizer_(create_instance(label_, "create", table_->create, parameters)) {
+  if (table_->extension != nullptr) {
+    closure_ = static_cast<const quench_optimizer_closure*>(guarded_call(
+        label_, "extension", {}, table_->extension, optimizer_, QUENCH_OPTIMIZER_CLOSURE));
+  }
+  if (closure_ != nullptr &&
+      (closure_->struct_size < sizeof *closure_ || closure_->gradient == nullptr)) {
+    table_->destroy(optimizer_);
+    fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_OPTIMIZER_CLOSURE);
+  }
+}
 
 OptimizerHandle::~OptimizerHandle() {
   const PluginCall call(label_.c_str(), "destroy");
@@ -24,6 +37,92 @@ OptimizerHandle::~OptimizerHandle() {
 void OptimizerHandle::begin(std::span<const quench_parameter_info> tensors, quench_device device) {
   work_call(label_, "begin", {}, table_->begin, optimizer_, tensors.data(),
             uint64_t{tensors.size()}, device);
+}
+
+namespace {
+
+// A vector over all parameters, as it crosses the border.
+class FlatView {
+ public:
+  FlatView(const float* values, size_t count) : count_(static_cast<int64_t>(count)) {
+    view_ = {const_cast<float*>(values), {QUENCH_DEVICE_CPU, 0}, 1, kFloat32, &count_, nullptr, 0};
+  }
+  FlatView(const FlatView&) = delete;
+  FlatView& operator=(const FlatView&) = delete;
+  const quench_tensor* get() const { return &view_; }
+
+ private:
+  int64_t count_;
+  quench_tensor view_;
+};
+
+// The closure as a plugin calls it; an exception waits here until the plugin has returned.
+struct ClosureCall {
+  const std::string& label;
+  const OptimizerHandle::Evaluate& evaluate;
+  size_t parameters;
+  uint64_t evaluations = 0;
+  std::exception_ptr thrown;
+
+  static quench_status call(void* context, const quench_tensor* weights,
+                            const quench_tensor* gradient, double* loss,
+                            quench_error* error) noexcept {
+    auto& self = *static_cast<ClosureCall*>(context);
+    try {
+      const std::span<float> at = self.elements(weights, "weights");
+      const std::span<float> to = self.elements(gradient, "gradient");
+      *loss = self.evaluate(at, to);
+      ++self.evaluations;
+      return QUENCH_OK;
+    } catch (const Error& failure) {
+      self.thrown = std::current_exception();
+      return report_error(error, failure.code(), failure.what());
+    } catch (...) {
+      self.thrown = std::current_exception();
+      return report_error(error, QUENCH_INTERNAL, "the closure failed");
+    }
+  }
+
+  std::span<float> elements(const quench_tensor* view, const char* what) const {
+    const bool fits = view != nullptr && view->data != nullptr &&
+                      view->device.type == QUENCH_DEVICE_CPU && view->dimensions == 1 &&
+                      view->shape[0] == static_cast<int64_t>(parameters) &&
+                      view->dtype.code == kFloat32.code && view->dtype.bits == kFloat32.bits &&
+                      (view->strides == nullptr || view->strides[0] == 1);
+    if (!fits) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}: closure: {}: wanted float32 [{}] in host memory", label,
+           what, parameters);
+    }
+    return {reinterpret_cast<float*>(static_cast<std::byte*>(view->data) + view->byte_offset),
+            parameters};
+  }
+};
+
+}  // namespace
+
+void OptimizerHandle::gradient(uint64_t step, std::span<const float> weights,
+                               const Evaluate& evaluate, std::span<float> gradient) {
+  if (closure_ == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_OPTIMIZER_CLOSURE);
+  }
+  ClosureCall call{label_, evaluate, weights.size(), 0, nullptr};
+  const quench_closure closure = {sizeof closure, &call, ClosureCall::call};
+  const FlatView at(weights.data(), weights.size());
+  const FlatView to(gradient.data(), gradient.size());
+  const quench_closure_args args = {sizeof args, 0, step, at.get(), &closure, to.get()};
+  quench_error error{sizeof error, 0, {}};
+  const quench_status status =
+      guarded_call(label_, "gradient", {}, closure_->gradient, optimizer_, &args, &error);
+  require_process_state(label_, "gradient");
+  if (call.thrown) {
+    std::rethrow_exception(call.thrown);
+  }
+  if (status != QUENCH_OK) {
+    throw_status(label_, "gradient", status, error);
+  }
+  if (call.evaluations == 0) {
+    fail(QUENCH_INTERNAL, "{}: made a gradient without evaluating the batch", label_);
+  }
 }
 
 void OptimizerHandle::step(const quench_step_args& args) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/plugin/catalog.hpp"
+#include "quench/abi/extension/closure.h"
 #include "quench/abi/kind/optimizer.h"
 
 namespace quench {
@@ -25,6 +27,15 @@ class OptimizerHandle {
 
   const std::string& label() const { return label_; }
   void begin(std::span<const quench_parameter_info> tensors, quench_device device);
+  // Whether the optimizer evaluates the batch itself (quench.optimizer.closure/1).
+  bool takes_closure() const { return closure_ != nullptr; }
+  // Writes the mean nll's gradient at `weights` over `gradient` and returns the mean nll; both are
+  // over all parameters.
+  using Evaluate = std::function<double(std::span<const float> weights, std::span<float> gradient)>;
+  // Writes the gradient from which step `step` is made to `gradient`. Rethrows what `evaluate`
+  // throws.
+  void gradient(uint64_t step, std::span<const float> weights, const Evaluate& evaluate,
+                std::span<float> gradient);
   void step(const quench_step_args& args);
   // Whether the weights to evaluate and save differ from the stepped ones.
   bool evaluates_other() const { return table_->evaluation_weights != nullptr; }
@@ -40,6 +51,7 @@ class OptimizerHandle {
   std::string label_;
   const quench_optimizer_table* table_ = nullptr;
   quench_optimizer* optimizer_ = nullptr;
+  const quench_optimizer_closure* closure_ = nullptr;
 };
 
 }  // namespace quench

@@ -1,6 +1,8 @@
 // What every optimizer must do, whatever its rule.
 #include <catch2/catch.hpp>
+#include <cstdio>
 
+#include "quench/abi/extension/closure.h"
 #include "quench/abi/kind/optimizer.h"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -62,6 +64,50 @@ class Stepper {
   }
   std::vector<float>& weight() { return weight_.values(); }
 
+  // nullptr if the optimizer takes no closure.
+  const quench_optimizer_closure* closure() {
+    REQUIRE(table_.extension != nullptr);
+    return static_cast<const quench_optimizer_closure*>(
+        table_.extension(optimizer_, QUENCH_OPTIMIZER_CLOSURE));
+  }
+  // The gradient for step `number` of the loss Σ w³, whose evaluation number `fails` is cancelled.
+  quench_status gradient(uint64_t number, std::vector<float>& out, int fails = -1) {
+    struct Cubes {
+      int left;
+      static quench_status evaluate(void* context, const quench_tensor* weights,
+                                    const quench_tensor* gradient, double* loss,
+                                    quench_error* error) noexcept {
+        if (static_cast<Cubes*>(context)->left-- == 0) {
+          return report(error);
+        }
+        const auto w = kit::elements<float>(*weights, "weights");
+        const auto g = kit::elements<float>(*gradient, "gradient");
+        *loss = 0;
+        for (size_t i = 0; i < w.size(); ++i) {
+          *loss += static_cast<double>(w[i]) * w[i] * w[i];
+          g[i] = 3 * w[i] * w[i];
+        }
+        return QUENCH_OK;
+      }
+      static quench_status report(quench_error* error) noexcept {
+        error->code = QUENCH_CANCELLED;
+        std::snprintf(error->message, sizeof error->message, "asked to stop");
+        return QUENCH_CANCELLED;
+      }
+    } cubes{fails};
+    const quench_closure with = {sizeof with, &cubes, Cubes::evaluate};
+    auto at = tensor<float>({24}, weight_.values());
+    auto to = tensor<float>({24}, numbers<float>(7, 24));
+    const quench_tensor at_view = at.view();
+    const quench_tensor to_view = to.view();
+    const quench_closure_args args = {sizeof args, 0, number, &at_view, &with, &to_view};
+    const quench_status status = closure()->gradient(optimizer_, &args, &error_);
+    CHECK(at.values() == weight_.values());
+    out = to.values();
+    return status;
+  }
+  std::string message() const { return error_.message; }
+
  private:
   const quench_optimizer_table& table_;
   quench_optimizer* optimizer_ = nullptr;
@@ -110,6 +156,42 @@ TEST_CASE("every optimizer moves the weights, and not at a learning rate of zero
     CHECK(stepper.weight() == before);
     stepper.step(2, 0.01);
     CHECK(stepper.weight() != before);
+  });
+}
+
+TEST_CASE("every optimizer with a closure has one gradient for a step, and leaves its state",
+          "[contract][optimizers]") {
+  for_each_optimizer([](const quench_item& item) {
+    Stepper stepper(item);
+    if (stepper.closure() == nullptr) {
+      return;
+    }
+    stepper.step(1, 0.01);
+    const std::vector<std::string> before = stepper.state();
+    std::vector<float> first;
+    std::vector<float> second;
+    REQUIRE(stepper.gradient(2, first) == QUENCH_OK);
+    REQUIRE(stepper.gradient(2, second) == QUENCH_OK);
+    CHECK(first == second);
+    CHECK(first != numbers<float>(7, 24));
+    CHECK(stepper.state() == before);
+  });
+}
+
+TEST_CASE("every optimizer with a closure passes on its failure, whichever evaluation it is",
+          "[contract][optimizers]") {
+  for_each_optimizer([](const quench_item& item) {
+    Stepper stepper(item);
+    if (stepper.closure() == nullptr) {
+      return;
+    }
+    std::vector<float> gradient;
+    int evaluation = 0;
+    while (stepper.gradient(1, gradient, evaluation) == QUENCH_CANCELLED) {
+      CHECK(stepper.message() == "asked to stop");
+      REQUIRE(++evaluation < 100);
+    }
+    CHECK(evaluation >= 1);
   });
 }
 

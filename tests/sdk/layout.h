@@ -7,6 +7,7 @@
 
 #include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/extension/block.h"
+#include "quench/abi/extension/closure.h"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/group_weights.h"
 #include "quench/abi/extension/head.h"
@@ -120,6 +121,8 @@ BEGINS_WITH_ITS_SIZE(quench_averaging_member);
 BEGINS_WITH_ITS_SIZE(quench_averaging_table);
 BEGINS_WITH_ITS_SIZE(quench_averaging_search);
 BEGINS_WITH_ITS_SIZE(quench_averaging_sums);
+BEGINS_WITH_ITS_SIZE(quench_closure);
+BEGINS_WITH_ITS_SIZE(quench_closure_args);
 BEGINS_WITH_ITS_SIZE(quench_tokens);
 BEGINS_WITH_ITS_SIZE(quench_score_args);
 BEGINS_WITH_ITS_SIZE(quench_subject);
@@ -145,6 +148,7 @@ BEGINS_WITH_ITS_SIZE(quench_tokenizer_table);
 BEGINS_WITH_ITS_SIZE(quench_json_values);
 BEGINS_WITH_ITS_SIZE(quench_step_args);
 BEGINS_WITH_ITS_SIZE(quench_state_info);
+BEGINS_WITH_ITS_SIZE(quench_optimizer_closure);
 BEGINS_WITH_ITS_SIZE(quench_optimizer_table);
 BEGINS_WITH_ITS_SIZE(quench_replay_args);
 BEGINS_WITH_ITS_SIZE(quench_block_service);

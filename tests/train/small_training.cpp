@@ -63,6 +63,9 @@ LiveAverage average(const std::string& id, const nlohmann::json& parameters,
 }
 
 std::vector<LiveAverage> averages_of_run(const std::string& which) {
+  if (which == "none") {
+    return {};
+  }
   if (which == "template") {
     return {average("template_averaging", {{"window", 3}}, {8, 10, 12})};
   }
@@ -97,7 +100,8 @@ SmallTraining::SmallTraining(fs::path home, const SmallSettings& settings)
   recipe.corpus = corpus_of(text, PartKind::kTraining);
   recipe.tokenizer = recipe.tokenizer_key = "bytes";
   recipe.optimizer = built_catalog().find("optimizer", settings.optimizer);
-  recipe.optimizer_parameters = complete(*recipe.optimizer, nlohmann::json::object());
+  recipe.optimizer_parameters = complete(*recipe.optimizer, settings.optimizer_parameters);
+  recipe.seed = settings.seed;
   recipe.batch = 4;
   recipe.micro_batch = 2;
   recipe.length = 16;

@@ -15,7 +15,10 @@ namespace quench::test {
 
 struct SmallSettings {
   std::string optimizer = "adamw";
-  // "shipped": one of each scheme, windows that overlap; "template": one that hands out no sums.
+  nlohmann::json optimizer_parameters = nlohmann::json::object();
+  uint64_t seed = 0;
+  // "shipped": one of each scheme, windows that overlap; "template": one that hands out no sums;
+  // "none".
   std::string averages = "shipped";
   bool forks = true;
   bool validates = false;

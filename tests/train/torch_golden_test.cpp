@@ -1,6 +1,7 @@
-// The loop against PyTorch's: fifty steps of torch.optim.AdamW on the same model and data, and the
-// loss that transformers gives a checkpoint written here. Goldens: tests/data/training, with the
-// scripts that made them.
+// The loop against PyTorch's: fifty steps of torch.optim.AdamW on the same model and data, with
+// gradients at the weights, at SAM's neighbour and at rounded weights, and the loss that
+// transformers gives a checkpoint written here. Goldens: tests/data/training, with the scripts that
+// made them.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -24,6 +25,8 @@ namespace {
 
 // float32 sums in another order, through fifty updates.
 constexpr double kFiftySteps = 1e-4;
+// From step 23 on, one weight that lies between two codes is rounded to the other one.
+constexpr int64_t kSameCodes = 20;
 // One forward in float32 against one in float32.
 constexpr double kOneForward = 1e-5;
 
@@ -52,17 +55,22 @@ IdBatch batch_of(const TensorSource& ids, int64_t step) {
   return out;
 }
 
-TrainingRecipe recipe_of(const fs::path& model, const nlohmann::json& settings) {
+TrainingRecipe recipe_of(const fs::path& model, const nlohmann::json& settings,
+                         const std::string& optimizer = "adamw") {
   TrainingRecipe out;
   out.family = built_catalog().find("model", "gpt_neox");
   out.config = test::read_file(model / "config.json");
-  out.optimizer = built_catalog().find("optimizer", "adamw");
+  out.optimizer = built_catalog().find("optimizer", optimizer);
   std::vector<ParameterProblem> problems;
-  out.optimizer_parameters = complete_parameters(*out.optimizer,
-                                                 {{"betas", settings.at("betas")},
-                                                  {"epsilon", settings.at("epsilon")},
-                                                  {"weight_decay", settings.at("weight_decay")}},
-                                                 problems);
+  nlohmann::json given = {{"betas", settings.at("betas")},
+                          {"epsilon", settings.at("epsilon")},
+                          {"weight_decay", settings.at("weight_decay")}};
+  for (const char* own : {"rho", "bits", "group_size", "sym"}) {
+    if (settings.contains(own)) {
+      given[own] = settings.at(own);
+    }
+  }
+  out.optimizer_parameters = complete_parameters(*out.optimizer, given, problems);
   REQUIRE(problems.empty());
   out.batch = 8;
   out.micro_batch = 8;
@@ -83,10 +91,13 @@ TrainingModel opened(const TrainingRecipe& recipe, const fs::path& model, const 
 
 }  // namespace
 
-TEST_CASE("training: fifty steps have the losses of PyTorch's AdamW", "[train]") {
+TEST_CASE("training: fifty steps have the losses of PyTorch's AdamW, SAM and rounding", "[train]") {
+  const auto [id, compared] =
+      GENERATE(table<std::string, int64_t>({{"adamw", 50}, {"sam", 50}, {"qat", kSameCodes}}));
+  CAPTURE(id);
   const test::TemporaryDir home;
-  const nlohmann::json settings = golden_json("adamw.json");
-  const TrainingRecipe recipe = recipe_of(golden("initial"), settings);
+  const nlohmann::json settings = golden_json(id + ".json");
+  const TrainingRecipe recipe = recipe_of(golden("initial"), settings, id);
   TrainingModel model = opened(recipe, golden("initial"), home.path());
   LearningRateSchedule schedule;
   schedule.shape = LearningRateSchedule::Shape::kWsd;
@@ -95,14 +106,18 @@ TEST_CASE("training: fifty steps have the losses of PyTorch's AdamW", "[train]")
   schedule.decay_steps = settings.at("decay_steps");
   schedule.steps = static_cast<int64_t>(settings.at("losses").size());
   const SafetensorsSource ids(golden("ids.safetensors"));
-  for (int64_t step = 1; step <= *schedule.steps; ++step) {
+  for (int64_t step = 1; step <= compared; ++step) {
     const IdBatch batch = batch_of(ids, step - 1);
     const auto positions = static_cast<double>(batch.targets.size());
-    const double loss = model.accumulate(batch, 1 / positions) / positions;
+    const double loss =
+        model.gradient(step, [&] { return model.accumulate(batch, 1 / positions) / positions; });
     model.step(step, rate_of_update(schedule, step));
     const double expected = settings.at("losses")[static_cast<size_t>(step - 1)];
     CAPTURE(step);
     CHECK(loss == Approx(expected).margin(kFiftySteps).epsilon(0));
+  }
+  if (compared < *schedule.steps) {
+    return;
   }
   const IdBatch batch = batch_of(ids, 0);
   const double final_loss = model.evaluate(batch) / static_cast<double>(batch.targets.size());

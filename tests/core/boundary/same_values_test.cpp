@@ -65,6 +65,29 @@ corpora:
   words: {text: {path: t.txt}}
 )";
 
+// A training whose optimizer has the batch evaluated elsewhere, two processes away from the model.
+constexpr const char* kClosureManifest = R"(name: same
+seed: 0
+checkpoints: {model: train}
+train:
+  model: {model_type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, num_attention_heads: 2,
+          num_key_value_heads: 2, vocab_size: 256, max_position_embeddings: 64, hidden_act: silu, rms_norm_eps: 1.0e-5,
+          initializer_range: 0.02, tie_word_embeddings: false}
+  corpus: words
+  tokenizer: bytes
+  optimizer: {trace_penalty: {strength: 1.0e-4}}
+  lr: {schedule: constant, peak: 8e-3, warmup: 5}
+  batch: 4
+  micro_batch: 2
+  length: 32
+  steps: 8
+  every: 4
+metrics:
+  - validation_loss: {corpus: words, block: 32}
+corpora:
+  words: {text: {path: t.txt}}
+)";
+
 // Values, or errors, by what was measured.
 std::map<std::string, json> measure(const Workplace& here, const std::string& isolate) {
   const Outcome got =
@@ -107,4 +130,17 @@ TEST_CASE("apart: every kind of plugin gives the same values in a process of its
     REQUIRE(found != apart.end());
     CHECK(found->second == value);
   }
+}
+
+TEST_CASE("apart: an optimizer in a process of its own evaluates the batch with the same bits",
+          "[boundary][slow]") {
+  quench::test::need_plugin("models/llama");
+  const auto measured = [](const std::string& isolate) {
+    const Workplace here;  // each trains itself
+    here.folder().write("m.yaml", kClosureManifest);
+    return measure(here, isolate);
+  };
+  const std::map<std::string, json> together = measured("none");
+  CHECK(together.size() == 2);
+  CHECK(measured("all") == together);
 }

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/plugin/optimizer_handle.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
 #include "quench/abi/kind/quantizer.h"
@@ -39,6 +40,38 @@ TEST_CASE("model family: without a family the config is refused by its path", "[
                     "m/config.json: no model family is installed");
   CHECK_THROWS_WITH(quench::choose_family(catalog, "{", "m/config.json"),
                     Catch::Matchers::StartsWith("m/config.json"));
+}
+
+TEST_CASE("optimizer handle: a closure that is not used as it should be is told",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("idle_optimizer");
+  Catalog catalog = folder.catalog();
+  quench::OptimizerHandle optimizer(catalog, catalog.require("optimizer", "idle_optimizer"),
+                                    nlohmann::json::object());
+  REQUIRE(optimizer.takes_closure());
+  const std::vector<float> weights = {1, 2, 3};
+  std::vector<float> gradient(3);
+  const auto doubled = [](std::span<const float> at, std::span<float> to) {
+    for (size_t i = 0; i < at.size(); ++i) {
+      to[i] = 2 * at[i];
+    }
+    return 1.0;
+  };
+  const auto stopped = [](std::span<const float>, std::span<float>) -> double {
+    quench::fail(QUENCH_CANCELLED, "stopped on request");
+  };
+  CHECK_THROWS_WITH(optimizer.gradient(1, weights, doubled, gradient),
+                    "optimizer idle_optimizer: made a gradient without evaluating the batch");
+  CHECK_THROWS_WITH(
+      optimizer.gradient(2, weights, doubled, gradient),
+      "optimizer idle_optimizer: closure: weights: wanted float32 [3] in host memory");
+  optimizer.gradient(3, weights, doubled, gradient);
+  CHECK(gradient == std::vector<float>{2, 4, 6});
+  for (const uint64_t step : {3u, 4u}) {
+    CHECK_THROWS_WITH(optimizer.gradient(step, weights, stopped, gradient), "stopped on request");
+  }
+  quench::shutdown_plugins();
 }
 
 TEST_CASE("table call: a status becomes an error that names the plugin", "[core][plugin]") {

@@ -55,6 +55,7 @@ struct quench_averaging : Alive {
   uint64_t count = 0;
   std::vector<double> sum;
 };
+struct quench_optimizer : Alive {};
 struct quench_encoder : Alive {};
 
 namespace quench::test {
@@ -423,6 +424,51 @@ const void* averaging_extension(const quench_averaging*, const char* id) noexcep
   return std::string_view(id) == QUENCH_AVERAGING_SEARCH ? &kSearch : nullptr;
 }
 
+// ---- optimizer -------------------------------------------------------------------------------
+
+quench_status create_optimizer(const char*, uint64_t, quench_optimizer** out,
+                               quench_error*) noexcept {
+  *out = new quench_optimizer;
+  return QUENCH_OK;
+}
+
+void destroy_optimizer(quench_optimizer* self) noexcept {
+  delete self;
+}
+
+quench_status gradient_by_closure(quench_optimizer*, const quench_closure_args* args,
+                                  quench_error* error) noexcept {
+  const auto count = static_cast<size_t>(args->weights->shape[0]);
+  const auto* weights = static_cast<const float*>(args->weights->data);
+  auto* sum = static_cast<float*>(args->gradient->data);
+  std::vector<float> doubled(count);
+  std::vector<float> there(count);
+  for (size_t i = 0; i < count; ++i) {
+    doubled[i] = 2 * weights[i];
+  }
+  quench_tensor at = *args->weights;
+  at.data = doubled.data();
+  quench_tensor to = *args->gradient;
+  to.data = there.data();
+  double loss = 0;
+  const quench_closure& closure = *args->closure;
+  quench_status status =
+      closure.evaluate(closure.context, args->weights, args->gradient, &loss, error);
+  for (uint64_t s = 0; s < args->step && status == QUENCH_OK; ++s) {
+    status = closure.evaluate(closure.context, &at, &to, &loss, error);
+    for (size_t i = 0; i < count; ++i) {
+      sum[i] += there[i] + static_cast<float>(loss);
+    }
+  }
+  return status;
+}
+
+const void* optimizer_extension(const quench_optimizer*, const char* id) noexcept {
+  static constexpr quench_optimizer_closure kClosure = {sizeof(quench_optimizer_closure),
+                                                        gradient_by_closure};
+  return std::string_view(id) == QUENCH_OPTIMIZER_CLOSURE ? &kClosure : nullptr;
+}
+
 // ---- tokenizer -------------------------------------------------------------------------------
 
 int32_t probe(const quench_file_head* file, quench_error*) noexcept {
@@ -487,6 +533,16 @@ const quench_averaging_table kFakeAveraging = {sizeof(quench_averaging_table),
                                                accumulate,
                                                finish,
                                                averaging_extension};
+const quench_optimizer_table kFakeOptimizer = {sizeof(quench_optimizer_table),
+                                               create_optimizer,
+                                               destroy_optimizer,
+                                               nullptr,
+                                               nullptr,
+                                               nullptr,
+                                               nullptr,
+                                               nullptr,
+                                               nullptr,
+                                               optimizer_extension};
 const quench_tokenizer_table kFakeTokenizer = {sizeof(quench_tokenizer_table),
                                                probe,
                                                open_encoder,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "quench/abi/extension/closure.h"
 #include "quench/abi/extension/modules.h"
 #include "quench/abi/host.h"
 #include "quench/abi/kind/averaging.h"
@@ -23,6 +24,8 @@ extern const quench_metric_table kFakeMetric;
 extern const quench_corpus_table kFakeCorpus;
 // Means of the last two members.
 extern const quench_averaging_table kFakeAveraging;
+// Sums the gradients at the weights and, `step` times, at their double.
+extern const quench_optimizer_table kFakeOptimizer;
 // An id per byte.
 extern const quench_tokenizer_table kFakeTokenizer;
 

@@ -39,6 +39,7 @@ struct Session {
     metric = add<quench_metric_table>("metric", kFakeMetric);
     corpus = add<quench_corpus_table>("corpus", kFakeCorpus);
     averaging = add<quench_averaging_table>("averaging", kFakeAveraging);
+    optimizer = add<quench_optimizer_table>("optimizer", kFakeOptimizer);
     tokenizer = add<quench_tokenizer_table>("tokenizer", kFakeTokenizer);
     worker_exports = two.worker->exports().size();
   }
@@ -83,6 +84,7 @@ struct Session {
   const quench_metric_table* metric = nullptr;
   const quench_corpus_table* corpus = nullptr;
   const quench_averaging_table* averaging = nullptr;
+  const quench_optimizer_table* optimizer = nullptr;
   const quench_tokenizer_table* tokenizer = nullptr;
   quench_error error{sizeof(quench_error), 0, {}};
 };
@@ -573,6 +575,51 @@ TEST_CASE("wire tables: a corpus is read to its end", "[wire]") {
   CHECK(s.corpus->next(corpus, &document, &s.error) == QUENCH_END);
   s.corpus->close(corpus);
   s.check_all_given_back();
+}
+
+TEST_CASE("wire tables: an optimizer evaluates the host's closure wherever it likes", "[wire]") {
+  Session s;
+  quench_optimizer* optimizer = nullptr;
+  REQUIRE(s.optimizer->create("{}", 2, &optimizer, &s.error) == QUENCH_OK);
+  const auto* extension = static_cast<const quench_optimizer_closure*>(
+      s.optimizer->extension(optimizer, QUENCH_OPTIMIZER_CLOSURE));
+  REQUIRE(extension != nullptr);
+  const int64_t size = GENERATE(3, 70'000);  // in messages, in shared memory
+  Owned<float> weights(kFloat32, {size});
+  Owned<float> gradient(kFloat32, {size});
+  for (size_t i = 0; i < weights.values.size(); ++i) {
+    weights.values[i] = static_cast<float>(i % 100);
+  }
+  // The loss is 5 at every point, its gradient three times the weights.
+  struct Tripled {
+    int left = 100;
+    static quench_status evaluate(void* context, const quench_tensor* at, const quench_tensor* to,
+                                  double* loss, quench_error* error) noexcept {
+      if (static_cast<Tripled*>(context)->left-- == 0) {
+        return report_error(error, QUENCH_CANCELLED, "asked to stop");
+      }
+      for (int64_t i = 0; i < at->shape[0]; ++i) {
+        static_cast<float*>(to->data)[i] = 3 * static_cast<const float*>(at->data)[i];
+      }
+      *loss = 5;
+      return QUENCH_OK;
+    }
+  } tripled;
+  const quench_closure closure = {sizeof closure, &tripled, Tripled::evaluate};
+  const quench_closure_args args = {sizeof args, 0, 2, &weights.view, &closure, &gradient.view};
+  REQUIRE(extension->gradient(optimizer, &args, &s.error) == QUENCH_OK);
+  CHECK(tripled.left == 97);
+  for (size_t i = 0; i < gradient.values.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(gradient.values[i] == 15 * weights.values[i] + 10);  // 3w + 2·(6w + 5)
+  }
+  tripled.left = 1;
+  CHECK(extension->gradient(optimizer, &args, &s.error) == QUENCH_CANCELLED);
+  CHECK(std::string(s.error.message) == "asked to stop");
+  s.optimizer->destroy(optimizer);
+  CHECK(s.two.host->exports().size() == 0);
+  CHECK(s.two.host->distrusted().empty());
+  CHECK(live_fakes() == 0);
 }
 
 TEST_CASE("wire tables: an averaging selects, sums and searches", "[wire]") {

@@ -1,4 +1,4 @@
-// An optimizer as a C++ class. Derive Optimizer, end with QUENCH_MODULE.
+// An optimizer as a C++ class. Derive Optimizer (and ClosureGradient), end with QUENCH_MODULE.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "quench/abi/extension/closure.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/kit/module.hpp"
 #include "quench/kit/tensor.hpp"
@@ -24,6 +25,43 @@ class Optimizer {
   }
   // State tensor `index`: its name and a writable view, C-contiguous; false after the last.
   virtual bool state(uint64_t index, const char*& name, quench_tensor& view) = 0;
+};
+
+// The loss of a step's batch as a function of all weights, flat: tensor i of `begin` has the
+// elements from its `offset` on.
+class Closure {
+ public:
+  Closure(const quench_closure& closure, uint64_t size)
+      : closure_(closure), size_(static_cast<int64_t>(size)) {}
+  // The mean nll in nats at `weights`; writes its gradient over `gradient`. Throws what the model
+  // reports, and CANCELLED.
+  double operator()(std::span<const float> weights, std::span<float> gradient) const {
+    const quench_tensor at = view_of(const_cast<float*>(weights.data()), weights.size());
+    const quench_tensor to = view_of(gradient.data(), gradient.size());
+    double loss = 0;
+    quench_error error{sizeof error, 0, {}};
+    check(closure_.evaluate(closure_.context, &at, &to, &loss, &error), error);
+    return loss;
+  }
+
+ private:
+  quench_tensor view_of(float* values, size_t count) const {
+    expects(count == static_cast<size_t>(size_), "closure: wanted vectors over all parameters");
+    return {values, {QUENCH_DEVICE_CPU, 0}, 1, kFloat32, &size_, nullptr, 0};
+  }
+
+  const quench_closure& closure_;
+  int64_t size_;
+};
+
+// A second base class for optimizers that take the gradient of a step elsewhere than at the
+// weights, or more than once (quench.optimizer.closure/1).
+class ClosureGradient {
+ public:
+  virtual ~ClosureGradient() = default;
+  // Writes the gradient from which step `step` is made.
+  virtual void gradient(uint64_t step, std::span<const float> weights, const Closure& closure,
+                        std::span<float> gradient) = 0;
 };
 
 namespace detail {
@@ -102,8 +140,22 @@ inline quench_status optimizer_state_set(quench_optimizer* optimizer, uint64_t i
                                          const quench_tensor* value, quench_error* error) noexcept {
   return guard(error, [&] { copy_state(optimizer, index, *value, true); });
 }
-inline const void* optimizer_extension(const quench_optimizer*, const char*) noexcept {
-  return nullptr;
+inline quench_status closure_gradient(quench_optimizer* optimizer, const quench_closure_args* args,
+                                      quench_error* error) noexcept {
+  return guard(error, [&] {
+    const std::span<const float> weights = elements<float>(*args->weights, "weights");
+    const std::span<float> gradient = elements<float>(*args->gradient, "gradient");
+    dynamic_cast<ClosureGradient&>(self(optimizer))
+        .gradient(args->step, weights, Closure(*args->closure, weights.size()), gradient);
+  });
+}
+inline const void* optimizer_extension(const quench_optimizer* optimizer, const char* id) noexcept {
+  static constexpr quench_optimizer_closure kClosure = {sizeof(quench_optimizer_closure),
+                                                        closure_gradient};
+  const auto& rule = *reinterpret_cast<const Optimizer*>(optimizer);
+  const bool asks_closure = std::strcmp(id, QUENCH_OPTIMIZER_CLOSURE) == 0;
+  return asks_closure && dynamic_cast<const ClosureGradient*>(&rule) != nullptr ? &kClosure
+                                                                                : nullptr;
 }
 
 // Whether a plugin's evaluated weights differ from its stepped weights.
