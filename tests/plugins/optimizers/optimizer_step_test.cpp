@@ -7,6 +7,7 @@
 
 #include "quench/abi/kind/optimizer.h"
 #include "quench/kit/tensor.hpp"
+#include "tests/plugins/optimizers/optimizer_library.hpp"
 #include "tests/plugins/optimizers/reference_rules.hpp"
 #include "tests/support/plugin_library.hpp"
 
@@ -16,14 +17,6 @@ namespace {
 
 // float32 state and weights of size 1: one step rounds a few times in units of 6e-8.
 constexpr double kOneStep = 1e-6;
-
-std::string library_of(const std::string& id) {
-  const std::string list = std::string(OPTIMIZER_PLUGINS) + ":";
-  const size_t at = list.find(id + "=");
-  REQUIRE(at != std::string::npos);
-  const size_t begin = at + id.size() + 1;
-  return list.substr(begin, list.find(':', begin) - begin);
-}
 
 // Numbers in [-1, 1), the same for a seed.
 std::vector<float> numbers(uint64_t seed, size_t count) {
@@ -169,6 +162,18 @@ TEST_CASE("muon is adamw on what is no hidden matrix", "[optimizers][muon]") {
     adamw.step({step, 0.01, 0.01, 0, false, 1}, gradient);
   }
   CHECK(muon.weight() == adamw.weight());
+}
+
+TEST_CASE("optimizers that choose where the gradient is taken step as adamw does", "[optimizers]") {
+  Stepped adamw("adamw", {{"weight_decay", 0.3}}, 7, 13);
+  const std::string id = GENERATE("sam", "trace_penalty", "noise_injection", "qat");
+  Stepped other(id, {{"weight_decay", 0.3}}, 7, 13);
+  for (int step = 1; step <= 3; ++step) {
+    const std::vector<float> gradient = numbers(static_cast<uint64_t>(step), 7 * 13);
+    adamw.step({step, 0.01, 0.01, 0, false, 0.5}, gradient);
+    other.step({step, 0.01, 0.01, 0, false, 0.5}, gradient);
+  }
+  CHECK(other.weight() == adamw.weight());
 }
 
 TEST_CASE("optimizers leave the weights of tensors that do not decay to the gradient alone",

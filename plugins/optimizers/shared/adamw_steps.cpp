@@ -1,0 +1,44 @@
+#include "optimizers/shared/adamw_steps.hpp"
+
+#include <utility>
+
+#include "optimizers/shared/adamw_rule.hpp"
+#include "optimizers/shared/step.hpp"
+
+namespace quench::optimizers {
+
+AdamWSteps::AdamWSteps(AdamWSettings settings) : settings_(std::move(settings)) {
+  const std::vector<double>& betas = settings_.betas;
+  kit::expects(betas.size() == 2 && betas[0] < 1 && betas[1] < 1,
+               "betas: wanted two numbers below 1");
+}
+
+void AdamWSteps::begin(std::span<const quench_parameter_info> tensors, quench_device device) {
+  expect_host_memory(device);
+  state_.clear();
+  moments_.clear();
+  for (const quench_parameter_info& tensor : tensors) {
+    const std::string name = tensor.name;
+    moments_.push_back({&state_.add<float>("first_moment/" + name, shape_of(tensor)),
+                        &state_.add<float>("second_moment/" + name, shape_of(tensor))});
+  }
+}
+
+void AdamWSteps::step(const quench_step_args& args) {
+  kit::expects(args.tensor < moments_.size(), "step: no such tensor");
+  const Moments& moments = moments_[args.tensor];
+  const Views views = views_of(args, moments.first->size());
+  const AdamWStep numbers =
+      adamw_step(args.step, args.lr, decay_of(args, settings_.weight_decay, settings_.decoupled),
+                 settings_.betas[0], settings_.betas[1], settings_.epsilon, args.gradient_scale);
+  for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+    adamw_update(numbers, &views.weight[begin], &views.gradient[begin],
+                 moments.first->data() + begin, moments.second->data() + begin, end - begin);
+  });
+}
+
+bool AdamWSteps::state(uint64_t index, const char*& name, quench_tensor& view) {
+  return state_.at(index, name, view);
+}
+
+}  // namespace quench::optimizers

@@ -1,0 +1,37 @@
+// Where the tensors lie in a vector over all parameters, and those of them that a rule perturbs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quench/abi/kind/optimizer.h"
+
+namespace quench::optimizers {
+
+struct FlatParameter {
+  std::string name;
+  size_t offset;
+  size_t elements;
+  size_t columns;  // of a row: the last dimension
+};
+
+// The hidden matrices, which are what quantizers round, or all tensors.
+std::vector<FlatParameter> flat_parameters(std::span<const quench_parameter_info> tensors,
+                                           bool only_matrices);
+
+template <typename T>
+std::span<T> part_of(std::span<T> vector, const FlatParameter& parameter) {
+  return vector.subspan(parameter.offset, parameter.elements);
+}
+
+// Σ x², in float64 over fixed chunks, so that the number of threads changes nothing.
+double squared_norm(std::span<const float> values);
+
+// to = from + factor · direction, each element rounded once from float64.
+void add_scaled(std::span<const float> from, double factor, std::span<const float> direction,
+                std::span<float> to);
+
+}  // namespace quench::optimizers
