@@ -59,6 +59,22 @@ Json* walk(Json& value, std::string_view path) {
   return nullptr;
 }
 
+// The innermost value on the way to `path`, which `value` itself does not have; nullptr if there is
+// none but `value`.
+nlohmann::json* nearest_above(nlohmann::json& value, std::string_view path) {
+  if (!value.is_object()) {
+    return nullptr;
+  }
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    const std::string& key = item.key();
+    if (path.starts_with(key) && path.size() > key.size() && path[key.size()] == '.') {
+      nlohmann::json* inner = nearest_above(item.value(), path.substr(key.size() + 1));
+      return inner != nullptr ? inner : &item.value();
+    }
+  }
+  return nullptr;
+}
+
 constexpr const char* kSeeds[] = {"seed", "train.seed"};
 
 constexpr const char* kOfCheckpoint[] = {"model", "branch", "revision", "phase",
@@ -146,7 +162,10 @@ nlohmann::json sweep_point(const Record& record, const std::vector<std::string>&
   }
   for (const std::string& name : without) {
     if (name.starts_with(kSweep)) {
-      if (nlohmann::json* found = walk(point, std::string_view(name).substr(kSweep.size()))) {
+      const std::string_view path = std::string_view(name).substr(kSweep.size());
+      nlohmann::json* found = walk(point, path);
+      found = found != nullptr ? found : nearest_above(point, path);
+      if (found != nullptr) {
         *found = nullptr;
       }
     }

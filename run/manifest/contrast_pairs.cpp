@@ -1,6 +1,8 @@
 #include "run/manifest/contrast_pairs.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/experiment/described_weights.hpp"
@@ -30,11 +32,11 @@ bool is_comparable(const MetricCell& metric) {
          (metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0;
 }
 
-// The records that a run of the experiments will have, as far as pairing looks at them: a loss of
-// 1 everywhere, draw 0.
-class PlannedRecords {
+// The observations that a run of the experiments will make, as far as pairing looks at them: draw 0
+// of losses. Made directly, since observe() would look for each one's float model by its content.
+class PlannedCells {
  public:
-  PlannedRecords(const std::vector<Experiment>& experiments, bool all_metrics) {
+  PlannedCells(const std::vector<Experiment>& experiments, bool all_metrics) {
     for (const Experiment& experiment : experiments) {
       for (const MetricCell& metric : experiment.metrics) {
         if (is_comparable(metric)) {
@@ -47,9 +49,15 @@ class PlannedRecords {
     }
   }
 
-  std::vector<Record> records;
+  std::vector<Observation> observations;
 
  private:
+  // Branch and averaging of the weights: a line along the training.
+  static std::string line_of(const Experiment& experiment, const WeightsCell& weights) {
+    return fmt::format("{}\n{}", experiment.checkpoints[weights.checkpoint].branch,
+                       weights.averaging ? static_cast<int64_t>(*weights.averaging) : -1);
+  }
+
   void add(const Experiment& experiment, const MetricCell& metric) {
     Record record;
     record.metric = metric.plugin->id;
@@ -64,12 +72,21 @@ class PlannedRecords {
     if (!experiment.point.is_null()) {
       record.environment["sweep"] = experiment.point;
     }
+    const std::string point = sweep_point(record).dump();  // equal for seeds
+    std::map<std::string, size_t> lengths;
     for (const WeightsCell& weights : experiment.weights) {
+      ++lengths[line_of(experiment, weights)];
+    }
+    std::map<std::string, size_t> places;
+    for (size_t w = 0; w < experiment.weights.size(); ++w) {
+      const WeightsCell& weights = experiment.weights[w];
+      const std::string line = line_of(experiment, weights);
       record.checkpoint =
           describe_checkpoint(experiment, experiment.checkpoints[weights.checkpoint], "");
       record.averaging = describe_averaging(experiment, weights);
       record.quantizer = nullptr;
-      records.push_back(record);
+      const Record& floating = records_.emplace_back(record);
+      const size_t position = places[line]++;
       for (const QuantizerCell& quantizer : experiment.quantizers) {
         record.quantizer = {
             {"id", quantizer.plugin->id},
@@ -77,10 +94,19 @@ class PlannedRecords {
             {"label", quantizer.label},
             {"calibration", quantizer.calibration ? nlohmann::json(quantizer.calibration->name)
                                                   : nlohmann::json()}};
-        records.push_back(record);
+        Observation it;
+        it.record = &records_.emplace_back(record);
+        it.floating = &floating;
+        it.position = position;
+        it.is_last = position + 1 == lengths[line];
+        it.weights = fmt::format("{}", w);
+        it.cell = fmt::format("{}\n{}\n{}\n{}", w, quantizer.label, metric.label, point);
+        observations.push_back(std::move(it));
       }
     }
   }
+
+  std::deque<Record> records_;  // keeps the elements where they are
 };
 
 bool selects_unknown_bits(const Selector& side, const std::vector<Observation>& cells) {
@@ -106,8 +132,8 @@ void check_contrast_pairs(const ReportSpec& report, const std::vector<Experiment
   if (report.contrasts.empty()) {
     return;
   }
-  const PlannedRecords planned(experiments, needs_all_metrics(report));
-  const std::vector<Observation> cells = observe(planned.records).all;
+  const PlannedCells planned(experiments, needs_all_metrics(report));
+  const std::vector<Observation>& cells = planned.observations;
   for (const ContrastSpec& contrast : report.contrasts) {
     if (looks_at_bits(contrast) &&
         (selects_unknown_bits(contrast.a, cells) || selects_unknown_bits(contrast.b, cells))) {

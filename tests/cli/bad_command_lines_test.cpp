@@ -124,9 +124,6 @@ TEST_CASE("eval: what only the data tells is an error before the model is measur
       {eval_with({"--quantizer", "template_quantizer", "--calibration",
                   "text=t.txt,sequences=1,length=5000"}),
        "calibration command line: length = 5000, more than the 4096 positions of the model"},
-      {eval_with({"--device", "cuda:0"}),
-       "model template_model: device: this family runs in host "
-       "memory"},
   };
   for (const BadLine& bad : cases) {
     const Outcome got = here.run(bad.arguments);

@@ -78,8 +78,8 @@ TEST_CASE("eval: the JSON has exactly the documented form", "[regression]") {
   CHECK(floating.at("unit") == "nats/token");
   CHECK(floating.at("direction") == -1);
   CHECK(floating.at("quantizer").is_null());
-  const Keys measured = {"tokens", "scored",        "blocks", "perplexity",
-                         "params", "bits_per_byte", "corpora"};
+  const Keys measured = {"tokens", "scored",        "blocks",  "perplexity",
+                         "params", "bits_per_byte", "corpora", "stored_bytes"};
   CHECK(keys_of(floating.at("details")) == measured);
   CHECK(floating.at("details").at("tokens") == 2000);
   CHECK(floating.at("details").at("blocks") == 40);

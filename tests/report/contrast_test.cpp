@@ -245,6 +245,34 @@ TEST_CASE("contrast: values of a sweep are told apart by their path, over seeds"
   CHECK(judge(spec, records).rows.empty());
 }
 
+TEST_CASE("contrast: two choices of a plugin in a sweep are compared whole", "[report]") {
+  std::vector<Record> records;
+  uint64_t job = 0;
+  for (const bool is_sam : {false, true}) {
+    for (int seed = 0; seed < 2; ++seed) {
+      Record f = float_loss("main", "s1", 1, kItems);
+      f.job = job++;
+      f.environment["seed"] = seed;
+      const nlohmann::json chosen =
+          is_sam ? nlohmann::json{{"sam", {{"rho", 0.1}, {"weight_decay", 0.1}}}}
+                 : nlohmann::json{{"adamw", {{"betas", {0.9, 0.95}}, {"weight_decay", 0.1}}}};
+      f.environment["sweep"] = {{"seed", seed}, {"train.optimizer", chosen}};
+      records.push_back(f);
+      const double delta = is_sam ? 0.1 : 0.3 + 0.01 * seed;
+      records.push_back(quantized_loss(f, "plain", 3, {delta, delta, delta, delta}));
+    }
+  }
+  ContrastSpec spec;
+  spec.a = {"sam", "", "", {{"sweep.train.optimizer.sam.rho", {0.1}}}};
+  spec.b = {"adamw", "", "", {{"sweep.train.optimizer.adamw.weight_decay", {0.1}}}};
+  const Contrast got = judge(spec, records);
+  REQUIRE(got.rows.size() == 1);
+  const Spread* spread = find(got.rows[0], SpreadKind::kSeeds);
+  REQUIRE(spread != nullptr);
+  CHECK(spread->n == 2);
+  CHECK(spread->mean == Approx(-0.205).margin(kRounding));
+}
+
 TEST_CASE("contrast: an interval that holds 0 is not told apart", "[report]") {
   const Record f = float_loss("main", "s1", 1, kItems);
   const Contrast got =
