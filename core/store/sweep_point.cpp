@@ -1,5 +1,7 @@
 #include "core/store/sweep_point.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace quench {
@@ -13,7 +15,7 @@ void add_values(const std::string& path, const nlohmann::json& value,
     return;
   }
   for (const auto& [name, inner] : value.items()) {
-    add_values(path.empty() ? name : path + "." + name, inner, out);
+    add_values(path.empty() ? name : fmt::format("{}.{}", path, name), inner, out);
   }
 }
 
