@@ -54,8 +54,8 @@ class Database {
     };
     if (json.empty() || json == "null") {
       check(sqlite3_bind_null(to, column));
-    } else if (type == ColumnType::kJson) {
-      text(json, false);
+    } else if (type == ColumnType::kJson || (type == ColumnType::kText && json[0] != '"')) {
+      text(json, false);  // also a number or a flag beside texts
     } else if (json[0] == '"') {
       const std::string_view plain = plain_text(json);
       if (plain.size() + 2 == json.size()) {
@@ -63,8 +63,6 @@ class Database {
       } else {
         text(nlohmann::json::parse(json).get<std::string>(), true);
       }
-    } else if (type == ColumnType::kText) {  // a number or a flag beside texts
-      text(json, false);
     } else {
       bind_number(column, json);
     }

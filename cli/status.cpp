@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <thread>
 
@@ -78,7 +79,7 @@ WeightsFolders count_folders(const fs::path& run) {
 }
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  const auto whole = static_cast<uint64_t>(std::llround(seconds));
   if (whole < 100) {
     return fmt::format("{} s", whole);
   }

@@ -13,7 +13,7 @@ constexpr const char* kKinds[] = {"line",  "float", "points", "interval", "guide
 
 // Quotes a text if necessary, and makes a line break inside a name visible.
 std::string field(const std::string& text) {
-  const std::string plain = printable(text, 4096);
+  std::string plain = printable(text, 4096);
   if (plain.find_first_of(",\"") == std::string::npos) {
     return plain;
   }

@@ -43,14 +43,14 @@ TRAININGS = [
     ("olmo", llama_like("olmo", clip_qkv=0.75, num_key_value_heads=1), "sgd", {}),
     ("olmo2", llama_like("olmo2", rms_norm_eps=1e-5), "schedule_free_adamw", {}),
     ("olmoe", llama_like("olmoe", rms_norm_eps=1e-5, num_experts=4, num_experts_per_tok=2, norm_topk_prob=False),
-     "adamw", {"clip": 0}),
+     "sam", {"clip": 0}),
     ("smollm3", llama_like("smollm3", rms_norm_eps=1e-5, num_key_value_heads=1, no_rope_layers=[1, 0],
                            tie_word_embeddings=True), "muon", {"precision": "bfloat16"}),
     ("opensci", llama_like("opensci", rms_norm_eps=1e-5, attention_bias=True, mlp_bias=True, qk_layernorm=True,
-                           tie_word_embeddings=True), "schedule_free_adamw", {"micro_batch": 1}),
-    ("apertus", llama_like("apertus", rms_norm_eps=1e-5, hidden_act="xielu", num_key_value_heads=1), "sgd", {}),
+                           tie_word_embeddings=True), "trace_penalty", {"micro_batch": 1}),
+    ("apertus", llama_like("apertus", rms_norm_eps=1e-5, hidden_act="xielu", num_key_value_heads=1), "noise_injection", {}),
     ("mamba", {"model_type": "mamba", "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 256, "state_size": 4,
-               "conv_kernel": 4, "expand": 2, "tie_word_embeddings": True}, "adamw", {"micro_batch": 1}),
+               "conv_kernel": 4, "expand": 2, "tie_word_embeddings": True}, "qat", {"micro_batch": 1}),
 ]
 
 
