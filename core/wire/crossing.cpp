@@ -1,10 +1,33 @@
 #include "core/wire/crossing.hpp"
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "core/error.hpp"
 
 namespace quench::wire {
+
+namespace {
+
+// Tables of nothing but functions are the same for all objects of all processes, and stay: one that
+// lay in an object's memory could still be called by a third process, which knows its number, when
+// the object is gone.
+const void* table_of_functions(const TableType& type, uint64_t mask, Receiving& from) {
+  static std::mutex mutex;
+  static auto* keep = new Keep;
+  static auto* tables = new std::map<std::pair<const TableType*, uint64_t>, const void*>;
+  const uint64_t known = type.functions >= 64 ? mask : mask & ((uint64_t{1} << type.functions) - 1);
+  const std::lock_guard lock(mutex);
+  const void*& table = (*tables)[{&type, known}];
+  if (table == nullptr) {
+    Receiving in(from.peer(), from.reader(), *keep, nullptr);
+    table = type.make(known, nullptr, nullptr, in);
+  }
+  return table;
+}
+
+}  // namespace
 
 void refuse_message(const char* what) {
   fail(QUENCH_DATA_LOSS, "a message between processes: {}", what);
@@ -186,7 +209,8 @@ void* Receiving::interface(const TableType& type, Life life) {
 const void* Receiving::table(const TableType& type, uint64_t& target) {
   target = u64();
   const uint64_t mask = u64();
-  return type.make(mask, nullptr, nullptr, *this);
+  return type.has_fields ? type.make(mask, nullptr, nullptr, *this)
+                         : table_of_functions(type, mask, *this);
 }
 
 void* Receiving::lent_object(uint64_t target) {

@@ -797,7 +797,8 @@ class Stubs:
                      f"void put_{name}([[maybe_unused]] Sending& out, [[maybe_unused]] const void* at) {{", f"  [[maybe_unused]] const auto& table = *static_cast<const {name}*>(at);", *["  " + l for l in put], "}"]
             quote = lambda key: f'"{group[key]}"' if key in group else "nullptr"
             lendable = "~uint64_t{0}" if kind == "interface" else f"uint64_t{{{sum(1 << i for i, f in enumerate(fs) if self.lendable(f))}u}}"
-            tables += [f"const TableType k_{name} = {{\"{name}\", {quote('kind')}, {quote('extension')}, sizeof({name}), {counted}, names_{name}, mask_{name}, put_{name}, make_{name}, serves_{name}, {lendable}}};"]
+            has_fields = "true" if fields(group) else "false"
+            tables += [f"const TableType k_{name} = {{\"{name}\", {quote('kind')}, {quote('extension')}, sizeof({name}), {counted}, names_{name}, mask_{name}, put_{name}, make_{name}, serves_{name}, {lendable}, {has_fields}}};"]
         service_names, service_serves = [], []
         for name, service in self.services.items():
             for index, function in enumerate(service["functions"]):
@@ -813,7 +814,7 @@ class Stubs:
         listed = ", ".join(f"&k_{n}" for n in self.tables)
         out("abi_serve.cpp", ["// Made from abi.json by make_stubs.py.", '#include "abi_structs.hpp"', "", '#include "core/wire/served.hpp"',
                               '#include "core/wire/services.hpp"', '#include "core/wire/struct_values.hpp"', '#include "core/wire/thunk.hpp"', "", "namespace quench::wire {", "", *externs, "", "namespace {", "", *code, "", "}  // namespace", "", *tables, "",
-                              f"const TableType kServices = {{\"services\", nullptr, nullptr, 0, {len(service_names)}, service_names, nullptr, nullptr, nullptr, service_serves, 0}};",
+                              f"const TableType kServices = {{\"services\", nullptr, nullptr, 0, {len(service_names)}, service_names, nullptr, nullptr, nullptr, service_serves, 0, false}};",
                               f"const TableType* const kTables[] = {{{listed}}};", f"const uint16_t kTableCount = {len(self.tables)};",
                               f"const char* const kDescriptionHash = \"{self.hash}\";", "", "}  // namespace quench::wire"])
 

@@ -36,7 +36,7 @@ const TableType* table_of_extension(const char* id) {
 
 uint64_t Exports::add_table(const TableType& type, const void* table, uint64_t allowed) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = numbers_.try_emplace(table, last_number_ + 1);
+  const auto [known, is_new] = numbers_.try_emplace({table, &type, allowed}, last_number_ + 1);
   if (is_new) {
     ++last_number_;
     tables_[known->second] = {&type, table, nullptr, nullptr, 0, allowed};

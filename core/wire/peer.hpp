@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ struct TableType {
   void (*const* serve)(Served& served);  // [functions]
   // Bits of the functions that whoever was lent the table may call: none that opens or closes.
   uint64_t lendable;
+  // Whether it has anything besides functions.
+  bool has_fields;
 };
 
 // In the order of the description; extensions are named by their place, + 1.
@@ -97,7 +100,8 @@ class Exports {
     uint64_t allowed = ~uint64_t{0};  // functions that the other side may call
   };
 
-  // The same number for the same table. `fixed`: the number to use, for items.
+  // The same number for the same table. The address alone does not tell: another table may lie
+  // there later. A table must stay as long as the other process can name its number.
   uint64_t add_table(const TableType& type, const void* table, uint64_t allowed = ~uint64_t{0});
   void add_table_as(uint64_t number, const TableType& type, const void* table);
   uint64_t add_interface(const TableType& type, const void* interface, bool copy,
@@ -132,7 +136,7 @@ class Exports {
   std::condition_variable use_ended_;
   Uses in_use_;
   std::unordered_map<uint64_t, Table> tables_;
-  std::unordered_map<const void*, uint64_t> numbers_;
+  std::map<std::tuple<const void*, const TableType*, uint64_t>, uint64_t> numbers_;
   std::unordered_map<uint64_t, Object> objects_;
   uint64_t last_number_ = uint64_t{1} << 20;  // items have the numbers below
 };

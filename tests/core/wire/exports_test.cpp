@@ -39,6 +39,22 @@ TEST_CASE("exports: a number that was taken back is refused", "[wire]") {
   CHECK(shown.exports.size() == 0);
 }
 
+TEST_CASE("exports: another table at the address of one that is gone has a number of its own",
+          "[wire]") {
+  // As an extension's table has that lies where one of another extension, and another model, lay.
+  const int memory = 0;
+  wire::Exports exports;
+  const uint64_t lent = exports.add_table(*wire::kTables[0], &memory, 1);
+  const uint64_t whole = exports.add_table(*wire::kTables[0], &memory);
+  const uint64_t other = exports.add_table(*wire::kTables[1], &memory);
+  CHECK(exports.add_table(*wire::kTables[0], &memory, 1) == lent);
+  CHECK(exports.add_table(*wire::kTables[1], &memory) == other);
+  CHECK(exports.table(lent).type == wire::kTables[0]);
+  CHECK(exports.table(lent).allowed == 1);
+  CHECK(exports.table(whole).allowed == ~uint64_t{0});
+  CHECK(exports.table(other).type == wire::kTables[1]);
+}
+
 TEST_CASE("exports: what another thread works with is taken back when its call is over", "[wire]") {
   Shown shown;
   std::atomic<int> dropped{0};

@@ -343,6 +343,8 @@ TEST_CASE("wire tables: extensions are those of the plugin", "[wire]") {
   quench_quantizer* other = create(s, "{\"bits\": 2}");
   CHECK(shared->accepts(quantizer, same) == 1);
   CHECK(shared->accepts(quantizer, other) == 0);
+  // A table of functions stays where it is when the object that it was asked of is gone.
+  CHECK(s.quantizer->extension(other, QUENCH_QUANTIZER_SHARED_STATE) == shared);
   for (quench_quantizer* one : {quantizer, same, other}) {
     s.quantizer->destroy(one);
   }
