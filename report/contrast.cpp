@@ -25,12 +25,11 @@ std::string summary_of(const Contrast& contrast) {
     high = std::max(high, row.value);
   }
   return fmt::format(
-      "{} {} than {} in {} of {} pairs; differences of {} from {} to {} nats/token. Pairs along "
+      "{} {} than {} in {} of {} pairs; differences of {} from {} to {}{}. Pairs along "
       "one training run are not independent, so their number is not a sample size.",
-      contrast.spec.a.name, contrast.spec.of_loss ? "has a lower loss" : "costs less",
-      contrast.spec.b.name, below, contrast.rows.size(),
-      contrast.spec.of_loss ? "the quantized loss" : "\u0394CE", signed_text(low),
-      signed_text(high));
+      contrast.spec.a.name, less_text(contrast.spec), contrast.spec.b.name, below,
+      contrast.rows.size(), measured_text(contrast.spec), signed_text(low), signed_text(high),
+      unit_text(contrast.spec, contrast.rows[0]));
 }
 
 // Sorts along the training; the order of the records does not matter.
@@ -73,10 +72,10 @@ bool is_paired(const ContrastSpec& spec) {
 Sides sides_of(const ContrastSpec& spec, const std::vector<Observation>& observations,
                std::vector<std::string>& problems) {
   Sides out;
-  out.a = select(spec.a, observations);
+  out.a = select(spec.a, observations, spec.of_metric);
   add_once(out.a.problem, problems);
   if (has_b(spec)) {
-    out.b = select(spec.b, observations);
+    out.b = select(spec.b, observations, spec.of_metric);
     add_once(out.b.problem, problems);
   }
   if (problems.empty()) {
@@ -95,9 +94,12 @@ Sides sides_of(const ContrastSpec& spec, const std::vector<Observation>& observa
 
 }  // namespace
 
-Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& observations) {
+Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& all) {
   Contrast out;
   out.spec = spec;
+  const std::vector<Observation> values =
+      spec.of_metric.empty() ? std::vector<Observation>() : values_of(spec.of_metric, all);
+  const std::vector<Observation>& observations = spec.of_metric.empty() ? all : values;
   const Sides sides = sides_of(spec, observations, out.problems);
   if (!out.problems.empty()) {
     return out;
@@ -123,8 +125,10 @@ Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& o
   return out;
 }
 
-std::vector<std::string> faults_of(const ContrastSpec& spec,
-                                   const std::vector<Observation>& observations) {
+std::vector<std::string> faults_of(const ContrastSpec& spec, const std::vector<Observation>& all) {
+  const std::vector<Observation> values =
+      spec.of_metric.empty() ? std::vector<Observation>() : values_of(spec.of_metric, all);
+  const std::vector<Observation>& observations = spec.of_metric.empty() ? all : values;
   std::vector<std::string> unmeasured;
   const Sides sides = sides_of(spec, observations, unmeasured);
   if (!unmeasured.empty()) {
@@ -153,7 +157,9 @@ nlohmann::json to_json(const Contrast& contrast) {
     }
     rows.push_back({{"what", row.what},
                     {"value", row.value},
-                    {"unit", is_difference ? "nats/token" : "1"},
+                    {"unit", !is_difference                    ? "1"
+                             : contrast.spec.of_metric.empty() ? "nats/token"
+                                                               : row.a->unit},
                     {"bits_per_byte",
                      row.bits_per_byte ? nlohmann::json(*row.bits_per_byte) : nlohmann::json()},
                     {"checkpoint", row.a->checkpoint},
@@ -170,7 +176,9 @@ nlohmann::json to_json(const Contrast& contrast) {
   return {{"a", contrast.spec.a.name},
           {"b", contrast.spec.b.name},
           {"statistic", statistic_name(contrast.spec.statistic)},
-          {"of", contrast.spec.of_loss || contrast.spec.at_equal_loss ? "loss" : "delta"},
+          {"of", !contrast.spec.of_metric.empty()                       ? contrast.spec.of_metric
+                 : contrast.spec.of_loss || contrast.spec.at_equal_loss ? "loss"
+                                                                        : "delta"},
           {"at_equal_loss", contrast.spec.at_equal_loss},
           {"over", contrast.spec.over},
           {"rows", rows},

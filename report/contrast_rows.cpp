@@ -15,22 +15,24 @@ namespace quench {
 namespace {
 
 double measure(const ContrastSpec& spec, const CellLosses& losses) {
-  return spec.of_loss ? losses.quantized : losses.delta();
+  return spec.of_values() ? losses.quantized : losses.delta();
 }
 
 double measure(const ContrastSpec& spec, const Observation& it) {
-  return spec.of_loss ? it.value() : it.delta();
+  return spec.of_values() ? it.value() : it.delta();
 }
 
 void add_items(const ContrastSpec& spec, const Observation& a, const Observation& b,
                ContrastRow& row) {
   std::vector<const Record*> records = {a.record, b.record};
-  if (!spec.of_loss) {
+  if (!spec.of_values()) {
     records.insert(records.end(), {a.floating, b.floating});
   }
   const std::optional<ItemSample> sample = common_sample(records);
   if (!sample) {
-    row.notes.emplace_back("No spread over validation items: the sides share fewer than 2.");
+    if (spec.of_metric.empty()) {  // other metrics need not have items
+      row.notes.emplace_back("No spread over validation items: the sides share fewer than 2.");
+    }
     return;
   }
   std::vector<double> paired(sample->count());
@@ -260,7 +262,7 @@ void add_notes(const ContrastSpec& spec, const Observation& a, const Observation
     }
     const std::string name =
         one_method ? value_text(dimension_value(*it->record, "quantizer")) : side->name;
-    if (!it->is_calibrated()) {
+    if (!it->is_float() && !it->is_calibrated()) {
       add_once(name, fixed);
     }
   }

@@ -51,8 +51,9 @@ std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
     return "";
   }
   if (row.spreads.empty()) {
-    return is_difference(spec) ? " No spread is known, so neither can be called cheaper."
-                               : " No spread is known.";
+    return is_difference(spec) && spec.of_metric.empty()
+               ? " No spread is known, so neither can be called cheaper."
+               : " No spread is known.";
   }
   std::vector<std::string> unclear;
   for (const Spread& spread : row.spreads) {
@@ -69,7 +70,9 @@ std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
                        fmt::join(samples(row), " and over "));
   }
   return fmt::format(" {} {}, over {}.", row.value < 0 ? spec.a.name : spec.b.name,
-                     spec.of_loss ? "has the lower loss" : "costs less",
+                     !spec.of_metric.empty() ? "has the lower " + spec.of_metric
+                     : spec.of_loss          ? "has the lower loss"
+                                             : "costs less",
                      fmt::join(samples(row), " and over "));
 }
 
@@ -114,11 +117,31 @@ std::string signed_text(double value) {
   return (value < 0 ? "\u2212" : value > 0 ? "+" : "") + digits;
 }
 
+std::string measured_text(const ContrastSpec& spec) {
+  return !spec.of_metric.empty()              ? spec.of_metric
+         : spec.of_loss || spec.at_equal_loss ? "quantized loss"
+                                              : "\u0394CE";
+}
+
+std::string less_text(const ContrastSpec& spec) {
+  return !spec.of_metric.empty() ? "has a lower " + spec.of_metric
+         : spec.of_loss          ? "has a lower loss"
+                                 : "costs less";
+}
+
+std::string unit_text(const ContrastSpec& spec, const ContrastRow& row) {
+  if (spec.of_metric.empty()) {
+    return " nats/token";
+  }
+  return row.a->unit.empty() || row.a->unit == "1" ? "" : " " + row.a->unit;
+}
+
 std::string value_name(const ContrastSpec& spec) {
   switch (spec.statistic) {
     case Statistic::kDifference:
-      return spec.of_loss || spec.at_equal_loss ? "difference of quantized loss"
-                                                : "\u0394CE difference";
+      return !spec.of_metric.empty()              ? "difference of " + spec.of_metric
+             : spec.of_loss || spec.at_equal_loss ? "difference of quantized loss"
+                                                  : "\u0394CE difference";
     case Statistic::kLargestOverSmallest:
       return "largest over smallest";
     case Statistic::kSlopeRatio:
@@ -130,17 +153,18 @@ std::string value_name(const ContrastSpec& spec) {
 }
 
 std::string title_of(const ContrastSpec& spec) {
+  const std::string of = spec.of_metric.empty() ? "" : ", " + spec.of_metric;
   switch (spec.statistic) {
     case Statistic::kDifference:
-      return fmt::format("{} \u2212 {}{}", spec.a.name, spec.b.name,
+      return fmt::format("{} \u2212 {}{}{}", spec.a.name, spec.b.name, of,
                          spec.at_equal_loss ? ", at equal float loss" : "");
     case Statistic::kLargestOverSmallest:
-      return fmt::format("{} \u2212 {}: largest over smallest", spec.a.name, spec.b.name);
+      return fmt::format("{} \u2212 {}{}: largest over smallest", spec.a.name, spec.b.name, of);
     case Statistic::kSlopeRatio:
-      return fmt::format("slope of {} over {}, over that of {}", spec.a.name, spec.over,
+      return fmt::format("slope of {}{} over {}, over that of {}", spec.a.name, of, spec.over,
                          spec.b.name);
     case Statistic::kRankCorrelation:
-      return fmt::format("{}: rank correlation with {}", spec.a.name,
+      return fmt::format("{}{}: rank correlation with {}", spec.a.name, of,
                          spec.over.empty() ? spec.b.name : spec.over);
   }
   return "";
@@ -149,9 +173,8 @@ std::string title_of(const ContrastSpec& spec) {
 std::string sentence_of(const ContrastSpec& spec, const ContrastRow& row) {
   std::string out;
   if (is_difference(spec)) {
-    out = fmt::format("{} \u2212 {}, {}: {} {} nats/token", spec.a.name, spec.b.name, row.what,
-                      spec.of_loss || spec.at_equal_loss ? "quantized loss" : "\u0394CE",
-                      signed_text(row.value));
+    out = fmt::format("{} \u2212 {}, {}: {} {}{}", spec.a.name, spec.b.name, row.what,
+                      measured_text(spec), signed_text(row.value), unit_text(spec, row));
   } else {
     out = fmt::format("{}, {}: {} over {} cells", title_of(spec), row.what, signed_text(row.value),
                       row.cells);
@@ -198,8 +221,15 @@ std::string finding_of(const ContrastSpec& spec, const ContrastRow& row) {
                           short_text(*spread->detectable))
             : "";
     return fmt::format(
-        "In this run{}: {} and {} are not told apart; the difference is {} nats per token{}{}.",
-        where, spec.a.name, spec.b.name, signed_text(row.value), interval, missed);
+        "In this run{}: {} and {} are not told apart{}; the difference is {}{}{}{}.", where,
+        spec.a.name, spec.b.name, spec.of_metric.empty() ? "" : " by " + spec.of_metric,
+        signed_text(row.value), spec.of_metric.empty() ? " nats per token" : unit_text(spec, row),
+        interval, missed);
+  }
+  if (!spec.of_metric.empty()) {
+    return fmt::format("In this run{}: {} of {} is {} {} than of {}{}.", where, spec.of_metric,
+                       spec.a.name, short_text(row.value) + unit_text(spec, row),
+                       row.value < 0 ? "lower" : "higher", spec.b.name, interval);
   }
   const char* word = row.value < 0 ? "less" : "more";
   return spec.of_loss || spec.at_equal_loss

@@ -19,4 +19,11 @@ std::string value_name(const ContrastSpec& spec);
 // "rank correlation with lr", "a − b".
 std::string title_of(const ContrastSpec& spec);
 
+// What is compared: "ΔCE", "the quantized loss", "hessian/trace".
+std::string measured_text(const ContrastSpec& spec);
+// What the lower side does: "costs less", "has a lower hessian/trace".
+std::string less_text(const ContrastSpec& spec);
+// " nats/token", " nats/token per step", or "" for a value without a unit.
+std::string unit_text(const ContrastSpec& spec, const ContrastRow& row);
+
 }  // namespace quench

@@ -11,16 +11,16 @@ namespace quench {
 
 namespace {
 
-double measure(bool of_loss, const CellLosses& losses) {
-  return of_loss ? losses.quantized : losses.delta();
+double measure(bool of_values, const CellLosses& losses) {
+  return of_values ? losses.quantized : losses.delta();
 }
 
 // The values of cells first, first + step, ...
-std::vector<double> values_of(bool of_loss, std::span<const CellLosses> cells, size_t first,
+std::vector<double> values_of(bool of_values, std::span<const CellLosses> cells, size_t first,
                               size_t end) {
   std::vector<double> out;
   for (size_t c = first; c < end; ++c) {
-    out.push_back(measure(of_loss, cells[c]));
+    out.push_back(measure(of_values, cells[c]));
   }
   return out;
 }
@@ -76,11 +76,11 @@ Made slope_ratio(const ContrastSpec& spec, const OnAxis& a, const OnAxis& b) {
   Made out;
   out.cells = a.cells;
   out.cells.insert(out.cells.end(), b.cells.begin(), b.cells.end());
-  const bool of_loss = spec.of_loss;
-  out.formula = [a, b, of_loss](std::span<const CellLosses> cells) -> std::optional<double> {
+  const bool of_values = spec.of_values();
+  out.formula = [a, b, of_values](std::span<const CellLosses> cells) -> std::optional<double> {
     const size_t split = a.x.size();
-    const auto slope_a = slope(a.x, values_of(of_loss, cells, 0, split));
-    const auto slope_b = slope(b.x, values_of(of_loss, cells, split, cells.size()));
+    const auto slope_a = slope(a.x, values_of(of_values, cells, 0, split));
+    const auto slope_b = slope(b.x, values_of(of_values, cells, split, cells.size()));
     return slope_a && slope_b && *slope_b > 0 ? std::optional(*slope_a / *slope_b) : std::nullopt;
   };
   out.missing =
@@ -92,9 +92,9 @@ Made slope_ratio(const ContrastSpec& spec, const OnAxis& a, const OnAxis& b) {
 Made correlation_with_axis(const ContrastSpec& spec, const OnAxis& a) {
   Made out;
   out.cells = a.cells;
-  const bool of_loss = spec.of_loss;
-  out.formula = [a, of_loss](std::span<const CellLosses> cells) {
-    return rank_correlation(a.x, values_of(of_loss, cells, 0, cells.size()));
+  const bool of_values = spec.of_values();
+  out.formula = [a, of_values](std::span<const CellLosses> cells) {
+    return rank_correlation(a.x, values_of(of_values, cells, 0, cells.size()));
   };
   out.missing = "no rank correlation: it needs 3 cells, and values that differ";
   return out;
@@ -141,7 +141,7 @@ ContrastRows rows_over_pairs(const ContrastSpec& spec, const Pairing& pairing) {
   for (const Pair& pair : pairing.pairs) {
     lines[common_key(*base_of(pair.a), along, match)].push_back(&pair);
   }
-  const bool of_loss = spec.of_loss;
+  const bool of_values = spec.of_values();
   for (const auto& [key, pairs] : lines) {
     Made made;
     for (const Pair* pair : pairs) {
@@ -155,16 +155,16 @@ ContrastRows rows_over_pairs(const ContrastSpec& spec, const Pairing& pairing) {
     made.what = common_text(*made.a, *made.b, along, match);
     const size_t n = pairs.size();
     if (spec.statistic == Statistic::kRankCorrelation) {
-      made.formula = [n, of_loss](std::span<const CellLosses> cells) {
-        return rank_correlation(values_of(of_loss, cells, 0, n),
-                                values_of(of_loss, cells, n, 2 * n));
+      made.formula = [n, of_values](std::span<const CellLosses> cells) {
+        return rank_correlation(values_of(of_values, cells, 0, n),
+                                values_of(of_values, cells, n, 2 * n));
       };
       made.missing = "no rank correlation: it needs 3 pairs, and values that differ";
     } else {
-      made.formula = [n, of_loss](std::span<const CellLosses> cells) {
+      made.formula = [n, of_values](std::span<const CellLosses> cells) {
         std::vector<double> differences;
         for (size_t i = 0; i < n; ++i) {
-          differences.push_back(measure(of_loss, cells[i]) - measure(of_loss, cells[n + i]));
+          differences.push_back(measure(of_values, cells[i]) - measure(of_values, cells[n + i]));
         }
         return largest_over_smallest(differences);
       };

@@ -231,12 +231,6 @@ class Curves {
                                                               : std::nullopt;
   }
 
-  // The label of the value's metric, plus the name of a further value: "curvature/trace".
-  static std::string labelled_name(const Record& record) {
-    const size_t slash = record.metric.find('/');
-    return record.label + (slash == std::string::npos ? "" : record.metric.substr(slash));
-  }
-
   // The mean over the seeds that have a value.
   std::optional<double> right_mean(const std::vector<const Observation*>& replicates) {
     double sum = 0;
@@ -253,7 +247,7 @@ class Curves {
   std::optional<double> right_value(const Observation& it) {
     for (const Observation& other : observations_) {
       if (other.is_float() && other.weights == it.weights && other.seed == it.seed &&
-          (other.record->metric == spec_.right || labelled_name(*other.record) == spec_.right)) {
+          is_value_of(*other.record, spec_.right)) {
         found_right_ = true;
         return other.value();
       }

@@ -161,6 +161,12 @@ double Observation::bits_per_byte() const {
   return bits.is_number() && value() > 0 ? bits.get<double>() / value() : 0;
 }
 
+bool is_value_of(const Record& record, const std::string& name) {
+  const size_t slash = record.metric.find('/');
+  return record.metric == name ||
+         record.label + (slash == std::string::npos ? "" : record.metric.substr(slash)) == name;
+}
+
 Observations observe(const std::vector<Record>& records) {
   Observations out;
   std::set<std::tuple<std::string, std::string, uint64_t, uint64_t, int64_t>> seen;

@@ -44,6 +44,10 @@ struct Observations {
   std::vector<std::string> notes;
 };
 
+// Whether a manifest's name means the record's value: its metric or label, and of a further value
+// the name behind it: "hessian", "hessian/trace", "curvature/trace".
+bool is_value_of(const Record& record, const std::string& name);
+
 // Points of a sweep that differ only in `seed` or `train.seed` are replicates of each other.
 Observations observe(const std::vector<Record>& records);
 

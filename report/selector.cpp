@@ -134,13 +134,38 @@ bool holds(const std::vector<Condition>& conditions, const Record& record) {
   });
 }
 
-SelectedCells select(const Selector& selector, const std::vector<Observation>& observations) {
+std::vector<Observation> values_of(const std::string& metric,
+                                   const std::vector<Observation>& observations) {
+  static const Record zero = [] {
+    Record record;
+    record.value = 0.0;
+    return record;
+  }();
+  std::vector<Observation> out;
+  for (const Observation& it : observations) {
+    if (is_value_of(*it.record, metric)) {
+      out.push_back(it);
+      out.back().floating = &zero;
+    }
+  }
+  return out;
+}
+
+SelectedCells select(const Selector& selector, const std::vector<Observation>& observations,
+                     const std::string& metric) {
   SelectedCells out;
   std::vector<const Observation*> candidates;
   for (const Observation& it : observations) {
-    if (!it.is_float() && it.floating != nullptr && is_loss(*it.record)) {
+    const bool fits = metric.empty()
+                          ? !it.is_float() && it.floating != nullptr && is_loss(*it.record)
+                          : is_value_of(*it.record, metric);
+    if (fits) {
       candidates.push_back(&it);
     }
+  }
+  if (candidates.empty() && !metric.empty()) {
+    out.problem = fmt::format("no finished value is of {}", printable(metric));
+    return out;
   }
   Test test = nullptr;
   std::string name = selector.text;

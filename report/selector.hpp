@@ -26,7 +26,13 @@ struct SelectedCells {
   std::string problem;                // nothing found, or a name with two meanings
 };
 
-// Selects among the quantized losses that have a float loss.
-SelectedCells select(const Selector& selector, const std::vector<Observation>& observations);
+// Selects among the quantized losses that have a float loss or, with the name of a metric, among
+// its values (values_of()).
+SelectedCells select(const Selector& selector, const std::vector<Observation>& observations,
+                     const std::string& metric = "");
+
+// The values of a metric, of float models and of quantized ones, each as the difference from 0.
+std::vector<Observation> values_of(const std::string& metric,
+                                   const std::vector<Observation>& observations);
 
 }  // namespace quench

@@ -306,6 +306,10 @@ void check_statistic(const ContrastSpec& spec, bool has_b, const YamlNode& node,
     refuse(fmt::format("{}: goes with the statistic difference, got {}",
                        spec.at_equal_loss ? "at: equal_loss" : "b: members", name));
   }
+  if (spec.at_equal_loss && !spec.of_metric.empty()) {
+    refuse(fmt::format("at: equal_loss: compares quantized losses, got of: {}",
+                       printable(spec.of_metric)));
+  }
   if (spec.at_equal_loss && spec.b_is_members) {
     refuse("b: members: an average and its members are compared as they are, got at: equal_loss");
   }
@@ -329,7 +333,13 @@ ContrastSpec read_contrast(const YamlNode& node, Problems& problems) {
   if (out.at_equal_loss) {
     out.at = "all";
   }
-  out.of_loss = choice(reader.get("of"), where + ": `of`", {"delta", "loss"}, problems) == "loss";
+  if (const YamlNode* of = reader.get("of"); of != nullptr && of->is_scalar()) {
+    out.of_loss = of->scalar == "loss";
+    out.of_metric = out.of_loss || of->scalar == "delta" ? "" : of->scalar;
+  } else if (of != nullptr) {
+    problems.add(of->place, fmt::format("{}: `of`: got {}, wanted delta, loss or a metric's name",
+                                        where, of->described()));
+  }
   const std::string statistic = choice(reader.get("statistic"), where + ": `statistic`",
                                        {std::begin(kStatistics), std::end(kStatistics)}, problems);
   out.statistic =

@@ -77,6 +77,11 @@ struct ContrastSpec {
   Statistic statistic = Statistic::kDifference;
   std::string over;      // a dimension with numbers: the axis of slopes or of a rank correlation
   bool of_loss = false;  // compare quantized losses in place of ΔCE
+  // Or the values of another metric, of float models or of quantized ones, by its metric or label:
+  // "hessian/trace". Empty: none.
+  std::string of_metric;
+  // Whether values are compared as they are, and not less those of the float models.
+  bool of_values() const { return of_loss || !of_metric.empty(); }
   // At the lowest float loss that both sides reach, on a line between two checkpoints whose float
   // losses are at most `within` apart (nats per token).
   bool at_equal_loss = false;

@@ -58,6 +58,20 @@ TEST_CASE("contrast: several cells that fit several are refused before the run",
         "m.yaml:12:7: contrasts: no cell of bits 3 agrees with one of bits 4 in bits");
 }
 
+TEST_CASE("contrast: values of a metric that the run does not measure are refused", "[core][run]") {
+  const Trunk here;
+  CHECK(here.told("{a: template_averaging, b: raw, of: template_metric}").empty());
+  CHECK(here.told("{a: template_averaging, b: raw, of: template_metric/trace}").empty());
+  CHECK(here.told("{a: template_averaging, b: raw, of: hessian/trace}") ==
+        "m.yaml:12:7: contrasts: `of`: got hessian/trace, wanted one of delta, loss, "
+        "template_metric");
+  CHECK(here.told("{a: template_averaging, b: raw, of: template_metric, at: equal_loss}") ==
+        "m.yaml:12:7: report: contrasts: at: equal_loss: compares quantized losses, got of: "
+        "template_metric");
+  CHECK(here.told("{a: soup, b: raw, at: last, of: template_metric}")
+            .find("no cell of soup agrees with one of raw") != std::string::npos);
+}
+
 TEST_CASE("contrast: an average none of whose members is measured by its method is refused",
           "[core][run]") {
   const Trunk here;
