@@ -59,20 +59,34 @@ Json* walk(Json& value, std::string_view path) {
   return nullptr;
 }
 
-// The innermost value on the way to `path`, which `value` itself does not have; nullptr if there is
-// none but `value`.
-nlohmann::json* nearest_above(nlohmann::json& value, std::string_view path) {
+// Takes the value at `path` out of a point. Where the plugin or section on the way to it is another
+// one, takes out what stands there whole; a key that is only not given is nothing to take.
+void take_out(nlohmann::json& value, std::string_view path) {
   if (!value.is_object()) {
-    return nullptr;
+    return;
   }
   for (auto item = value.begin(); item != value.end(); ++item) {
     const std::string& key = item.key();
-    if (path.starts_with(key) && path.size() > key.size() && path[key.size()] == '.') {
-      nlohmann::json* inner = nearest_above(item.value(), path.substr(key.size() + 1));
-      return inner != nullptr ? inner : &item.value();
+    if (path == key) {
+      value.erase(item);
+      return;
+    }
+    if (path.starts_with(key) && path[key.size()] == '.') {
+      const std::string_view rest = path.substr(key.size() + 1);
+      const bool has_next =
+          item.value().is_object() &&
+          std::any_of(item.value().items().begin(), item.value().items().end(),
+                      [&](const auto& next) {
+                        return rest == next.key() || rest.starts_with(next.key() + ".");
+                      });
+      if (has_next) {
+        take_out(item.value(), rest);
+      } else if (rest.find('.') != std::string_view::npos || !item.value().is_object()) {
+        item.value() = nullptr;
+      }
+      return;
     }
   }
-  return nullptr;
 }
 
 constexpr const char* kSeeds[] = {"seed", "train.seed"};
@@ -162,12 +176,7 @@ nlohmann::json sweep_point(const Record& record, const std::vector<std::string>&
   }
   for (const std::string& name : without) {
     if (name.starts_with(kSweep)) {
-      const std::string_view path = std::string_view(name).substr(kSweep.size());
-      nlohmann::json* found = walk(point, path);
-      found = found != nullptr ? found : nearest_above(point, path);
-      if (found != nullptr) {
-        *found = nullptr;
-      }
+      take_out(point, std::string_view(name).substr(kSweep.size()));
     }
   }
   return point;

@@ -18,9 +18,9 @@ bool is_dimension(const std::string& name);
 // The value of a record in a dimension; null if it has none.
 nlohmann::json dimension_value(const Record& record, const std::string& name);
 // What the record's point of the sweep sets, without the seeds and these dimensions: equal for
-// replicates. Of a dimension that it does not have, what stands where it parts from it:
-// `sweep.train.optimizer.sam.rho` in a point that chooses adamw is the choice of an optimizer with
-// all its values. The job's number if the record does not say what its point sets.
+// replicates. Where a point chooses something else on the way to a dimension, the whole choice is
+// left out: `sweep.train.optimizer.sam.rho` in a point that chooses adamw is the choice of an
+// optimizer with all its values. The job's number if the record does not say what its point sets.
 nlohmann::json sweep_point(const Record& record, const std::vector<std::string>& without = {});
 // The seeds that the sweep sets, `seed` and `train.seed`: records that differ in nothing else are
 // replicates. Empty if it sets none.

@@ -50,7 +50,7 @@ std::vector<CellLine> lines_of(const Group& group, bool by_branch) {
   std::map<std::string, Group> lines;
   for (const Observation* it : group) {
     const std::vector<std::string> also =
-        by_branch ? std::vector<std::string>{"branch"} : std::vector<std::string>();
+        by_branch ? std::vector<std::string>{"model", "branch"} : std::vector<std::string>{"model"};
     lines[common_key(*it, checkpoint, also)].push_back(it);
   }
   std::vector<CellLine> out;
@@ -100,14 +100,12 @@ void add_once(const std::string& text, std::vector<std::string>& list) {
 std::string common_key(const Observation& it, const Freedom& free,
                        const std::vector<std::string>& match) {
   const Record& record = *it.record;
-  nlohmann::json key = {record.metric,
-                        record.label,
-                        sweep_point(record, free.sweep),
-                        part(record.checkpoint, "model"),
+  nlohmann::json key = {record.metric, record.label, sweep_point(record, free.sweep),
                         parts(record.details, {"params", "corpora"}),
                         parts(record.environment, {"dtype", "device", "isa"})};
   if (!free.checkpoint) {
-    key.push_back(parts(record.checkpoint, {"branch", "revision", "commit", "step", "tokens"}));
+    key.push_back(
+        parts(record.checkpoint, {"model", "branch", "revision", "commit", "step", "tokens"}));
   }
   if (!free.averaging) {
     key.push_back(parts(record.averaging, {"id", "params", "label"}));

@@ -273,6 +273,28 @@ TEST_CASE("contrast: two choices of a plugin in a sweep are compared whole", "[r
   CHECK(spread->mean == Approx(-0.205).margin(kRounding));
 }
 
+TEST_CASE("contrast: a key that one side of a sweep does not give keeps no pair apart",
+          "[report]") {
+  std::vector<Record> records;
+  const auto add = [&](uint64_t job, const nlohmann::json& schedule, double delta) {
+    Record f = float_loss("main", "s1", 1, kItems);
+    f.job = job;
+    f.environment["sweep"] = {{"train.lr", schedule}};
+    records.push_back(f);
+    records.push_back(quantized_loss(f, "plain", 3, {delta, delta, delta, delta}));
+  };
+  add(0, {{"schedule", "cosine"}, {"peak", 0.1}}, 0.1);
+  add(1, {{"schedule", "wsd"}, {"peak", 0.1}, {"decay_steps", 9}, {"decay", "1-sqrt"}}, 0.4);
+  add(2, {{"schedule", "wsd"}, {"peak", 0.2}, {"decay_steps", 9}, {"decay", "1-sqrt"}}, 0.5);
+  ContrastSpec spec;
+  spec.a = {"cosine", "", "", {{"sweep.train.lr.schedule", {"cosine"}}}};
+  spec.b = {
+      "root", "", "", {{"sweep.train.lr.decay_steps", {9}}, {"sweep.train.lr.decay", {"1-sqrt"}}}};
+  const Contrast got = judge(spec, records);
+  REQUIRE(got.rows.size() == 1);  // and not the one of another peak
+  CHECK(got.rows[0].value == Approx(-0.3).margin(kRounding));
+}
+
 TEST_CASE("contrast: an interval that holds 0 is not told apart", "[report]") {
   const Record f = float_loss("main", "s1", 1, kItems);
   const Contrast got =
@@ -412,6 +434,65 @@ TEST_CASE("contrast: losses can be compared in place of what quantization adds",
   REQUIRE(items != nullptr);
   CHECK(*items->deviation == Approx(0.05).margin(1e-9));
   CHECK_THAT(got.rows[0].sentence, Catch::Contains("quantized loss \u22120.075 nats/token"));
+}
+
+TEST_CASE("contrast: values of another metric are compared, of float models and over seeds",
+          "[report]") {
+  std::vector<Record> records;
+  const auto add = [&](const char* branch, const char* revision, int64_t seed, double trace) {
+    Record record = float_loss(branch, revision, 1, {});
+    record.metric = "hessian/trace";
+    record.label = "curvature";
+    record.unit = "nats/token";
+    record.value = trace;
+    record.environment["sweep"] = {{"seed", seed}};
+    records.push_back(record);
+  };
+  for (int64_t seed = 0; seed < 3; ++seed) {
+    const auto s = static_cast<double>(seed);
+    add("constant", "c", seed, 600 + 10 * s);
+    add("decay", "d", seed, 800 + 20 * s);
+  }
+  const Record f = float_loss("decay", "d", 1, kItems);  // losses do not enter
+  records.push_back(f);
+  records.push_back(quantized_loss(f, "plain", 3, {0.2, 0.2, 0.2, 0.2}));
+  ContrastSpec spec = spec_of("decay", "constant");
+  spec.match = {"step"};
+  for (const char* name : {"hessian/trace", "curvature/trace"}) {
+    spec.of_metric = name;
+    const Contrast got = judge(spec, records);
+    CHECK(got.problems.empty());
+    REQUIRE(got.rows.size() == 1);
+    // Over seeds 200, 210, 220: mean 210, deviation 10.
+    CHECK(got.rows[0].value == Approx(200).margin(kRounding));
+    const Spread* seeds = find(got.rows[0], SpreadKind::kSeeds);
+    REQUIRE(seeds != nullptr);
+    CHECK(seeds->n == 3);
+    CHECK(seeds->mean == Approx(210).margin(kRounding));
+    CHECK(seeds->interval->low == Approx(210 - kTOf3 * 10 / std::sqrt(3.0)).margin(1e-6));
+    CHECK_THAT(
+        got.rows[0].sentence,
+        Catch::Contains(std::string("step 1, curvature: ") + name + " +200 nats/token") &&
+            Catch::EndsWith(std::string("constant has the lower ") + name + ", over 3 seeds."));
+    CHECK(to_json(got)["of"] == name);
+  }
+  spec.of_metric = "hessian/rank";
+  CHECK(judge(spec, records).problems ==
+        std::vector<std::string>{"no finished value is of hessian/rank"});
+}
+
+TEST_CASE("contrast: branches that are models of their own are compared", "[report]") {
+  std::vector<Record> records;
+  for (const char* size : {"small", "large"}) {
+    Record f = float_loss(size, "main", 1, kItems);
+    f.checkpoint["model"] = std::string("hf://org/") + size;
+    records.push_back(f);
+    const double delta = std::string(size) == "small" ? 0.3 : 0.1;
+    records.push_back(quantized_loss(f, "plain", 3, {delta, delta, delta, delta}));
+  }
+  const Contrast got = judge(spec_of("large", "small"), records);
+  REQUIRE(got.rows.size() == 1);
+  CHECK(got.rows[0].value == Approx(-0.2).margin(kRounding));
 }
 
 TEST_CASE("contrast: an average is compared with every member, and a missing one is named",
