@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,19 @@
 
 namespace quench {
 
-// The keys of the states along one schedule. States with the same recipe and the same rates up to a
-// step have the same key, whatever comes later. Steps are hashed in blocks, so computing a key
-// costs at most one block.
+// Another order of the data from a step on.
+struct DataOrder {
+  int64_t after = 0;  // the last step in the recipe's order
+  uint64_t seed = 0;
+};
+
+// The keys of the states along one schedule. States with the same recipe, the same rates and the
+// same data up to a step have the same key, whatever comes later. Steps are hashed in blocks, so
+// computing a key costs at most one block.
 class StateKeys {
  public:
-  StateKeys(std::string recipe, const LearningRateSchedule& schedule);
+  StateKeys(std::string recipe, const LearningRateSchedule& schedule,
+            std::optional<DataOrder> order = std::nullopt);
   // 64 hexadecimal digits.
   std::string at(int64_t step) const;
 
@@ -23,6 +31,7 @@ class StateKeys {
   std::string rates_of(int64_t first, int64_t last) const;  // as bytes
 
   LearningRateSchedule schedule_;
+  std::optional<DataOrder> order_;
   std::vector<std::string> blocks_;  // [i]: all updates of the first i blocks
 };
 

@@ -30,8 +30,7 @@ class Data {
  public:
   Data(Catalog& catalog, const Training& training, const std::filesystem::path& home)
       : tokens_(packed(catalog, training.recipe, training.recipe.corpus, home)),
-        batches_(tokens_, training.recipe.corpus.name, training.recipe.length,
-                 training.recipe.seed) {
+        batches_(tokens_, training.recipe.corpus.name, training.recipe.length) {
     if (!training.validation) {
       return;
     }
@@ -43,7 +42,7 @@ class Data {
            "cover training text; wanted parts of one corpus (`part`, `held_out`), or others",
            both, corpus.name, training.recipe.corpus.name);
     }
-    validation_.emplace(*held_out_, corpus.name, training.recipe.length, 0);
+    validation_.emplace(*held_out_, corpus.name, training.recipe.length);
     if (validation_->sequences() < training.validation->sequences) {
       fail(QUENCH_INVALID_ARGUMENT, "train: validation: wanted {} sequences, corpus {} has {}",
            training.validation->sequences, corpus.name, validation_->sequences());

@@ -6,10 +6,9 @@
 namespace quench {
 
 TrainingBatches::TrainingBatches(const PackedTokens& tokens, const std::string& corpus,
-                                 uint64_t length, uint64_t seed)
+                                 uint64_t length)
     : tokens_(tokens),
       length_(length),
-      seed_(seed),
       sequences_(tokens.size() > 0 ? (tokens.size() - 1) / length : 0) {
   if (sequences_ == 0) {
     fail(QUENCH_INVALID_ARGUMENT, "corpus {}: has {} ids, wanted at least {} for one sequence",
@@ -25,10 +24,10 @@ void TrainingBatches::append(uint64_t sequence, IdBatch& out) const {
   ++out.sequences;
 }
 
-IdBatch TrainingBatches::shuffled(uint64_t first, uint64_t count) const {
+IdBatch TrainingBatches::shuffled(uint64_t seed, uint64_t first, uint64_t count) const {
   IdBatch out;
   for (uint64_t i = first; i < first + count; ++i) {
-    append(Shuffle(sequences_, seed_, i / sequences_)(i % sequences_), out);
+    append(Shuffle(sequences_, seed, i / sequences_)(i % sequences_), out);
   }
   return out;
 }

@@ -20,13 +20,12 @@ struct IdBatch {
 class TrainingBatches {
  public:
   // Throws Error(INVALID_ARGUMENT) if the corpus has no whole sequence.
-  TrainingBatches(const PackedTokens& tokens, const std::string& corpus, uint64_t length,
-                  uint64_t seed);
+  TrainingBatches(const PackedTokens& tokens, const std::string& corpus, uint64_t length);
 
   uint64_t sequences() const { return sequences_; }  // per epoch
-  // Sequences first .. first+count-1, counted from the beginning of the training: each epoch has
-  // its own shuffle.
-  IdBatch shuffled(uint64_t first, uint64_t count) const;
+  // Sequences first .. first+count-1 in the order of a seed, counted from the beginning of the
+  // training: each epoch has its own shuffle.
+  IdBatch shuffled(uint64_t seed, uint64_t first, uint64_t count) const;
   // The same sequences in the order of the corpus; first + count <= sequences().
   IdBatch in_order(uint64_t first, uint64_t count) const;
 
@@ -35,7 +34,6 @@ class TrainingBatches {
 
   const PackedTokens& tokens_;
   uint64_t length_;
-  uint64_t seed_;
   uint64_t sequences_;
 };
 

@@ -63,7 +63,7 @@ SegmentTrainer::SegmentTrainer(Catalog& catalog, const Training& training,
       batches_(batches),
       validation_(validation),
       state_seconds_(state_seconds),
-      keys_(recipe_key(recipe_), branch_.schedule),
+      keys_(state_keys(training)[segment.branch]),
       model_(open(catalog, training, segment, states, keys_)),
       averages_(catalog, branch_.averages, segment.averages, model_.size(),
                 recipe_.tokens_per_step()) {
@@ -226,12 +226,13 @@ std::string SegmentTrainer::where() const {
 double SegmentTrainer::batch_loss(int64_t step) {
   const uint64_t first = static_cast<uint64_t>(step - 1) * recipe_.batch;
   const double weight = 1.0 / static_cast<double>(recipe_.tokens_per_step());
+  const uint64_t order = step > branch_.begin ? branch_.order.value_or(recipe_.seed) : recipe_.seed;
   double loss = 0;
   for (uint64_t done = 0; done < recipe_.batch; done += recipe_.micro_batch) {
     if (HostServices::instance().cancel_flag()) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }
-    loss += model_.accumulate(batches_.shuffled(first + done, recipe_.micro_batch), weight);
+    loss += model_.accumulate(batches_.shuffled(order, first + done, recipe_.micro_batch), weight);
   }
   return loss * weight;
 }

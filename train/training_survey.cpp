@@ -31,7 +31,9 @@ std::vector<StateKeys> state_keys(const Training& training) {
   const std::string recipe = recipe_key(training.recipe);
   std::vector<StateKeys> out;
   for (const TrainingBranch& branch : training.branches) {
-    out.emplace_back(recipe, branch.schedule);
+    out.emplace_back(
+        recipe, branch.schedule,
+        branch.order ? std::optional(DataOrder{branch.begin, *branch.order}) : std::nullopt);
   }
   return out;
 }

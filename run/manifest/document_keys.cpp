@@ -13,7 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr long long kMaxSeed = 1LL << 62;
 constexpr size_t kMaxName = 200;  // bytes of a run's name; file systems take 255
 
 // The name is also the name of a folder.

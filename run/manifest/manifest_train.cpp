@@ -18,7 +18,6 @@ using nlohmann::json;
 
 constexpr long long kMaxCount = 1LL << 24;  // sequences of a batch, ids of a sequence
 constexpr int64_t kMaxSteps = int64_t{1} << 40;
-constexpr long long kMaxSeed = 1LL << 62;
 
 // The section while it is read.
 struct TrainEntry {

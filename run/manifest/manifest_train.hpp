@@ -18,6 +18,7 @@ struct ManifestFork {
   LearningRateSchedule schedule;  // from step 0, including the shared part
   int64_t begin = 0;              // the last step that it shares
   int64_t every = 0;              // steps between its checkpoints
+  std::optional<uint64_t> order;  // seed of the order of its data; else the training's
   std::string mark;
 };
 

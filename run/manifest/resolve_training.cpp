@@ -179,6 +179,7 @@ Trajectory TrainingResolver::resolve(const std::string& tokenizer, quench_device
   add_branch(spec_.branch, spec_.schedule, 0, spec_.every, spec_.at, spec_.place);
   for (const ManifestFork& fork : spec_.forks) {
     add_branch(fork.name, fork.schedule, fork.begin, fork.every, {}, fork.place);
+    training_->branches.back().order = fork.order;
   }
   keys_ = state_keys(*training_);
   Trajectory out;

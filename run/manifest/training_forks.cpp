@@ -59,6 +59,16 @@ const std::vector<SectionKey<ForkEntry>> kForkKeys = {
      [](MappingReader& reader, ForkEntry& entry) {
        entry.out.every = reader.amount("every").value_or(entry.training.every);
      }},
+    {"order",
+     [](const Catalog&) {
+       return described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxSeed}},
+                        "Seed of the order in which its data come, in place of the training's");
+     },
+     [](MappingReader& reader, ForkEntry& entry) {
+       if (reader.get("order") != nullptr) {
+         entry.out.order = static_cast<uint64_t>(reader.integer("order", 0, 0, kMaxSeed));
+       }
+     }},
     {"mark",
      [](const Catalog&) {
        return json{{"enum", branch_marks()}};

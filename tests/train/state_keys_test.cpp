@@ -32,6 +32,18 @@ TEST_CASE("state keys: every step, every recipe and every peak has its own", "[t
   CHECK(StateKeys("recipe", higher).at(3) != keys.at(3));
 }
 
+TEST_CASE("state keys: another order of the data parts from the step after which it holds",
+          "[train]") {
+  const StateKeys plain("recipe", wsd(600, 100));
+  const StateKeys other("recipe", wsd(600, 100), quench::DataOrder{500, 1});
+  const StateKeys third("recipe", wsd(600, 100), quench::DataOrder{500, 2});
+  CHECK(other.at(500) == plain.at(500));
+  for (const int64_t step : {501, 512, 600}) {
+    CHECK(other.at(step) != plain.at(step));
+    CHECK(other.at(step) != third.at(step));
+  }
+}
+
 TEST_CASE("state keys: a longer run has the keys of a shorter one", "[train]") {
   const StateKeys shorter("recipe", constant(300));
   const StateKeys longer("recipe", constant(3000));

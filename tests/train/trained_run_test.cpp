@@ -112,6 +112,22 @@ TEST_CASE("training: forks share the constant part and end as runs of their own"
   CHECK(quench::test::differences(single.weights("step8"), scene.weights("trunk/step8")) == "");
 }
 
+TEST_CASE("training: forks take the data in orders of their own", "[train]") {
+  SceneSettings settings;
+  settings.rest =
+      "steps: 16, every: 4, forks: {same: {steps: 16, decay_steps: 6}, seed: {steps: 16, "
+      "decay_steps: 6, order: 0}, other: {steps: 16, decay_steps: 6, order: 1}}";
+  const TrainingScene scene(settings);
+  scene.records();
+  // The training's own seed is 0: another key, the same weights.
+  CHECK(quench::test::differences(scene.weights("seed/step16"), scene.weights("same/step16")) ==
+        "");
+  CHECK(scene.weights("other/step16") != scene.weights("same/step16"));
+  CHECK(scene.log("other")[9] == scene.log("trunk")[9]);
+  CHECK(scene.log("other")[10].at("loss") != scene.log("same")[10].at("loss"));
+  CHECK(scene.log("other")[10].at("lr") == scene.log("same")[10].at("lr"));
+}
+
 TEST_CASE("training: what is there is not trained again, by any manifest", "[train]") {
   const TrainingScene scene({});
   scene.records();
