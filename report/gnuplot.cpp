@@ -10,6 +10,7 @@ namespace quench {
 
 namespace {
 
+constexpr size_t kMostColumns = 3;         // of panels
 constexpr double kPanelWidth = 9;          // cm
 constexpr double kPanelHeight = 7;         // cm
 constexpr double kLegendLine = 0.45;       // cm
@@ -72,8 +73,9 @@ std::string mark_symbol(const std::string& mark) {
 class Script {
  public:
   Script(const Figure& figure, const std::string& data) : figure_(figure), data_(data) {
-    columns_ = std::clamp<size_t>(figure.panels.size(), 1, 3);
-    rows_ = (std::max<size_t>(figure.panels.size(), 1) + columns_ - 1) / columns_;
+    const size_t panels = std::max<size_t>(figure.panels.size(), 1);
+    rows_ = (panels + kMostColumns - 1) / kMostColumns;
+    columns_ = (panels + rows_ - 1) / rows_;  // four panels are two rows of two
     place_legend();
   }
 
@@ -261,8 +263,10 @@ class Script {
       out += fmt::format("set logscale y\nset format y '%.0e'\nset yrange [{}:*]\n", panel.low);
     }
     if (panel.is_square) {
-      out += fmt::format("set xrange [{0}:{1}]\nset yrange [{0}:{1}]\nset size ratio 1\n",
-                         panel.low, panel.high);
+      out += fmt::format(
+          "set xrange [{0}:{1}]\nset yrange [{0}:{1}]\nset size ratio 1\nset xtics {2}\nset ytics "
+          "{2}\n",
+          panel.low, panel.high, round_step(panel.high - panel.low));
     }
     if (!panel.categories.empty()) {
       std::vector<std::string> ticks;
@@ -298,6 +302,19 @@ class Script {
 
   static int right_margin(const Panel& panel) { return panel.right_title.empty() ? 3 : 12; }
 
+  // A round number of which a range has about five, at most six.
+  static double round_step(double range) {
+    if (!(range > 0)) {
+      return 1;
+    }
+    const double power = std::pow(10, std::floor(std::log10(range / 5)));
+    double step = power;
+    for (const double factor : {2.0, 5.0, 10.0}) {
+      step = range / step > 6 ? factor * power : step;
+    }
+    return step;
+  }
+
   // 1, 2, 5, 10, 20, ...
   static double next_round(double step) {
     const double leading = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
@@ -327,11 +344,7 @@ class Script {
     if (begin < 0 || end <= 0) {
       return "";
     }
-    const double power = std::pow(10, std::floor(std::log10(end / 5)));
-    double step = power;
-    for (const double factor : {2.0, 5.0, 10.0}) {
-      step = end / step > 6 ? factor * power : step;
-    }
+    double step = round_step(end);
     const auto [size, unit] = end >= 2e12  ? std::pair(1e12, "T")
                               : end >= 2e9 ? std::pair(1e9, "B")
                               : end >= 2e6 ? std::pair(1e6, "M")

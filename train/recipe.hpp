@@ -63,8 +63,8 @@ struct LiveAverage {
 
 struct TrainingBranch {
   std::string name;
-  LearningRateSchedule schedule;  // from step 0, including the part shared with other branches
-  int64_t begin = 0;              // the last step that it shares with the first branch
+  LearningRateSchedule schedule;     // from step 0, including the part shared with other branches
+  int64_t begin = 0;                 // the last step that it shares with the first branch
   std::vector<int64_t> checkpoints;  // steps whose weights are kept, ascending, above `begin`
   std::vector<LiveAverage> averages;
   // Of the data after `begin`: the seed of their order, in place of the recipe's.

@@ -143,6 +143,31 @@ TEST_CASE("gnuplot: labels of ticks keep apart in panels side by side", "[report
   }
 }
 
+TEST_CASE("gnuplot: four panels are two rows of two", "[report]") {
+  need_gnuplot();
+  const quench::Report report = demo_report();
+  const auto wanted =
+      std::find_if(report.figures.begin(), report.figures.end(),
+                   [](const quench::Figure& figure) { return figure.panels.size() == 2; });
+  REQUIRE(wanted != report.figures.end());
+  quench::Figure figure = *wanted;
+  const TemporaryDir folder;
+  const auto size = [&] {
+    const std::string svg = read_file(plot_figure(figure, folder.path(), PlotFormat::kSvg));
+    std::smatch found;
+    REQUIRE(std::regex_search(svg, found, std::regex("width=\"([0-9]+)\" height=\"([0-9]+)\"")));
+    return std::pair(std::stoi(found[1]), std::stoi(found[2]));
+  };
+  const auto two = size();
+  figure.panels.insert(figure.panels.end(), wanted->panels.begin(), wanted->panels.end());
+  const auto four = size();
+  CHECK(four.first == two.first);
+  CHECK(four.second > two.second);
+  figure.panels.push_back(wanted->panels[0]);  // five: three and two
+  CHECK(size().first > four.first);
+  CHECK(size().second <= four.second);  // a wider legend has fewer lines
+}
+
 TEST_CASE("gnuplot: hostile names are drawn, not run", "[report]") {
   need_gnuplot();
   const TemporaryDir folder;
