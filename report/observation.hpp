@@ -45,7 +45,7 @@ struct Observations {
 };
 
 // Whether a manifest's name means the record's value: its metric or label, and of a further value
-// the name behind it: "hessian", "hessian/trace", "curvature/trace".
+// the name behind it: "curvature/trace".
 bool is_value_of(const Record& record, const std::string& name);
 
 // Points of a sweep that differ only in `seed` or `train.seed` are replicates of each other.

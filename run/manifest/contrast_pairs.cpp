@@ -35,7 +35,7 @@ bool is_comparable(const MetricCell& metric) {
          (metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0;
 }
 
-// The metric of a value: "hessian" of "hessian/trace".
+// The metric of a value: "curvature" of "curvature/trace".
 std::string metric_of(const std::string& value) {
   return value.substr(0, value.find('/'));
 }
