@@ -224,7 +224,7 @@ void add_equal_loss_row(const ContrastSpec& spec, const LinePairing& lines, cons
   for (const std::string& problem :
        {too_far(spec, spec.a, a, place->a), too_far(spec, spec.b, b, place->b)}) {
     if (!problem.empty()) {
-      add_once(what + ": " + problem, out.problems);
+      add_once(fmt::format("{}: {}", what, problem), out.problems);
       return;
     }
   }

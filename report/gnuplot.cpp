@@ -203,7 +203,8 @@ class Script {
     const double of_strip = strip ? kStripHeight / height() : 0;
     const double w = 1.0 / static_cast<double>(columns_);
     const double x = w * static_cast<double>(index % columns_);
-    const double y = h * static_cast<double>(rows_ - 1 - index / columns_);
+    const size_t row = index / columns_;
+    const double y = h * static_cast<double>(rows_ - 1 - row);
     std::string out =
         fmt::format("set size {:.4f},{:.4f}\nset origin {:.4f},{:.4f}\nset title {} noenhanced\n",
                     w, h - of_strip, x, y + of_strip, literal(panel.title));

@@ -223,7 +223,7 @@ void* Receiving::lent_object(uint64_t target) {
 }
 
 void* Receiving::new_object(const TableType& through, uint64_t target,
-                            std::vector<uint64_t> lasting) {
+                            const std::vector<uint64_t>& lasting) {
   const uint64_t number = u64();
   if (number == 0) {
     refuse_message("a function that succeeded has made no object");

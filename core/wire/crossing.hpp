@@ -128,7 +128,7 @@ class Receiving {
     return object;
   }
   // One that this process is to close.
-  void* new_object(const TableType& through, uint64_t target, std::vector<uint64_t> lasting);
+  void* new_object(const TableType& through, uint64_t target, const std::vector<uint64_t>& lasting);
 
   // Of this message, for outputs that are filled until the call returns.
   const std::vector<RemoteInterface*>& interfaces() const { return interfaces_; }
