@@ -1,0 +1,137 @@
+"""Differences between two sets of weights, paired over seeds, of values that a contrast of the report does not compare: float
+losses, curvature, terms of Taylor's expansion, rises in a landscape.
+"""
+
+import math
+
+import student
+
+
+
+def flat(value, path=""):
+    """{dotted path: value} of all that a point of a sweep sets."""
+    if not isinstance(value, dict):
+        return {path: value}
+    out = {}
+    for key, inner in value.items():
+        out.update(flat(inner, f"{path}.{key}" if path else key))
+    return out
+
+
+def sweep_of(record):
+    return flat((record.get("environment") or {}).get("sweep") or {})
+
+
+def seed_of(record):
+    found = sweep_of(record)
+    return found.get("seed", found.get("train.seed", (record.get("environment") or {}).get("seed", 0)))
+
+
+def method_of(record):
+    return record["quantizer"]["label"] if record["quantizer"] else "float"
+
+
+def averaging_of(record):
+    return record["averaging"]["label"] if record["averaging"] else ""
+
+
+def is_first(record):
+    """The first draw in the first order, or no calibration at all."""
+    return not record.get("draw") and not record.get("jitter") and record["value"] is not None and not record["error"]
+
+
+def _terms(record):
+    return record["details"]["slope"], record["details"]["quadratic"], record["details"]["change"]
+
+
+def _landscape_rise(record):
+    """The loss in the corner of the quantized weights over that in the checkpoint's own."""
+    points = {point["name"]: point["loss"] for point in record["details"]["points"]}
+    own = record["checkpoint"]["revision"]
+    return points["quantized"] - points[own] if "quantized" in points and own in points else None
+
+
+VALUES = {
+    "float": ("validation_loss", lambda record: record["value"]),
+    "hessian": ("hessian", lambda record: record["value"]),
+    "hessian/trace": ("hessian/trace", lambda record: record["value"]),
+    "taylor quadratic": ("taylor", lambda record: record["value"]),
+    "taylor ratio": ("taylor", lambda record: _terms(record)[1] / _terms(record)[2]),
+    "landscape rise": ("landscape", _landscape_rise),
+}
+UNITS = {"float": "nats/token", "taylor quadratic": "nats/token", "landscape rise": "nats/token", "taylor ratio": "1",
+         "hessian": "λ₁", "hessian/trace": "trace"}
+
+
+def fits(record, where, last):
+    """Whether the record is of these weights; `step: last` is the last one of its branch and point."""
+    sweep = sweep_of(record)
+    for key, wanted in where.items():
+        if key == "averaging":
+            got = averaging_of(record)
+        elif key.startswith("sweep."):
+            got = sweep.get(key.removeprefix("sweep."))
+        else:
+            got = record["checkpoint"][key]
+            wanted = last.get((record["job"], record["checkpoint"]["branch"])) if wanted == "last" else wanted
+        if got != wanted:
+            return False
+    return True
+
+
+def _last_steps(records):
+    out = {}
+    for record in records:
+        place = (record["job"], record["checkpoint"]["branch"])
+        out[place] = max(out.get(place, 0), record["checkpoint"]["step"] or 0)
+    return out
+
+
+def of_seeds(records, pair, side, last):
+    """{seed: record} of one side; raises ValueError where several records fit."""
+    metric, _ = VALUES[pair["value"]]
+    out = {}
+    for record in records:
+        if (record["metric"] == metric and is_first(record) and method_of(record) == pair.get("method", "float")
+                and record["label"] == pair.get("label", record["label"]) and fits(record, pair[side], last)):
+            if seed_of(record) in out:
+                raise ValueError(f"several values of {pair['value']} fit {side} at seed {seed_of(record)}")
+            out[seed_of(record)] = record
+    return out
+
+
+def _spread(kind, values, comparisons):
+    n, mean = len(values), sum(values) / len(values)
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    out = {"n": n, "mean": mean, "stderr": error, "comparisons": comparisons}
+    for suffix, confidence in (("", 0.95), ("_all", 1 - 0.05 / comparisons)):
+        half = student.quantile(n - 1, confidence) * error
+        out[f"low{suffix}"], out[f"high{suffix}"] = mean - half, mean + half
+        out[f"detectable{suffix}"] = student.detectable(n - 1, confidence) * error
+    return {f"{kind}.{key}": value for key, value in out.items()}
+
+
+def row_of(records, pair, comparisons):
+    """{quantity: number} of one pair; raises ValueError where it has none."""
+    last = _last_steps(records)
+    _, value = VALUES[pair["value"]]
+    a = of_seeds(records, pair, "a", last)
+    b = of_seeds(records, pair, "b", last) if "b" in pair else None
+    differences = {}
+    for seed in sorted(a if b is None else set(a) & set(b)):
+        of_a, of_b = value(a[seed]), 0.0 if b is None else value(b[seed])
+        if of_a is None or of_b is None:
+            raise ValueError(f"seed {seed} has no {pair['value']}")
+        differences[seed] = of_a - of_b
+    if not differences:
+        raise ValueError(f"no value of {pair['value']} fits")
+    first = min(differences)
+    out = {"value": differences[first]}
+    if len(differences) > 1:
+        out.update(_spread("seeds", list(differences.values()), comparisons))
+    if pair["value"] in ("hessian", "hessian/trace") and b is not None:
+        sets = [record["details"].get("sets") or [] for record in (a[first], b[first])]
+        key = (lambda one: one["eigenvalues"][0]) if pair["value"] == "hessian" else (lambda one: one["trace"])
+        if len(sets[0]) == len(sets[1]) > 1:  # disjoint batches
+            out.update(_spread("items", [key(x) - key(y) for x, y in zip(*sets)], comparisons))
+    return out
