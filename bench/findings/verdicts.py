@@ -96,6 +96,7 @@ class Verdict:
     seeds: int = 0            # the fewest of all rows
     unmeasured: list = field(default_factory=list)  # manifests
     problems: list = field(default_factory=list)
+    earlier: list = field(default_factory=list)     # files of earlier results that a verdict rests on
     seen: dict = field(default_factory=dict)      # unit: (least, most) effect that an open row would have shown
     rows: list = field(default_factory=list)
 
@@ -132,6 +133,7 @@ def of_claim(claim, folder):
             continue
         rows = rows_of(results, test.id)
         out.rows += rows
+        out.earlier += [results.name] if results.name == test.earlier else []
         out.problems += [row["row"] for row in results.where(table="problem", test=test.id)]
         out.missing += max(0, test.rows - len(rows))
         words = of_rows(rows, test)

@@ -1,0 +1,35 @@
+"""What a manifest of configs/experiments needs before it can run, from the lines above its first key."""
+
+import re
+from pathlib import Path
+
+MANIFESTS = Path(__file__).resolve().parents[2] / "configs/experiments"
+
+
+def head_of(name):
+    """The comment above the manifest as one line."""
+    lines = []
+    for line in (MANIFESTS / f"{name}.yaml").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").strip())
+    return " ".join(lines)
+
+
+def needs(name):
+    """'303 GB and 2.1 h of an H100': its download and its time on a GPU."""
+    head = head_of(name)
+    size = re.search(r"Downloads:.*?\b([\d.]+) GB", head)
+    hours = (re.search(r"Time:.*?([\d.]+ h) on an H100", head) or re.search(r"Time:.*?([\d.]+ hours) of one H100", head))
+    words = ([f"{size[1]} GB"] if size else []) + ([f"{hours[1]} of an H100".replace("hours", "h")] if hours else [])
+    return " and ".join(words)
+
+
+def text(claim):
+    """For what the claim waits at the paper's size, with the manifests that decide it."""
+    parts = []
+    for name in claim.waits:
+        needed = needs(name)
+        parts.append(f"[{name}](../configs/experiments/{name}.yaml)" + (f" ({needed})" if needed else ""))
+    out = ", ".join(parts)
+    return f"{out}; {claim.note}" if claim.note else out
