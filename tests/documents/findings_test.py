@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Makes docs/findings.md again from docs/findings, and holds both against what a reader may rely on.
+
+usage: findings_test.py SOURCE
+"""
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(sys.argv.pop(1)).resolve()
+NUMBERS, PAGE, MAKE = SOURCE / "docs/findings", SOURCE / "docs/findings.md", SOURCE / "bench/findings/page"
+WORDS = ("holds", "fails", "open", "waits")
+LIMIT = 2_000_000
+
+
+def made(folder):
+    """(page, what it says on stderr) from this folder of numbers."""
+    with tempfile.TemporaryDirectory() as own:
+        out = Path(own) / "findings.md"
+        done = subprocess.run([MAKE, "--folder", folder, "--out", out], capture_output=True, text=True)
+        return (out.read_text(encoding="utf-8") if done.returncode == 0 else None), done.stderr
+
+
+def claims_of(page):
+    """The cells of each row of the table of claims."""
+    section = page.split("## The claims\n")[1].split("\n## ")[0]
+    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row] for row in rows[1:]]
+
+
+class Findings(unittest.TestCase):
+    def setUp(self):
+        own = tempfile.TemporaryDirectory()
+        self.addCleanup(own.cleanup)
+        self.folder = Path(own.name) / "findings"
+        shutil.copytree(NUMBERS, self.folder)
+
+    def change(self, name, old, new):
+        file = self.folder / name
+        content = file.read_text(encoding="utf-8")
+        self.assertIn(old, content)
+        file.write_text(content.replace(old, new, 1), encoding="utf-8")
+
+    def test_the_page_and_its_figures_are_what_the_numbers_make(self):
+        done = subprocess.run([MAKE, "--check"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_page_that_was_changed_by_hand_is_noticed(self):
+        page = self.folder / "page.md"
+        page.write_text(PAGE.read_text(encoding="utf-8").replace("**open**", "**holds**", 1), encoding="utf-8")
+        done = subprocess.run([MAKE, "--check", "--folder", self.folder, "--out", page], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("out of date", done.stderr)
+
+    def test_the_folder_stays_small(self):
+        size = sum(file.stat().st_size for file in NUMBERS.rglob("*"))
+        self.assertLess(size, LIMIT, f"docs/findings: {size} bytes, wanted less than {LIMIT}")
+
+    def test_every_claim_has_a_verdict_of_the_four_words(self):
+        rows = claims_of(PAGE.read_text(encoding="utf-8"))
+        ids = re.findall(r'^\[\[claim\]\]\nid = "(\w+)"', (SOURCE / "bench/findings/claims.toml").read_text(encoding="utf-8"), re.M)
+        self.assertEqual([row[0] for row in rows], ids)
+        for row in rows:
+            self.assertRegex(row[5], rf"^\*\*({'|'.join(WORDS)})\*\*(:| for )", f"claim {row[0]}")
+            if row[5].startswith("**waits**"):
+                self.assertRegex(row[5], r"`\w+`|configs/experiments/\w+\.yaml", f"claim {row[0]} waits for no manifest")
+            if row[5].startswith("**open**"):
+                self.assertRegex(row[5], "would have been seen|no row could be computed", f"claim {row[0]} hides what it could have seen")
+
+    def test_the_first_screen_answers_in_at_most_ten_sentences(self):
+        answer = PAGE.read_text(encoding="utf-8").split("# Findings\n")[1].split("![")[0]
+        sentences = re.findall(r"[.?](?:\s|$)", answer)
+        self.assertTrue(1 < len(sentences) <= 10, f"{len(sentences)} sentences")
+
+    def test_every_number_changes_the_page(self):
+        before, _ = made(self.folder)
+        for file in sorted(self.folder.glob("*.csv")):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+            self.assertIn(digest, before, f"{file.name}: the page does not name these numbers")
+            last = lines[-1].rsplit(",", 1)
+            self.change(file.name, lines[-1], f"{last[0]},{float(last[1] or 0) + 1:.9g}")
+            after, said = made(self.folder)
+            self.assertTrue(after is None and said or digest not in after, f"{file.name}: a changed number changes nothing")
+
+    def test_a_number_is_shown_where_it_stands(self):
+        self.change("small_models.csv", ",apertus,,,float,,loss,nats/token,3.9165", ",apertus,,,float,,loss,nats/token,3.9161")
+        after, _ = made(self.folder)
+        self.assertIn("| apertus | 3.9161 | +14.67 |", after)
+
+    def test_an_interval_that_moves_moves_the_verdict(self):
+        file = self.folder / "earlier_weight_decay.csv"
+        self.assertRegex(dict((row[0], row[5]) for row in claims_of(made(self.folder)[0]))["16"], r"^\*\*open\*\*")
+        moved = []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            parts = line.rsplit(",", 1)
+            is_end = re.search(r"^contrast,16,.*,seeds\.(low|high)(_all)?,", line)
+            moved.append(f"{parts[0]},{-abs(float(parts[1])) - 1}" if is_end else line)
+        file.write_text("\n".join(moved) + "\n", encoding="utf-8")
+        after = dict((row[0], row[5]) for row in claims_of(made(self.folder)[0]))["16"]
+        self.assertRegex(after, r"^\*\*(holds\*\*: holds in 8)", after)
+
+    def test_numbers_that_contradict_the_table_are_refused(self):
+        self.change("one_run.csv", "\nloss,", "\nlosses,")
+        page, said = made(self.folder)
+        self.assertIsNone(page)
+        self.assertIn("one_run.csv:", said)
+
+    def test_prose_holds_no_measured_number(self):
+        template = (SOURCE / "bench/findings/page.in").read_text(encoding="utf-8")
+        prose = re.sub(r"\{\{.*?\}\}|arXiv [\d.]+", "", template, flags=re.S)
+        found = re.findall(r"[+−±]\s?\d+\.\d+|\d+\.\d{3,}|\[\s*[+−]?\d.*?,\s*[+−]?\d.*?\]|\d+ of \d+ (?:rows|pairs)|\*\*(?:holds|fails|open)\*\* in", prose)
+        self.assertEqual(found, [], "these belong into a hole")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)

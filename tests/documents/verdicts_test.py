@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""The rules by which bench/findings comes from numbers to verdicts, on tables made by hand.
+
+usage: verdicts_test.py SOURCE
+"""
+import math
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(SOURCE / "bench/findings"))
+import claims  # noqa: E402
+import long_table  # noqa: E402
+import paired  # noqa: E402
+import student  # noqa: E402
+import text  # noqa: E402
+import verdicts  # noqa: E402
+
+HEAD = {"command": "by hand", "program": "none", "date": "2026-01-01", "processor": "none"}
+
+
+def numbers(mean, half, n=3, wide=None, kind="seeds", comparisons=2):
+    """A spread: the plain interval has this half width, that of all rows at once `wide`, by default twice as much."""
+    wide = 2 * half if wide is None else wide
+    out = {"n": n, "mean": mean, "low": mean - half, "high": mean + half, "comparisons": comparisons,
+           "low_all": mean - wide, "high_all": mean + wide, "detectable": 2 * half, "detectable_all": 4 * half}
+    return {f"{kind}.{key}": value for key, value in out.items()}
+
+
+def table_row(test, contrast, what, quantity, value, unit="nats/token", table="contrast"):
+    return {"table": table, "test": test, "contrast": contrast, "row": what, "quantity": quantity, "unit": unit, "value": value}
+
+
+def folder_of(**files):
+    """Files of results with these rows, as they are read back."""
+    with tempfile.TemporaryDirectory() as own:
+        for name, rows in files.items():
+            long_table.write(Path(own) / f"{name}.csv", HEAD, rows)
+        return long_table.read_folder(own)
+
+
+def spread_rows(test, contrast, what, *spreads):
+    return [table_row(test, contrast, what, key, repr(value)) for spread in spreads for key, value in spread.items()]
+
+
+def claim_of(**test):
+    return claims.Claim(id="c", claim="", test="", paper="", tests=[claims.Test(**{
+        "id": "t", "manifest": "m", "rule": "above", "rows": 1, **test})])
+
+
+def verdict(measured, **test):
+    return verdicts.of_claim(claim_of(**test), folder_of(m=measured))
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_row_whose_every_interval_is_on_the_claimed_side_holds(self):
+        found = verdict(spread_rows("t", "a − b", "r", numbers(0.10, 0.02), numbers(0.09, 0.01, 100, kind="items")))
+        self.assertEqual((found.word, found.seeds, found.missing), ("holds", 3, 0))
+
+    def test_the_other_side_fails(self):
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(-0.10, 0.02))).word, "fails")
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(-0.10, 0.02)), rule="below").word, "holds")
+
+    def test_an_interval_that_only_holds_one_by_one_leaves_a_row_open(self):
+        found = verdict(spread_rows("t", "a − b", "r", numbers(0.10, 0.06)))  # [0.04, 0.16], of all [−0.02, 0.22]
+        self.assertEqual((found.word, found.counts["open"], found.one_by_one["holds"]), ("open", 1, 1))
+        self.assertEqual(found.seen, {"nats/token": (0.24, 0.24)})
+        self.assertIn("effects of 240 thousandths of a nat would have been seen in 4 of 5", text.verdict(found))
+
+    def test_one_kind_of_interval_across_the_border_leaves_a_row_open(self):
+        rows = spread_rows("t", "a − b", "r", numbers(0.10, 0.02), numbers(0.01, 0.02, 100, kind="items"))
+        self.assertEqual(verdict(rows).word, "open")
+
+    def test_too_few_seeds_or_none_leave_a_row_open(self):
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02, n=2))).word, "open")
+        only_items = spread_rows("t", "a − b", "r", numbers(0.1, 0.02, 100, kind="items"))
+        self.assertEqual(verdict(only_items).word, "open")
+        self.assertEqual(verdict(only_items, seeds=0).word, "holds")
+
+    def test_no_interval_for_so_many_rows_at_once_leaves_a_row_open(self):
+        spread = {key: value for key, value in numbers(0.1, 0.02).items() if not key.endswith("_all")}
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", spread)).word, "open")
+
+    def test_a_single_row_needs_no_wider_interval(self):
+        spread = {key: value for key, value in numbers(0.1, 0.02, comparisons=1).items() if not key.endswith("_all")}
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", spread)).word, "holds")
+
+    def test_a_claim_holds_with_all_of_its_rows_and_fails_with_one(self):
+        good = spread_rows("t", "a − b", "good", numbers(0.1, 0.02))
+        bad = spread_rows("t", "a − b", "bad", numbers(-0.1, 0.02))
+        unclear = spread_rows("t", "a − b", "unclear", numbers(0.0, 0.02))
+        self.assertEqual(verdict(good + unclear, rows=2).word, "open")
+        self.assertEqual(verdict(good + unclear + bad, rows=3).word, "fails")
+        self.assertEqual(verdict(good, rows=2).word, "open", "a row that nobody has measured")
+
+    def test_a_row_without_a_number_keeps_a_claim_from_holding(self):
+        rows = spread_rows("t", "a − b", "r", numbers(0.1, 0.02))
+        rows.append(table_row("t", "a − b", "the float losses do not overlap", "", "", table="problem"))
+        found = verdict(rows)
+        self.assertEqual((found.word, found.problems), ("open", ["the float losses do not overlap"]))
+
+    def test_nothing_measured_waits_and_says_for_what(self):
+        found = verdicts.of_claim(claim_of(), folder_of())
+        self.assertEqual(found.word, "waits")
+        self.assertEqual(text.verdict(found, "a GPU"), "**waits** for a run of `m` and a GPU")
+
+    def test_equality_can_fail_and_stay_open_but_not_hold(self):
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rule="equal").word, "fails")
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.0, 1e-9)), rule="equal").word, "open")
+
+    def test_another_border_than_zero(self):
+        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.5, 0.2)), rule="below", than=2.0).word, "holds")
+        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.5, 0.3)), rule="below", than=2.0).word, "open")
+        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(2.5, 0.2)), rule="below", than=2.0).word, "fails")
+
+    def test_a_range_holds_inside_and_fails_outside(self):
+        within = {"rule": "within", "low": 0.8, "high": 1.2}
+        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.0, 0.05)), **within).word, "holds")
+        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.0, 0.15)), **within).word, "open")
+        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(0.5, 0.05)), **within).word, "fails")
+
+    def test_effects_are_alike_with_one_sign_and_not_with_two(self):
+        contrasts = [{"as": name, "effect": "decay"} for name in ("dense", "routed", "state-space")]
+
+        def of(*means):
+            measured = [row for name, mean in zip(("dense", "routed", "state-space"), means)
+                        for row in spread_rows("t", name, "rtn", numbers(mean, 0.01))]
+            return verdict(measured, rule="alike", contrasts=contrasts, rows=3)
+
+        self.assertEqual(of(0.1, 0.1, 0.1).word, "holds")
+        self.assertEqual(of(-0.1, -0.1, -0.1).word, "holds")
+        self.assertEqual(of(0.1, -0.1, 0.0).word, "fails")
+        self.assertEqual(of(0.1, 0.1, 0.0).word, "open")
+        self.assertEqual(of(0.1, 0.1).word, "open", "an architecture that nobody has measured")
+
+    def test_earlier_results_count_until_the_manifest_has_run(self):
+        earlier = spread_rows("t", "a − b", "r", numbers(0.1, 0.02))
+        own = spread_rows("t", "a − b", "r", numbers(-0.1, 0.02))
+        claim = claim_of(earlier="old")
+        found = verdicts.of_claim(claim, folder_of(old=earlier))
+        self.assertEqual((found.word, found.earlier), ("holds", ["old"]))
+        self.assertIn("rests on earlier results, `old`", text.verdict(found))
+        found = verdicts.of_claim(claim, folder_of(old=earlier, m=own))
+        self.assertEqual((found.word, found.earlier), ("fails", []))
+
+    def test_a_table_of_claims_that_contradicts_itself_is_refused(self):
+        test = '[[claim]]\nid = "1"\nclaim = ""\ntest = ""\npaper = ""\n'
+        rule = '[[claim.tests]]\nid = "1"\nmanifest = "m"\nrule = "{}"\nrows = {}\n'
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "claims.toml"
+            for content, wanted in ((test, "has no test"), (test + rule.format("taller", 1), "'taller'"),
+                                    (test + rule.format("above", 0), "rows = 0"), (test + rule.format("within", 1), "the range"),
+                                    (2 * (test + rule.format("above", 1)), "one id")):
+                file.write_text(content, encoding="utf-8")
+                with self.assertRaisesRegex(claims.Wrong, wanted):
+                    claims.read(file)
+
+
+class Tables(unittest.TestCase):
+    def refused(self, change, wanted):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "m.csv"
+            long_table.write(file, HEAD, [table_row("t", "a − b", "r", "value", "0.5")])
+            content = file.read_text(encoding="utf-8")
+            self.assertEqual(len(long_table.Results(file).rows), 1)
+            file.write_text(change(content), encoding="utf-8")
+            with self.assertRaisesRegex(long_table.Wrong, wanted):
+                long_table.Results(file)
+
+    def test_a_file_that_does_not_say_how_it_came_about_is_refused(self):
+        self.refused(lambda content: content.replace("# command: by hand\n", ""), "do not say command")
+
+    def test_what_is_no_number_is_refused_with_its_place(self):
+        self.refused(lambda content: content.replace(",0.5", ",about a half"), r"m.csv:6: got the value 'about a half'")
+
+    def test_other_columns_and_unknown_tables_are_refused(self):
+        self.refused(lambda content: content.replace("quantity", "amount"), "got the columns")
+        self.refused(lambda content: content.replace("contrast,t", "contrary,t"), "got the table 'contrary'")
+
+    def test_a_number_that_is_there_twice_is_refused(self):
+        results = folder_of(m=2 * [table_row("t", "a", "r", "value", "0.5")])["m"]
+        with self.assertRaisesRegex(long_table.Wrong, "2 rows have"):
+            results.value(test="t", quantity="value")
+
+
+class Student(unittest.TestCase):
+    def test_quantiles_are_those_of_printed_tables(self):
+        for df, confidence, wanted in ((1, 0.95, 12.7062), (2, 0.95, 4.30265), (4, 0.95, 2.77645), (112, 0.95, 1.98137),
+                                       (2, 0.99, 9.92484), (2, 0.999, 31.5991), (30, 0.9, 1.69726)):
+            self.assertAlmostEqual(student.quantile(df, confidence) / wanted, 1, delta=3e-6)
+
+    def test_with_two_degrees_of_freedom_the_quantile_has_a_closed_form(self):
+        for confidence in (0.5, 0.95, 1 - 0.05 / 8, 1 - 0.05 / 24):
+            p = (1 + confidence) / 2
+            self.assertAlmostEqual(student.quantile(2, confidence) / ((2 * p - 1) * math.sqrt(2 / (4 * p * (1 - p)))), 1, delta=1e-8)
+
+    def test_the_effect_that_is_seen_in_four_of_five_samples_is_seen_in_four_of_five_samples(self):
+        noise = random.Random(20261125)
+        effect = student.detectable(2) / math.sqrt(3)  # three values of deviation 1
+        seen, rounds = 0, 20000
+        for _ in range(rounds):
+            values = [noise.gauss(effect, 1) for _ in range(3)]
+            mean = sum(values) / 3
+            error = math.sqrt(sum((value - mean) ** 2 for value in values) / 6)
+            seen += mean > 4.30265 * error
+        self.assertAlmostEqual(seen / rounds, 0.8, delta=0.012)  # four standard errors
+
+    def test_with_many_degrees_of_freedom_it_is_the_sum_of_two_normal_quantiles(self):
+        self.assertAlmostEqual(student.detectable(20000), 1.959964 + 0.841621, delta=4e-4)
+
+
+def record(metric, value, seed, branch="trunk", step=10, job=0, details=None, method=None, sweep=None):
+    return {"metric": metric, "label": metric, "value": value, "error": None, "draw": None, "jitter": 0, "job": job,
+            "averaging": None, "quantizer": method and {"label": method}, "details": details or {},
+            "checkpoint": {"branch": branch, "step": step, "revision": f"step{step}"},
+            "environment": {"seed": 0, "sweep": {"seed": seed, **(sweep or {})}}}
+
+
+class Pairs(unittest.TestCase):
+    PAIR = {"as": "a − b", "value": "hessian", "a": {"branch": "late", "step": 10}, "b": {"branch": "trunk", "step": 10}}
+
+    def test_seeds_are_paired_and_their_interval_is_students(self):
+        records = [record("hessian", value, seed, branch) for branch, values in (("late", (5, 9, 7)), ("trunk", (4, 6, 5)))
+                   for seed, value in enumerate(values)]
+        got = paired.row_of(records, self.PAIR, 2)  # differences 1, 3, 2: mean 2, standard error 1/√3
+        self.assertEqual((got["value"], got["seeds.n"], got["seeds.mean"]), (1, 3, 2))
+        self.assertAlmostEqual(got["seeds.high"], 2 + 4.30265273 / math.sqrt(3), delta=1e-7)
+        self.assertAlmostEqual(got["seeds.low_all"], 2 - 6.20534682 / math.sqrt(3), delta=1e-6)  # 0.975, two rows
+
+    def test_disjoint_batches_of_the_first_seed_are_items(self):
+        sets = {"late": [{"eigenvalues": [3.0]}, {"eigenvalues": [5.0]}], "trunk": [{"eigenvalues": [2.0]}, {"eigenvalues": [2.0]}]}
+        records = [record("hessian", 4.0 if branch == "late" else 2.0, 0, branch, details={"sets": sets[branch]}) for branch in sets]
+        got = paired.row_of(records, self.PAIR, 1)  # differences 1 and 3
+        self.assertEqual((got["items.n"], got["items.mean"], got.get("seeds.n")), (2, 2, None))
+        self.assertAlmostEqual(got["items.high"], 2 + 12.7062047, delta=1e-5)
+
+    def test_two_values_for_one_seed_and_none_are_refused(self):
+        twice = [record("hessian", 1.0, 0, branch, job=job) for branch in ("late", "trunk") for job in (0, 1)]
+        with self.assertRaisesRegex(ValueError, "several values of hessian fit"):
+            paired.row_of(twice, self.PAIR, 1)
+        with self.assertRaisesRegex(ValueError, "no value of hessian fits"):
+            paired.row_of(twice[:1], self.PAIR, 1)
+
+    def test_the_last_step_is_that_of_its_own_line(self):
+        pair = {"as": "x", "value": "float", "a": {"sweep.train.lr.peak": 2.0, "step": "last"}, "b": {"sweep.train.lr.peak": 1.0, "step": "last"}}
+        records = [record("validation_loss", loss, 0, step=step, job=job, sweep={"train.lr.peak": peak})
+                   for job, (peak, losses) in enumerate(((1.0, {10: 3.0, 20: 2.5}), (2.0, {10: 4.0, 15: 3.0})))
+                   for step, loss in losses.items()]
+        self.assertAlmostEqual(paired.row_of(records, pair, 1)["value"], 0.5)
+
+    def test_terms_and_corners_are_read_from_details(self):
+        ratio = {"as": "r", "value": "taylor ratio", "method": "rtn bits=4", "a": {"branch": "trunk", "step": 10}}
+        taylor = record("taylor", 0.3, 0, method="rtn bits=4", details={"slope": 0.1, "quadratic": 0.3, "change": 0.4})
+        self.assertAlmostEqual(paired.row_of([taylor], ratio, 1)["value"], 0.75)
+        points = [{"name": "step10", "loss": 2.0}, {"name": "quantized", "loss": 2.5}]
+        rise = {"as": "r", "value": "landscape rise", "method": "gptq bits=4", "a": {"branch": "trunk", "step": 10}}
+        landscape = record("landscape", 1.9, 0, method="gptq bits=4", details={"points": points})
+        self.assertAlmostEqual(paired.row_of([landscape], rise, 1)["value"], 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)
