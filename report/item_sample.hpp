@@ -44,12 +44,18 @@ std::optional<ItemSample> common_sample(std::span<const Record* const> records);
 std::vector<double> unit_sums(const Record& record, const ItemSample& sample);
 
 // The mean of the sums per size, with a t interval.
-//   documents: (Σ sᵤ)/(Σ nᵤ), with the variance of a ratio whose units are independent,
-//              D/(D−1) Σ (sᵤ − mean nᵤ)² / (Σ nᵤ)², and D − 1 degrees of freedom
+//   documents: (Σ sᵤ)/(Σ nᵤ), with the jackknife's variance, which leaves out one at a time,
+//              (D−1)/D Σ ((sᵤ − mean nᵤ)/(Σ n − nᵤ))²; (Σ nᵤ)²/Σ nᵤ² − 1 degrees of freedom, D − 1
+//              of equal documents: a few long ones say less than as many as there are
 //   blocks:    the mean, with the variance of means of N/L runs of L neighbours, which is that of
 //              the moving-block bootstrap with infinitely many resamples times N/(N − L):
 //              L/((N−L+1)(N−L)) Σ (mean of the run at i − mean)²; 1.5 (N/L − 1) degrees of freedom
-//              (Meketon and Schmeiser, 1984); with L = 1 the usual t interval
+//              (Meketon and Schmeiser, 1984); with L = 1 the usual t interval.
+//              Few runs do not see all of a dependence, so the runs are of what a block has that
+//              its neighbour does not tell, eᵢ = xᵢ − φ xᵢ₋₁ (xᵢ without the mean), and their
+//              variance is divided by (1 − φ)² (prewhitening; Andrews and Monahan, 1992). φ is the
+//              correlation of neighbours r, plus its bias (1 + 4r)/N (Marriott and Pope, 1954),
+//              between 0 and 1 − 1/√N (Sul, Phillips and Choi, 2005)
 Spread item_spread(const ItemSample& sample, const std::vector<double>& sums);
 
 // The spread of ΔCE of a quantized model over the items, paired with the float model's; nothing

@@ -23,20 +23,30 @@ def power_of(effect, df):
     return stats.nct.sf(stats.t.ppf(0.975, df), df, effect)
 
 
+def whitened(values):
+    """The values without what their neighbours tell, and by how much the variance of their mean is then too small."""
+    n, rests = len(values), values - values.mean()
+    r = np.dot(rests[:-1], rests[1:]) / np.dot(rests, rests)
+    phi = min(max(r + (1 + 4 * r) / n, 0.0), 1 - 1 / np.sqrt(n))
+    return (rests, 1.0) if phi == 0 else (rests[1:] - phi * rests[:-1], (n - 1) / n / (1 - phi) ** 2)
+
+
 def of_runs(values, run):
     """Standard error of the mean by means of overlapping runs, as Meketon and Schmeiser have it."""
-    n = len(values)
-    means = np.lib.stride_tricks.sliding_window_view(values, run).mean(axis=1)
-    return np.sqrt(run * np.sum((means - values.mean()) ** 2) / ((n - run + 1) * (n - run)))
+    news, factor = whitened(values)
+    n = len(news)
+    means = np.convolve(news, np.full(run, 1 / run), mode="valid")
+    return np.sqrt(factor * run * np.sum((means - news.mean()) ** 2) / ((n - run + 1) * (n - run)))
 
 
 def drawn(values, run, generator):
     """The same by drawing, times what makes its expectation that of independent values."""
-    n = len(values)
+    news, factor = whitened(values)
+    n = len(news)
     firsts = generator.integers(0, n - run + 1, size=(RESAMPLES, -(-n // run)))
     indices = (firsts[:, :, None] + np.arange(run)).reshape(RESAMPLES, -1)
     whole = indices.shape[1]  # whole runs: the variance of a mean of n values follows by n
-    return values[indices].mean(axis=1).std() * np.sqrt(whole / n * n / (n - run))
+    return news[indices].mean(axis=1).std() * np.sqrt(factor * whole / n * n / (n - run))
 
 
 def main():
@@ -62,8 +72,8 @@ def main():
     for entry in got["documents"]:
         sums, sizes = np.array(entry["sums"]), np.array(entry["sizes"])
         mean = sums.sum() / sizes.sum()
-        rest = sums - mean * sizes
-        theirs = np.sqrt(len(sums)) * np.sqrt(np.sum(rest ** 2) / (len(sums) - 1)) / sizes.sum()
+        without = (sums.sum() - sums) / (sizes.sum() - sizes)  # the mean with one document left out
+        theirs = np.sqrt((len(sums) - 1) / len(sums) * np.sum((without - mean) ** 2))
         rows["standard error, documents"].append(relative(entry["got"]["stderr"], theirs))
     for entry in got["pairs"]:
         rows["rank correlation"].append(
