@@ -1,5 +1,5 @@
-"""Differences between two sets of weights, paired over seeds, of values that a contrast of the report does not compare: float
-losses, curvature, terms of Taylor's expansion, rises in a landscape.
+"""Values that a contrast of the report does not compare, over seeds, or their differences between two sets of weights: how much of
+an error the curvature explains, and rises in a landscape.
 """
 
 import math
@@ -52,15 +52,10 @@ def _landscape_rise(record):
 
 
 VALUES = {
-    "float": ("validation_loss", lambda record: record["value"]),
-    "hessian": ("hessian", lambda record: record["value"]),
-    "hessian/trace": ("hessian/trace", lambda record: record["value"]),
-    "taylor quadratic": ("taylor", lambda record: record["value"]),
     "taylor ratio": ("taylor", lambda record: _terms(record)[1] / _terms(record)[2]),
     "landscape rise": ("landscape", _landscape_rise),
 }
-UNITS = {"float": "nats/token", "taylor quadratic": "nats/token", "landscape rise": "nats/token", "taylor ratio": "1",
-         "hessian": "λ₁", "hessian/trace": "trace"}
+UNITS = {"landscape rise": "nats/token", "taylor ratio": "1"}
 
 
 def fits(record, where, last):
@@ -129,9 +124,4 @@ def row_of(records, pair, comparisons):
     out = {"value": differences[first]}
     if len(differences) > 1:
         out.update(_spread("seeds", list(differences.values()), comparisons))
-    if pair["value"] in ("hessian", "hessian/trace") and b is not None:
-        sets = [record["details"].get("sets") or [] for record in (a[first], b[first])]
-        key = (lambda one: one["eigenvalues"][0]) if pair["value"] == "hessian" else (lambda one: one["trace"])
-        if len(sets[0]) == len(sets[1]) > 1:  # disjoint batches
-            out.update(_spread("items", [key(x) - key(y) for x, y in zip(*sets)], comparisons))
     return out

@@ -219,46 +219,47 @@ def record(metric, value, seed, branch="trunk", step=10, job=0, details=None, me
             "environment": {"seed": 0, "sweep": {"seed": seed, **(sweep or {})}}}
 
 
+def landscape(rise, seed, branch="trunk", **other):
+    points = [{"name": "step10", "loss": 2.0}, {"name": "quantized", "loss": 2.0 + rise}]
+    return record("landscape", 1.9, seed, branch, details={"points": points}, method="gptq bits=4", **other)
+
+
 class Pairs(unittest.TestCase):
-    PAIR = {"as": "a − b", "value": "hessian", "a": {"branch": "late", "step": 10}, "b": {"branch": "trunk", "step": 10}}
+    PAIR = {"as": "a − b", "value": "landscape rise", "method": "gptq bits=4", "a": {"branch": "late", "step": 10},
+            "b": {"branch": "trunk", "step": 10}}
 
     def test_seeds_are_paired_and_their_interval_is_students(self):
-        records = [record("hessian", value, seed, branch) for branch, values in (("late", (5, 9, 7)), ("trunk", (4, 6, 5)))
-                   for seed, value in enumerate(values)]
+        records = [landscape(rise, seed, branch) for branch, rises in (("late", (5, 9, 7)), ("trunk", (4, 6, 5)))
+                   for seed, rise in enumerate(rises)]
         got = paired.row_of(records, self.PAIR, 2)  # differences 1, 3, 2: mean 2, standard error 1/√3
         self.assertEqual((got["value"], got["seeds.n"], got["seeds.mean"]), (1, 3, 2))
         self.assertAlmostEqual(got["seeds.high"], 2 + 4.30265273 / math.sqrt(3), delta=1e-7)
         self.assertAlmostEqual(got["seeds.low_all"], 2 - 6.20534682 / math.sqrt(3), delta=1e-6)  # 0.975, two rows
 
-    def test_disjoint_batches_of_the_first_seed_are_items(self):
-        sets = {"late": [{"eigenvalues": [3.0]}, {"eigenvalues": [5.0]}], "trunk": [{"eigenvalues": [2.0]}, {"eigenvalues": [2.0]}]}
-        records = [record("hessian", 4.0 if branch == "late" else 2.0, 0, branch, details={"sets": sets[branch]}) for branch in sets]
-        got = paired.row_of(records, self.PAIR, 1)  # differences 1 and 3
-        self.assertEqual((got["items.n"], got["items.mean"], got.get("seeds.n")), (2, 2, None))
-        self.assertAlmostEqual(got["items.high"], 2 + 12.7062047, delta=1e-5)
+    def test_one_seed_has_a_value_and_no_interval(self):
+        self.assertEqual(paired.row_of([landscape(5, 0, "late"), landscape(4, 0)], self.PAIR, 1), {"value": 1})
 
     def test_two_values_for_one_seed_and_none_are_refused(self):
-        twice = [record("hessian", 1.0, 0, branch, job=job) for branch in ("late", "trunk") for job in (0, 1)]
-        with self.assertRaisesRegex(ValueError, "several values of hessian fit"):
+        twice = [landscape(1, 0, branch, job=job) for branch in ("late", "trunk") for job in (0, 1)]
+        with self.assertRaisesRegex(ValueError, "several values of landscape rise fit"):
             paired.row_of(twice, self.PAIR, 1)
-        with self.assertRaisesRegex(ValueError, "no value of hessian fits"):
+        with self.assertRaisesRegex(ValueError, "no value of landscape rise fits"):
             paired.row_of(twice[:1], self.PAIR, 1)
 
     def test_the_last_step_is_that_of_its_own_line(self):
-        pair = {"as": "x", "value": "float", "a": {"sweep.train.lr.peak": 2.0, "step": "last"}, "b": {"sweep.train.lr.peak": 1.0, "step": "last"}}
-        records = [record("validation_loss", loss, 0, step=step, job=job, sweep={"train.lr.peak": peak})
-                   for job, (peak, losses) in enumerate(((1.0, {10: 3.0, 20: 2.5}), (2.0, {10: 4.0, 15: 3.0})))
-                   for step, loss in losses.items()]
-        self.assertAlmostEqual(paired.row_of(records, pair, 1)["value"], 0.5)
+        pair = {**self.PAIR, "value": "taylor ratio", "a": {"sweep.train.lr.peak": 2.0, "step": "last"},
+                "b": {"sweep.train.lr.peak": 1.0, "step": "last"}}
+        records = [record("taylor", 0.0, 0, step=step, job=job, sweep={"train.lr.peak": peak}, method="gptq bits=4",
+                          details={"slope": 0.0, "quadratic": ratio, "change": 1.0})
+                   for job, (peak, ratios) in enumerate(((1.0, {10: 0.9, 20: 0.4}), (2.0, {10: 0.8, 15: 0.7})))
+                   for step, ratio in ratios.items()]
+        self.assertAlmostEqual(paired.row_of(records, pair, 1)["value"], 0.3)
 
-    def test_terms_and_corners_are_read_from_details(self):
+    def test_terms_are_read_from_details_of_one_method(self):
         ratio = {"as": "r", "value": "taylor ratio", "method": "rtn bits=4", "a": {"branch": "trunk", "step": 10}}
-        taylor = record("taylor", 0.3, 0, method="rtn bits=4", details={"slope": 0.1, "quadratic": 0.3, "change": 0.4})
-        self.assertAlmostEqual(paired.row_of([taylor], ratio, 1)["value"], 0.75)
-        points = [{"name": "step10", "loss": 2.0}, {"name": "quantized", "loss": 2.5}]
-        rise = {"as": "r", "value": "landscape rise", "method": "gptq bits=4", "a": {"branch": "trunk", "step": 10}}
-        landscape = record("landscape", 1.9, 0, method="gptq bits=4", details={"points": points})
-        self.assertAlmostEqual(paired.row_of([landscape], rise, 1)["value"], 0.5)
+        records = [record("taylor", 0.3, 0, method=method, details={"slope": 0.1, "quadratic": quadratic, "change": 0.4})
+                   for method, quadratic in (("rtn bits=4", 0.3), ("rtn bits=3", 0.1))]
+        self.assertAlmostEqual(paired.row_of(records, ratio, 1)["value"], 0.75)
 
 
 if __name__ == "__main__":
