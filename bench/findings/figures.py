@@ -75,16 +75,16 @@ def forest(title, rows, axis):
 
 
 def curves(title, panels, x_axis, y_axis):
-    """Panels of (name, {line: [(x, mean, lowest, highest)]}) side by side, bands from the lowest to the highest seed."""
+    """Panels of (name, {kind: [line, ...]}) side by side, a line being [(x, mean, lowest, highest)] with a band between the last two."""
     width, height, top, bottom, left = 720, 320, 50, 262, 62
-    names = list(dict.fromkeys(name for _, lines in panels for name in lines))
-    points = [point for _, lines in panels for line_ in lines.values() for point in line_]
+    names = list(dict.fromkeys(name for _, kinds in panels for name in kinds))
+    points = [point for _, kinds in panels for lines in kinds.values() for found in lines for point in found]
     low, high = min(0.0, *(p[2] for p in points)), max(p[3] for p in points)
     first, last = min(p[0] for p in points), max(p[0] for p in points)
     body = [text_at(10, 18, title, ' font-weight="bold"')]
     each = (width - left - 10) / len(panels)
     y = scale(low, high * 1.05, bottom, top)
-    for place, (name, lines) in enumerate(panels):
+    for place, (name, kinds) in enumerate(panels):
         begin = left + each * place
         x = scale(first, last, begin + 8, begin + each - 24)
         body.append(text_at(begin + each / 2 - 8, top - 8, name, ' text-anchor="middle"'))
@@ -96,8 +96,8 @@ def curves(title, panels, x_axis, y_axis):
             body.append(line(begin - 4, y(tick), begin, y(tick), "#222"))
             if place == 0:
                 body.append(text_at(begin - 7, y(tick) + 4, tick_text(tick), ' text-anchor="end"'))
-        for line_name, found in lines.items():
-            colour = LINES[names.index(line_name) % len(LINES)]
+        for kind, found in ((kind, found) for kind, lines in kinds.items() for found in lines):
+            colour = LINES[names.index(kind) % len(LINES)]
             around = [(x(p[0]), y(p[3])) for p in found] + [(x(p[0]), y(p[2])) for p in reversed(found)]
             body.append(f'<polygon points="{" ".join(f"{number(a)},{number(b)}" for a, b in around)}" fill="{colour}" opacity="0.18"/>')
             body.append(f'<polyline points="{" ".join(f"{number(x(p[0]))},{number(y(p[1]))}" for p in found)}" fill="none" '
