@@ -7,6 +7,8 @@ tests do, fails where one does, and is open otherwise.
 
 from dataclasses import dataclass, field
 
+import long_table
+
 WORDS = ("holds", "fails", "open", "waits")
 
 
@@ -38,6 +40,8 @@ def rows_of(results, test):
     for row in results.where(table="contrast", test=test):
         place = (row["contrast"], row["row"])
         found = out.setdefault(place, Row(test, *place, row["unit"]))
+        if row["quantity"] in found.numbers:
+            raise long_table.Wrong(f"{results.path}: test {test} has two rows {' / '.join(place)} with a {row['quantity']}")
         found.numbers[row["quantity"]] = row["value"]
     return list(out.values())
 

@@ -102,6 +102,10 @@ class Verdicts(unittest.TestCase):
         found = verdict(rows)
         self.assertEqual((found.word, found.problems), ("open", ["the float losses do not overlap"]))
 
+    def test_two_rows_of_one_name_are_refused(self):
+        with self.assertRaisesRegex(long_table.Wrong, "two rows a − b / r"):
+            verdict(2 * spread_rows("t", "a − b", "r", numbers(0.1, 0.02)))
+
     def test_nothing_measured_waits_and_says_for_what(self):
         found = verdicts.of_claim(claim_of(), folder_of())
         self.assertEqual(found.word, "waits")
