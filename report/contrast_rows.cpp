@@ -106,6 +106,10 @@ ContrastRow row_of(const ContrastSpec& spec, const Pair& pair, const Pairing& pa
     row.what += fmt::format("{}{}, member {}", row.what.empty() ? "" : ", ",
                             value_text(dimension_value(*a.record, "checkpoint")),
                             value_text(dimension_value(*b.record, "checkpoint")));
+    const nlohmann::json branch = dimension_value(*b.record, "branch");
+    if (!branch.is_null() && branch != dimension_value(*a.record, "branch")) {
+      row.what += " of " + value_text(branch);
+    }
   }
   row.value = measure(spec, a) - measure(spec, b);
   if (const double factor = a.bits_per_byte(); factor > 0) {

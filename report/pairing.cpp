@@ -89,6 +89,26 @@ bool is_member(const Observation& it, const std::string& name) {
          value_text(revision.is_null() ? dimension_value(*it.record, "model") : revision) == name;
 }
 
+// The branch of a member by the content of its weights, where records tell it; else the branch of
+// the average. Branches that end at one step have revisions of one name.
+nlohmann::json branch_of_member(const Observation& average, size_t index, const Group& candidates) {
+  nlohmann::json out = dimension_value(*average.record, "branch");
+  const nlohmann::json contents = part(part(average.record->parts, "averaging"), "members");
+  if (!contents.is_array() || index >= contents.size()) {
+    return out;
+  }
+  const nlohmann::json own = out;
+  for (const Observation* it : candidates) {
+    if (part(it->record->parts, "weights") == contents[index]) {
+      out = dimension_value(*it->record, "branch");
+      if (out == own) {
+        break;  // a revision that lies on two branches is the same weights on both
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_once(const std::string& text, std::vector<std::string>& list) {
@@ -329,22 +349,21 @@ Pairing pairs_with_members(const ContrastSpec& spec, const SelectedCells& a,
                  out.problems);
         continue;
       }
-      for (const nlohmann::json& member : members) {
-        const std::string name = value_text(member);
+      const auto found = candidates.find(key);
+      const Group near = found != candidates.end() ? found->second : Group();
+      for (size_t index = 0; index < members.size(); ++index) {
+        const std::string name = value_text(members[index]);
+        const nlohmann::json branch = branch_of_member(*base, index, near);
         Group fits;
         Group of_branch;
-        const auto found = candidates.find(key);
-        for (const Observation* it : found != candidates.end() ? found->second : Group()) {
+        for (const Observation* it : near) {
           if (is_member(*it, name)) {
             fits.push_back(it);
-            const bool same =
-                dimension_value(*it->record, "branch") == dimension_value(*base->record, "branch");
-            if (same) {
+            if (dimension_value(*it->record, "branch") == branch) {
               of_branch.push_back(it);
             }
           }
         }
-        // A revision that lies on two branches is the same weights on both.
         const std::vector<Group> cells = cells_of(of_branch.empty() ? fits : of_branch);
         if (cells.empty() || base_of(cells.front()) == nullptr) {
           add_once(fmt::format("{} at {}: its member {} is not measured with {}", spec.a.name,

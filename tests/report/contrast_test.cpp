@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/observation.hpp"
@@ -522,6 +523,40 @@ TEST_CASE("contrast: an average is compared with every member, and a missing one
   CHECK(got.rows[1].value == Approx(-0.1).margin(kRounding));
   CHECK(got.problems ==
         std::vector<std::string>{"soup at s3: its member s9 is not measured with plain bits=3"});
+}
+
+TEST_CASE("contrast: members of one name on several branches are told apart by their weights",
+          "[report]") {
+  std::vector<Record> records;
+  for (int i = 1; i <= 3; ++i) {
+    Record f = float_loss("fork" + std::to_string(i), "s4", 4, kItems);
+    f.parts = {{"weights", "content " + std::to_string(i)}};
+    const double delta = 0.1 * i;
+    records.push_back(f);
+    records.push_back(quantized_loss(f, "plain", 3, {delta, delta, delta, delta}));
+  }
+  Record averaged = float_loss("fork3", "s4", 4, kItems);
+  averaged.parts = {{"averaging", {{"members", {"content 1", "content 2", "content 3"}}}}};
+  averaged.averaging = {{"id", "soup"},
+                        {"label", "soup"},
+                        {"params", nlohmann::json::object()},
+                        {"members", {"s4", "s4", "s4"}}};
+  records.push_back(averaged);
+  records.push_back(quantized_loss(averaged, "plain", 3, {0.5, 0.5, 0.5, 0.5}));
+  ContrastSpec spec;
+  spec.a = named("soup");
+  spec.b = named("members");
+  spec.b_is_members = true;
+  const Contrast got = judge(spec, records);
+  REQUIRE(got.problems.empty());
+  std::map<std::string, double> rows;
+  for (const auto& row : got.rows) {
+    rows[row.what] = row.value;
+  }
+  REQUIRE(rows.size() == 3);
+  CHECK(rows.at("3 bits, plain bits=3, s4, member s4 of fork1") == Approx(0.4).margin(kRounding));
+  CHECK(rows.at("3 bits, plain bits=3, s4, member s4 of fork2") == Approx(0.3).margin(kRounding));
+  CHECK(rows.at("3 bits, plain bits=3, s4, member s4") == Approx(0.2).margin(kRounding));
 }
 
 TEST_CASE("contrast: a name that nothing has, or two things have, is told", "[report]") {
