@@ -14,6 +14,7 @@
 #include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/fetch/hub_access.hpp"
+#include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
@@ -127,11 +128,23 @@ json heavy_libraries(const Catalog& catalog) {
   return out;
 }
 
-json gpus_json(const Context& context) {
+// What computes on GPUs of the library that plugins run on, and what it lacks.
+json device_part_json(const Catalog& catalog) {
+  for (const PluginDescription& item : catalog.items()) {
+    const auto part = catalog.is_shipped(item) ? device_part(item.links) : std::nullopt;
+    if (part && std::filesystem::exists(*part)) {
+      return {{"path", part->string()}, {"missing", missing_libraries(*part)}};
+    }
+  }
+  return nullptr;
+}
+
+json gpus_json(Context& context) {
   const Gpus& found = gpus();
   json out = {{"devices", json::array()},
               {"driver_cuda", found.cuda == 0 ? json() : json(cuda_version(found.cuda))},
               {"absence", found.absence.empty() ? json() : json(found.absence)},
+              {"libtorch", device_part_json(context.catalog())},
               {"kernels", nullptr}};
   for (const Gpu& gpu : found.devices) {
     out["devices"].push_back({{"name", gpu.name},
@@ -202,6 +215,17 @@ void print_gpus(const json& found) {
   }
   if (const json& cuda = found.at("driver_cuda"); !cuda.is_null()) {
     print_fact("gpu driver", "serves CUDA " + cuda.get<std::string>());
+  }
+  if (const json& part = found.at("libtorch"); part.is_null()) {
+    print_fact("gpu libtorch", "none was found");
+  } else {
+    const auto missing = part.at("missing").get<std::vector<std::string>>();
+    print_fact(
+        "gpu libtorch",
+        part.at("path").get<std::string>() +
+            (missing.empty() ? ""
+                             : fmt::format("; it cannot be loaded, for these are not installed: {}",
+                                           fmt::join(missing, ", "))));
   }
   const json& kernels = found.at("kernels");
   print_fact("gpu kernels",

@@ -10,7 +10,6 @@
 #include "core/json/json_number.hpp"
 #include "core/pass/evaluate.hpp"
 #include "core/pass/quantize_cell.hpp"
-#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/weights/export_weights.hpp"
 #include "core/weights/open_checkpoint.hpp"
@@ -72,7 +71,7 @@ Job make_job(const QuantizeArguments& options, Context& context) {
 
 OpenCheckpoint open(const Job& job, QuantizerInstances& quantizers, Context& context) {
   const Experiment& experiment = job.experiment;
-  require_device(experiment.device);
+  context.catalog().compute_on(experiment.device);
   OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
                                           context.hub(), experiment.dtype, experiment.device);
   if (!opened.folder.quantization.is_null()) {

@@ -7,7 +7,6 @@
 
 #include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
-#include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
@@ -185,7 +184,6 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers, MetricInstances& metrics) {
-  require_device(experiment.device);
   check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   const std::set<size_t> read =

@@ -62,6 +62,9 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
   std::deque<QuantizerInstances> quantizers;  // by experiment
   MetricInstances metrics(catalog);
   for (const Experiment& experiment : experiments) {
+    catalog.compute_on(experiment.device);  // before any check loads a plugin
+  }
+  for (const Experiment& experiment : experiments) {
     HostServices::instance().set_seed(experiment.seed);
     check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog), metrics);
   }

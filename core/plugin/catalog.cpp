@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
+#include "core/plugin/device_part.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/library_environment.hpp"
@@ -71,7 +72,7 @@ void check_links(const PluginDescription& description, const Placed& placed) {
 
 // Loads, initializes and registers the module of a library.
 const quench_module* bring_up(const PluginDescription& description, const Placed& placed,
-                              const std::function<void()>& before_loading) {
+                              quench_device device, const std::function<void()>& before_loading) {
   Live& state = live();
   if (state.modules.empty()) {
     if (before_loading) {
@@ -83,6 +84,9 @@ const quench_module* bring_up(const PluginDescription& description, const Placed
   const File file(description.library);
   check_bytes(description, sha256_of(file));
   check_links(description, placed);
+  if (device.type != QUENCH_DEVICE_CPU) {
+    load_device_part(description.links, device);
+  }
   const std::string label = plugin_label(description);
   const std::string where = label + ": " + description.library.string();
   try {
@@ -246,6 +250,13 @@ Placed Catalog::placed(const PluginDescription& description) const {
   return out.fixed || may_be_apart ? out : Placed{};
 }
 
+void Catalog::compute_on(quench_device device, const char* driver) {
+  require_device(device, driver);
+  if (device.type != QUENCH_DEVICE_CPU) {
+    device_ = device;
+  }
+}
+
 bool Catalog::is_movable(const Placed& placed) const {
   return !placed.fixed && options_.load_apart != nullptr;
 }
@@ -324,9 +335,9 @@ const quench_item& Catalog::load(const PluginDescription& description) {
   Live& state = live();
   const std::lock_guard lock(state.mutex);
   const auto known = state.modules.find(description.library);
-  const quench_module* module = known != state.modules.end()
-                                    ? known->second.first
-                                    : bring_up(description, where, options_.before_loading);
+  const quench_module* module =
+      known != state.modules.end() ? known->second.first
+                                   : bring_up(description, where, device_, options_.before_loading);
   const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == description.kind && items[i].id == description.id) {

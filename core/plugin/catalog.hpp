@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/plugin/description.hpp"
+#include "core/plugin/devices.hpp"
 #include "core/plugin/placement.hpp"
 #include "core/plugin/python_file.hpp"
 #include "core/plugin/search_path.hpp"
@@ -87,6 +88,12 @@ class Catalog {
   std::vector<std::string> settle_together(const std::vector<const PluginDescription*>& used,
                                            const std::vector<const PluginDescription*>& families);
 
+  // Says that plugins of this process may compute on this device, too, before the first of them is
+  // loaded: the part of their libraries that does comes first (device_part.hpp). Throws
+  // Error(INVALID_ARGUMENT) if the machine does not have it. A process of its own computes on the
+  // processor only.
+  void compute_on(quench_device device, const char* driver = kCudaDriver);
+
   // Of a plugin in a process of its own, what CatalogOptions::starts_apart says; else 0. Another
   // number than when an instance was made: the instance is gone.
   uint64_t starts(const PluginDescription& description) const;
@@ -108,6 +115,7 @@ class Catalog {
   std::vector<Rejected> rejected_;
   size_t probe_count_ = 0;
   Isolation isolation_;
+  quench_device device_ = {QUENCH_DEVICE_CPU, 0};
   mutable std::mutex placing_;                          // guards apart_
   std::map<std::filesystem::path, std::string> apart_;  // by a clash: library, reason
 };

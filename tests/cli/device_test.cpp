@@ -69,7 +69,8 @@ TEST_CASE("doctor: lists GPUs with capability, memory and the driver's CUDA", "[
   CHECK_THAT(got.out,
              Contains("gpu         cuda:0: NVIDIA H200, compute capability 9.0, 131.3 GiB\n") &&
                  Contains("gpu         cuda:2: NVIDIA A100-SXM4-80GB, compute capability 8.0") &&
-                 Contains("gpu driver  serves CUDA 13.2\n") && Contains("\ngpu kernels "));
+                 Contains("gpu driver  serves CUDA 13.2\n") && Contains("\ngpu kernels ") &&
+                 Contains("\ngpu libtorch "));
   const Outcome none = run_with_driver(here, "", {"doctor", "--json"});
   const nlohmann::json gpus = quench::test::data_of(none.out).at("gpus");
   CHECK(gpus.at("devices").empty());
