@@ -2,7 +2,7 @@
 #
 #   add_kernel_library(<name> SOURCES a.cu ...)
 #
-# makes lib/quench/cuda/<name>.so of the build tree, part of `all` and of `program`. Nothing links it: it is loaded late, so
+# makes lib/quench/cuda/<name>.so of the build tree and of installations, part of `all` and of `program`. Nothing links it: it is loaded late, so
 # the same build runs where there is no GPU, and a build without nvcc only lacks the file. It needs no driver to be loaded
 # and brings its own runtime (cudart, static). -fmad=false: the kernels have the bits of the loops for processors, so no
 # multiplication is fused with an addition.
@@ -72,4 +72,5 @@ function(add_kernel_library name)
     COMMENT "Linking kernels lib/quench/cuda/${name}.so"
     VERBATIM)
   add_custom_target(quench_${name} ALL DEPENDS "${library}")
+  install(PROGRAMS "${library}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/quench/cuda)
 endfunction()

@@ -45,6 +45,8 @@ const std::set<std::pair<std::string, std::string>>& on_devices() {
       {"plugins/models/decoder/differentiable.cpp", "matmul"},
       {"plugins/models/decoder/head.cpp", "exp"},
       {"plugins/models/decoder/likelihoods.cpp", "exp"},
+      {"plugins/quantizers/gptq/device/libtorch_decomposition.cpp", "linalg_cholesky_ex"},
+      {"plugins/quantizers/gptq/device/libtorch_decomposition.cpp", "linalg_solve_triangular"},
       {"plugins/shared/matrix/product.cpp", "addmm"},
       {"plugins/shared/matrix/product.cpp", "mm"},
   };

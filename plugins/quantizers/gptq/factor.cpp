@@ -1,52 +1,28 @@
 #include "quantizers/gptq/factor.hpp"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "quantizers/gptq/cholesky.hpp"
+#include "quantizers/gptq/decomposition.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::quantizers {
 
 namespace {
 
-constexpr uint64_t kRowGrain = 32;
 constexpr int kFloors = 6;
-
-// The lower triangle of J H J in the order of `perm`, with `diagonal` (in original order) instead
-// of the diagonal of H.
-void fill_reversed(const double* gram, double scale, const std::vector<double>& diagonal,
-                   const std::vector<int32_t>& perm, double* a) {
-  const auto n = static_cast<int64_t>(perm.size());
-  const std::vector<int64_t> from(perm.rbegin(), perm.rend());
-  kit::parallel_for(static_cast<uint64_t>(n), kRowGrain, [&](uint64_t begin, uint64_t end) {
-    for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); ++i) {
-      const int64_t source = from[static_cast<size_t>(i)];
-      const double* row = gram + source * n;
-      for (int64_t j = 0; j < i; ++j) {
-        a[i * n + j] = scale * row[from[static_cast<size_t>(j)]];
-      }
-      a[i * n + i] = diagonal[static_cast<size_t>(source)];
-    }
-  });
-}
 
 // A Hessian whose diagonal is damped until it can be factorized.
 class Damping {
  public:
-  Damping(const at::Tensor& gram, double rows, const FactorOptions& options, Factor& factor)
-      : gram_(gram.const_data_ptr<double>()),
-        scale_(2.0 / rows),
-        options_(options),
-        factor_(factor),
-        diagonal_(static_cast<size_t>(gram.size(0))),
-        matrix_(at::empty(gram.sizes(), gram.options())) {
+  Damping(const std::vector<double>& diagonal, double scale, const FactorOptions& options,
+          Decomposition& decomposition, Factor& factor)
+      : options_(options), decomposition_(decomposition), factor_(factor), diagonal_(diagonal) {
     factor.dead.resize(diagonal_.size());
     for (size_t i = 0; i < diagonal_.size(); ++i) {
-      diagonal_[i] = scale_ * gram_[i * diagonal_.size() + i];
+      diagonal_[i] *= scale;
       factor.dead[i] = diagonal_[i] == 0;
       if (factor.dead[i] != 0) {
         diagonal_[i] = 1;
@@ -58,7 +34,7 @@ class Damping {
     factor.largest_diagonal = *std::max_element(diagonal_.begin(), diagonal_.end());
   }
 
-  // Computes L of J H J in the lower triangle of matrix(). False if it fails.
+  // Decomposes H with the first diagonal that allows it. False if none does.
   bool run() {
     if (damp(diagonal_)) {
       return true;
@@ -79,8 +55,6 @@ class Damping {
     return false;
   }
 
-  at::Tensor& matrix() { return matrix_; }
-
  private:
   static double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -96,8 +70,7 @@ class Damping {
       for (double& h : damped) {
         h += added;
       }
-      fill_reversed(gram_, scale_, damped, factor_.perm, matrix_.data_ptr<double>());
-      if (cholesky_in_place(matrix_)) {
+      if (decomposition_.run(damped, factor_.perm)) {
         return true;
       }
       if (options_.damp_increment <= 0 || factor_.damp + options_.damp_increment >= 1) {
@@ -107,13 +80,17 @@ class Damping {
     }
   }
 
-  const double* gram_;
-  double scale_;
   const FactorOptions& options_;
+  Decomposition& decomposition_;
   Factor& factor_;
   std::vector<double> diagonal_;  // of H; 1 for dead columns
-  at::Tensor matrix_;
 };
+
+std::vector<double> diagonal_of(const at::Tensor& matrix) {
+  const at::Tensor host = matrix.diagonal().to(at::kCPU).contiguous();
+  const double* first = host.const_data_ptr<double>();
+  return {first, first + host.numel()};
+}
 
 }  // namespace
 
@@ -123,28 +100,24 @@ double Factor::condition() const {
 }
 
 std::optional<Factor> try_factorize(const at::Tensor& gram, double rows,
-                                    const FactorOptions& options, Factor& tried) {
-  const at::Tensor host = gram.to(at::kCPU).contiguous();
+                                    const FactorOptions& options, Factor& tried,
+                                    MakeDecomposition make) {
   tried = {};
-  Damping damping(host, rows, options, tried);
-  if (!damping.run()) {
+  const double scale = 2.0 / rows;
+  const std::unique_ptr<Decomposition> decomposition = make(gram, scale);
+  if (!Damping(diagonal_of(gram), scale, options, *decomposition, tried).run()) {
     return std::nullopt;
   }
   Factor factor = std::move(tried);
-  factor.upper = damping.matrix();
-  invert_lower_in_place(factor.upper);
-  const int64_t n = host.size(0);
-  auto* begin = factor.upper.data_ptr<double>();
-  std::reverse(begin, begin + n * n);  // reverses rows and columns at once: U = J L^-1 J
-  for (int64_t i = 0; i < n; ++i) {
-    factor.pivots.push_back(begin[i * n + i]);
-  }
+  factor.upper = decomposition->upper();
+  factor.pivots = diagonal_of(factor.upper);
   return factor;
 }
 
-Factor factorize(const at::Tensor& gram, double rows, const FactorOptions& options) {
+Factor factorize(const at::Tensor& gram, double rows, const FactorOptions& options,
+                 MakeDecomposition make) {
   Factor tried;
-  std::optional<Factor> factor = try_factorize(gram, rows, options, tried);
+  std::optional<Factor> factor = try_factorize(gram, rows, options, tried, make);
   if (!factor) {
     kit::fail(QUENCH_NUMERICAL,
               "the Hessian is not positive definite with damp %g after %lld retries", tried.damp,

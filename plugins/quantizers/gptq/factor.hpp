@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "quantizers/gptq/decomposition.hpp"
 #include "quantizers/gptq/order.hpp"
 
 namespace quench::quantizers {
@@ -28,9 +29,10 @@ struct FactorOptions {
 };
 
 struct Factor {
-  std::vector<int32_t> perm;   // [in]; perm[k] is the column that is quantized k-th
-  std::vector<uint8_t> dead;   // [in], original order: columns that are 0 in every row
-  at::Tensor upper;            // U [in, in] float64, in the order of perm; H^-1 = U'U
+  std::vector<int32_t> perm;  // [in]; perm[k] is the column that is quantized k-th
+  std::vector<uint8_t> dead;  // [in], original order: columns that are 0 in every row
+  at::Tensor
+      upper;  // U [in, in] float64, in the order of perm, where the Gram matrix was; H^-1 = U'U
   std::vector<double> pivots;  // [in], the diagonal of U
   at::Tensor correction;       // P of asymmetry.hpp [in, in] float64, in the order of perm, or none
   double damp = 0;             // the damp that succeeded
@@ -49,11 +51,16 @@ struct Factor {
 // V^-1 = J L^-1 J. This takes one factorization and one triangular inverse, 2/3 n^3 operations,
 // instead of factor, inverse and factor. Returns nothing if no damp below 1 makes H positive
 // definite; `tried` then holds the last damp and the number of retries.
+//
+// `make` says how: by default in the memory where the Gram matrix is.
+using MakeDecomposition = std::unique_ptr<Decomposition> (*)(const at::Tensor& gram, double scale);
 std::optional<Factor> try_factorize(const at::Tensor& gram, double rows,
-                                    const FactorOptions& options, Factor& tried);
+                                    const FactorOptions& options, Factor& tried,
+                                    MakeDecomposition make = decompose_where_it_is);
 
 // The same, but throws NUMERICAL if there is no factor.
-Factor factorize(const at::Tensor& gram, double rows, const FactorOptions& options);
+Factor factorize(const at::Tensor& gram, double rows, const FactorOptions& options,
+                 MakeDecomposition make = decompose_where_it_is);
 
 // U = 1 with the columns in original order, that is, rounding to nearest.
 Factor no_compensation(int64_t columns);

@@ -100,7 +100,7 @@ class Linear {
                           params_.block,
                           params_.precision == "float64" || weight.scalar_type() == at::kDouble};
     options.group_aware = params_.act_group_aware;
-    const double loss = solve(weight, made.factor, options, coded);
+    const double loss = solve(weight.to(group_.device()), made.factor, options, coded);
     dequantize(coded, linear_.dequantized, linear_.info.name);
     const auto perm = sink_.tensor<int32_t>("perm", {weight.size(1)});
     std::copy(made.factor.perm.begin(), made.factor.perm.end(), perm.begin());
@@ -240,7 +240,7 @@ uint32_t Gptq::needs() const {
 
 std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group) {
   return std::make_unique<GptqGroup>(group.in_features, params_.precision == "float64",
-                                     params_.gptaq);
+                                     params_.gptaq, kit::torch_device(group.device));
 }
 
 void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,

@@ -23,8 +23,8 @@ struct FactorRequest {
 
 class GptqGroup final : public GramGroup {
  public:
-  GptqGroup(int64_t in_features, bool float64, bool float_stream)
-      : GramGroup(in_features, float64), columns_(in_features) {
+  GptqGroup(int64_t in_features, bool float64, bool float_stream, at::Device device)
+      : GramGroup(in_features, float64, device), columns_(in_features) {
     if (float_stream) {
       cross_.emplace(in_features, float64);
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "quantizers/gptq/columns.hpp"
+#include "quantizers/gptq/device/solve_by_kernels.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -179,19 +180,28 @@ double solve_in(const at::Tensor& weight, const Factor& factor, const SolverOpti
                 const Coded& coded) {
   Solver<T> solver(weight, factor, options);
   const double loss = solver.run();
-  if (!std::isfinite(loss)) {
-    kit::fail(QUENCH_NUMERICAL, "the column updates overflow: loss = %g", loss);
-  }
   solver.write(coded);
   return loss;
+}
+
+double solve_where_it_is(const at::Tensor& weight, const Factor& factor,
+                         const SolverOptions& options, const Coded& coded) {
+  if (!weight.is_cpu()) {
+    return solve_by_kernels(weight, factor, options, coded);
+  }
+  return options.float64 ? solve_in<double>(weight, factor, options, coded)
+                         : solve_in<float>(weight, factor, options, coded);
 }
 
 }  // namespace
 
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded) {
-  return options.float64 ? solve_in<double>(weight, factor, options, coded)
-                         : solve_in<float>(weight, factor, options, coded);
+  const double loss = solve_where_it_is(weight, factor, options, coded);
+  if (!std::isfinite(loss)) {
+    kit::fail(QUENCH_NUMERICAL, "the column updates overflow: loss = %g", loss);
+  }
+  return loss;
 }
 
 }  // namespace quench::quantizers

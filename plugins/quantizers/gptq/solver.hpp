@@ -23,12 +23,12 @@ struct SolverOptions {
   bool groups_stay() const { return static_groups || group_aware; }
 };
 
-// Fills `coded` for `weight`, [out, in] in host memory, and returns the loss, the sum of (w - q)^2
-// / U_ii^2 / 2. Inside a block, columns, grids, errors and the loss are float64. Without `float64`,
-// updates beyond the block are float32: the errors, U to the right of the block, their product, and
-// the weights it is subtracted from. That product is nearly all of the work and takes half the time
-// in float32; it rounds once per block, not once per column. Throws NUMERICAL if the loss is not
-// finite.
+// Fills `coded` for `weight`, [out, in], and returns the loss, the sum of (w - q)^2 / U_ii^2 / 2. A
+// weight on a GPU is solved there, by kernels (device/solve_by_kernels.hpp). Inside a block,
+// columns, grids, errors and the loss are float64. Without `float64`, updates beyond the block are
+// float32: the errors, U to the right of the block, their product, and the weights it is subtracted
+// from. That product is nearly all of the work and takes half the time in float32; it rounds once
+// per block, not once per column. Throws NUMERICAL if the loss is not finite.
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded);
 

@@ -9,13 +9,17 @@ namespace quench::quantizers {
 // A group that accumulates the Gram matrix of its rows.
 class GramGroup : public kit::QuantizerGroup {
  public:
-  // `float64`: compute products in float64 for any number of columns (gram.hpp).
-  GramGroup(int64_t in_features, bool float64) : gram_(in_features, float64) {}
+  // `float64`: compute products in float64 for any number of columns (gram.hpp). `device`: where
+  // the group's rows are.
+  GramGroup(int64_t in_features, bool float64, at::Device device = at::kCPU)
+      : gram_(in_features, float64), device_(device) {}
   void observe(const quench_observe_args& args) override { gram_.observe(args); }
   Gram& gram() { return gram_; }
+  at::Device device() const { return device_; }
 
  private:
   Gram gram_;
+  at::Device device_;
 };
 
 // Bytes of such a group's Gram matrix from the first row on.

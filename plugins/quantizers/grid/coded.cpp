@@ -2,6 +2,7 @@
 
 #include <ATen/ops/copy.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cmath>
@@ -66,6 +67,13 @@ Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t
           sink.tensor<double>("scales", {rows, groups}),
           sink.tensor<double>("zeros", {rows, groups}),
           sink.tensor<int32_t>("g_idx", {columns})};
+}
+
+void take(const at::Tensor& made, std::span<uint8_t> to) {
+  at::from_blob(to.data(), made.sizes(), at::kByte).copy_(made);
+}
+void take(const at::Tensor& made, std::span<double> to) {
+  at::from_blob(to.data(), made.sizes(), at::kDouble).copy_(made);
 }
 
 void dequantize(const Coded& coded, const quench_tensor& to, const char* name) {

@@ -2,6 +2,8 @@
 // decoded to a dequantized weight.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -53,6 +55,10 @@ void fill_group_index(const Coded& coded, Groups groups);
 
 // Creates "codes", "scales", "zeros" and "g_idx" in the sink.
 Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t groups);
+
+// Copies a matrix that was made on any device into one of the host's.
+void take(const at::Tensor& made, std::span<uint8_t> to);
+void take(const at::Tensor& made, std::span<double> to);
 
 // Writes scale * (code - zero), computed in float64 and rounded once to the dtype of `to` [rows,
 // columns]. Throws NUMERICAL with the linear's name if a scale overflowed.

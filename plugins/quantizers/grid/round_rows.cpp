@@ -64,4 +64,15 @@ void round_rows(const double* weight, Groups groups, GridKind kind, const Coded&
   round_all(weight, groups, kind, coded);
 }
 
+void round_rows(const at::Tensor& weight, at::Device device, Groups groups, GridKind kind,
+                const Coded& coded) {
+  if (!device.is_cpu()) {
+    round_rows_by_kernel(weight.to(device), groups, kind, coded);
+  } else if (weight.scalar_type() == at::kDouble) {
+    round_rows(weight.const_data_ptr<double>(), groups, kind, coded);
+  } else {
+    round_rows(weight.const_data_ptr<float>(), groups, kind, coded);
+  }
+}
+
 }  // namespace quench::quantizers

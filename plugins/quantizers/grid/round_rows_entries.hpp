@@ -7,8 +7,8 @@
 
 namespace quench::quantizers {
 
-// Runs the kernel on device number `device`. All its pointers are to host memory, and scales lie as
-// [rows, groups]. Returns when the results are there: 0, or 1 with the reason in `why`.
+// Runs the kernel on device number `device`, in whose memory all its pointers are. Returns when the
+// results are there: 0, or 1 with the reason in `why`.
 template <typename T>
 using RoundRowsOnDevice = int(const RoundRows<T>* kernel, int device, char* why, size_t why_bytes);
 

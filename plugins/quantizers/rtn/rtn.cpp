@@ -36,7 +36,7 @@ Rtn::Rtn(const Params& params) : params_(params), rules_(params.modules) {
 }
 
 std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) {
-  return std::make_unique<GramGroup>(group.in_features, false);
+  return std::make_unique<GramGroup>(group.in_features, false, kit::torch_device(group.device));
 }
 
 // Rows change no code; with them the host can ask for the output error.
@@ -45,7 +45,7 @@ uint32_t Rtn::needs() const {
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
 }
 
-void Rtn::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
   const at::Tensor weight = host_weight(linear);
@@ -58,11 +58,7 @@ void Rtn::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
   const Groups groups = groups_of(weight.size(1), setting.group_size);
   const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
   fill_group_index(coded, groups);
-  if (weight.scalar_type() == at::kDouble) {
-    round_rows(weight.const_data_ptr<double>(), groups, setting.kind, coded);
-  } else {
-    round_rows(weight.const_data_ptr<float>(), groups, setting.kind, coded);
-  }
+  round_rows(weight, static_cast<GramGroup&>(group).device(), groups, setting.kind, coded);
   dequantize(coded, linear.dequantized, linear.info.name);
   sink.number("bits", static_cast<double>(setting.kind.bits));
   sink.number("bits_per_weight", bits_per_weight(coded, setting.kind, false));

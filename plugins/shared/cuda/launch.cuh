@@ -1,4 +1,5 @@
-// Runs kernels of block.hpp on a GPU, and holds memory there. Only for sources that nvcc compiles.
+// Runs kernels of block.hpp on a GPU, in memory that the caller holds there. Only for sources that
+// nvcc compiles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -37,33 +38,6 @@ struct Launch {
       check(cudaGetLastError(), "a kernel could not be started");
     }
   }
-};
-
-// `count` values on the device.
-template <typename T>
-class DeviceArray {
- public:
-  explicit DeviceArray(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(T)) {
-    if (bytes_ > 0) {
-      check(cudaMalloc(reinterpret_cast<void**>(&data_), bytes_), "device memory");
-    }
-  }
-  DeviceArray(const T* host, int64_t count) : DeviceArray(count) {
-    check(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "copy to the device");
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data_); }
-
-  T* data() const { return data_; }
-  // Waits for all kernels.
-  void copy_to(T* host) const {
-    check(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the device");
-  }
-
- private:
-  size_t bytes_;
-  T* data_ = nullptr;
 };
 
 // Runs `body` with `device` current. 0, or 1 with the reason in `why`, cut to `why_bytes`.

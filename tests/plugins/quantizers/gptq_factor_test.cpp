@@ -109,4 +109,56 @@ TEST_CASE("gptq: a singular Hessian is retried with more damping", "[quantizers]
                     Catch::Contains("after 2 retries"));
 }
 
+TEST_CASE("gptq: libtorch's factorization gives the factor of the plugin's own",
+          "[quantizers][gptq][cuda]") {
+  const int64_t n = GENERATE(1, 2, 5, 127, 300);
+  const auto order = GENERATE(ColumnOrder::kGiven, ColumnOrder::kActivation);
+  Matrix x = random_matrix(700, n, 11, true);
+  for (int64_t r = 0; r < x.rows && n > 2; ++r) {
+    x.values[static_cast<size_t>(r * n + 1)] = 0;  // a dead column
+  }
+  const at::Tensor gram = tensor_of(gram_of(x));
+  const quantizers::FactorOptions options{order, 0.01, 0};
+  const Factor wanted = factorize(gram, 700, options, quantizers::decompose_on_host);
+  const Factor got = factorize(gram, 700, options, quantizers::decompose_by_libtorch);
+  CHECK(largest(got.upper.sub(wanted.upper)) < 1e-11 * largest(wanted.upper));
+  CHECK(largest(got.upper.tril(-1)) == 0);
+  CHECK(got.perm == wanted.perm);
+  CHECK(got.dead == wanted.dead);
+  CHECK(got.pivots[0] == got.upper[0][0].item<double>());
+  CHECK(got.condition() == Approx(wanted.condition()).epsilon(1e-9));
+}
+
+TEST_CASE("gptq: libtorch's factorization is retried and given up like the plugin's own",
+          "[quantizers][gptq][cuda]") {
+  at::Tensor gram = tensor_of(gram_of(random_matrix(40, 30, 5, true)));
+  gram[3][3] = GENERATE(-1, -10, -400);  // no Gram matrix has it
+  const double increment = GENERATE(0.0, 0.05);
+  const bool raise_floor = GENERATE(false, true);
+  quantizers::FactorOptions options{ColumnOrder::kGiven, 0.01, increment};
+  options.raise_floor = raise_floor;
+  Factor by_host;
+  Factor by_libtorch;
+  const auto wanted =
+      quantizers::try_factorize(gram, 40, options, by_host, quantizers::decompose_on_host);
+  const auto got =
+      quantizers::try_factorize(gram, 40, options, by_libtorch, quantizers::decompose_by_libtorch);
+  REQUIRE(got.has_value() == wanted.has_value());
+  const Factor& mine = got ? *got : by_libtorch;
+  const Factor& theirs = wanted ? *wanted : by_host;
+  CHECK(mine.damp == theirs.damp);
+  CHECK(mine.retries == theirs.retries);
+  CHECK(mine.floor == theirs.floor);
+}
+
+TEST_CASE("gptq: a factor that does not multiply out to the Hessian is refused",
+          "[quantizers][gptq][cuda]") {
+  at::Tensor gram = tensor_of(gram_of(random_matrix(40, 30, 5, true)));
+  gram[7][2] += 20;  // one triangle only, where no factorization looks
+  CHECK_THROWS_WITH(
+      factorize(gram, 40, {ColumnOrder::kGiven, 0.01, 0}, quantizers::decompose_by_libtorch),
+      Catch::StartsWith("libtorch on cpu: the factor is ") &&
+          Catch::EndsWith("wanted at most 1e-09"));
+}
+
 }  // namespace quench::test

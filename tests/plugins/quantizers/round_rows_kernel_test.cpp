@@ -1,9 +1,12 @@
 // Rounding to nearest as a kernel, run on the host: held against round_rows(), to the bit.
 #include "quantizers/grid/round_rows_kernel.hpp"
 
+#include <ATen/ops/from_blob.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "quantizers/grid/round_rows.hpp"
 #include "tests/plugins/quantizers/matrix.hpp"
@@ -47,6 +50,21 @@ Rounded by_processor(const std::vector<T>& weight, int64_t rows, int64_t columns
           {coded.zeros.begin(), coded.zeros.end()}};
 }
 
+// What a plugin runs for a weight on a GPU, on one in host memory.
+template <typename T>
+Rounded by_tensors(const std::vector<T>& weight, int64_t rows, int64_t columns, int64_t group_size,
+                   quantizers::GridKind kind) {
+  const quantizers::Groups groups = quantizers::groups_of(columns, group_size);
+  const quantizers::CodedStorage storage(rows, columns, groups);
+  const quantizers::Coded& coded = storage.view();
+  const at::Tensor tensor = at::from_blob(const_cast<T*>(weight.data()), {rows, columns},
+                                          std::is_same_v<T, double> ? at::kDouble : at::kFloat);
+  quantizers::round_rows_by_kernel(tensor, groups, kind, coded);
+  return {{coded.codes.begin(), coded.codes.end()},
+          {coded.scales.begin(), coded.scales.end()},
+          {coded.zeros.begin(), coded.zeros.end()}};
+}
+
 // Zeros, one value, subnormals and ties beside values of a layer.
 template <typename T>
 std::vector<T> odd_weight(int64_t rows, int64_t columns) {
@@ -79,6 +97,7 @@ void check(int64_t rows, int64_t columns) {
       CHECK(differences(got.scales, wanted.scales) == "");
       CHECK(differences(got.zeros, wanted.zeros) == "");
       CHECK(got == by_kernel(weight, rows, columns, group_size, kind, cuda::Order::kLastToFirst));
+      CHECK(got == by_tensors(weight, rows, columns, group_size, kind));
     }
   }
 }

@@ -7,9 +7,8 @@
 
 namespace quench::quantizers {
 
-// Runs the loop on device number `device`. All pointers of `loop` are to host memory; its scratch
-// is not used and may be null. Returns when the results are there: 0, or 1 with the reason in
-// `why`.
+// Runs the loop on device number `device`, in whose memory all pointers of `loop` are. Returns when
+// the results are there: 0, or 1 with the reason in `why`.
 template <typename From, typename T>
 using RunColumnsOnDevice = int(const ColumnLoop<From, T>* loop, int device, char* why,
                                size_t why_bytes);

@@ -1,0 +1,167 @@
+#include "quantizers/gptq/device/solve_by_kernels.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "quantizers/gptq/device/column_loop.hpp"
+#include "quantizers/gptq/device/entries.hpp"
+#include "quench/kit/torch.hpp"
+#include "shared/cuda/library.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+template <typename T>
+constexpr at::ScalarType kType = std::is_same_v<T, double>    ? at::kDouble
+                                 : std::is_same_v<T, float>   ? at::kFloat
+                                 : std::is_same_v<T, int32_t> ? at::kInt
+                                                              : at::kByte;
+
+template <typename From, typename T>
+constexpr const char* kEntry = std::is_same_v<From, double> ? kColumnsDoubleDouble
+                               : std::is_same_v<T, double>  ? kColumnsFloatDouble
+                                                            : kColumnsFloatFloat;
+
+template <typename From, typename T>
+class Loop {
+ public:
+  Loop(const at::Tensor& weight, const Factor& factor, const SolverOptions& options)
+      : weight_(weight.contiguous()),
+        rows_(weight.size(0)),
+        columns_(weight.size(1)),
+        groups_(groups_of(columns_, options.group_size)),
+        group_(static_cast<size_t>(columns_)),
+        dead_(here(factor.dead)),
+        order_(here(factor.perm)),
+        pivots_(here(factor.pivots)),
+        upper_(here(factor.upper)),
+        correction_(here(factor.correction)) {
+    for (size_t k = 0; k < group_.size(); ++k) {
+      const int64_t column = options.groups_stay() ? factor.perm[k] : static_cast<int64_t>(k);
+      group_[k] = static_cast<int32_t>(column / groups_.size);
+    }
+    group_of_column_ = here(group_);
+    const bool whole_rows = options.group_size == -1;
+    const bool corrected = correction_.defined();
+    loop_ = {rows_,
+             columns_,
+             options.block,
+             groups_.size,
+             groups_.count,
+             whole_rows,
+             whole_rows || options.static_groups ? GridSource::kGiven
+             : options.stale                     ? GridSource::kStale
+                                                 : GridSource::kCurrent,
+             options.kind,
+             weight_.const_data_ptr<From>(),
+             dead_.const_data_ptr<uint8_t>(),
+             order_.const_data_ptr<int32_t>(),
+             group_of_column_.const_data_ptr<int32_t>(),
+             upper_.const_data_ptr<double>(),
+             pivots_.const_data_ptr<double>(),
+             corrected ? correction_.const_data_ptr<double>() : nullptr,
+             made<uint8_t>(codes_, {rows_, columns_}),
+             made<double>(scales_, {rows_, groups_.count}),
+             made<double>(zeros_, {rows_, groups_.count}),
+             made<double>(loss_, {rows_}),
+             made<T>(turned_weight_, {columns_, rows_}),
+             made<uint8_t>(turned_codes_, {columns_, rows_}),
+             made<double>(grid_scales_, {groups_.count, rows_}),
+             made<double>(grid_zeros_, {groups_.count, rows_}),
+             made<T>(errors_, {options.block, rows_}),
+             made<T>(negated_, {corrected ? options.block : 0, rows_})};
+    loss_.zero_();
+  }
+
+  void run() {
+    if (!has_kernels(loop_)) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "block = %lld, wanted 1..%d on a device",
+                static_cast<long long>(loop_.block), QuantizePanel<T>::kWidest);
+    }
+    if (weight_.is_cpu()) {
+      run_columns(loop_, [](const auto& kernel) { cuda::run_on_host(kernel, kernel.blocks()); });
+    } else {
+      cuda::run_on_gpu(kEntry<From, T>, loop_, weight_.device().index());
+    }
+  }
+
+  // Returns the loss.
+  double write(const std::vector<int32_t>& order, const Coded& coded) const {
+    take(codes_, coded.codes);
+    take(scales_, coded.scales);
+    take(zeros_, coded.zeros);
+    for (size_t k = 0; k < group_.size(); ++k) {
+      coded.g_idx[static_cast<size_t>(order[k])] = group_[k];
+    }
+    const at::Tensor loss = loss_.to(at::kCPU);
+    const double* first = loss.const_data_ptr<double>();
+    return std::accumulate(first, first + rows_, 0.0);
+  }
+
+ private:
+  // A copy in the memory of the weight; what is there already is not copied.
+  at::Tensor here(const at::Tensor& matrix) const {
+    return matrix.defined() ? matrix.to(weight_.device()).contiguous() : matrix;
+  }
+  template <typename Value>
+  at::Tensor here(const std::vector<Value>& values) const {
+    auto* first = const_cast<Value*>(values.data());
+    return at::from_blob(first, {static_cast<int64_t>(values.size())}, kType<Value>)
+        .to(weight_.device());
+  }
+  template <typename Value>
+  Value* made(at::Tensor& memory, at::IntArrayRef shape) const {
+    memory = at::empty(shape, weight_.options().dtype(kType<Value>));
+    return memory.data_ptr<Value>();
+  }
+
+  at::Tensor weight_;
+  int64_t rows_;
+  int64_t columns_;
+  Groups groups_;
+  std::vector<int32_t> group_;  // of the k-th column
+  at::Tensor dead_;
+  at::Tensor order_;
+  at::Tensor pivots_;
+  at::Tensor upper_;
+  at::Tensor correction_;
+  at::Tensor group_of_column_;
+  at::Tensor codes_;
+  at::Tensor scales_;
+  at::Tensor zeros_;
+  at::Tensor loss_;  // of each row
+  at::Tensor turned_weight_;
+  at::Tensor turned_codes_;
+  at::Tensor grid_scales_;
+  at::Tensor grid_zeros_;
+  at::Tensor errors_;
+  at::Tensor negated_;
+  ColumnLoop<From, T> loop_{};
+};
+
+template <typename From, typename T>
+double solve_as(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
+                const Coded& coded) {
+  Loop<From, T> loop(weight, factor, options);
+  loop.run();
+  return loop.write(factor.perm, coded);
+}
+
+}  // namespace
+
+double solve_by_kernels(const at::Tensor& weight, const Factor& factor,
+                        const SolverOptions& options, const Coded& coded) {
+  if (weight.scalar_type() == at::kDouble) {
+    return solve_as<double, double>(weight, factor, options, coded);
+  }
+  return options.float64 ? solve_as<float, double>(weight, factor, options, coded)
+                         : solve_as<float, float>(weight, factor, options, coded);
+}
+
+}  // namespace quench::quantizers

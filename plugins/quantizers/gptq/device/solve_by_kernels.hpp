@@ -1,0 +1,14 @@
+// GPTQ on one weight by the kernels of the column loop, in the memory where the weight is.
+#pragma once
+
+#include "quantizers/gptq/solver.hpp"
+
+namespace quench::quantizers {
+
+// What solve() does for a weight [out, in] on a GPU, by kernels.so; of one in host memory, as loops
+// on the host, so that a test runs what a GPU is given. The parts of `factor` may be in either
+// memory. Throws INVALID_ARGUMENT for a block that is wider than the kernels can take.
+double solve_by_kernels(const at::Tensor& weight, const Factor& factor,
+                        const SolverOptions& options, const Coded& coded);
+
+}  // namespace quench::quantizers

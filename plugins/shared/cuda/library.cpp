@@ -1,0 +1,33 @@
+#include "shared/cuda/library.hpp"
+
+#include <dlfcn.h>
+
+#include <system_error>
+
+namespace quench::cuda {
+
+namespace fs = std::filesystem;
+
+fs::path kernels_file() {
+  Dl_info here{};
+  dladdr(reinterpret_cast<const void*>(&kernels_file), &here);
+  std::error_code error;
+  const fs::path own = fs::canonical(here.dli_fname == nullptr ? "" : here.dli_fname, error);
+  return own.parent_path().parent_path() / "cuda/kernels.so";
+}
+
+void* kernel_function(const fs::path& kernels, const char* name) {
+  std::error_code error;
+  if (!fs::exists(kernels, error)) {
+    kit::fail(QUENCH_FAILED_PRECONDITION,
+              "%s is not there: this build has no kernels for GPUs (docs/gpu.md)", kernels.c_str());
+  }
+  void* library = dlopen(kernels.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
+  void* function = library == nullptr ? nullptr : dlsym(library, name);
+  if (function == nullptr) {
+    kit::fail(QUENCH_FAILED_PRECONDITION, "the kernels for GPUs: %s", dlerror());
+  }
+  return function;
+}
+
+}  // namespace quench::cuda

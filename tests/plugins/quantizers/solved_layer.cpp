@@ -1,0 +1,45 @@
+#include "tests/plugins/quantizers/solved_layer.hpp"
+
+#include <ATen/ops/from_blob.h>
+
+namespace quench::test {
+
+namespace {
+
+at::Tensor tensor_of(const quantizers::reference::Matrix& matrix) {
+  return at::from_blob(const_cast<double*>(matrix.values.data()), {matrix.rows, matrix.columns},
+                       at::kDouble)
+      .clone();
+}
+
+quantizers::Factor factor_of(const ColumnLoopLayer& layer) {
+  quantizers::Factor out;
+  out.perm = layer.factored.perm;
+  out.dead = layer.factored.dead;
+  out.upper = tensor_of(layer.factored.u);
+  if (layer.corrected) {
+    out.correction = tensor_of(layer.factored.p);
+  }
+  for (int64_t k = 0; k < layer.factored.u.rows; ++k) {
+    out.pivots.push_back(layer.factored.u(k, k));
+  }
+  return out;
+}
+
+}  // namespace
+
+SolvedLayer solved_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type,
+                              at::Device device) {
+  const at::Tensor weight = tensor_of(layer.weight).to(type).to(device);
+  const quantizers::Groups groups = quantizers::groups_of(weight.size(1), layer.options.group_size);
+  const quantizers::CodedStorage storage(weight.size(0), weight.size(1), groups);
+  const quantizers::Coded& coded = storage.view();
+  const double loss = quantizers::solve_by_kernels(weight, factor_of(layer), layer.options, coded);
+  return {{coded.codes.begin(), coded.codes.end()},
+          {coded.scales.begin(), coded.scales.end()},
+          {coded.zeros.begin(), coded.zeros.end()},
+          {coded.g_idx.begin(), coded.g_idx.end()},
+          loss};
+}
+
+}  // namespace quench::test
