@@ -13,6 +13,7 @@
 #include "models/decoder/differentiable.hpp"
 #include "models/decoder/double_backward/operations.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -24,7 +25,7 @@ using torch::autograd::variable_list;
 constexpr uint64_t kElements = uint64_t{1} << 15;  // elements per task
 
 bool has_kernels(const at::Tensor& x) {
-  return x.is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
+  return matrix::on_host(x) && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
 }
 
 // Calls body(at) with pointers of x's type: at(tensor) is that of its element `begin`.
@@ -115,7 +116,7 @@ at::Tensor gelu_of_narrow(at::Tensor x) {
 }  // namespace
 
 at::Tensor gelu(at::Tensor x) {
-  if (!x.is_cpu()) {
+  if (!matrix::on_host(x)) {
     return recording() ? at::gelu(x) : at::gelu_(x);
   }
   switch (current_mode()) {
@@ -135,7 +136,7 @@ at::Tensor gelu(at::Tensor x) {
 }
 
 at::Tensor gated(at::Tensor gate, at::Tensor up) {
-  if (current_mode() == AutogradMode::kElementary || !gate.is_cpu()) {
+  if (current_mode() == AutogradMode::kElementary || !matrix::on_host(gate)) {
     return recording() ? gate.mul(at::sigmoid(gate)).mul(up) : up.mul_(at::silu_(gate));
   }
   switch (current_mode()) {

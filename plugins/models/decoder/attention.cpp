@@ -20,6 +20,7 @@
 #include "models/decoder/differentiable.hpp"
 #include "models/decoder/double_backward/operations.hpp"
 #include "quench/abi/extension/pads.h"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -71,7 +72,7 @@ at::Tensor on_device(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 // (column); undefined means causal.
 at::Tensor fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                  const at::Tensor& mask) {
-  if (!recording() && !mask.defined() && q.is_cpu()) {
+  if (!recording() && !mask.defined() && matrix::on_host(q)) {
     return causal_attention(q, k, v);
   }
   const bool own = has_blocked_attention(q);

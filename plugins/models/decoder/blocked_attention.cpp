@@ -14,6 +14,7 @@
 #include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/buffer.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -194,7 +195,7 @@ struct BlockedAttention : torch::autograd::Function<BlockedAttention> {
 }  // namespace
 
 bool has_blocked_attention(const at::Tensor& q) {
-  return q.is_cpu() && q.numel() > 0;
+  return matrix::on_host(q) && q.numel() > 0;
 }
 
 at::Tensor blocked_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -12,6 +12,7 @@
 #include "models/decoder/activation_kernels.hpp"
 #include "models/decoder/dual.hpp"
 #include "quench/kit/error.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::decoder {
@@ -110,7 +111,7 @@ at::Tensor derived_gelu(const at::Tensor& x, int64_t order) {
 }  // namespace
 
 at::Tensor multiply(const at::Tensor& a, const at::Tensor& b) {
-  if (!a.is_cpu()) {
+  if (!matrix::on_host(a)) {
     return at::matmul(a, b);
   }
   const Dual left(a);
@@ -130,7 +131,7 @@ at::Tensor multiply(const at::Tensor& a, const at::Tensor& b) {
 }
 
 at::Tensor smooth_gelu(const at::Tensor& x) {
-  return x.is_cpu() ? derived_gelu(x, 0) : at::gelu(x);
+  return matrix::on_host(x) ? derived_gelu(x, 0) : at::gelu(x);
 }
 
 // 1 / (1 + e^-x) divided by 1 / (1 + e^x).

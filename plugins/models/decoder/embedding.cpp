@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -46,7 +47,7 @@ void add_rows(const at::Tensor& dh, const at::Tensor& ids, const at::Tensor& to)
 }  // namespace
 
 void add_embedding_gradient(const at::Tensor& dh, const at::Tensor& ids, const at::Tensor& to) {
-  if (!to.is_cpu()) {
+  if (!matrix::on_host(to)) {
     at::Tensor held = to;
     held.index_add_(0, ids, dh.to(to.scalar_type()));
   } else if (to.scalar_type() == at::kDouble) {

@@ -20,6 +20,7 @@
 #include "quench/kit/host.hpp"
 #include "quench/kit/tensor.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -68,7 +69,7 @@ void score(const at::Tensor& logits, std::span<const int64_t> tokens,
            std::span<const int32_t> targets, std::span<double> nll) {
   const at::Tensor wide =
       logits.scalar_type() == at::kDouble ? logits : in_type(logits, at::kFloat);
-  const std::vector<RowSum> sums = wide.is_cpu() ? log_sums(wide) : composed_sums(wide);
+  const std::vector<RowSum> sums = matrix::on_host(wide) ? log_sums(wide) : composed_sums(wide);
   std::vector<int64_t> chosen(tokens.size());
   for (size_t i = 0; i < chosen.size(); ++i) {
     chosen[i] = std::max<int64_t>(targets[static_cast<size_t>(tokens[i])], 0);

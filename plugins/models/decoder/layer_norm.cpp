@@ -13,6 +13,7 @@
 #include "models/decoder/norm_kernels.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -147,7 +148,7 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, const at::Ten
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
   const AutogradScope* scope = AutogradScope::current();
-  if (!x.is_cpu()) {
+  if (!matrix::on_host(x)) {
     return composing() ? composed(x, tracked(weight), tracked(bias), eps)
                        : at::layer_norm(x, {x.size(1)}, tracked(weight), tracked(bias), eps);
   }

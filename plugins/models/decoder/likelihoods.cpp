@@ -8,6 +8,7 @@
 #include "models/decoder/loss.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -60,7 +61,7 @@ void gradient_of(const at::Tensor& likelihoods, const at::Tensor& targets, doubl
 }  // namespace
 
 double make_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
-  if (logits.is_cpu()) {
+  if (matrix::on_host(logits)) {
     return logits.scalar_type() == at::kDouble ? likelihoods_of<double>(logits, targets)
                                                : likelihoods_of<float>(logits, targets);
   }
@@ -72,7 +73,7 @@ double make_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
 }
 
 void make_gradient(const at::Tensor& likelihoods, const at::Tensor& targets, double factor) {
-  if (likelihoods.is_cpu()) {
+  if (matrix::on_host(likelihoods)) {
     return likelihoods.scalar_type() == at::kDouble
                ? gradient_of<double>(likelihoods, targets, factor)
                : gradient_of<float>(likelihoods, targets, factor);

@@ -16,6 +16,7 @@
 #include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -85,7 +86,7 @@ void normalize_on_device(const at::Tensor& x, const at::Tensor& weight, double e
 
 void normalize(const at::Tensor& x, const at::Tensor& weight, double eps, NormRounding rounding,
                const at::Tensor& y) {
-  if (!x.is_cpu()) {
+  if (!matrix::on_host(x)) {
     return normalize_on_device(x, weight, eps, rounding, y);
   }
   switch (x.scalar_type()) {
@@ -185,7 +186,8 @@ struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
 at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
                     NormRounding rounding) {
   const AutogradScope& scope = *AutogradScope::current();
-  const bool own = x.is_cpu() && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
+  const bool own =
+      matrix::on_host(x) && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
   if (scope.mode() == AutogradMode::kTraining && own) {
     return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, scope.gradient(weight), eps});
   }

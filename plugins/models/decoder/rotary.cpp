@@ -18,6 +18,7 @@
 
 #include "models/decoder/autograd_scope.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -139,7 +140,7 @@ void turn(const at::Tensor& x, const Angles& angles, bool back, const at::Tensor
 // Whether `turn` handles these types: not on a device, and not for angles narrower than x.
 bool turns(const at::Tensor& x, const Angles& angles) {
   const at::ScalarType type = angles.cos.scalar_type();
-  return x.is_cpu() &&
+  return matrix::on_host(x) &&
          (type == x.scalar_type() || (type == at::kFloat && x.scalar_type() != at::kDouble));
 }
 

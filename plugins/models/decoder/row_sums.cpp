@@ -1,4 +1,5 @@
 #include "models/decoder/row_sums.hpp"
+#include "shared/matrix/on_host.hpp"
 
 #include <ATen/ops/sum.h>
 
@@ -23,7 +24,7 @@ void add_sums(const at::Tensor& x, const at::Tensor& to) {
 }  // namespace
 
 void add_column_sums(const at::Tensor& x, const at::Tensor& to) {
-  if (!x.is_cpu()) {
+  if (!matrix::on_host(x)) {
     at::Tensor held = to;
     held.add_(at::sum(x, {0}, false, to.scalar_type()));
   } else if (to.scalar_type() == at::kDouble) {

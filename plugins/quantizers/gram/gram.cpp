@@ -11,6 +11,7 @@
 
 #include "quantizers/gram/selection.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
@@ -193,7 +194,7 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
   // are.
   const bool wide = row_type_ == at::kDouble || row_type_ == at::ScalarType::Undefined ||
                     original.scalar_type() == at::kDouble;
-  const at::ScalarType type = wide || !gram.is_cpu() ? at::kDouble : at::kFloat;
+  const at::ScalarType type = wide || !matrix::on_host(gram) ? at::kDouble : at::kFloat;
   const auto options = gram.options().dtype(type);
   const at::Tensor memory =
       at::empty({2 * std::min(kErrorRows, original.size(0)), columns_}, options);

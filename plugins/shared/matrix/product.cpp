@@ -8,6 +8,7 @@
 
 #include "quench/kit/error.hpp"
 #include "shared/matrix/kernel.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::matrix {
 
@@ -121,7 +122,7 @@ void product_into(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b
                   const at::Tensor& bias) {
   check(to, a, b);
   at::Tensor out = to;
-  if (!a.is_cpu()) {
+  if (!on_host(a)) {
     bias.defined() ? at::addmm_out(out, bias, a, b) : at::mm_out(out, a, b);
   } else if (is_empty(to, a)) {
     bias.defined() ? out.copy_(bias.expand_as(to)) : out.zero_();
@@ -136,7 +137,7 @@ void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
                  Triangle triangle) {
   check(to, a, b);
   at::Tensor out = to;
-  if (!a.is_cpu()) {
+  if (!on_host(a)) {
     if (to.scalar_type() == a.scalar_type()) {
       out.addmm_(a, b, 1, factor);
     } else {
@@ -169,7 +170,7 @@ void add_product(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b,
 }
 
 void add_float64_square(const at::Tensor& to, const at::Tensor& rows) {
-  if (rows.is_cpu() && rows.scalar_type() == at::kFloat && is_writable(to, at::kDouble) &&
+  if (on_host(rows) && rows.scalar_type() == at::kFloat && is_writable(to, at::kDouble) &&
       !is_empty(to, rows.t())) {
     return add<double, double, float>(to, rows.t(), rows, 1, Triangle::kUpper);
   }

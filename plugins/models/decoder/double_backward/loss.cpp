@@ -8,6 +8,7 @@
 #include "models/decoder/likelihoods.hpp"
 #include "models/decoder/loss.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
 
@@ -59,7 +60,7 @@ struct LossGradient : torch::autograd::Function<LossGradient> {
     const at::Tensor likely = context->saved_data["likely"].toTensor();
     const double weight = context->saved_data["weight"].toDouble();
     const at::Tensor change = changes[0].contiguous();
-    if (!likely.is_cpu()) {
+    if (!matrix::on_host(likely)) {
       const at::Tensor along = likely.mul(change);
       return {along.sub_(likely.mul(along.sum(1, /*keepdim=*/true))).mul_(weight), {}};
     }

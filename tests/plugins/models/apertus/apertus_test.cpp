@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 #include "tests/support/differences.hpp"
@@ -147,6 +148,17 @@ TEST_CASE("apertus: a model without a checkpoint is drawn as in the reference",
   nlohmann::json config = apertus().config();
   config["initializer_range"] = 0.05;
   initializes(config.dump());
+}
+
+TEST_CASE("apertus: libtorch alone, as on a GPU, gives plain loops and differences",
+          "[models][apertus]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  SECTION("forward") {
+    matches_plain_loops(apertus());
+  }
+  SECTION("derivatives") {
+    differentiates(apertus());
+  }
 }
 
 }  // namespace quench::test

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "quench/kit/scalar.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/host_threads.hpp"
@@ -147,6 +148,31 @@ TEST_CASE("gpt_neox: argmax is the most likely id", "[models][gpt_neox]") {
     const auto row = logits.begin() + static_cast<int64_t>(n) * model.vocabulary;
     CHECK(argmax[n] == std::max_element(row, row + model.vocabulary) - row);
   }
+}
+
+TEST_CASE("gpt_neox: libtorch alone, as on a GPU, gives the forward of plain float64 loops",
+          "[models][gpt_neox]") {
+  struct Case {
+    quench_dtype dtype;
+    double tolerance;  // those of the test of dtypes
+  };
+  const auto [dtype, tolerance] = GENERATE(Case{kit::kFloat64, 1e-5}, Case{kit::kFloat32, 5e-5},
+                                           Case{kit::kFloat16, 0.1}, Case{kit::kBFloat16, 0.8});
+  TinyModel model;
+  model.parallel = GENERATE(true, false);
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  ModelDriver driver(model.config(), source, dtype);
+  const Tokens tokens = some_tokens(model, 3, 11);
+  const at::Tensor own = driver.forward(tokens);
+  const matrix::LibtorchAlone as_on_a_gpu;
+  const at::Tensor h = driver.forward(tokens);
+  const std::vector<double> wanted = model.logits(tokens);
+  CAPTURE(kit::name_of(dtype));
+  CHECK(distance(doubles(driver.logits(h)), wanted) < tolerance);
+  CHECK(distance(driver.next_id_nll(tokens), losses(wanted, tokens, model.vocabulary)) < tolerance);
+  CHECK_FALSE(identical(h, own));  // another order of sums: it was not the kernels for processors
 }
 
 }  // namespace quench::test

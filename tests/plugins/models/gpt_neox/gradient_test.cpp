@@ -9,6 +9,7 @@
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
 #include "tests/run/built_catalog.hpp"
@@ -157,6 +158,23 @@ TEST_CASE("gpt_neox: gradient and products are the reference's", "[models][gpt_n
     const auto facts = nlohmann::json::parse(read_file(folder / "reference.json"));
     CHECK(loss * weight == Approx(facts.at("loss").get<double>()).epsilon(kLossAngleRounding));
   }
+}
+
+TEST_CASE("gpt_neox: libtorch alone, as on a GPU, gives the derivatives of differences",
+          "[models][gpt_neox]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  TinyModel model;
+  model.parallel = GENERATE(true, false);
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  Tokens tokens = some_tokens(model, 2, 9);
+  differentiates(model.config(), source, tokens);
+  has_curvature(model.config(), source, tokens);
+  tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
+  tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
+  differentiates(model.config(), source, tokens);
+  has_curvature(model.config(), source, tokens);
 }
 
 }  // namespace quench::test

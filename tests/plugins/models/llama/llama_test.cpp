@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 #include "tests/support/differences.hpp"
@@ -235,6 +236,34 @@ TEST_CASE("llama: a model without a checkpoint is drawn as in the reference", "[
   nlohmann::json config = TinyLlama{}.config();
   config["initializer_range"] = 0.05;
   initializes(config.dump());
+}
+
+TEST_CASE("llama: libtorch alone, as on a GPU, gives the reference's numbers", "[models][llama]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  matches_reference("llama");
+}
+
+TEST_CASE("llama: libtorch alone, as on a GPU, gives the forward of plain float64 loops",
+          "[models][llama]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  TinyLlama model;
+  SECTION("with biases and a tied head") {
+    model.attention_bias = true;
+    model.mlp_bias = true;
+    model.tied = true;
+  }
+  SECTION("with shared key heads") {
+    model.kv_heads = 2;
+  }
+  matches_plain_loops(model);
+}
+
+TEST_CASE("llama: libtorch alone, as on a GPU, gives the derivatives of differences",
+          "[models][llama]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  TinyLlama model;
+  model.kv_heads = GENERATE(4, 2);
+  differentiates(model);
 }
 
 }  // namespace quench::test

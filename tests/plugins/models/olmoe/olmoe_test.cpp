@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 
@@ -112,6 +113,17 @@ TEST_CASE("olmoe: a model without a checkpoint is drawn as in the reference", "[
   nlohmann::json config = olmoe().config();
   config["initializer_range"] = 0.05;
   initializes(config.dump());
+}
+
+TEST_CASE("olmoe: libtorch alone, as on a GPU, gives plain loops and differences",
+          "[models][olmoe]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  SECTION("forward") {
+    matches_plain_loops(olmoe());
+  }
+  SECTION("derivatives") {
+    differentiates(olmoe());
+  }
 }
 
 }  // namespace quench::test
