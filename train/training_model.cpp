@@ -73,7 +73,8 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
   for (size_t i = 0; i < parameters_.size(); ++i) {
     model_.weight_get(parameters_[i].name, view_of(i, weights_));
   }
-  optimizer_.begin(model_.parameters(), recipe.device);
+  // Weights and gradient lie in host memory, whatever the model computes on.
+  optimizer_.begin(model_.parameters(), {QUENCH_DEVICE_CPU, 0});
 }
 
 TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe)

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <system_error>
 
@@ -73,6 +73,7 @@ void load_device_part(const std::vector<LinkedLibrary>& links, quench_device dev
     refuse(device, fmt::format("{} cannot be loaded: {} {} not installed", part->string(),
                                fmt::join(missing, ", "), missing.size() == 1 ? "is" : "are"));
   }
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // with another one cuBLAS may add in any order
   if (dlopen(part->c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
     refuse(device,
            fmt::format("{} cannot be loaded: {}", part->string(), printable(dlerror(), 400)));

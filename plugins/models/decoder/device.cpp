@@ -19,7 +19,20 @@ at::Device usable_device(quench_device device) {
   if (!at::hasCUDA()) {
     kit::fail(QUENCH_UNSUPPORTED, "device cuda:%d: libtorch finds no CUDA device", device.index);
   }
+  keep_precision();
   return kit::torch_device(device);
+}
+
+void keep_precision() {
+  at::Context& context = at::globalContext();
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
+  context.setAllowFP16ReductionCuBLAS(false);
+  context.setAllowBF16ReductionCuBLAS(false);
+  context.setAllowFP16AccumulationCuBLAS(false);
+  context.setDeterministicAlgorithms(true, /*warn_only=*/true);
+  context.setDeterministicFillUninitializedMemory(
+      false);  // every value is written before it is read
 }
 
 void expect_default_stream(const void* stream) {

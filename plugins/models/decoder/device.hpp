@@ -9,8 +9,14 @@
 
 namespace quench::decoder {
 
-// Throws UNSUPPORTED when this process cannot compute on `device`.
+// Throws UNSUPPORTED when this process cannot compute on `device`. Of a GPU, what it may do with
+// numbers is settled: keep_precision().
 at::Device usable_device(quench_device device);
+
+// For the whole process and its GPUs: products of float32 are not made in TF32, those of 16-bit
+// floats are summed in float32, and where libtorch has a form of an operation that adds in one
+// order, that is the one.
+void keep_precision();
 
 // Throws UNSUPPORTED for a stream other than the default one.
 void expect_default_stream(const void* stream);

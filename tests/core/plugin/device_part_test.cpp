@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "core/error.hpp"
 #include "core/plugin/links.hpp"
@@ -58,6 +59,7 @@ TEST_CASE("device part: for a GPU it is there before a plugin first calls its li
   const TorchFolder folder(kAll);
   load_from(folder, kGpu);
   CHECK(known_parts(folder) == 1);
+  CHECK(std::getenv("CUBLAS_WORKSPACE_CONFIG") == std::string(":4096:8"));
 }
 
 TEST_CASE("device part: for a processor nothing of it is loaded", "[core][plugin]") {
