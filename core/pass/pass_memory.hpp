@@ -22,6 +22,10 @@ struct PassMemory {
   uint64_t total() const {
     return kept + made + activations + scoring + stage + observing + quantizing + slack;
   }
+  // The same of a model on a GPU. Weights are quantized out of host memory and into it, with
+  // buffers on the GPU; what sequences carry and what is derived of it stays there.
+  uint64_t on_gpu() const { return activations + scoring + stage + observing + quantizing; }
+  uint64_t beside_gpu() const { return kept + made + quantizing; }
 };
 
 // Asks the quantizer for the size of groups' states (quench.quantizer.memory/1); without an answer,

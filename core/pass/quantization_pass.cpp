@@ -64,9 +64,18 @@ void QuantizationPass::run() {
 }
 
 void QuantizationPass::predict_memory() {
+  const PassMemory memory =
+      predict_pass_memory(model_, settings_.first(), settings_.all().size(), options_);
+  const quench_device device = model_.info().device;
+  const bool on_gpu = device.type != QUENCH_DEVICE_CPU;
   counts_.predicted_peak_bytes =
-      resident_memory_bytes() +
-      predict_pass_memory(model_, settings_.first(), settings_.all().size(), options_).total();
+      resident_memory_bytes() + (on_gpu ? memory.beside_gpu() : memory.total());
+  if (on_gpu) {
+    HostServices::instance().log(
+        QUENCH_LOG_INFO, "",
+        fmt::format("memory of the pass on cuda:{} beside the model: {:.1f} GB predicted",
+                    device.index, static_cast<double>(memory.on_gpu()) / 1e9));
+  }
   if (counts_.predicted_peak_bytes > kReportedPeak) {
     HostServices::instance().log(
         QUENCH_LOG_INFO, "",

@@ -254,6 +254,7 @@ void Curvature::add(const std::vector<at::Tensor>& parts, const at::Tensor& to) 
 std::unique_ptr<Curvature> Decoder::curvature(const quench_loss_args& args, int32_t kind,
                                               const quench_tensor* gradient) {
   expect_default_stream(args.stream);
+  expect_all_weights("curvature");
   return std::make_unique<Curvature>(*this, args, kind, gradient);
 }
 

@@ -114,6 +114,7 @@ void Decoder::stage(const quench_stage_args& args) {
   const BlockPlan& plan = *plans_[args.block];
   kit::expects(args.stage < plan.stage_count(), "stage: no such stage");
   const Batch batch(args.batch, info_.max_positions);
+  weights_.enter(args.block);
   run_stage(StageIo(args, plan, batch, device_), args.block, args.stage, batch);
 }
 

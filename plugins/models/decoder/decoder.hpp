@@ -105,6 +105,8 @@ class Decoder : public kit::Model {
 
   // All blocks and the final norm, inside an AutogradScope: h [N, width] -> [N, width].
   at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
+  // Throws UNSUPPORTED that names `what` if the model comes block by block.
+  void expect_all_weights(const char* what) const;
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
   // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector.

@@ -53,8 +53,17 @@ at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor h) {
   return final_norm(h);
 }
 
+void Decoder::expect_all_weights(const char* what) const {
+  if (weights_.by_block()) {
+    kit::fail(QUENCH_UNSUPPORTED,
+              "%s: wanted all weights on %s, where only those of one block fit at a time", what,
+              device_.str().c_str());
+  }
+}
+
 double Decoder::gradient(const quench_loss_args& args, const quench_tensor* gradient) {
   expect_default_stream(args.stream);
+  expect_all_weights("gradient");
   kit::expects((args.flags & ~QUENCH_LOSS_AUTOCAST_BFLOAT16) == 0, "loss: unknown flags");
   const bool autocast = (args.flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0;
   kit::expects(!autocast || dtype_ == at::kFloat, "loss: autocast wants a model in float32");

@@ -95,10 +95,17 @@ Weights::Weights(Declared, std::vector<WeightSpec> specs, at::ScalarType dtype, 
                       static_cast<uint32_t>(spec.aliases.size()), alias_pointers_[i].data()});
     total_ += elements;
   }
+  by_block_ = comes_by_block(device, total_ * c10::elementSize(dtype));
 }
 
 at::Tensor Weights::allocate(size_t index) {
   const std::vector<int64_t>& shape = specs_[index].shape;
+  if (const auto block = block_of(specs_[index].name); by_block_ && block) {
+    const VisitingWeights::Made made = visiting_.make(*block, shape, dtype_, device_);
+    tensors_.push_back(made.on_device);
+    return homes_.emplace_back(made.home);
+  }
+  homes_.emplace_back();
   return tensors_.emplace_back(device_.is_cpu()
                                    ? kit::host_empty(shape, dtype_)
                                    : at::empty(shape, at::TensorOptions(dtype_).device(device_)));
@@ -136,16 +143,23 @@ size_t Weights::index_of(const std::string& name) const {
   return found->second;
 }
 
+const at::Tensor& Weights::home(size_t index) const {
+  return homes_[index].defined() ? homes_[index] : tensors_[index];
+}
+
 void Weights::get(const std::string& name, const quench_tensor& destination) const {
-  const at::Tensor& weight = at(name);
+  const at::Tensor& weight = home(index_of(name));
   check_value(name, destination, weight);
   convert(weight, kit::borrow(destination));
 }
 
 void Weights::set(const std::string& name, const quench_tensor& value) {
   const size_t index = index_of(name);
-  check_value(name, value, tensors_[index]);
-  convert(kit::borrow(value), tensors_[index]);
+  check_value(name, value, home(index));
+  convert(kit::borrow(value), home(index));
+  if (homes_[index].defined()) {
+    visiting_.refresh(tensors_[index], homes_[index]);
+  }
   ++generations_[index];
 }
 

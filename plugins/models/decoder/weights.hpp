@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/decoder/residence.hpp"
 #include "quench/abi/kind/model.h"
 #include "quench/kit/source.hpp"
 
@@ -47,12 +48,15 @@ class Weights {
   // Leaves every declared tensor unset: its memory is reserved but not touched.
   Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
 
-  // By name or alias; throws NOT_FOUND if there is none. The storage never moves, so the handle
-  // stays valid.
+  // By name or alias; throws NOT_FOUND if there is none. The handle stays valid. If the model comes
+  // block by block, one of a block has memory after `enter` of that block, until that of another.
   const at::Tensor& at(const std::string& name) const { return tensors_[index_of(name)]; }
   bool has(const std::string& name) const { return indices_.contains(name); }
   std::span<const quench_parameter_info> parameters() const { return infos_; }
   const at::Tensor& tensor(size_t parameter) const { return tensors_[parameter]; }
+  // Whether blocks take turns on the device (residence.hpp), and whose turn it is now.
+  bool by_block() const { return by_block_; }
+  void enter(uint32_t block) { visiting_.enter(block); }
   uint64_t total() const { return total_; }  // elements of the flat parameter vector
 
   // As in quench_model_table.
@@ -63,7 +67,9 @@ class Weights {
  private:
   struct Declared {};
   Weights(Declared, std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
+  // The memory of a weight that is to be filled.
   at::Tensor allocate(size_t index);
+  const at::Tensor& home(size_t index) const;
   size_t index_of(const std::string& name) const;
 
   std::vector<WeightSpec> specs_;  // never changes after construction: infos_ points into it
@@ -73,6 +79,9 @@ class Weights {
   std::vector<quench_parameter_info> infos_;
   std::unordered_map<std::string, size_t> indices_;  // names and aliases
   std::vector<at::Tensor> tensors_;
+  std::vector<at::Tensor> homes_;  // of those that visit the device, else undefined
+  VisitingWeights visiting_;
+  bool by_block_ = false;
   std::vector<uint64_t> generations_;
   uint64_t total_ = 0;
 };

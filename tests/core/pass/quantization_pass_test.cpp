@@ -418,6 +418,10 @@ TEST_CASE("pass memory: what a state holds is what its quantizer says", "[core][
   CHECK(plain.observing == kGram);
   CHECK(plain.quantizing == kMatrix + kWeight);
   CHECK(plain.slack == plain.stage + plain.observing + plain.quantizing);
+  // Of a model on a GPU: the calibration and the Gram matrix there, the float weights here, and
+  // what one linear needs on both sides.
+  CHECK(plain.on_gpu() == plain.activations + plain.stage + kGram + kMatrix + kWeight);
+  CHECK(plain.beside_gpu() == plain.kept + kMatrix + kWeight);
   // GPTAQ: a second matrix with a panel of its own, and two matrices beside the factor.
   const quench::PassMemory asymmetric = predicted({{"gptaq", true}}, 1);
   CHECK(asymmetric.observing == 2 * kGram + 1024 * 32 * 8);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "models/decoder/residence.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/torch.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
@@ -205,6 +206,37 @@ TEST_CASE("gpt_neox: memory for tensors comes from the host and goes back", "[mo
           QUENCH_UNSUPPORTED);
   }
   CHECK(live_allocations() == live);
+}
+
+TEST_CASE("gpt_neox: block by block it computes what it does as a whole", "[models][gpt_neox]") {
+  TinyModel model;
+  model.blocks = 4;
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  const Tokens tokens = some_tokens(model, 3, 11);
+  const quench_dtype dtype = GENERATE(kit::kFloat64, kit::kFloat32, kit::kBFloat16);
+  ModelDriver whole(model.config(), source, dtype);
+  const decoder::ByBlock by_block;
+  ModelDriver visited(model.config(), source, dtype);
+  const auto check = [&] {
+    CHECK(identical(visited.forward(tokens), whole.forward(tokens)));
+    CHECK(visited.next_id_nll(tokens) == whole.next_id_nll(tokens));
+    CHECK(identical(visited.parameters(), whole.parameters()));
+  };
+  check();
+  // The last block is there now, the first is not.
+  for (const char* name :
+       {"gpt_neox.layers.3.mlp.dense_4h_to_h.weight", "gpt_neox.layers.0.attention.dense.weight"}) {
+    const at::Tensor other = whole.weight(name, at::kDouble).mul(0.5);
+    whole.set_weight(name, other);
+    visited.set_weight(name, other);
+    CHECK(visited.generation(name) == whole.generation(name));
+  }
+  check();
+  CHECK_THROWS_WITH(visited.gradient(tokens, next_ids(tokens), {}),
+                    "gradient: wanted all weights on cpu, where only those of one block fit at a "
+                    "time");
 }
 
 }  // namespace quench::test
