@@ -210,6 +210,11 @@ void put_shape(Writer& out, const quench_tensor* tensor) {
   if (tensor == nullptr) {
     return;
   }
+  if (tensor->device.type != QUENCH_DEVICE_CPU) {
+    fail(QUENCH_UNSUPPORTED,
+         "a plugin in a process of its own takes tensors in host memory, got one on cuda:{}",
+         tensor->device.index);
+  }
   out.u64(tensor->dtype.code + 256u * tensor->dtype.bits + 65536u * tensor->dtype.lanes);
   out.i64(tensor->device.type);
   out.i64(tensor->device.index);

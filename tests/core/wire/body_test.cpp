@@ -97,6 +97,17 @@ TEST_CASE("body: numbers come back as they were", "[wire]") {
   in.finish();
 }
 
+TEST_CASE("body: a tensor in the memory of a GPU is refused before it is looked at", "[wire]") {
+  Border border;
+  Counting numbers({2, 3});
+  numbers.view.device = {QUENCH_DEVICE_CUDA, 1};
+  numbers.view.data = reinterpret_cast<void*>(uintptr_t{64});  // nothing that this process may read
+  const char* line =
+      "a plugin in a process of its own takes tensors in host memory, got one on cuda:1";
+  CHECK_THROWS_WITH(put_tensor(border.writer, &numbers.view), line);
+  CHECK_THROWS_WITH(put_shape(border.writer, &numbers.view), line);
+}
+
 TEST_CASE("body: bytes come back whatever their number is", "[wire]") {
   const size_t bytes = GENERATE(0, 1, 7, 8, 9, 1023, 1024, 1025, 1 << 20);
   CAPTURE(bytes);
