@@ -57,6 +57,15 @@ def _bundle(build, prefix):
             elf.set_run_path(path, elf.run_path(path) + [to_bundled])
 
 
+def plain_entry(entry):
+    """A file in an archive, the same whoever makes it and when."""
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    entry.mtime = int(os.environ["SOURCE_DATE_EPOCH"])
+    entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+    return entry
+
+
 def _licenses(prefix):
     folder = prefix / "share/doc/quench/licenses"
     folder.mkdir(parents=True, exist_ok=True)

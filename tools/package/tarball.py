@@ -27,15 +27,7 @@ def make(source, build, prefix, version, out):
     name = f"quench-{version}-linux-{os.uname().machine}"
     path = out / f"{name}.tar.gz"
     time = int(os.environ["SOURCE_DATE_EPOCH"])
-
-    def plain(entry):
-        entry.uid = entry.gid = 0
-        entry.uname = entry.gname = "root"
-        entry.mtime = time
-        entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
-        return entry
-
     with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, time) as packed:
         with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as whole:  # entries in the order of names
-            whole.add(prefix, name, filter=plain)
+            whole.add(prefix, name, filter=installation.plain_entry)
     return path
