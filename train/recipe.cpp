@@ -5,6 +5,7 @@
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/code_identity.hpp"
+#include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
@@ -30,27 +31,29 @@ std::string recipe_key(const TrainingRecipe& recipe) {
       corpus.erase(schema.name);
     }
   }
-  const nlohmann::json json = {
-      {"host", arithmetic_build_id()},
-      {"isa", key_text(HostServices::instance().instructions())},
-      {"libm", math_library()},
-      {"family", plugin_json(*recipe.family, nullptr)},
-      {"config", parse_json(recipe.config, "config")},
-      {"corpus", plugin_json(*recipe.corpus.plugin, corpus)},
-      {"files", recipe.corpus.fingerprint},
-      {"part", recipe.corpus.part.key()},
-      {"tokenizer", recipe.tokenizer_key},
-      {"document_end",
-       recipe.document_end ? nlohmann::json(*recipe.document_end) : nlohmann::json()},
-      {"optimizer", plugin_json(*recipe.optimizer, recipe.optimizer_parameters)},
-      {"batch", recipe.batch},
-      {"micro_batch", recipe.micro_batch},
-      {"length", recipe.length},
-      {"clip", recipe.clip},
-      {"bfloat16", recipe.bfloat16},
-      {"seed", recipe.seed},
-      {"peak", recipe.peak},
-      {"device", device_model(recipe.device)}};
+  nlohmann::json json = {{"host", arithmetic_build_id()},
+                         {"isa", key_text(HostServices::instance().instructions())},
+                         {"libm", math_library()},
+                         {"family", plugin_json(*recipe.family, nullptr)},
+                         {"config", parse_json(recipe.config, "config")},
+                         {"corpus", plugin_json(*recipe.corpus.plugin, corpus)},
+                         {"files", recipe.corpus.fingerprint},
+                         {"part", recipe.corpus.part.key()},
+                         {"tokenizer", recipe.tokenizer_key},
+                         {"document_end", recipe.document_end ? nlohmann::json(*recipe.document_end)
+                                                              : nlohmann::json()},
+                         {"optimizer", plugin_json(*recipe.optimizer, recipe.optimizer_parameters)},
+                         {"batch", recipe.batch},
+                         {"micro_batch", recipe.micro_batch},
+                         {"length", recipe.length},
+                         {"clip", recipe.clip},
+                         {"bfloat16", recipe.bfloat16},
+                         {"seed", recipe.seed},
+                         {"peak", recipe.peak},
+                         {"device", device_model(recipe.device)}};
+  if (recipe.device.type != QUENCH_DEVICE_CPU) {
+    json["device_libraries"] = computing_libraries(device_libraries(*recipe.family));
+  }
   return sha256_hex(canonical_json(json));
 }
 

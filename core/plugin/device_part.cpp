@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <set>
+#include <string_view>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -16,12 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Part {
-  const char* of;  // soname
-  const char* file;
-};
-
-constexpr Part kParts[] = {{"libtorch_cpu.so", "libtorch_cuda.so"}};
+constexpr std::string_view kLinked = "libtorch_cpu.so";
+constexpr const char* kPart = "libtorch_cuda.so";
+constexpr const char* kLater = "libtorch_cuda_linalg.so";  // loaded at the first factorization
+constexpr const char* kKernels = "cuda/kernels.so";  // of the folder that has those of plugins
 
 [[noreturn]] void refuse(quench_device device, const std::string& why) {
   fail(QUENCH_FAILED_PRECONDITION, "device cuda:{}: {}", device.index, why);
@@ -30,14 +31,52 @@ constexpr Part kParts[] = {{"libtorch_cpu.so", "libtorch_cuda.so"}};
 }  // namespace
 
 std::optional<fs::path> device_part(const std::vector<LinkedLibrary>& links) {
-  for (const Part& part : kParts) {
-    for (const LinkedLibrary& link : links) {
-      if (link.soname == part.of) {
-        return link.path.parent_path() / part.file;
-      }
+  for (const LinkedLibrary& link : links) {
+    if (link.soname == kLinked) {
+      return link.path.parent_path() / kPart;
     }
   }
   return std::nullopt;
+}
+
+namespace {
+
+// With all that it brings; remembered, since files of a run do not change.
+const std::vector<LinkedLibrary>& with_brought(const fs::path& library) {
+  static auto* known = new std::map<fs::path, std::vector<LinkedLibrary>>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known->try_emplace(library);
+  std::error_code error;
+  if (is_new && fs::exists(library, error)) {
+    entry->second = bundled_libraries(library);
+    const ElfFile elf = read_elf(library);
+    entry->second.push_back({library.filename().string(), library, elf.build_id});
+  }
+  return entry->second;
+}
+
+}  // namespace
+
+std::vector<LinkedLibrary> device_libraries(const PluginDescription& plugin) {
+  std::vector<fs::path> files = {plugin.library.parent_path().parent_path() / kKernels};
+  if (const std::optional<fs::path> part = device_part(plugin.links)) {
+    files.push_back(*part);
+    files.push_back(part->parent_path() / kLater);
+  }
+  std::set<std::string> seen;
+  for (const LinkedLibrary& link : plugin.links) {
+    seen.insert(link.soname);
+  }
+  std::vector<LinkedLibrary> out;
+  for (const fs::path& file : files) {
+    for (const LinkedLibrary& library : with_brought(file)) {
+      if (seen.insert(library.soname).second) {
+        out.push_back(library);
+      }
+    }
+  }
+  return out;
 }
 
 std::vector<std::string> missing_libraries(const fs::path& library) {

@@ -16,6 +16,11 @@ namespace quench {
 // Where the part of one of `links` lies, or would lie; nothing if none of them has one.
 std::optional<std::filesystem::path> device_part(const std::vector<LinkedLibrary>& links);
 
+// What computes on a GPU for a plugin besides what it links: the part, what the part brings and
+// loads late, and the kernels beside the plugin's folder. For content keys; what is not there is
+// left out.
+std::vector<LinkedLibrary> device_libraries(const PluginDescription& plugin);
+
 // What `library` needs, itself or through what it brings, and what neither a RUNPATH nor the
 // system's search leads to, sorted. Loads what the system's search finds.
 std::vector<std::string> missing_libraries(const std::filesystem::path& library);

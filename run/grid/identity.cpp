@@ -14,6 +14,7 @@
 #include "core/json/parse_json.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/code_identity.hpp"
+#include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
@@ -73,10 +74,14 @@ nlohmann::json machine_of(const Experiment& experiment) {
           {"dtype", dtype_text(experiment.dtype)}};
 }
 
-nlohmann::json libraries_of(const std::vector<const PluginDescription*>& plugins) {
+nlohmann::json libraries_of(const std::vector<const PluginDescription*>& plugins,
+                            quench_device device) {
   std::map<std::string, std::map<std::string, std::string>> builds;  // of a soname, by plugin
   for (const PluginDescription* plugin : plugins) {
-    const nlohmann::json libraries = computing_libraries(plugin->links);
+    nlohmann::json libraries = computing_libraries(plugin->links);
+    if (device.type != QUENCH_DEVICE_CPU) {
+      libraries.update(computing_libraries(device_libraries(*plugin)));
+    }
     for (const auto& [soname, build] : libraries.items()) {
       builds[soname][plugin_label(*plugin)] = build.get<std::string>();
     }
@@ -385,7 +390,7 @@ const PluginDescription* Identities::judge_for(const PluginDescription& quantize
 nlohmann::json Identities::environment(const Experiment& experiment,
                                        const std::vector<const PluginDescription*>& plugins) const {
   nlohmann::json out = machine_of(experiment);
-  out["libraries"] = libraries_of(plugins);
+  out["libraries"] = libraries_of(plugins, experiment.device);
   return out;
 }
 

@@ -39,8 +39,10 @@ std::string code_of_kind(const Catalog& catalog, const std::string& kind);
 nlohmann::json machine_of(const Experiment& experiment);
 
 // The computing libraries of these plugins: {soname: build id}, and {soname: {plugin: build id}}
-// where plugins in processes of their own run on different files of one name.
-nlohmann::json libraries_of(const std::vector<const PluginDescription*>& plugins);
+// where plugins in processes of their own run on different files of one name. On a GPU with what
+// computes there.
+nlohmann::json libraries_of(const std::vector<const PluginDescription*>& plugins,
+                            quench_device device = {QUENCH_DEVICE_CPU, 0});
 
 class Identities {
  public:

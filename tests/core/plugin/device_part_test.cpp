@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/plugin/code_identity.hpp"
 #include "core/plugin/links.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 
@@ -97,4 +99,20 @@ TEST_CASE("device part: a plugin whose libraries have none needs none", "[core][
   Catalog catalog = folder.catalog();
   catalog.compute_on(kGpu, QUENCH_FAKE_DRIVER);
   CHECK_NOTHROW(catalog.load(catalog.require("corpus", "good")));
+}
+
+TEST_CASE("device libraries: the part, what it brings and our kernels name what computes on a GPU",
+          "[core][plugin]") {
+  const TorchFolder folder(kAll);
+  const fs::path kernels = folder.path().parent_path() / "cuda/kernels.so";
+  fs::create_directories(kernels.parent_path());
+  fs::copy_file(quench::test::fault_library("good.so"), kernels);
+  const Catalog catalog = folder.catalog();
+  const quench::PluginDescription& plugin = catalog.require("corpus", "needs_torch");
+  const nlohmann::json found = quench::computing_libraries(quench::device_libraries(plugin));
+  CHECK(found.size() == 3);
+  CHECK(found.contains("libtorch_cuda.so"));
+  CHECK(found.contains("libfault_helper.so"));
+  CHECK(found.at("kernels.so").get<std::string>().size() == 40);
+  CHECK(quench::computing_libraries(plugin.links).size() == 1);  // on a processor none of them
 }

@@ -38,3 +38,10 @@ TEST_CASE("libraries: two builds of one name are told by plugin, and which plugi
   const PluginDescription other_quantizer = plugin("quantizer", "gptq", kOne);
   CHECK(libraries_of({&other_family, &other_quantizer}) != got);
 }
+
+TEST_CASE("libraries: on a processor nothing of a GPU is named", "[grid]") {
+  const PluginDescription family = plugin("model", "llama", kOne);
+  CHECK(libraries_of({&family}, {QUENCH_DEVICE_CPU, 0}) == libraries_of({&family}));
+  // What is not there computes nothing.
+  CHECK(libraries_of({&family}, {QUENCH_DEVICE_CUDA, 0}) == libraries_of({&family}));
+}
