@@ -252,9 +252,17 @@ Placed Catalog::placed(const PluginDescription& description) const {
 
 void Catalog::compute_on(quench_device device, const char* driver) {
   require_device(device, driver);
-  if (device.type != QUENCH_DEVICE_CPU) {
-    device_ = device;
+  if (device.type == QUENCH_DEVICE_CPU) {
+    return;
   }
+  const auto has_part = [&](const PluginDescription& item) {
+    return is_shipped(item) && device_part(item.links);
+  };
+  const auto first = std::find_if(items_.begin(), items_.end(), has_part);
+  if (first != items_.end()) {
+    require_device_part(first->links, device);
+  }
+  device_ = device;
 }
 
 bool Catalog::is_movable(const Placed& placed) const {

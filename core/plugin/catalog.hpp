@@ -90,8 +90,8 @@ class Catalog {
 
   // Says that plugins of this process may compute on this device, too, before the first of them is
   // loaded: the part of their libraries that does comes first (device_part.hpp). Throws
-  // Error(INVALID_ARGUMENT) if the machine does not have it. A process of its own computes on the
-  // processor only.
+  // Error(INVALID_ARGUMENT) if the machine does not have it, or not that part. A process of its own
+  // computes on the processor only.
   void compute_on(quench_device device, const char* driver = kCudaDriver);
 
   // Of a plugin in a process of its own, what CatalogOptions::starts_apart says; else 0. Another

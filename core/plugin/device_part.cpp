@@ -25,7 +25,7 @@ constexpr const char* kLater = "libtorch_cuda_linalg.so";  // loaded at the firs
 constexpr const char* kKernels = "cuda/kernels.so";  // of the folder that has those of plugins
 
 [[noreturn]] void refuse(quench_device device, const std::string& why) {
-  fail(QUENCH_FAILED_PRECONDITION, "device cuda:{}: {}", device.index, why);
+  fail(QUENCH_INVALID_ARGUMENT, "device cuda:{}: {}", device.index, why);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ std::vector<std::string> missing_libraries(const fs::path& library) {
   return out;
 }
 
-void load_device_part(const std::vector<LinkedLibrary>& links, quench_device device) {
+void require_device_part(const std::vector<LinkedLibrary>& links, quench_device device) {
   const std::optional<fs::path> part = device_part(links);
   if (!part) {
     return;
@@ -112,6 +112,14 @@ void load_device_part(const std::vector<LinkedLibrary>& links, quench_device dev
     refuse(device, fmt::format("{} cannot be loaded: {} {} not installed", part->string(),
                                fmt::join(missing, ", "), missing.size() == 1 ? "is" : "are"));
   }
+}
+
+void load_device_part(const std::vector<LinkedLibrary>& links, quench_device device) {
+  const std::optional<fs::path> part = device_part(links);
+  if (!part) {
+    return;
+  }
+  require_device_part(links, device);
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // with another one cuBLAS may add in any order
   if (dlopen(part->c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
     refuse(device,

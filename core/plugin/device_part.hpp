@@ -25,8 +25,11 @@ std::vector<LinkedLibrary> device_libraries(const PluginDescription& plugin);
 // system's search leads to, sorted. Loads what the system's search finds.
 std::vector<std::string> missing_libraries(const std::filesystem::path& library);
 
-// Loads the part of one of `links`, if one has a part, for good. Throws Error(FAILED_PRECONDITION)
-// with one line that begins with the device.
+// Throws Error(INVALID_ARGUMENT) with one line that begins with the device if the part of one of
+// `links` cannot be loaded, as far as files say.
+void require_device_part(const std::vector<LinkedLibrary>& links, quench_device device);
+
+// Loads the part of one of `links`, if one has a part, for good. Throws likewise.
 void load_device_part(const std::vector<LinkedLibrary>& links, quench_device device);
 
 }  // namespace quench

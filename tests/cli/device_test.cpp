@@ -5,6 +5,7 @@
 
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/skip.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Contains;
@@ -61,6 +62,23 @@ TEST_CASE("device: a number beyond the machine's GPUs is refused with what there
   const Outcome got = run_with_driver(here, QUENCH_FAKE_DRIVER, arguments);
   CHECK(got.code == 2);
   CHECK(got.err == "device cuda:3: this machine has 3 devices, cuda:0 to cuda:2\n");
+}
+
+TEST_CASE("device: what libtorch lacks for a GPU is said in one line before any work", "[cli]") {
+  const Workplace here;
+  const Outcome doctor = run_with_driver(here, QUENCH_FAKE_DRIVER, {"doctor", "--json"});
+  const nlohmann::json part = quench::test::data_of(doctor.out).at("gpus").at("libtorch");
+  quench::test::skip_unless(!part.is_null() && !part.at("missing").empty(),
+                            "libtorch has all that it needs, or no part for GPUs");
+  const auto missing = part.at("missing").get<std::vector<std::string>>();
+  std::string listed;
+  for (const std::string& library : missing) {
+    listed += (listed.empty() ? "" : ", ") + library;
+  }
+  const Outcome got = run_with_driver(here, QUENCH_FAKE_DRIVER, kEval);
+  CHECK(got.code == 2);
+  CHECK(got.err == "device cuda:0: " + part.at("path").get<std::string>() + " cannot be loaded: " +
+                       listed + (missing.size() == 1 ? " is" : " are") + " not installed\n");
 }
 
 TEST_CASE("doctor: lists GPUs with capability, memory and the driver's CUDA", "[cli]") {
