@@ -48,10 +48,14 @@ def scale(low, high, start, end):
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
+CHARACTER = 7.6  # pixels, of labels in the font's usual shapes
+
+
 def forest(title, rows, axis):
     """Rows of (text, value, plain interval, interval of all at once or None, verdict), along one axis with a line at 0."""
-    left, right, top, step = 330, 700, 34, 19
-    shown = [end for _, value, plain, _, _ in rows for end in (value, *plain)] + [0.0]
+    left = 24 + CHARACTER * max(len(row[0]) for row in rows)
+    right, top, step = left + 370, 34, 19
+    shown = [end for _, value, plain, at_once, _ in rows for end in (value, *plain, *(at_once or ()))] + [0.0]
     low, high = min(shown), max(shown)
     margin = 0.08 * (high - low or 1.0)
     low, high = low - margin, high + margin
@@ -63,7 +67,7 @@ def forest(title, rows, axis):
         colour = COLOURS[word]
         body.append(text_at(left - 12, y + 4, text, ' text-anchor="end"'))
         if at_once is not None:
-            body.append(line(x(max(at_once[0], low)), y, x(min(at_once[1], high)), y, colour, 1))
+            body.append(line(x(at_once[0]), y, x(at_once[1]), y, colour, 1))
         body.append(line(x(plain[0]), y, x(plain[1]), y, colour, 4))
         body.append(f'<circle cx="{number(x(value))}" cy="{number(y)}" r="4" fill="{colour}"/>')
     body.append(line(left, bottom, right, bottom, "#222"))
@@ -71,7 +75,7 @@ def forest(title, rows, axis):
         body += [line(x(place), bottom, x(place), bottom + 4, "#222"),
                  text_at(x(place), bottom + 17, tick_text(place), ' text-anchor="middle"')]
     body.append(text_at((left + right) / 2, bottom + 35, axis, ' text-anchor="middle"'))
-    return svg(720, bottom + 45, title, body)
+    return svg(round(right + 20), bottom + 45, title, body)
 
 
 def curves(title, panels, x_axis, y_axis):

@@ -57,6 +57,19 @@ class Findings(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("out of date", done.stderr)
 
+    def test_no_label_and_no_interval_is_cut_off_in_a_figure(self):
+        sys.path.insert(0, str(MAKE.parent))
+        import figures  # noqa: PLC0415
+        label = "a difference, with a long name of what its two sides have in common"
+        drawn = figures.forest("Differences", [(label, 1.0, [-2.0, 3.0], [-90.0, 80.0], "open")], "nats")
+        width = float(re.search(r'viewBox="0 0 ([0-9.]+) ', drawn)[1])
+        end = float(re.search(r'<text x="([0-9.]+)"[^>]*>' + label, drawn)[1])
+        self.assertGreater(end, 7 * len(label))
+        lines = re.findall(r'<line x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn)
+        at_once, plain = [float(x2) - float(x1) for x1, y1, x2, y2 in lines if y1 == y2][:2]
+        self.assertAlmostEqual(at_once / plain, 170 / 5, delta=1)  # pixels have one digit behind the point
+        self.assertLess(max(float(x2) for _, _, x2, _ in lines), width)
+
     def test_the_folder_stays_small(self):
         size = sum(file.stat().st_size for file in NUMBERS.rglob("*"))
         self.assertLess(size, LIMIT, f"docs/findings: {size} bytes, wanted less than {LIMIT}")
