@@ -12,6 +12,8 @@
 #include "core/plugin/library_environment.hpp"
 #include "core/plugin/search_path.hpp"
 #include "core/plugin/table_call.hpp"
+#include "core/plugin/task_arena.hpp"
+#include "core/wire/copy.hpp"
 #include "core/wire/crossing.hpp"
 
 namespace quench {
@@ -248,7 +250,9 @@ class ApartPlugins::Module {
   std::map<std::string, std::unique_ptr<Item>> items_;
 };
 
-ApartPlugins::ApartPlugins(ApartOptions options) : options_(std::move(options)) {}
+ApartPlugins::ApartPlugins(ApartOptions options) : options_(std::move(options)) {
+  wire::set_copy(copy_on_all_threads);
+}
 
 ApartPlugins::~ApartPlugins() = default;
 

@@ -26,7 +26,9 @@
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/process_state.hpp"
 #include "core/plugin/table_call.hpp"
+#include "core/plugin/task_arena.hpp"
 #include "core/sandbox/sandbox.hpp"
+#include "core/wire/copy.hpp"
 #include "core/wire/services.hpp"
 
 namespace quench {
@@ -64,6 +66,7 @@ void set_up(const json& hello) {
     }
   }
   services.set_remote(service_of_host);
+  wire::set_copy(copy_on_all_threads);
   tune_allocators();
   prepare_libraries();
   keep_process_state();

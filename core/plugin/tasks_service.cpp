@@ -1,18 +1,16 @@
 // Implements quench.tasks/1 on oneTBB.
 #include <tbb/blocked_range.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <mutex>
 
 #include "core/plugin/alternate_stack.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/service_tables.hpp"
+#include "core/plugin/task_arena.hpp"
 
 namespace quench {
 
@@ -69,20 +67,6 @@ struct Work {
     return got;
   }
 };
-
-// The arena of the run, recreated when the budget changes. A call holds it by the shared pointer.
-// More threads than processors would get no workers and a warning on stderr.
-std::shared_ptr<tbb::task_arena> arena_of(uint32_t budget) {
-  const int threads = std::min(static_cast<int>(std::min<uint32_t>(budget, INT16_MAX)),
-                               tbb::info::default_concurrency());
-  static std::mutex mutex;
-  static auto* arena = new std::shared_ptr<tbb::task_arena>;  // outlives static destructors
-  const std::lock_guard lock(mutex);
-  if (*arena == nullptr || (*arena)->max_concurrency() != threads) {
-    *arena = std::make_shared<tbb::task_arena>(threads);
-  }
-  return *arena;
-}
 
 // Returns false if the scheduler failed; a body throws nothing.
 bool run_parallel(Work& work, uint32_t threads) noexcept {

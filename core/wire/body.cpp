@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/wire/copy.hpp"
 
 namespace quench::wire {
 
@@ -90,9 +91,9 @@ void Writer::blob(const void* data, uint64_t bytes) {
     return;
   }
   if (!memory_.holds(data)) {
-    std::byte* copy = memory_.take(bytes);
-    std::memcpy(copy, data, bytes);
-    data = copy;
+    std::byte* own = memory_.take(bytes);
+    copy(own, data, bytes);
+    data = own;
   }
   u64(memory_.offset_of(data));
 }
@@ -182,15 +183,15 @@ void* Keep::take(uint64_t bytes) {
   return out;
 }
 
-const char* Keep::text(const Blob& blob) {
-  if (blob.data == nullptr) {
-    return nullptr;
-  }
-  char* out = array<char>(blob.bytes + 1);
-  if (blob.bytes > 0) {
-    std::memcpy(out, blob.data, blob.bytes);
-  }
+void* Keep::copy_of(const void* data, uint64_t bytes) {
+  auto* out = static_cast<std::byte*>(resource_.allocate(bytes + 1, kAlignment));
+  copy(out, data, bytes);
+  out[bytes] = std::byte{};
   return out;
+}
+
+const char* Keep::text(const Blob& blob) {
+  return blob.data == nullptr ? nullptr : static_cast<const char*>(copy_of(blob.data, blob.bytes));
 }
 
 uint64_t elements_of(const quench_tensor& tensor) {
@@ -300,8 +301,7 @@ quench_tensor* take_tensor(Reader& in, Keep& keep) {
   if (elements.bytes > kMaxInline) {
     out->data = const_cast<std::byte*>(elements.data);
   } else {
-    out->data = keep.take(elements.bytes);
-    std::copy_n(elements.data, elements.bytes, static_cast<std::byte*>(out->data));
+    out->data = keep.copy_of(elements.data, elements.bytes);
   }
   return out;
 }
@@ -314,7 +314,7 @@ void copy_out(const Blob& elements, const quench_tensor& to) {
     return;
   }
   if (is_contiguous(to)) {
-    std::memcpy(first_byte(to), elements.data, elements.bytes);
+    copy(first_byte(to), elements.data, elements.bytes);
     return;
   }
   const uint64_t size = element_bytes(to.dtype);

@@ -79,6 +79,8 @@ class Keep {
 
   // Zeroed, aligned to 64 bytes.
   void* take(uint64_t bytes);
+  // A copy, aligned likewise, with a NUL behind it.
+  void* copy_of(const void* data, uint64_t bytes);
   template <typename T>
   T* array(uint64_t count) {
     return static_cast<T*>(take(count * sizeof(T)));

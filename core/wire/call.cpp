@@ -4,6 +4,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/wire/copy.hpp"
+
 namespace quench::wire {
 
 Call::Call(std::shared_ptr<Peer> peer, uint64_t target, uint16_t function)
@@ -69,7 +71,7 @@ void Call::take_handed_out() {
       } else if (value.data == nullptr || value.bytes != to.bytes) {
         refuse_message("an output of another size than was asked for");
       } else if (value.bytes > 0) {
-        std::memcpy(to.memory, value.data, value.bytes);
+        copy(to.memory, value.data, value.bytes);
       }
     }
     if (!found) {

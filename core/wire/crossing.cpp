@@ -160,11 +160,7 @@ void* Receiving::bytes(const Blob& blob, uint64_t element_bytes) {
   }
   reader_.copies(blob);
   // Outputs of a reply outlive it, and what another process can still change is never used.
-  void* out = keep_.take(blob.bytes + 1);  // text has a NUL behind it
-  if (blob.bytes > 0) {
-    std::memcpy(out, blob.data, blob.bytes);
-  }
-  return out;
+  return keep_.copy_of(blob.data, blob.bytes);
 }
 
 void* Receiving::room(uint64_t count, uint64_t element_bytes) {

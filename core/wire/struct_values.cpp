@@ -1,5 +1,7 @@
 #include "core/wire/struct_values.hpp"
 
+#include "core/wire/copy.hpp"
+
 namespace quench::wire {
 
 namespace {
@@ -38,9 +40,7 @@ void take_array(Receiving& i, void* to, uint64_t bytes) {
   if (to == nullptr || blob.data == nullptr || blob.bytes != bytes) {
     refuse_message("an output of another size than was asked for");
   }
-  if (bytes > 0) {
-    std::memcpy(to, blob.data, bytes);
-  }
+  copy(to, blob.data, bytes);
 }
 
 void put_tensors(Sending& o, const quench_tensor* list, uint64_t count) {
@@ -82,11 +82,7 @@ void take_view(Receiving& i, quench_tensor& to) {
     refuse_message("a view of nothing");
   }
   i.reader().copies({static_cast<const std::byte*>(to.data), bytes});
-  void* copy = i.keep().take(bytes);
-  if (bytes > 0) {
-    std::memcpy(copy, to.data, bytes);
-  }
-  to.data = copy;
+  to.data = i.keep().copy_of(to.data, bytes);
 }
 
 quench_tensor* take_output(Receiving& i) {
@@ -113,7 +109,7 @@ quench_tensor* take_in_room(Receiving& i) {
     const void* from = tensor->data;
     i.reader().copies({static_cast<const std::byte*>(from), bytes_of(*tensor)});
     with_room(i, tensor);
-    std::memcpy(tensor->data, from, bytes_of(*tensor));
+    copy(tensor->data, from, bytes_of(*tensor));
   }
   return tensor;
 }
