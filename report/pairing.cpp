@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/store/sweep_point.hpp"
 #include "report/dimension.hpp"
 
 namespace quench {
@@ -238,13 +239,25 @@ std::string common_text(const Observation& it, const Observation& other, const F
   }
   std::vector<std::string> words;
   words.reserve(dimensions.size());
+  const bool labelled =
+      std::find(dimensions.begin(), dimensions.end(), "label") != dimensions.end();
   for (const std::string& name : dimensions) {
-    words.push_back(dimension_text(name, dimension_value(*it.record, name)));
+    const nlohmann::json value = dimension_value(*it.record, name);
+    const bool is_known = !value.is_null() || name == "bits";  // of float weights
+    if (is_known && !(labelled && name == "quantizer")) {      // which a label begins with
+      words.push_back(dimension_text(name, value));
+    }
   }
   std::vector<std::string> said = free.sweep;
   said.insert(said.end(), dimensions.begin(), dimensions.end());
-  if (const std::string point = point_text(*it.record, said); !point.empty()) {
-    words.push_back(point);
+  const nlohmann::json point = sweep_point(*it.record);
+  for (const auto& [path, value] : sweep_values(point.is_object() ? point : nlohmann::json())) {
+    if (dimension_value(*other.record, "sweep." + path) != value) {
+      said.push_back("sweep." + path);
+    }
+  }
+  if (const std::string text = point_text(*it.record, said); !text.empty()) {
+    words.push_back(text);
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }

@@ -272,6 +272,8 @@ TEST_CASE("contrast: two choices of a plugin in a sweep are compared whole", "[r
   REQUIRE(spread != nullptr);
   CHECK(spread->n == 2);
   CHECK(spread->mean == Approx(-0.205).margin(kRounding));
+  CHECK(got.rows[0].what ==
+        "3 bits, s1, plain bits=3, branch main");  // sam's weight_decay is not adamw's
 }
 
 TEST_CASE("contrast: a key that one side of a sweep does not give keeps no pair apart",
@@ -293,6 +295,7 @@ TEST_CASE("contrast: a key that one side of a sweep does not give keeps no pair 
       "root", "", "", {{"sweep.train.lr.decay_steps", {9}}, {"sweep.train.lr.decay", {"1-sqrt"}}}};
   const Contrast got = judge(spec, records);
   REQUIRE(got.rows.size() == 1);  // and not the one of another peak
+  CHECK(got.rows[0].what == "3 bits, s1, plain bits=3, branch main, peak 0.1");
   CHECK(got.rows[0].value == Approx(-0.3).margin(kRounding));
 }
 
