@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TABLE = Path(__file__).parent / "claims.toml"
-RULES = ("above", "below", "equal", "within", "alike")
+RULES = ("above", "below", "equal", "differs", "within", "alike")
 
 
 class Wrong(Exception):

@@ -52,7 +52,7 @@ def side(interval, rule):
     if rule.rule == "within":
         return "for" if rule.low <= low and high <= rule.high else "against" if high < rule.low or low > rule.high else "across"
     where = "above" if low > rule.than else "below" if high < rule.than else "across"
-    if where == "across" or rule.rule == "alike":
+    if where == "across" or rule.rule in ("alike", "differs"):
         return where
     return "for" if where == rule.rule else "against"
 
@@ -69,6 +69,8 @@ def of_row(row, rule, at_once=True):
         interval = row.interval(kind, at_once)
         sides.add("across" if interval is None else side(interval, rule))
     found = sides.pop() if len(sides) == 1 else "across"
+    if rule.rule == "differs" and found != "across":
+        return "holds"
     return {"for": "holds", "against": "fails", "across": "open"}.get(found, found)
 
 

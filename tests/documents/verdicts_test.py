@@ -115,6 +115,11 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rule="equal").word, "fails")
         self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.0, 1e-9)), rule="equal").word, "open")
 
+    def test_a_difference_can_hold_either_way_and_stay_open_but_not_fail(self):
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rule="differs").word, "holds")
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(-0.1, 0.02)), rule="differs").word, "holds")
+        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.0, 0.02)), rule="differs").word, "open")
+
     def test_another_border_than_zero(self):
         self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.5, 0.2)), rule="below", than=2.0).word, "holds")
         self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.5, 0.3)), rule="below", than=2.0).word, "open")
