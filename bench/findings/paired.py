@@ -1,11 +1,10 @@
 """Values that a contrast of the report does not compare, over seeds, or their differences between two sets of weights: how much of
-an error the curvature explains, and rises in a landscape.
+an error the curvature explains, rises in a landscape, and whether accuracy falls with the error.
 """
 
 import math
 
 import student
-
 
 
 def flat(value, path=""):
@@ -55,7 +54,38 @@ VALUES = {
     "taylor ratio": ("taylor", lambda record: _terms(record)[1] / _terms(record)[2]),
     "landscape rise": ("landscape", _landscape_rise),
 }
-UNITS = {"landscape rise": "nats/token", "taylor ratio": "1"}
+UNITS = {"landscape rise": "nats/token", "taylor ratio": "1", "accuracy drop with ΔCE": "1"}
+
+
+def ranks(values):
+    """From 1; equal values share the mean of theirs."""
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) + 1) / 2 for value in values]
+
+
+def rank_correlation(x, y):
+    """Spearman's: Pearson's correlation of the ranks. None where one of them does not vary."""
+    a, b = ([rank - (len(x) + 1) / 2 for rank in ranks(values)] for values in (x, y))
+    scale = math.sqrt(sum(one * one for one in a) * sum(one * one for one in b))
+    return sum(one * other for one, other in zip(a, b)) / scale if scale > 0 else None
+
+
+def accuracy_with_error(records):
+    """{seed: rank correlation of (float accuracy − quantized accuracy) with ΔCE over all quantized cells of that seed}."""
+    found = {}
+    for record in records:
+        if record["metric"] in ("tasks", "validation_loss") and is_first(record):
+            checkpoint = record["checkpoint"]
+            weights = (record["job"], checkpoint["branch"], checkpoint["step"], averaging_of(record))
+            found.setdefault((seed_of(record), weights), {})[record["metric"], method_of(record)] = record["value"]
+    points = {}
+    for (seed, _), values in found.items():
+        for (metric, method), accuracy in values.items():
+            needed = [("tasks", "float"), ("validation_loss", method), ("validation_loss", "float")]
+            if metric == "tasks" and method != "float" and all(one in values for one in needed):
+                plain, loss, plain_loss = (values[one] for one in needed)
+                points.setdefault(seed, []).append((loss - plain_loss, plain - accuracy))
+    return {seed: rank_correlation(*zip(*cells)) for seed, cells in points.items()}
 
 
 def fits(record, where, last):
@@ -106,18 +136,24 @@ def _spread(kind, values, comparisons):
     return {f"{kind}.{key}": value for key, value in out.items()}
 
 
-def row_of(records, pair, comparisons):
-    """{quantity: number} of one pair; raises ValueError where it has none."""
+def _of_weights(records, pair):
+    """{seed: the value of weights a, minus that of b where there are some}."""
     last = _last_steps(records)
     _, value = VALUES[pair["value"]]
     a = of_seeds(records, pair, "a", last)
     b = of_seeds(records, pair, "b", last) if "b" in pair else None
-    differences = {}
+    out = {}
     for seed in sorted(a if b is None else set(a) & set(b)):
         of_a, of_b = value(a[seed]), 0.0 if b is None else value(b[seed])
-        if of_a is None or of_b is None:
-            raise ValueError(f"seed {seed} has no {pair['value']}")
-        differences[seed] = of_a - of_b
+        out[seed] = None if of_a is None or of_b is None else of_a - of_b
+    return out
+
+
+def row_of(records, pair, comparisons):
+    """{quantity: number} of one pair; raises ValueError where it has none."""
+    differences = accuracy_with_error(records) if pair["value"] not in VALUES else _of_weights(records, pair)
+    if None in differences.values():
+        raise ValueError(f"no {pair['value']} at some seed")
     if not differences:
         raise ValueError(f"no value of {pair['value']} fits")
     first = min(differences)

@@ -3,8 +3,10 @@
 
 usage: verdicts_test.py SOURCE
 """
+import json
 import math
 import random
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -269,6 +271,58 @@ class Pairs(unittest.TestCase):
         records = [record("taylor", 0.3, 0, method=method, details={"slope": 0.1, "quadratic": quadratic, "change": 0.4})
                    for method, quadratic in (("rtn bits=4", 0.3), ("rtn bits=3", 0.1))]
         self.assertAlmostEqual(paired.row_of(records, ratio, 1)["value"], 0.75)
+
+
+def accuracy_records(seed, cells):
+    """Records of one checkpoint: {method: (loss, accuracy)}."""
+    out = []
+    for method, values in cells.items():
+        for metric, value in zip(("validation_loss", "tasks"), values):
+            out.append({"metric": metric, "label": metric, "value": value, "error": None, "draw": 0, "jitter": 0, "job": seed,
+                        "quantizer": None if method == "float" else {"label": method}, "averaging": None,
+                        "checkpoint": {"branch": None, "step": 10}, "environment": {"sweep": {"seed": seed}}})
+    return out
+
+
+class Accuracy(unittest.TestCase):
+    def test_rank_correlation_by_hand(self):
+        self.assertEqual(paired.ranks([5, 1, 5, 9]), [2.5, 1, 2.5, 4])
+        # 1 − 6 Σ d²/(n (n² − 1)) with d = 1, 1, 1, 1, 0.
+        self.assertAlmostEqual(paired.rank_correlation([1, 2, 3, 4, 5], [20, 10, 40, 30, 50]), 0.8)
+        self.assertIsNone(paired.rank_correlation([1, 2, 3], [4, 4, 4]))
+
+    def test_accuracy_that_falls_with_the_error_correlates_over_the_cells_of_each_seed(self):
+        records = accuracy_records(0, {"float": (2.0, 0.8), "a": (2.1, 0.78), "b": (2.4, 0.6), "c": (2.2, 0.7)})
+        records += accuracy_records(1, {"float": (1.9, 0.8), "a": (2.1, 0.6), "b": (2.4, 0.7), "c": (2.2, 0.65)})
+        records.append({**records[-1], "draw": 1, "value": 0.0})  # another draw of the calibration data is no other cell
+        pair = {"as": "accuracy", "value": "accuracy drop with ΔCE"}
+        row = paired.row_of(records, pair, 1)
+        self.assertAlmostEqual(row["value"], 1.0)
+        self.assertAlmostEqual(row["seeds.mean"], 0.0)  # 1 at seed 0, −1 at seed 1
+        with self.assertRaisesRegex(ValueError, "no value of"):
+            paired.row_of([record for record in records if record["metric"] != "tasks"], pair, 1)
+
+
+class NextLine(unittest.TestCase):
+    def test_questions_repeat_and_name_the_line_that_follows(self):
+        with tempfile.TemporaryDirectory() as own:
+            text = "".join(f"int the_first_of_this_pair_{i};\nint second_{i}; /* {i} */\n\n" for i in range(40))
+            (Path(own) / "a.h").write_text(text, encoding="ascii")
+            made = []
+            for name in ("one", "two"):
+                subprocess.run([SOURCE / "bench/findings/next_line", Path(own) / name, "--headers", own, "--questions", "30"],
+                               check=True, capture_output=True)
+                made.append((Path(own) / name / "test.jsonl").read_text(encoding="utf-8"))
+            self.assertEqual(made[0], made[1])
+            questions = [json.loads(line) for line in made[0].splitlines()]
+            self.assertEqual(len(questions), 30)
+            for question in questions:
+                self.assertEqual(len(set(question["lines"])), 4)
+                self.assertIn(f"{question['context']}\n{question['lines'][question['answer']]}\n", text)
+            self.assertGreater(len({question["answer"] for question in questions}), 1)
+            short = subprocess.run([SOURCE / "bench/findings/next_line", Path(own) / "three", "--headers", own], capture_output=True, text=True)
+            self.assertEqual(short.returncode, 1)
+            self.assertIn("wanted 1000", short.stderr)
 
 
 if __name__ == "__main__":
