@@ -62,6 +62,7 @@ void remove_file(const fs::path& path) {
 uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger) {
   const fs::path folder = repository_folder(repository, root);
+  remove_dead_claims(folder);
   std::map<std::string, const DownloadLedger::Blob*> unwanted;  // by hash
   for (const auto& [hash, blob] : ledger.of(repository)) {
     if (blob.holds_weights && are_among(blob.commits, commits) &&

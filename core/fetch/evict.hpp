@@ -15,7 +15,8 @@ namespace quench {
 // that were fetched for `commits` alone, that are still the files which arrived, to which no other
 // snapshot links, and of whose commits no other process claims one. Their links go with them; the
 // small files and the names of the revisions stay, so that the cache is one that other tools read
-// and a later fetch completes. A kill leaves a blob without links, which the next call removes.
+// and a later fetch completes. A kill leaves a blob without links, or a claim, which the next call
+// removes.
 // Returns the number of bytes removed. Throws Error naming the path of what cannot be removed.
 uint64_t evict_weights(const std::filesystem::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger);

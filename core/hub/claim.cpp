@@ -77,7 +77,8 @@ std::vector<fs::path> claims_in(const fs::path& repository) {
   return out;
 }
 
-void remove_dead_claims(const fs::path& repository) {
+// The caller has the repository's lock, as below.
+void unlink_dead_claims(const fs::path& repository) {
   for (const fs::path& claim : claims_in(repository)) {
     const auto owner = owner_of(claim.filename().string());
     if (owner && !is_alive(*owner, claim)) {
@@ -125,7 +126,7 @@ void HubClaim::set(const Commits& commits) {
     }
     const RepositoryLock lock(repository);
     unlink((repository / kFolder / name_).c_str());
-    remove_dead_claims(repository);
+    unlink_dead_claims(repository);
     fs::remove(repository / kFolder, error);  // if it is empty
     repositories_.erase(repository);
   }
@@ -134,10 +135,19 @@ void HubClaim::set(const Commits& commits) {
       continue;  // nothing to protect
     }
     const RepositoryLock lock(repository);
-    remove_dead_claims(repository);
+    unlink_dead_claims(repository);
     fs::create_directory(repository / kFolder, error);
     write_claim(repository / kFolder / name_, wanted);
     repositories_.insert(repository);
+  }
+}
+
+void remove_dead_claims(const fs::path& repository) {
+  std::error_code error;
+  if (fs::exists(repository / kFolder, error)) {
+    const RepositoryLock lock(repository);
+    unlink_dead_claims(repository);
+    fs::remove(repository / kFolder, error);  // if it is empty
   }
 }
 

@@ -44,6 +44,10 @@ class HubClaim {
   std::set<std::filesystem::path> repositories_;
 };
 
+// Removes the claims of processes that died, for a run that ends without a claim of its own: the
+// one before it may have been killed when all was done. Never throws.
+void remove_dead_claims(const std::filesystem::path& repository);
+
 // What other processes have claimed of a repository. A process of another machine counts as alive
 // for two days after it claimed last, which a run does for each set of weights.
 class OtherClaims {

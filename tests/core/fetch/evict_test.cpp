@@ -158,6 +158,26 @@ TEST_CASE("evict: what a living process claims stays, until it is gone", "[fetch
   fs::remove_all(claims);
   write(claim(parent, quench::process_start(parent) + 1), commit + "\nend\n");  // it has died
   CHECK(here.evict({commit}) == 300'000);
+  CHECK_FALSE(fs::exists(claims));
+}
+
+TEST_CASE("evict: the claim of a process that died goes even when no weights are left", "[fetch]") {
+  Evictions here;
+  const std::string commit = here.bring("step1");
+  CHECK(here.evict({commit}) == 300'000);
+  const fs::path claims = here.scene.cache() / "models--org--name/.quench";
+  const std::string place = quench::this_process().place;
+  const int64_t parent = getppid();
+  const fs::path living =
+      claims / fmt::format("claim-{}-{}-{}-0", place, parent, quench::process_start(parent));
+  write(claims / fmt::format("claim-{}-{}-1-0", place, parent), commit + "\nend\n");
+  write(living, commit + "\nend\n");
+  CHECK(here.evict({commit}) == 0);
+  CHECK(std::distance(fs::directory_iterator(claims), fs::directory_iterator()) == 1);
+  fs::remove(living);
+  write(claims / fmt::format("claim-{}-{}-1-0", place, parent), commit + "\nend\n");
+  CHECK(here.evict({commit}) == 0);
+  CHECK_FALSE(fs::exists(claims));
 }
 
 TEST_CASE("evict: a claim of another machine counts for two days", "[fetch]") {
