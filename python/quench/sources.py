@@ -36,7 +36,8 @@ class Tensors(Mapping):
         if name not in self._all():
             raise Error(NOT_FOUND, "tensor %s is missing" % name)
         index, info = self._all()[name]
-        return index, tuple(int(length) for length in info.shape), info.dtype
+        shape = () if info.shape is None else tuple(int(length) for length in info.shape)  # None: a single number
+        return index, shape, info.dtype
 
     def __getitem__(self, name):
         index, shape, dtype = self._found(name)

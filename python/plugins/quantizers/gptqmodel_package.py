@@ -4,7 +4,14 @@ The solver is handed a weight and 2/N times the Gram matrix of its input's rows;
 and its calibration are left out.
 """
 
+import os
+import tempfile
+
 import numpy
+
+# The package makes a folder for downloads when it is imported, by default in /tmp, where a plugin may not write.
+os.environ["HF_HOME"] = os.path.join(tempfile.gettempdir(), "huggingface")
+
 # Here and not in the function: the package keeps frames of those who import it, and with them arrays of the host.
 import torch
 from gptqmodel import QuantizeConfig
