@@ -3,6 +3,7 @@
 import unittest
 from types import SimpleNamespace
 
+import support  # noqa: F401  finds the package
 import numpy
 
 from quench import arrays, sources
