@@ -303,24 +303,28 @@ class Accuracy(unittest.TestCase):
             paired.row_of([record for record in records if record["metric"] != "tasks"], pair, 1)
 
 
-class NextLine(unittest.TestCase):
-    def test_questions_repeat_and_name_the_line_that_follows(self):
+class LineEndings(unittest.TestCase):
+    def test_questions_repeat_and_name_the_ending_of_their_line(self):
         with tempfile.TemporaryDirectory() as own:
-            text = "".join(f"int the_first_of_this_pair_{i};\nint second_{i}; /* {i} */\n\n" for i in range(40))
+            text = "".join(f"int first_of_pair_{i} = 1000{i} + {i};\nvoid second_of_pair_{i}(int argument_{i});\n" for i in range(40))
             (Path(own) / "a.h").write_text(text, encoding="ascii")
             made = []
             for name in ("one", "two"):
-                subprocess.run([SOURCE / "bench/findings/next_line", Path(own) / name, "--headers", own, "--questions", "30"],
+                subprocess.run([SOURCE / "bench/findings/line_endings", Path(own) / name, "--headers", own, "--questions", "30"],
                                check=True, capture_output=True)
                 made.append((Path(own) / name / "test.jsonl").read_text(encoding="utf-8"))
             self.assertEqual(made[0], made[1])
             questions = [json.loads(line) for line in made[0].splitlines()]
             self.assertEqual(len(questions), 30)
             for question in questions:
-                self.assertEqual(len(set(question["lines"])), 4)
-                self.assertIn(f"{question['context']}\n{question['lines'][question['answer']]}\n", text)
+                self.assertEqual(len({"".join(sorted(ending)) for ending in question["endings"]}), 1)
+                self.assertEqual(len(question["endings"][0]), 8)
+                self.assertEqual(len(set(question["endings"])), 4)
+                self.assertLessEqual(len(question["context"]), 80)
+                self.assertIn(f"{question['context']} {question['endings'][question['answer']]}", text)
             self.assertGreater(len({question["answer"] for question in questions}), 1)
-            short = subprocess.run([SOURCE / "bench/findings/next_line", Path(own) / "three", "--headers", own], capture_output=True, text=True)
+            short = subprocess.run([SOURCE / "bench/findings/line_endings", Path(own) / "three", "--headers", own],
+                                   capture_output=True, text=True)
             self.assertEqual(short.returncode, 1)
             self.assertIn("wanted 1000", short.stderr)
 
