@@ -54,7 +54,8 @@ VALUES = {
     "taylor ratio": ("taylor", lambda record: _terms(record)[1] / _terms(record)[2]),
     "landscape rise": ("landscape", _landscape_rise),
 }
-UNITS = {"landscape rise": "nats/token", "taylor ratio": "1", "accuracy drop with ΔCE": "1"}
+ACCURACY = "accuracy drop with ΔCE"
+UNITS = {"landscape rise": "nats/token", "taylor ratio": "1", ACCURACY: "1"}
 
 
 def ranks(values):
@@ -77,7 +78,10 @@ def accuracy_with_error(records):
         if record["metric"] in ("tasks", "validation_loss") and is_first(record):
             checkpoint = record["checkpoint"]
             weights = (record["job"], checkpoint["branch"], checkpoint["step"], averaging_of(record))
-            found.setdefault((seed_of(record), weights), {})[record["metric"], method_of(record)] = record["value"]
+            values, place = found.setdefault((seed_of(record), weights), {}), (record["metric"], method_of(record))
+            if place in values:
+                raise ValueError(f"several values of {record['metric']} fit {method_of(record)} at seed {seed_of(record)}")
+            values[place] = record["value"]
     points = {}
     for (seed, _), values in found.items():
         for (metric, method), accuracy in values.items():
@@ -151,9 +155,10 @@ def _of_weights(records, pair):
 
 def row_of(records, pair, comparisons):
     """{quantity: number} of one pair; raises ValueError where it has none."""
-    differences = accuracy_with_error(records) if pair["value"] not in VALUES else _of_weights(records, pair)
-    if None in differences.values():
-        raise ValueError(f"no {pair['value']} at some seed")
+    differences = accuracy_with_error(records) if pair["value"] == ACCURACY else _of_weights(records, pair)
+    for seed, difference in differences.items():
+        if difference is None:
+            raise ValueError(f"seed {seed} has no {pair['value']}")
     if not differences:
         raise ValueError(f"no value of {pair['value']} fits")
     first = min(differences)

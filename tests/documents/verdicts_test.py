@@ -301,6 +301,12 @@ class Accuracy(unittest.TestCase):
         self.assertAlmostEqual(row["seeds.mean"], 0.0)  # 1 at seed 0, −1 at seed 1
         with self.assertRaisesRegex(ValueError, "no value of"):
             paired.row_of([record for record in records if record["metric"] != "tasks"], pair, 1)
+        with self.assertRaisesRegex(ValueError, "several values of validation_loss fit float at seed 0"):
+            paired.row_of(records + records[:1], pair, 1)
+        with self.assertRaisesRegex(ValueError, "seed 0 has no accuracy drop"):
+            paired.row_of(accuracy_records(0, {"float": (2.0, 0.8), "a": (2.1, 0.8), "b": (2.4, 0.8)}), pair, 1)
+        with self.assertRaises(KeyError):
+            paired.row_of(records, {**pair, "value": "accuracy"}, 1)
 
 
 class LineEndings(unittest.TestCase):
