@@ -241,10 +241,15 @@ std::string common_text(const Observation& it, const Observation& other, const F
   words.reserve(dimensions.size());
   const bool labelled =
       std::find(dimensions.begin(), dimensions.end(), "label") != dimensions.end();
+  // A label that nobody chose begins with the id of its quantizer.
+  const bool label_says_quantizer =
+      labelled &&
+      dimension_text("label", dimension_value(*it.record, "label"))
+          .starts_with(dimension_text("quantizer", dimension_value(*it.record, "quantizer")));
   for (const std::string& name : dimensions) {
     const nlohmann::json value = dimension_value(*it.record, name);
     const bool is_known = !value.is_null() || name == "bits";  // of float weights
-    if (is_known && !(labelled && name == "quantizer")) {      // which a label begins with
+    if (is_known && !(label_says_quantizer && name == "quantizer")) {
       words.push_back(dimension_text(name, value));
     }
   }

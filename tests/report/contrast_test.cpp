@@ -365,6 +365,23 @@ TEST_CASE("contrast: branches are compared where they match", "[report]") {
                                                      "in tokens"});
 }
 
+TEST_CASE("contrast: a label that does not begin with its method leaves the method's name to it",
+          "[report]") {
+  const Record trunk = float_loss("constant", "s2", 2, kItems);
+  const Record fork = float_loss("decay", "d2", 2, {2.8, 3.8, 3.8, 4.8});
+  std::vector<Record> records = {trunk, quantized_loss(trunk, "plain", 3, {0.1, 0.1, 0.1, 0.1}),
+                                 fork, quantized_loss(fork, "plain", 3, {0.3, 0.3, 0.3, 0.3})};
+  ContrastSpec spec = spec_of("decay", "constant");
+  spec.match = {"tokens", "quantizer"};
+  CHECK(judge(spec, records).rows.at(0).what == "tokens 200, plain bits=3");
+  for (Record& record : records) {
+    if (!record.quantizer.is_null()) {
+      record.quantizer["label"] = "coarse";
+    }
+  }
+  CHECK(judge(spec, records).rows.at(0).what == "tokens 200, plain, coarse");
+}
+
 TEST_CASE("contrast: several cells of one side each stand against the one of the other",
           "[report]") {
   const Record f = float_loss("main", "s1", 1, kItems);
