@@ -27,11 +27,10 @@ void leave(const at::Tensor& on_device) {
   on_device.storage().set_data_ptr(c10::DataPtr(nullptr, on_device.device()));
 }
 
-void arrive(const at::Tensor& on_device, const at::Tensor& home) {
-  const at::Tensor fresh = at::empty(home.sizes(), on_device.options());
+void take_memory(const at::Tensor& on_device) {
+  const at::Tensor fresh = at::empty(on_device.sizes(), on_device.options());
   on_device.storage().set_data_ptr(
       fresh.storage().set_data_ptr(c10::DataPtr(nullptr, fresh.device())));
-  on_device.copy_(home, /*non_blocking=*/true);
 }
 
 }  // namespace
@@ -75,6 +74,9 @@ VisitingWeights::Made VisitingWeights::make(uint32_t block, at::IntArrayRef shap
             device.is_cpu() ? kit::host_empty(shape, type)
                             : at::empty(shape, options.pinned_memory(true))};
   leave(made.on_device);
+  if (!queue_) {
+    queue_.emplace(device);
+  }
   if (block >= blocks_.size()) {
     blocks_.resize(block + 1);
   }
@@ -86,16 +88,67 @@ void VisitingWeights::enter(uint32_t block) {
   if (resident_ == block || block >= blocks_.size()) {
     return;
   }
-  if (resident_) {
-    for (const Made& weight : blocks_[*resident_].weights) {
+  send_away(resident_);
+  if (coming_ != block) {
+    send_away(coming_);
+    bring(block);
+  }
+  queue_->join();
+  coming_.reset();
+  resident_ = block;
+  const std::optional<uint32_t> next = follower(block);
+  if (!next || alone_) {
+    return;
+  }
+  try {
+    bring(*next);
+  } catch (const c10::OutOfMemoryError&) {
+    alone_ = true;  // it comes when its turn is there
+  }
+}
+
+void VisitingWeights::bring(uint32_t block) {
+  coming_ = block;
+  try {
+    for (const Made& weight : blocks_[block].weights) {
+      take_memory(weight.on_device);
+    }
+  } catch (...) {
+    send_away(coming_);
+    throw;
+  }
+  queue_->follow();
+  for (const Made& weight : blocks_[block].weights) {
+    queue_->copy(weight.home, weight.on_device);
+  }
+}
+
+void VisitingWeights::send_away(std::optional<uint32_t>& block) {
+  if (block) {
+    queue_->join();  // its memory may be another's next
+    for (const Made& weight : blocks_[*block].weights) {
       leave(weight.on_device);
     }
   }
-  resident_.reset();  // until all have arrived
-  for (const Made& weight : blocks_[block].weights) {
-    arrive(weight.on_device, weight.home);
+  block.reset();
+}
+
+// The next block that has weights, in a circle; none if that is `block` itself.
+std::optional<uint32_t> VisitingWeights::follower(uint32_t block) const {
+  const auto count = static_cast<uint32_t>(blocks_.size());
+  for (uint32_t step = 1; step < count; ++step) {
+    const uint32_t next = (block + step) % count;
+    if (!blocks_[next].weights.empty()) {
+      return next;
+    }
   }
-  resident_ = block;
+  return std::nullopt;
+}
+
+void VisitingWeights::settle() {
+  if (queue_) {
+    queue_->wait();
+  }
 }
 
 void VisitingWeights::refresh(const at::Tensor& on_device, const at::Tensor& home) {

@@ -1,5 +1,5 @@
 // Where the weights of a model lie: all on its device or, of a model that is too large for that,
-// those of one block at a time.
+// those of the block that computes and of the next.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "models/decoder/copy_queue.hpp"
 
 namespace quench::decoder {
 
@@ -29,29 +31,40 @@ class ByBlock {
   ~ByBlock();
 };
 
-// The weights of blocks: at home in host memory, and on the device while their block is the one
-// that computes.
+// The weights of blocks: at home in host memory, and on the device while their block computes. The
+// block that follows it (the first follows the last) is brought meanwhile, unless there is no
+// memory for two.
 class VisitingWeights {
  public:
-  // Makes the two tensors of a weight. `on_device` has shape and device, and memory only while the
-  // block is resident; views of it follow. `home` is pinned if the device is a GPU.
+  // Makes the two tensors of a weight, all on the same `device`. `on_device` has shape and device,
+  // and memory only while the block is there; views of it follow. `home` is pinned if the device is
+  // a GPU.
   struct Made {
     at::Tensor on_device;
     at::Tensor home;
   };
   Made make(uint32_t block, at::IntArrayRef shape, at::ScalarType type, at::Device device);
 
-  // Brings the weights of a block to the device, after those of the last one have left.
+  // What the device is told from now on finds the weights of `block` there. Sends all others away,
+  // then begins to bring those of the next block.
   void enter(uint32_t block);
-  // Call after `home` of a weight has changed.
+  // Call before `home` of a weight changes: it may be on its way. Then, after that, refresh().
+  void settle();
   void refresh(const at::Tensor& on_device, const at::Tensor& home);
 
  private:
   struct Block {
     std::vector<Made> weights;
   };
+  void bring(uint32_t block);
+  void send_away(std::optional<uint32_t>& block);
+  std::optional<uint32_t> follower(uint32_t block) const;
+
   std::vector<Block> blocks_;
+  std::optional<CopyQueue> queue_;
   std::optional<uint32_t> resident_;
+  std::optional<uint32_t> coming_;
+  bool alone_ = false;  // there was no memory for two blocks
 };
 
 }  // namespace quench::decoder

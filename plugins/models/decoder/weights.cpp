@@ -156,6 +156,9 @@ void Weights::get(const std::string& name, const quench_tensor& destination) con
 void Weights::set(const std::string& name, const quench_tensor& value) {
   const size_t index = index_of(name);
   check_value(name, value, home(index));
+  if (homes_[index].defined()) {
+    visiting_.settle();
+  }
   convert(kit::borrow(value), home(index));
   if (homes_[index].defined()) {
     visiting_.refresh(tensors_[index], homes_[index]);

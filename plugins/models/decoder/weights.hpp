@@ -49,7 +49,8 @@ class Weights {
   Weights(std::vector<WeightSpec> specs, at::ScalarType dtype, at::Device device);
 
   // By name or alias; throws NOT_FOUND if there is none. The handle stays valid. If the model comes
-  // block by block, one of a block has memory after `enter` of that block, until that of another.
+  // block by block, one of a block has memory after `enter` of that block, until that of another,
+  // and perhaps before, when it is on its way.
   const at::Tensor& at(const std::string& name) const { return tensors_[index_of(name)]; }
   bool has(const std::string& name) const { return indices_.contains(name); }
   std::span<const quench_parameter_info> parameters() const { return infos_; }

@@ -29,14 +29,17 @@ TEST_CASE("residence: a weight belongs to the block in its name", "[models]") {
   CHECK_FALSE(decoder::block_of(""));
 }
 
-TEST_CASE("residence: only the weights of the block that computes have memory", "[models]") {
+TEST_CASE("residence: the block that computes has memory, and the next one that has weights",
+          "[models]") {
   decoder::VisitingWeights weights;
   const auto a = weights.make(0, {2, 3}, at::kFloat, at::kCPU);
   const auto b = weights.make(0, {4}, at::kFloat, at::kCPU);
   const auto c = weights.make(2, {5}, at::kDouble, at::kCPU);  // block 1 has none
+  const auto d = weights.make(3, {6}, at::kFloat, at::kCPU);
   a.home.fill_(1.5);
   b.home.fill_(2.5);
   c.home.fill_(3.5);
+  d.home.fill_(4.5);
   const at::Tensor view = a.on_device.t();
   CHECK_FALSE(has_memory(a.on_device));
   weights.enter(0);
@@ -44,29 +47,64 @@ TEST_CASE("residence: only the weights of the block that computes have memory", 
   CHECK(b.on_device.equal(b.home));
   CHECK(view.equal(a.home.t()));
   CHECK(a.on_device.storage().data() != a.home.storage().data());
-  CHECK_FALSE(has_memory(c.on_device));
-  weights.enter(1);
-  CHECK_FALSE(has_memory(a.on_device));
+  CHECK(c.on_device.equal(c.home));
+  CHECK_FALSE(has_memory(d.on_device));
+  const void* place = c.on_device.storage().data();
   weights.enter(2);
   CHECK_FALSE(has_memory(b.on_device));
   CHECK_FALSE(has_memory(view));
+  CHECK(c.on_device.storage().data() == place);  // it was there already
+  CHECK(d.on_device.equal(d.home));
+  weights.enter(3);
+  CHECK_FALSE(has_memory(c.on_device));
+  CHECK(view.equal(a.home.t()));  // the first follows the last
+  weights.enter(1);               // which has no weights
+  CHECK_FALSE(has_memory(a.on_device));
+  CHECK_FALSE(has_memory(d.on_device));
   CHECK(c.on_device.equal(c.home));
 }
 
-TEST_CASE("residence: a weight that is set is current, whether its block is there or comes",
+TEST_CASE("residence: a block that is entered out of turn is brought, and its follower with it",
+          "[models]") {
+  decoder::VisitingWeights weights;
+  std::vector<decoder::VisitingWeights::Made> blocks;
+  for (uint32_t block = 0; block < 4; ++block) {
+    blocks.push_back(weights.make(block, {3}, at::kFloat, at::kCPU));
+    blocks.back().home.fill_(block);
+  }
+  for (const uint32_t block : {0U, 2U, 1U, 3U, 3U, 0U}) {
+    CAPTURE(block);
+    weights.enter(block);
+    for (uint32_t other = 0; other < 4; ++other) {
+      CAPTURE(other);
+      const bool there = other == block || other == (block + 1) % 4;
+      CHECK(has_memory(blocks[other].on_device) == there);
+      if (there) {
+        CHECK(blocks[other].on_device.equal(blocks[other].home));
+      }
+    }
+  }
+}
+
+TEST_CASE("residence: a weight that is set is current, whether its block is there, next or away",
           "[models]") {
   decoder::VisitingWeights weights;
   const auto here = weights.make(0, {3}, at::kFloat, at::kCPU);
-  const auto away = weights.make(1, {3}, at::kFloat, at::kCPU);
+  const auto next = weights.make(1, {3}, at::kFloat, at::kCPU);
+  const auto away = weights.make(2, {3}, at::kFloat, at::kCPU);
+  const at::Tensor wanted = at::full({3}, 7.0F);
   weights.enter(0);
-  for (const auto& weight : {here, away}) {
+  for (const auto& weight : {here, next, away}) {
+    weights.settle();
     weight.home.fill_(7);
     weights.refresh(weight.on_device, weight.home);
   }
-  CHECK(here.on_device.equal(at::full({3}, 7.0F)));
+  CHECK(here.on_device.equal(wanted));
   CHECK_FALSE(has_memory(away.on_device));
   weights.enter(1);
-  CHECK(away.on_device.equal(at::full({3}, 7.0F)));
+  CHECK(next.on_device.equal(wanted));
+  weights.enter(2);
+  CHECK(away.on_device.equal(wanted));
 }
 
 TEST_CASE("residence: a model in host memory does not come block by block", "[models]") {
