@@ -1,102 +1,31 @@
 #include "core/pass/activation_stream.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/io/tensor_memory.hpp"
 #include "quench/abi/extension/pads.h"
 
 namespace quench {
 
-namespace {
-
-std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
-  std::vector<int64_t> strides(shape.size());
-  int64_t step = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = step;
-    step *= shape[d];
-  }
-  return strides;
-}
-
-uint64_t bytes_of(quench_dtype dtype, const std::vector<int64_t>& shape) {
-  uint64_t bytes = dtype.bits / 8u;
-  for (const int64_t size : shape) {
-    bytes *= static_cast<uint64_t>(size);
-  }
-  return bytes;
-}
-
-}  // namespace
-
-DeviceMemory::DeviceMemory(ModelHandle& model, uint64_t bytes) : model_(model), bytes_(bytes) {
-  // A zero-sized tensor still has an address; the ABI promises an alignment of 64 bytes.
-  const uint64_t wanted = std::max<uint64_t>(64, (bytes + 63) / 64 * 64);
-  if (model.has_own_memory()) {
-    data_ = model.allocate(wanted);
-  } else {
-    data_ = allocate_tensor_memory(wanted);
-    if (data_ == nullptr) {
-      fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for {} bytes of activations", wanted);
+uint64_t widest_carry(const ModelHandle& model) {
+  uint64_t widest = 0;
+  for (uint32_t b = 0; b < model.info().blocks; ++b) {
+    for (uint32_t s = 0; s <= model.block(b).stage_count; ++s) {
+      uint64_t bytes = 0;
+      for (const quench_carry_info& tensor : model.carry(b, s)) {
+        bytes +=
+            static_cast<uint64_t>(tensor.width * tensor.rows_per_token) * tensor.dtype.bits / 8;
+      }
+      widest = std::max(widest, bytes);
     }
   }
+  return widest;
 }
 
-DeviceMemory::~DeviceMemory() {
-  if (model_.has_own_memory()) {
-    model_.release(data_);
-  } else {
-    release_tensor_memory(data_);
-  }
-}
-
-DeviceTensor::DeviceTensor(ModelHandle& model, quench_dtype dtype,
-                           const std::vector<int64_t>& shape)
-    : DeviceTensor(std::make_shared<DeviceMemory>(model, bytes_of(dtype, shape)),
-                   model.info().device, dtype, shape) {}
-
-DeviceTensor::DeviceTensor(std::shared_ptr<DeviceMemory> memory, quench_device device,
-                           quench_dtype dtype, std::vector<int64_t> shape)
-    : memory_(std::move(memory)),
-      device_(device),
-      dtype_(dtype),
-      shape_(std::move(shape)),
-      strides_(contiguous_strides(shape_)) {}
-
-quench_tensor DeviceTensor::view() const {
-  return {memory_->data(), device_, static_cast<int32_t>(shape_.size()), dtype_, shape_.data(),
-          strides_.data(), 0};
-}
-
-DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
-                     std::span<const uint64_t> places, uint64_t each) {
-  const int64_t width = from.shape[1];
-  DeviceTensor out(model, from.dtype, {static_cast<int64_t>(places.size() * each), width});
-  const uint64_t row_bytes = static_cast<uint64_t>(width) * (from.dtype.bits / 8u);
-  for (size_t first = 0, end = 0; first < places.size(); first = end) {
-    end = first + 1;
-    while (end < places.size() && places[end] == places[end - 1] + 1) {
-      ++end;
-    }
-    const int64_t shape[2] = {static_cast<int64_t>((end - first) * each), width};
-    const auto run = [&](const quench_tensor& matrix, uint64_t row) {
-      quench_tensor view = matrix;
-      view.shape = shape;
-      view.data = static_cast<char*>(matrix.data) + row * row_bytes;
-      return view;
-    };
-    const quench_tensor source = run(from, places[first] * each);
-    const quench_tensor target = run(out.view(), first * each);
-    if (from.device.type == QUENCH_DEVICE_CPU) {
-      std::memcpy(target.data, source.data, (end - first) * each * row_bytes);
-    } else {
-      model.copy(source, target);
-    }
-  }
-  return out;
+bool has_to_rest(ModelHandle& model, uint64_t tokens) {
+  const uint64_t free = free_device_bytes(model);
+  return free != UINT64_MAX && tokens * widest_carry(model) > free / 3;
 }
 
 namespace {
@@ -119,7 +48,9 @@ void check_vocabulary(const ModelHandle& model, std::span<const int32_t> ids) {
 ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
                                    std::span<const uint64_t> starts,
                                    std::span<const uint64_t> texts)
-    : model_(model), batches_(plan_micro_batches(starts)) {
+    : model_(model),
+      batches_(plan_micro_batches(starts)),
+      rests_(has_to_rest(model, starts.empty() ? 0 : starts.back() - starts.front())) {
   if (!texts.empty() && model.extension(QUENCH_MODEL_PADS) == nullptr) {
     fail(QUENCH_UNSUPPORTED, "model {}: cannot run pads that count", model.id());
   }
@@ -193,6 +124,7 @@ void ActivationStream::embed(size_t batch) {
   const quench_model_info info = model_.info();
   const int64_t count = state.shape[0] * state.shape[1];
   state.carried.clear();
+  visit(batch);
   state.carried.push_back(
       {model_.carry(0, 0)[0].name, DeviceTensor(model_, info.dtype, {count, info.width})});
   const BatchView view(state);
@@ -201,7 +133,43 @@ void ActivationStream::embed(size_t batch) {
 }
 
 void ActivationStream::stage(size_t batch, uint32_t block, uint32_t stage) {
+  visit(batch);
   run_stage(batch, states_[batch].carried, block, stage);
+}
+
+void ActivationStream::rest() {
+  rests_ = true;
+  present_.reset();
+  for (const State& state : states_) {
+    for (const Named& named : state.carried) {
+      named.tensor.memory()->rest();
+    }
+  }
+}
+
+void ActivationStream::visit(size_t batch) {
+  if (!rests_ || present_ == batch) {
+    return;
+  }
+  if (present_) {
+    for (const Named& named : states_[*present_].carried) {
+      named.tensor.memory()->rest();
+    }
+  }
+  present_ = batch;
+  for (const Named& named : states_[batch].carried) {
+    named.tensor.memory()->wake();
+  }
+}
+
+uint64_t ActivationStream::device_bytes() const {
+  uint64_t bytes = 0;
+  for (const State& state : states_) {
+    for (const Named& named : state.carried) {
+      bytes += named.tensor.memory()->data() != nullptr ? named.tensor.memory()->bytes() : 0;
+    }
+  }
+  return bytes;
 }
 
 void ActivationStream::run_stage(size_t batch, Carried& carried, uint32_t block,
@@ -296,11 +264,7 @@ ActivationStream::Carried ActivationStream::copy(const Carried& from) const {
   for (const Named& named : from) {
     const quench_tensor view = named.tensor.view();
     DeviceTensor copy(model_, view.dtype, {view.shape, view.shape + view.dimensions});
-    if (model_.has_own_memory()) {
-      model_.copy(view, copy.view());
-    } else {
-      std::memcpy(copy.memory()->data(), view.data, named.tensor.memory()->bytes());
-    }
+    named.tensor.memory()->copy_to(*copy.memory());
     copies.push_back({named.name, std::move(copy)});
   }
   return copies;
@@ -308,13 +272,22 @@ ActivationStream::Carried ActivationStream::copy(const Carried& from) const {
 
 void ActivationStream::keep() {
   kept_.clear();
-  for (const State& state : states_) {
-    kept_.push_back(copy(state.carried));
+  for (size_t b = 0; b < states_.size(); ++b) {
+    visit(b);
+    kept_.push_back(copy(states_[b].carried));
+    for (const Named& named : kept_.back()) {
+      if (rests_) {
+        named.tensor.memory()->rest();
+      }
+    }
   }
 }
 
 ActivationStream::Carried ActivationStream::replay(size_t batch, uint32_t block, uint32_t first,
-                                                   uint32_t last, bool kept) const {
+                                                   uint32_t last, bool kept) {
+  if (!kept) {
+    visit(batch);
+  }
   Carried carried = copy(kept ? kept_.at(batch) : states_[batch].carried);
   for (uint32_t stage = first; stage < last; ++stage) {
     run_stage(batch, carried, block, stage);
@@ -327,9 +300,11 @@ void ActivationStream::rewind() {
     states_[b].carried = std::move(kept_.at(b));
   }
   kept_.clear();
+  present_.reset();
 }
 
-std::vector<quench_tensor> ActivationStream::carried(size_t batch) const {
+std::vector<quench_tensor> ActivationStream::carried(size_t batch) {
+  visit(batch);
   std::vector<quench_tensor> out;
   for (const Named& named : states_[batch].carried) {
     out.push_back(named.tensor.view());

@@ -4,57 +4,28 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/arithmetic/micro_batches.hpp"
 #include "core/arithmetic/prefix_batches.hpp"
+#include "core/pass/device_tensor.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {
 
-// Memory on the model's device, or host memory if the family leaves that to the host.
-class DeviceMemory {
- public:
-  DeviceMemory(ModelHandle& model, uint64_t bytes);
-  ~DeviceMemory();
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  void* data() const { return data_; }
-  uint64_t bytes() const { return bytes_; }
+// The most bytes that a token carries from one stage to the next.
+uint64_t widest_carry(const ModelHandle& model);
 
- private:
-  ModelHandle& model_;
-  uint64_t bytes_;
-  void* data_ = nullptr;
-};
+// Whether what `tokens` carry would leave too little of the model's device: it may take a third of
+// what is free, for a float model may run beside, and a third is for the rest.
+bool has_to_rest(ModelHandle& model, uint64_t tokens);
 
-// A C-contiguous tensor on the model's device. Stages that work in place share its memory.
-class DeviceTensor {
- public:
-  DeviceTensor(ModelHandle& model, quench_dtype dtype, const std::vector<int64_t>& shape);
-  DeviceTensor(std::shared_ptr<DeviceMemory> memory, quench_device device, quench_dtype dtype,
-               std::vector<int64_t> shape);
-  // Valid as long as this object stays where it is.
-  quench_tensor view() const;
-  const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
-
- private:
-  std::shared_ptr<DeviceMemory> memory_;
-  quench_device device_;
-  quench_dtype dtype_;
-  std::vector<int64_t> shape_;
-  std::vector<int64_t> strides_;
-};
-
-// The rows places[0]*each .. +each-1, places[1]*each .., ... of `from` [N, width]; copies adjacent
-// rows together.
-DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
-                     std::span<const uint64_t> places, uint64_t each);
-
+// If has_to_rest(), or after rest(), what a micro-batch carries waits in host memory until its
+// turn: only the one that was started, moved or looked at last is on the device.
 class ActivationStream {
  public:
   struct Named {
@@ -89,11 +60,14 @@ class ActivationStream {
   void rewind();
   // The result of stages first .. last-1 on a copy of what the micro-batch carries or, with `kept`,
   // of what it carried at keep().
-  Carried replay(size_t batch, uint32_t block, uint32_t first, uint32_t last, bool kept) const;
+  Carried replay(size_t batch, uint32_t block, uint32_t first, uint32_t last, bool kept);
   // The tensors that the micro-batch carries now, in the order of carry(block, stage).
-  std::vector<quench_tensor> carried(size_t batch) const;
+  std::vector<quench_tensor> carried(size_t batch);
   // Drops what the micro-batch carries.
   void release(size_t batch);
+  void rest();
+  // Bytes of what micro-batches carry on the device now, without what keep() holds.
+  uint64_t device_bytes() const;
   // Tokens of a micro-batch: int32 [rows, length], host memory.
   quench_tensor tokens(size_t batch) const;
 
@@ -117,6 +91,8 @@ class ActivationStream {
   };
 
   Carried copy(const Carried& from) const;
+  // Sends all others away if they rest, and makes what `batch` carries available.
+  void visit(size_t batch);
   // Keeps only the tokens at `places` of what is carried into `stage`, each as its own row.
   void narrow(size_t batch, std::span<const uint64_t> places, uint32_t block, uint32_t stage);
   // Runs `stage` on what is carried into it.
@@ -126,6 +102,8 @@ class ActivationStream {
   std::vector<MicroBatch> batches_;
   std::vector<State> states_;
   std::vector<Carried> kept_;  // [batch]
+  bool rests_ = false;
+  std::optional<size_t> present_;  // the one on the device if they rest
 };
 
 }  // namespace quench

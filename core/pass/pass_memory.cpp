@@ -55,22 +55,6 @@ uint64_t extra_elements(ModelHandle& model, uint32_t needs) {
   return total;
 }
 
-// The most bytes that a token carries out of a stage.
-uint64_t widest_carry(const Shapes& shapes) {
-  uint64_t widest = 0;
-  for (uint32_t b = 0; b < shapes.model.info().blocks; ++b) {
-    for (uint32_t s = 0; s <= shapes.model.block(b).stage_count; ++s) {
-      uint64_t bytes = 0;
-      for (const quench_carry_info& tensor : shapes.model.carry(b, s)) {
-        bytes +=
-            static_cast<uint64_t>(tensor.width * tensor.rows_per_token) * tensor.dtype.bits / 8;
-      }
-      widest = std::max(widest, bytes);
-    }
-  }
-  return widest;
-}
-
 quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantizer,
                             const quench_group_info& group) {
   return quantizer.memory({sizeof(quench_group_memory_args), 0, &group,
@@ -145,9 +129,12 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   memory.kept = weights * shapes.weight_element();
   memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? settings * memory.kept : 0;
   memory.quantizing = widest_quantizing(shapes, quantizer, settings);
+  const uint64_t widest = widest_carry(model);
   for (const ScoreRequest& request : options.fused) {
     memory.scoring += settings * request.ids.size() * residual;
+    memory.scoring_rests = memory.scoring_rests || has_to_rest(model, request.ids.size());
   }
+  memory.turn = kMicroBatchTokens * widest;
   if (options.calibration != nullptr) {
     const std::vector<uint64_t>& starts = options.calibration->starts;
     uint64_t longest = 0;
@@ -155,7 +142,9 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
       longest = std::max(longest, starts[r + 1] - starts[r]);
     }
     const uint64_t streams = (needs & QUENCH_NEEDS_FLOAT_STREAM) != 0 ? 2 : 1;
-    memory.activations = starts.back() * widest_carry(shapes) * streams;
+    memory.activations = starts.back() * widest * streams;
+    memory.turn = std::max<uint64_t>(longest, kMicroBatchTokens) * widest * streams;
+    memory.rests = has_to_rest(model, starts.back());
     if ((needs & QUENCH_NEEDS_BLOCK_ROWS) != 0) {
       memory.activations += starts.back() * residual;  // the block's input, to run it again
     }

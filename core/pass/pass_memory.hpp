@@ -15,17 +15,25 @@ struct PassMemory {
   uint64_t made = 0;         // quantized weights that wait for the end of a float pass
   uint64_t activations = 0;  // what the sequences (of both streams) carry, at the widest stage
   uint64_t scoring = 0;      // residual streams of the fused score requests
-  uint64_t stage = 0;        // what one micro-batch needs inside a stage: an estimate
-  uint64_t observing = 0;    // the states of groups that exist at once
-  uint64_t quantizing = 0;   // buffers for the linears of one group, including the weight
-  uint64_t slack = 0;        // released memory of these three that stays cached for other sizes
+  uint64_t turn = 0;         // of these two what micro-batches carry that are at their turn
+  bool rests = false;        // activations wait in host memory, and only a turn is on the device
+  bool scoring_rests = false;
+  uint64_t stage = 0;       // what one micro-batch needs inside a stage: an estimate
+  uint64_t observing = 0;   // the states of groups that exist at once
+  uint64_t quantizing = 0;  // buffers for the linears of one group, including the weight
+  uint64_t slack = 0;       // released memory of these three that stays cached for other sizes
   uint64_t total() const {
     return kept + made + activations + scoring + stage + observing + quantizing + slack;
   }
   // The same of a model on a GPU. Weights are quantized out of host memory and into it, with
-  // buffers on the GPU; what sequences carry and what is derived of it stays there.
-  uint64_t on_gpu() const { return activations + scoring + stage + observing + quantizing; }
-  uint64_t beside_gpu() const { return kept + made + quantizing; }
+  // buffers on the GPU; what sequences carry is there, or waits in host memory until its turn.
+  uint64_t on_gpu() const {
+    return (rests ? 0 : activations) + (scoring_rests ? 0 : scoring) +
+           (rests || scoring_rests ? turn : 0) + stage + observing + quantizing;
+  }
+  uint64_t beside_gpu() const {
+    return kept + made + quantizing + (rests ? activations : 0) + (scoring_rests ? scoring : 0);
+  }
 };
 
 // Asks the quantizer for the size of groups' states (quench.quantizer.memory/1); without an answer,

@@ -73,8 +73,11 @@ void QuantizationPass::predict_memory() {
   if (on_gpu) {
     HostServices::instance().log(
         QUENCH_LOG_INFO, "",
-        fmt::format("memory of the pass on cuda:{} beside the model: {:.1f} GB predicted",
-                    device.index, static_cast<double>(memory.on_gpu()) / 1e9));
+        fmt::format("memory of the pass on cuda:{} beside the model: {:.1f} GB predicted{}",
+                    device.index, static_cast<double>(memory.on_gpu()) / 1e9,
+                    memory.rests || memory.scoring_rests
+                        ? "; activations wait in host memory until their turn"
+                        : ""));
   }
   if (counts_.predicted_peak_bytes > kReportedPeak) {
     HostServices::instance().log(

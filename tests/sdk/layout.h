@@ -8,6 +8,7 @@
 #include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/extension/block.h"
 #include "quench/abi/extension/closure.h"
+#include "quench/abi/extension/device_memory.h"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/group_weights.h"
 #include "quench/abi/extension/head.h"
@@ -172,6 +173,7 @@ BEGINS_WITH_ITS_SIZE(quench_model_curvature);
 BEGINS_WITH_ITS_SIZE(quench_tokenizer);
 BEGINS_WITH_ITS_SIZE(quench_weights);
 BEGINS_WITH_ITS_SIZE(quench_journal);
+BEGINS_WITH_ITS_SIZE(quench_model_device_memory);
 BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
 BEGINS_WITH_ITS_SIZE(quench_model_token_wise);
 BEGINS_WITH_ITS_SIZE(quench_model_pads);

@@ -10,6 +10,7 @@
 #include "models/decoder/curvature.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/head.hpp"
+#include "quench/abi/extension/device_memory.h"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/pads.h"
@@ -189,6 +190,24 @@ constexpr quench_model_product_rate kProductRate = {
       });
     }};
 
+constexpr quench_model_device_memory kDeviceMemory = {
+    sizeof(quench_model_device_memory),
+    [](quench_model* model, uint64_t* free_bytes, uint64_t* total_bytes,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] {
+        const DeviceMemory::Available available = self(model).device_memory().available();
+        *free_bytes = available.free;
+        *total_bytes = available.total;
+      });
+    },
+    [](quench_model* model, uint64_t bytes, void** memory,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] { *memory = self(model).device_memory().allocate_host(bytes); });
+    },
+    [](quench_model* model, void* memory) noexcept {
+      self(model).device_memory().release(memory);
+    }};
+
 constexpr quench_model_token_wise kTokenWise = {
     sizeof(quench_model_token_wise),
     [](const quench_model* model, uint32_t block) noexcept -> uint32_t {
@@ -219,6 +238,9 @@ const void* Decoder::extension(const char* id) const {
   const std::string_view wanted = id;
   if (wanted == QUENCH_MODEL_PRODUCT_RATE) {
     return &kProductRate;
+  }
+  if (wanted == QUENCH_MODEL_DEVICE_MEMORY && !device_.is_cpu()) {
+    return &kDeviceMemory;
   }
   if (wanted == QUENCH_MODEL_TOKEN_WISE) {
     return &kTokenWise;

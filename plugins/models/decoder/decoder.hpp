@@ -78,11 +78,14 @@ class Decoder : public kit::Model {
   // QUENCH_CURVATURE_*.
   std::unique_ptr<Curvature> curvature(const quench_loss_args& args, int32_t kind,
                                        const quench_tensor* gradient);
+  // quench.model.device_memory/1.
+  DeviceMemory& device_memory() { return memory_; }
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
   // quench.model.token_wise/1.
   uint32_t token_wise_from(uint32_t block) const;
-  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, product_rate/1, token_wise/1.
+  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, device_memory/1, product_rate/1,
+  // token_wise/1.
   const void* extension(const char* id) const override;
 
  protected:

@@ -2,8 +2,10 @@
 
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/CachingDeviceAllocator.h>
 
 #include <algorithm>
+#include <string>
 
 #include "quench/kit/torch.hpp"
 
@@ -41,19 +43,49 @@ void expect_default_stream(const void* stream) {
   }
 }
 
+namespace {
+
+[[noreturn]] void no_memory(uint64_t bytes, const std::string& where) {
+  kit::fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for %llu bytes on %s",
+            static_cast<unsigned long long>(bytes), where.c_str());
+}
+
+int64_t length_of(uint64_t bytes) {
+  return static_cast<int64_t>(std::clamp<uint64_t>(bytes, 1, INT64_MAX));
+}
+
+}  // namespace
+
 void* DeviceMemory::allocate(uint64_t bytes) {
-  const auto length = static_cast<int64_t>(std::clamp<uint64_t>(bytes, 1, INT64_MAX));
   if (device_.is_cpu()) {
-    const at::Tensor block = kit::host_empty({length}, at::kByte);
-    return blocks_.emplace(block.data_ptr(), block).first->first;
+    return keep(kit::host_empty({length_of(bytes)}, at::kByte));
   }
   try {
-    const at::Tensor block = at::empty({length}, at::TensorOptions(at::kByte).device(device_));
-    return blocks_.emplace(block.data_ptr(), block).first->first;
+    return keep(at::empty({length_of(bytes)}, at::TensorOptions(at::kByte).device(device_)));
   } catch (const c10::OutOfMemoryError&) {
-    kit::fail(QUENCH_RESOURCE_EXHAUSTED, "no memory for %llu bytes on %s",
-              static_cast<unsigned long long>(bytes), device_.str().c_str());
+    no_memory(bytes, device_.str());
   }
+}
+
+void* DeviceMemory::allocate_host(uint64_t bytes) {
+  try {
+    return keep(at::empty({length_of(bytes)}, at::TensorOptions(at::kByte).pinned_memory(true)));
+  } catch (const c10::Error&) {  // the driver's own words do not say how much was wanted
+    no_memory(bytes, "the host, page-locked for " + device_.str());
+  }
+}
+
+void* DeviceMemory::keep(const at::Tensor& block) {
+  return blocks_.emplace(block.data_ptr(), block).first->first;
+}
+
+DeviceMemory::Available DeviceMemory::available() const {
+  auto* allocator = c10::getDeviceAllocator(device_.type());
+  const auto [free, total] = allocator->getMemoryInfo(device_.index());
+  const auto stats = allocator->getDeviceStats(device_.index());
+  const auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const int64_t cached = stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
+  return {free + static_cast<uint64_t>(std::max<int64_t>(cached, 0)), total};
 }
 
 void DeviceMemory::release(void* memory) {

@@ -29,7 +29,18 @@ class DeviceMemory {
   void* allocate(uint64_t bytes);
   void release(void* memory);
 
+  // quench.model.device_memory/1, for a device that is not the CPU. Free is also what libtorch
+  // keeps of released memory.
+  struct Available {
+    uint64_t free;
+    uint64_t total;
+  };
+  Available available() const;
+  void* allocate_host(uint64_t bytes);  // page-locked
+
  private:
+  void* keep(const at::Tensor& block);
+
   at::Device device_;
   std::unordered_map<void*, at::Tensor> blocks_;
 };

@@ -81,6 +81,71 @@ TEST_CASE("activation stream: a row's residual stream does not depend on its bat
   CHECK(together.carried(0).empty());
 }
 
+namespace {
+
+// Three micro-batches, of 2, 3 and 4 tokens a row.
+struct ThreeBatches {
+  std::vector<int32_t> ids = {5, 6, 7, 8, 9, 200, 201, 202, 5};
+  std::vector<uint64_t> starts = {0, 2, 5, 9};
+};
+
+std::vector<float> carried_values(quench::ActivationStream& stream, size_t batch) {
+  std::vector<float> out;
+  for (const quench_tensor& tensor : stream.carried(batch)) {
+    const auto* data = static_cast<const float*>(tensor.data);
+    out.insert(out.end(), data, data + tensor.shape[0] * tensor.shape[1]);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("activation stream: batches that rest give the same bits, and one is there at a time",
+          "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  quench::OpenCheckpoint checkpoint = quench::test::open_template_checkpoint(folder / "model");
+  const ThreeBatches rows;
+  quench::ActivationStream plain(checkpoint.model, rows.ids, rows.starts);
+  quench::ActivationStream resting(checkpoint.model, rows.ids, rows.starts);
+  REQUIRE(resting.batches().size() == 3);
+  for (size_t b = 0; b < 3; ++b) {
+    plain.embed(b);
+    resting.embed(b);
+  }
+  CHECK(resting.device_bytes() == 9 * 32 * sizeof(float));
+  resting.rest();
+  CHECK(resting.device_bytes() == 0);
+  const uint32_t stages = checkpoint.model.block(0).stage_count;
+  REQUIRE(stages == 2);
+  plain.keep();
+  resting.keep();
+  for (uint32_t stage = 0; stage < stages; ++stage) {
+    CAPTURE(stage);
+    for (size_t b = 0; b < 3; ++b) {
+      CAPTURE(b);
+      plain.stage(b, 0, stage);
+      resting.stage(b, 0, stage);
+      CHECK(resting.device_bytes() == carried_values(plain, b).size() * sizeof(float));
+      CHECK(carried_values(resting, b) == carried_values(plain, b));
+    }
+  }
+  for (const bool kept : {true, false}) {
+    CAPTURE(kept);
+    const auto again = resting.replay(1, kept ? 0 : 1, 0, stages, kept);
+    const auto wanted = plain.replay(1, kept ? 0 : 1, 0, stages, kept);
+    const quench_tensor a = again.at(0).tensor.view();
+    const quench_tensor b = wanted.at(0).tensor.view();
+    CHECK(std::memcmp(a.data, b.data, 3 * 32 * sizeof(float)) == 0);
+  }
+  plain.rewind();
+  resting.rewind();
+  for (const size_t b : {2U, 0U, 1U}) {
+    CAPTURE(b);
+    CHECK(carried_values(resting, b) == carried_values(plain, b));
+    CHECK(resting.device_bytes() == carried_values(plain, b).size() * sizeof(float));
+  }
+}
+
 TEST_CASE("activation stream: a row longer than the model's positions is refused", "[core][run]") {
   const quench::test::TemporaryDir folder;
   quench::OpenCheckpoint checkpoint = quench::test::open_template_checkpoint(folder / "model");

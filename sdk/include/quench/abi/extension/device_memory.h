@@ -1,0 +1,33 @@
+/* Model extension that says how much memory the model's device has, and gives host memory that it
+ * copies at its full rate, so that the host can keep there what the device has no room for.
+ */
+#ifndef QUENCH_ABI_EXTENSION_DEVICE_MEMORY_H
+#define QUENCH_ABI_EXTENSION_DEVICE_MEMORY_H
+
+#include "quench/abi/kind/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUENCH_MODEL_DEVICE_MEMORY "quench.model.device_memory/1"
+
+/* A family offers it only for a model on a device that has memory of its own. */
+typedef struct quench_model_device_memory {
+  uint32_t struct_size;
+  /* Bytes of the device that an allocation could have now, and all that it has.
+   * [instance-serial] */
+  quench_status (*available)(quench_model* model, uint64_t* free_bytes, uint64_t* total_bytes,
+                             quench_error* error) QUENCH_NOEXCEPT;
+  /* Host memory for quench_model_table.copy to and from the device (page-locked for a GPU), aligned
+   * to 64 bytes, not cleared; RESOURCE_EXHAUSTED says how many bytes were wanted. The caller
+   * releases it before it closes the model. [instance-serial] */
+  quench_status (*allocate_host)(quench_model* model, uint64_t bytes, void** memory,
+                                 quench_error* error) QUENCH_NOEXCEPT;
+  void (*release_host)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
+} quench_model_device_memory;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
