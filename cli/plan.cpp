@@ -1,6 +1,7 @@
 // quench plan MANIFEST: what would run, what exists already, why, and what it will cost.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/answer.hpp"
@@ -15,9 +16,11 @@
 #include "cli/standard_streams.hpp"
 #include "cli/storage.hpp"
 #include "cli/table.hpp"
+#include "core/checkpoint/dtype.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
+#include "run/grid/pass_peaks.hpp"
 #include "run/grid/plugins_apart.hpp"
 #include "run/grid/training_cost.hpp"
 #include "run/manifest/check_plugins.hpp"
@@ -63,6 +66,8 @@ nlohmann::json cost_json(const Cost& cost) {
   return {{"flops", cost.flops},
           {"bytes", cost.bytes},
           {"peak_memory_bytes", cost.memory},
+          {"device_peak_memory_bytes", cost.device},
+          {"device_peak_memory_by_block_bytes", cost.device_by_block},
           {"seconds", cost.seconds},
           {"basis", basis_text(cost.basis)}};
 }
@@ -140,6 +145,18 @@ std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun
     }
   }
   return {out.begin(), out.end()};
+}
+
+// Whether the memory of its passes is worth loading its plugins for: on a GPU, or if some model
+// that is known takes more than 256 MiB.
+bool is_large(const Experiment& experiment, Identities& identities) {
+  constexpr uint64_t kLarge = uint64_t{256} << 20;
+  return experiment.device.type != QUENCH_DEVICE_CPU ||
+         std::any_of(experiment.weights.begin(), experiment.weights.end(),
+                     [&](const WeightsCell& weights) {
+                       const auto known = identities.remembered(files_cell(experiment, weights));
+                       return known && known->parameters * dtype_size(experiment.dtype) > kLarge;
+                     });
 }
 
 // Metrics that predict their memory, with the maximum over all points.
@@ -363,8 +380,14 @@ int plan(const PlanOptions& options, Context& context) {
   }
   const std::optional<StorageForecast> storage =
       storage_of(run, cells, knowledge, hub_cache_root(context.hub_environment));
+  std::vector<std::vector<PassPeak>> peaks;
+  for (const Experiment& experiment : run.experiments) {
+    peaks.push_back(is_large(experiment, knowledge.identities)
+                        ? predict_pass_peaks(context.catalog(), experiment, context.hub())
+                        : std::vector<PassPeak>());
+  }
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
-                                 HostServices::instance().threads(), memory);
+                                 HostServices::instance().threads(), memory, peaks);
   if (options.shares > 0) {
     const Shares shares =
         make_shares(context.catalog(), run.experiments, context.hub(), options.shares);
@@ -409,6 +432,10 @@ int plan(const PlanOptions& options, Context& context) {
         "of memory",
         duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
         bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
+  }
+  if (cost.total.device > 0) {
+    print_line("on the GPU: about {} with the whole model there, {} block by block",
+               bytes_text(cost.total.device), bytes_text(cost.total.device_by_block));
   }
   print_whole(training, cost.total);
   return kExitOk;

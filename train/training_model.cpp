@@ -15,6 +15,7 @@
 #include "quench/abi/extension/product_rate.h"
 #include "train/gradient_norm.hpp"
 #include "train/host_view.hpp"
+#include "train/training_flops.hpp"
 
 namespace quench {
 
@@ -146,17 +147,7 @@ void TrainingModel::save_optimizer(TrainedStates& states, const std::string& key
 }
 
 double TrainingModel::flops_per_token() const {
-  const quench_model_info info = model_.info();
-  double linear = static_cast<double>(info.width) * static_cast<double>(info.vocabulary);
-  for (const FlatParameter& parameter : parameters_) {
-    if (parameter.role == QUENCH_ROLE_MATRIX) {
-      linear += static_cast<double>(parameter.elements);
-    }
-  }
-  // QKᵀ and AV: 2·2·T/2·width forward, twice that backward.
-  const double attention =
-      6.0 * static_cast<double>(recipe_.length) * static_cast<double>(info.width) * info.blocks;
-  return 6 * linear + attention;
+  return training_flops_per_token(model_, static_cast<uint64_t>(recipe_.length));
 }
 
 std::optional<double> TrainingModel::product_rate() {

@@ -29,8 +29,7 @@ class TrainingModel {
 
   const std::vector<FlatParameter>& parameters() const { return parameters_; }
   uint64_t size() const { return weights_.size(); }
-  // Floating-point operations of a forward and a backward per token: 6 per element of a linear and
-  // of the head, and the causal half of attention.
+  // As training_flops_per_token().
   double flops_per_token() const;
 
   // Floating-point operations per second that this machine reaches in matrix products, if the

@@ -116,8 +116,25 @@ uint64_t stage_bytes(const Shapes& shapes, uint64_t longest_row) {
 
 }  // namespace
 
+PassWork work_of(const QuantizeOptions& options, uint64_t settings) {
+  PassWork work;
+  work.settings = settings;
+  for (const ScoreRequest& request : options.fused) {
+    work.scored.push_back(request.ids.size());
+  }
+  if (options.calibration != nullptr) {
+    const std::vector<uint64_t>& starts = options.calibration->starts;
+    work.tokens = starts.back();
+    for (size_t r = 0; r + 1 < starts.size(); ++r) {
+      work.longest = std::max(work.longest, starts[r + 1] - starts[r]);
+    }
+    work.judge = options.judge;
+  }
+  return work;
+}
+
 PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quantizer,
-                               uint64_t settings, const QuantizeOptions& options) {
+                               const PassWork& work) {
   const quench_model_info info = model.info();
   const Shapes shapes{model, same_dtype(info.dtype, kFloat64) ? kFloat64 : kFloat32};
   const uint32_t needs = quantizer.needs();
@@ -127,29 +144,24 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
 
   PassMemory memory;
   memory.kept = weights * shapes.weight_element();
-  memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? settings * memory.kept : 0;
-  memory.quantizing = widest_quantizing(shapes, quantizer, settings);
+  memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? work.settings * memory.kept : 0;
+  memory.quantizing = widest_quantizing(shapes, quantizer, work.settings);
   const uint64_t widest = widest_carry(model);
-  for (const ScoreRequest& request : options.fused) {
-    memory.scoring += settings * request.ids.size() * residual;
-    memory.scoring_rests = memory.scoring_rests || has_to_rest(model, request.ids.size());
+  for (const uint64_t tokens : work.scored) {
+    memory.scoring += work.settings * tokens * residual;
+    memory.scoring_rests = memory.scoring_rests || has_to_rest(model, tokens);
   }
   memory.turn = kMicroBatchTokens * widest;
-  if (options.calibration != nullptr) {
-    const std::vector<uint64_t>& starts = options.calibration->starts;
-    uint64_t longest = 0;
-    for (size_t r = 0; r + 1 < starts.size(); ++r) {
-      longest = std::max(longest, starts[r + 1] - starts[r]);
-    }
+  if (work.tokens > 0) {
     const uint64_t streams = (needs & QUENCH_NEEDS_FLOAT_STREAM) != 0 ? 2 : 1;
-    memory.activations = starts.back() * widest * streams;
-    memory.turn = std::max<uint64_t>(longest, kMicroBatchTokens) * widest * streams;
-    memory.rests = has_to_rest(model, starts.back());
+    memory.activations = work.tokens * widest * streams;
+    memory.turn = std::max<uint64_t>(work.longest, kMicroBatchTokens) * widest * streams;
+    memory.rests = has_to_rest(model, work.tokens);
     if ((needs & QUENCH_NEEDS_BLOCK_ROWS) != 0) {
-      memory.activations += starts.back() * residual;  // the block's input, to run it again
+      memory.activations += work.tokens * residual;  // the block's input, to run it again
     }
-    memory.stage = stage_bytes(shapes, longest);
-    memory.observing = widest_observing(shapes, quantizer, options.judge);
+    memory.stage = stage_bytes(shapes, work.longest);
+    memory.observing = widest_observing(shapes, quantizer, work.judge);
   }
   memory.slack =
       std::min<uint64_t>(kTensorMemorySlack, memory.stage + memory.observing + memory.quantizing);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/model_handle.hpp"
@@ -36,10 +37,20 @@ struct PassMemory {
   }
 };
 
+// What a pass is given.
+struct PassWork {
+  uint64_t settings = 1;                   // quantizers that share the pass
+  uint64_t tokens = 0;                     // of all calibration sequences; 0: no calibration
+  uint64_t longest = 0;                    // tokens of the longest of them
+  std::vector<uint64_t> scored;            // tokens of each fused score request
+  const QuantizerHandle* judge = nullptr;  // layer-error evaluator, or null
+};
+PassWork work_of(const QuantizeOptions& options, uint64_t settings);
+
 // Asks the quantizer for the size of groups' states (quench.quantizer.memory/1); without an answer,
-// counts only the weights. `settings`: number of quantizers that share the pass. Throws what the
-// quantizer throws.
+// counts only the weights. `model` may be open for its shapes only (extension/shapes.h). Throws
+// what the quantizer throws.
 PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quantizer,
-                               uint64_t settings, const QuantizeOptions& options);
+                               const PassWork& work);
 
 }  // namespace quench

@@ -65,7 +65,7 @@ void QuantizationPass::run() {
 
 void QuantizationPass::predict_memory() {
   const PassMemory memory =
-      predict_pass_memory(model_, settings_.first(), settings_.all().size(), options_);
+      predict_pass_memory(model_, settings_.first(), work_of(options_, settings_.all().size()));
   const quench_device device = model_.info().device;
   const bool on_gpu = device.type != QUENCH_DEVICE_CPU;
   counts_.predicted_peak_bytes =

@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kMaxRatesBytes = 16u << 20;
 constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers besides the model
+constexpr uint64_t kProgramBytes = 140u << 20;  // of these, what is there when a pass begins
 constexpr double kNewSampleWeight = 0.3;        // weight of a new rate against the earlier ones
 constexpr uint64_t kTokensPerDocument = 512;    // if nobody has counted
 constexpr uint64_t kBytesPerToken = 4;
@@ -180,12 +181,14 @@ uint64_t corpus_bytes(const CorpusUse& use) {
 class Estimator {
  public:
   Estimator(const std::vector<Experiment>& experiments, Identities& identities, const Rates& rates,
-            uint32_t threads, const std::vector<MetricMemory>& memory)
+            uint32_t threads, const std::vector<MetricMemory>& memory,
+            const std::vector<std::vector<PassPeak>>& peaks)
       : experiments_(experiments),
         identities_(identities),
         rates_(rates),
         threads_(threads),
-        memory_(memory) {}
+        memory_(memory),
+        peaks_(peaks) {}
 
   Cost cost(const Cell& cell) {
     const Experiment& experiment = experiments_[cell.job];
@@ -197,9 +200,17 @@ class Estimator {
     }
     const uint64_t element = dtype_size(experiment.dtype);
     const uint64_t described = memory_.empty() ? 0 : memory_[cell.job].parameters;
-    const uint64_t parameters = parameters_ > 0 ? parameters_ : described;
-    out.memory = model_memory(parameters, element, cell.variant.quantizer.has_value()) +
-                 (memory_.empty() ? 0 : memory_[cell.job].bytes[cell.metric]);
+    const PassPeak* peak = peak_of(cell);
+    const uint64_t parameters = parameters_ > 0   ? parameters_
+                                : described > 0   ? described
+                                : peak != nullptr ? peak->parameters
+                                                  : 0;
+    const uint64_t measuring = memory_.empty() ? 0 : memory_[cell.job].bytes[cell.metric];
+    out.memory = model_memory(parameters, element, cell.variant.quantizer.has_value()) + measuring;
+    if (peak != nullptr) {
+      add_peak(out, *peak, parameters * element, measuring,
+               experiment.device.type != QUENCH_DEVICE_CPU);
+    }
     std::string missing;
     const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
     const MetricCell& metric = experiment.metrics[cell.metric];
@@ -254,11 +265,29 @@ class Estimator {
     }
   }
 
+  // nullptr where nothing was predicted.
+  const PassPeak* peak_of(const Cell& cell) const {
+    const bool known = cell.variant.quantizer && !peaks_.empty() && !peaks_[cell.job].empty();
+    return known ? &peaks_[cell.job][*cell.variant.quantizer] : nullptr;
+  }
+
+  // The pass beside a model of `model` bytes; it is over when a metric takes `measuring` bytes.
+  static void add_peak(Cost& out, const PassPeak& peak, uint64_t model, uint64_t measuring,
+                       bool on_gpu) {
+    out.memory = std::max(out.memory, kProgramBytes + model + peak.host);
+    if (on_gpu) {
+      const uint64_t most = std::max(peak.device, measuring);
+      out.device = model + most;
+      out.device_by_block = std::min(model, peak.visiting) + most;
+    }
+  }
+
   const std::vector<Experiment>& experiments_;
   Identities& identities_;
   const Rates& rates_;
   uint32_t threads_;
   const std::vector<MetricMemory>& memory_;
+  const std::vector<std::vector<PassPeak>>& peaks_;
   uint64_t parameters_ = 0;
   uint64_t bytes_ = 0;
   std::set<std::pair<size_t, size_t>> open_;
@@ -269,8 +298,9 @@ class Estimator {
 
 PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
                   Identities& identities, const Rates& rates, uint32_t threads,
-                  const std::vector<MetricMemory>& memory) {
-  Estimator estimator(experiments, identities, rates, threads, memory);
+                  const std::vector<MetricMemory>& memory,
+                  const std::vector<std::vector<PassPeak>>& peaks) {
+  Estimator estimator(experiments, identities, rates, threads, memory, peaks);
   PlanCost out;
   for (const Cell& cell : cells) {
     out.cells.push_back(cell.state == CellState::kToDo ? estimator.cost(cell) : Cost());
@@ -278,6 +308,8 @@ PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<
     out.total.flops += cost.flops;
     out.total.bytes += cost.bytes;
     out.total.memory = std::max(out.total.memory, cost.memory);
+    out.total.device = std::max(out.total.device, cost.device);
+    out.total.device_by_block = std::max(out.total.device_by_block, cost.device_by_block);
     out.total.seconds += cost.seconds;
     out.total.basis = std::max(out.total.basis, cost.basis);
   }

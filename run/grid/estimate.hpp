@@ -13,6 +13,7 @@
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
+#include "run/grid/pass_peaks.hpp"
 #include "run/manifest/metric_memory.hpp"
 
 namespace quench {
@@ -42,8 +43,13 @@ uint64_t model_memory(uint64_t parameters, uint64_t element_bytes, bool quantize
 struct Cost {
   double flops = 0;    // 2 per parameter and token of a forward, plus the Gram matrices
   uint64_t bytes = 0;  // of weights to read
-  // Peak: the model, a float copy of what is quantized, what a metric predicts, the libraries.
+  // Peak of host memory: the model, a float copy of what is quantized, what a metric or the pass
+  // predicts, the libraries.
   uint64_t memory = 0;
+  // Peak on the GPU, without what CUDA holds of its own; 0 where there is none or nothing was
+  // predicted: with the whole model there, and with its blocks in turns.
+  uint64_t device = 0;
+  uint64_t device_by_block = 0;
   double seconds = 0;
   Basis basis = Basis::kMeasured;
 };
@@ -87,9 +93,10 @@ struct PlanCost {
   std::vector<Cost> cells;  // in the order of the cells; the first cell has shared work
   Cost total;
 };
-// `memory`: per experiment, or empty.
+// `memory` and `peaks`: per experiment, or empty; peaks[i] may be empty, too.
 PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
                   Identities& identities, const Rates& rates, uint32_t threads,
-                  const std::vector<MetricMemory>& memory = {});
+                  const std::vector<MetricMemory>& memory = {},
+                  const std::vector<std::vector<PassPeak>>& peaks = {});
 
 }  // namespace quench

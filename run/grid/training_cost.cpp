@@ -1,8 +1,12 @@
 #include "run/grid/training_cost.hpp"
 
+#include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
-#include "train/training_model.hpp"
+#include "quench/abi/extension/gradients.h"
+#include "quench/abi/extension/initialize.h"
+#include "run/manifest/described_model.hpp"
+#include "train/training_flops.hpp"
 
 namespace quench {
 
@@ -16,6 +20,31 @@ std::string worker(const Training& training) {
   return "train " + training.recipe.family->id;
 }
 
+// The model in its shapes, or drawn if its family cannot give those alone; in host memory.
+ModelHandle open_described(Catalog& catalog, const TrainingRecipe& recipe) {
+  try {
+    return describe_config(catalog, recipe.config, "train.model", recipe.family->id, kFloat32);
+  } catch (const Error&) {
+    return ModelHandle::open(catalog, *recipe.family,
+                             {sizeof(quench_model_open_args),
+                              QUENCH_OPEN_INITIALIZE,
+                              nullptr,
+                              recipe.config.data(),
+                              recipe.config.size(),
+                              {QUENCH_DEVICE_CPU, 0},
+                              kFloat32});
+  }
+}
+
+ModelHandle described(Catalog& catalog, const TrainingRecipe& recipe) {
+  ModelHandle model = open_described(catalog, recipe);
+  if (model.extension(QUENCH_MODEL_GRADIENT) == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: has no {} and cannot be trained", model.label(),
+         QUENCH_MODEL_GRADIENT);
+  }
+  return model;
+}
+
 }  // namespace
 
 TrainingCost training_cost(Catalog& catalog, const Training& training,
@@ -26,10 +55,11 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
   if (segments.empty()) {
     return out;
   }
-  const TrainingModel model(catalog, training.recipe);
-  out.parameters = model.size();
-  out.memory = kCopies * model.size() * sizeof(float);
-  const double per_token = model.flops_per_token();
+  const ModelHandle model = described(catalog, training.recipe);
+  out.parameters = parameter_count(model);
+  out.memory = kCopies * out.parameters * sizeof(float);
+  const double per_token =
+      training_flops_per_token(model, static_cast<uint64_t>(training.recipe.length));
   const double known = rates.rate_of(worker(training));
   out.basis = known > 0 ? Basis::kScaled : Basis::kNominal;
   for (const TrainingSegment& segment : segments) {
@@ -37,9 +67,9 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
     cost.tokens = static_cast<uint64_t>(segment.steps()) * training.recipe.tokens_per_step();
     const auto tokens = static_cast<double>(cost.tokens);
     cost.flops = per_token * tokens;
-    cost.seconds = known > 0
-                       ? kPerForward * kPasses * static_cast<double>(model.size()) * tokens / known
-                       : cost.flops / (kNominalRate * threads);
+    cost.seconds =
+        known > 0 ? kPerForward * kPasses * static_cast<double>(out.parameters) * tokens / known
+                  : cost.flops / (kNominalRate * threads);
     out.tokens += cost.tokens;
     out.flops += cost.flops;
     out.seconds += cost.seconds;

@@ -31,8 +31,8 @@ struct TrainingCost {
   Basis basis = Basis::kMeasured;
 };
 
-// Draws a model to learn its size if something must be trained. Throws Error if the model cannot be
-// trained.
+// Describes the model to learn its size if something must be trained. Throws Error if the model
+// cannot be trained.
 TrainingCost training_cost(Catalog& catalog, const Training& training,
                            const std::filesystem::path& home, const Rates& rates, uint32_t threads);
 

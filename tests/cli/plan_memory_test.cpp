@@ -1,4 +1,4 @@
-// What a plan says of a metric's memory against what the metric takes.
+// What a plan says of memory against what is taken.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -17,11 +17,11 @@ const std::string kModel =
     "layer_norm_eps: 1e-5, rotary_pct: 0.25, rotary_emb_base: 10000, use_parallel_residual: true, "
     "attention_bias: true, tie_word_embeddings: false, initializer_range: 0.02}";
 
-std::string manifest(const std::string& metric) {
+std::string manifest(const std::string& metric, const std::string& model = kModel) {
   return "name: m\n"
          "checkpoints: {model: train}\n"
          "train: {model: " +
-         kModel +
+         model +
          ", corpus: v, tokenizer: bytes, optimizer: sgd, lr: {schedule: constant, peak: 0.001}, "
          "batch: 1, length: 16, steps: 1, every: 1}\n"
          "metrics: [" +
@@ -63,4 +63,50 @@ TEST_CASE("plan: the memory of a Hessian is within 15 % of what it takes", "[cli
   CHECK(predicted == Approx(measured).epsilon(0.15));
   const Outcome words = here.run({"plan", "p.yaml"});
   CHECK_THAT(words.out, Catch::Contains("GiB of memory besides the model"));
+}
+
+TEST_CASE("plan: the memory of a calibrated pass is within 15 % of what it takes", "[cli][slow]") {
+  quench::test::need_plugin("models/gpt_neox");
+  quench::test::need_plugin("optimizers/sgd");
+  quench::test::need_plugin("quantizers/gptq");
+  const Workplace here;
+  // 76 million parameters, so that the weights count beside the program.
+  const std::string model =
+      "{model_type: gpt_neox, hidden_size: 768, intermediate_size: 3072, num_hidden_layers: 9, "
+      "num_attention_heads: 12, vocab_size: 8192, max_position_embeddings: 64, hidden_act: gelu, "
+      "layer_norm_eps: 1e-5, rotary_pct: 0.25, rotary_emb_base: 10000, use_parallel_residual: "
+      "true, attention_bias: true, tie_word_embeddings: false, initializer_range: 0.02}";
+  const std::string loss = "validation_loss: {corpus: v, block: 64}";
+  here.folder().write("m.yaml", manifest(loss, model));
+  REQUIRE(here.run({"run", "m.yaml"}).code == 0);
+  const std::string pass =
+      "calibration: {c: {corpus: v, sequences: 8, length: 64, packing: concat}}\n"
+      "quantizers: [{gptq: {bits: 4}, calibration: c}]\n";
+  here.folder().write("p.yaml", manifest(loss, model) + pass);
+  const auto predicted = [&](const std::string& file, const char* what) {
+    const Outcome plan = here.run({"plan", file, "--json"});
+    REQUIRE(plan.code == 0);
+    return quench::test::data_of(plan.out).at("total").at(what).get<double>();
+  };
+  const double host = predicted("p.yaml", "peak_memory_bytes");
+  CHECK(predicted("p.yaml", "device_peak_memory_bytes") == 0);
+  const Outcome run = here.run({"run", "p.yaml"});
+  REQUIRE(run.code == 0);
+  double measured = 0;
+  const Outcome results = here.run({"results", "runs/m", "--json"});
+  const nlohmann::json records = quench::test::data_of(results.out).at("records");
+  for (const nlohmann::json& record : records) {
+    if (record.at("details").contains("peak_memory_bytes")) {
+      measured = record.at("details").at("peak_memory_bytes").at("measured").get<double>();
+    }
+  }
+  CHECK(host == Approx(measured).epsilon(0.15));
+
+  here.folder().write("g.yaml", manifest(loss, model) + pass + "device: cuda\n");
+  const double whole = predicted("g.yaml", "device_peak_memory_bytes");
+  const double by_block = predicted("g.yaml", "device_peak_memory_by_block_bytes");
+  CHECK(whole > 76e6 * 4);
+  CHECK(whole - by_block == Approx(7 * 4 * 12 * 768 * 768));  // seven of nine blocks are away
+  CHECK_THAT(here.run({"plan", "g.yaml"}).out,
+             Catch::Contains("on the GPU: about") && Catch::Contains("block by block"));
 }

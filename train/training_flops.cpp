@@ -1,0 +1,23 @@
+#include "train/training_flops.hpp"
+
+namespace quench {
+
+double training_flops_per_token(const ModelHandle& model, uint64_t length) {
+  const quench_model_info info = model.info();
+  double linear = static_cast<double>(info.width) * static_cast<double>(info.vocabulary);
+  for (const quench_parameter_info& parameter : model.parameters()) {
+    if (parameter.role == QUENCH_ROLE_MATRIX) {
+      double elements = 1;
+      for (int32_t d = 0; d < parameter.dimensions; ++d) {
+        elements *= static_cast<double>(parameter.shape[d]);
+      }
+      linear += elements;
+    }
+  }
+  // QKᵀ and AV: 2·2·T/2·width forward, twice that backward.
+  const double attention =
+      6.0 * static_cast<double>(length) * static_cast<double>(info.width) * info.blocks;
+  return 6 * linear + attention;
+}
+
+}  // namespace quench

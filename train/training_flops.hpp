@@ -1,0 +1,15 @@
+// The arithmetic of a training, from shapes.
+#pragma once
+
+#include <cstdint>
+
+#include "core/plugin/model_handle.hpp"
+
+namespace quench {
+
+// Floating-point operations of a forward and a backward per token of sequences of `length`: 6 per
+// element of a linear and of the head, and the causal half of attention. `model` may be open for
+// its shapes only (extension/shapes.h).
+double training_flops_per_token(const ModelHandle& model, uint64_t length);
+
+}  // namespace quench
