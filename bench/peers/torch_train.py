@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A plain PyTorch training loop at the shapes of bench/train/train_steps: tokens a second.
 
-  torch_train.py [quickstart | pythia-160m] [STEPS] [THREADS] [float32 | bfloat16]
+  torch_train.py [quickstart | pythia-160m] [STEPS] [THREADS] [float32 | bfloat16] [cpu | cuda]
 
 The model is transformers' GPTNeoXForCausalLM with scaled-dot-product attention; the loop is forward, cross entropy,
 backward, clip_grad_norm_, and fused AdamW.
@@ -20,11 +20,13 @@ def main():
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 30
     torch.set_num_threads(int(sys.argv[3]) if len(sys.argv) > 3 else 2)
     bfloat16 = len(sys.argv) > 4 and sys.argv[4] == "bfloat16"
+    device = torch.device(sys.argv[5] if len(sys.argv) > 5 else "cpu")
+    done = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     layers, width, heads, vocabulary, batch, length = SHAPES[name]
     torch.manual_seed(0)
     model = GPTNeoXForCausalLM(GPTNeoXConfig(
         hidden_size=width, intermediate_size=4 * width, num_hidden_layers=layers, num_attention_heads=heads,
-        vocab_size=vocabulary, max_position_embeddings=2048, rotary_pct=0.25, attn_implementation="sdpa"))
+        vocab_size=vocabulary, max_position_embeddings=2048, rotary_pct=0.25, attn_implementation="sdpa")).to(device)
     model.train()
     decaying = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
@@ -33,15 +35,17 @@ def main():
     times = []
     cpu = []
     for step in range(steps):
-        ids = torch.randint(vocabulary, (batch, length + 1))
+        ids = torch.randint(vocabulary, (batch, length + 1)).to(device)
+        done()
         start, start_cpu = time.perf_counter(), time.process_time()
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+        with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             logits = model(ids[:, :-1]).logits
             loss = torch.nn.functional.cross_entropy(logits.reshape(-1, vocabulary).float(), ids[:, 1:].reshape(-1))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        done()
         if step >= 3:
             times.append(time.perf_counter() - start)
             cpu.append(time.process_time() - start_cpu)
