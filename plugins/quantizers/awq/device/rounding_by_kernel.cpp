@@ -147,7 +147,7 @@ void add_relative_magnitudes_by_kernel(const ScaledWeight& weight, double floor,
                                        std::span<double> sums) {
   const std::vector<double> unscaled(static_cast<size_t>(weight.columns), 1.0);
   const at::Tensor largest = RoundingByKernel(weight, unscaled).magnitudes();
-  const at::Tensor there = beside(weight.weight, sums);
+  const at::Tensor there = beside(weight.weight, sums).clone();
   if (weight.weight.scalar_type() == at::kDouble) {
     add_relative<double>(weight, largest, floor, there, kAddRelativeDouble);
   } else {
