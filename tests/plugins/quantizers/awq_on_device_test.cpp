@@ -165,8 +165,27 @@ void check_orders(const Case& given) {
 }
 
 at::Tensor gram_of(int64_t columns) {
-  const Matrix x = random_matrix(3 * columns, columns, 5, true);
+  const Matrix x = random_matrix(64, columns, 5, true);
   return tensor_of(product(transposed(x), x), at::kDouble);
+}
+
+void check_objective(const Case& given) {
+  const ScaledWeight& weight = given.weight;
+  INFO(name_of(weight));
+  const at::Tensor gram = gram_of(weight.columns);
+  const auto host = quantizers::gram_objective(gram, weight.weight);
+  const auto device = quantizers::objective_on_device(gram);
+  const double wanted = host->error(weight, given.scale, {});
+  CHECK(device->error(weight, given.scale, {}) == Approx(wanted).epsilon(kProducts));
+  const Limits limits = host->best_limits(weight, given.scale, 7, 10);
+  const Limits found = device->best_limits(weight, given.scale, 7, 10);
+  REQUIRE(found.size() == limits.size());
+  // Where two clippings are equally good, each may choose another.
+  CHECK(device->error(weight, given.scale, found) ==
+        Approx(device->error(weight, given.scale, limits)).epsilon(kProducts));
+  if (weight.rows * weight.columns > 1000) {
+    CHECK(found != quantizers::magnitudes(weight, given.scale));  // something was clipped
+  }
 }
 
 }  // namespace
@@ -201,21 +220,19 @@ TEST_CASE("awq on a device: magnitudes of channels have the bits of the plain lo
 TEST_CASE("awq on a device: the objective is the processor's within its float32 products",
           "[quantizers][awq][cuda]") {
   for (const Case& given : all_cases(at::kFloat)) {
-    const ScaledWeight& weight = given.weight;
-    INFO(name_of(weight));
-    const at::Tensor gram = gram_of(weight.columns);
-    const auto host = quantizers::gram_objective(gram, weight.weight);
-    const auto device = quantizers::objective_on_device(gram);
-    const double wanted = host->error(weight, given.scale, {});
-    CHECK(device->error(weight, given.scale, {}) == Approx(wanted).epsilon(kProducts));
-    const Limits limits = host->best_limits(weight, given.scale, 7, 10);
-    const Limits found = device->best_limits(weight, given.scale, 7, 10);
-    REQUIRE(found.size() == limits.size());
-    // Where two clippings are equally good, each may choose another.
-    CHECK(device->error(weight, given.scale, found) ==
-          Approx(device->error(weight, given.scale, limits)).epsilon(kProducts));
-    if (weight.rows * weight.columns > 1000) {
-      CHECK(found != quantizers::magnitudes(weight, given.scale));  // something was clipped
+    check_objective(given);
+  }
+  // More columns, and more rows, than are multiplied at a time.
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{5, 1100}, {2100, 9}}) {
+    const at::Tensor weight = tensor_of(odd_matrix(rows, columns), at::kFloat);
+    for (const int64_t size : {int64_t{-1}, int64_t{64}}) {
+      check_objective({{weight,
+                        rows,
+                        columns,
+                        {4, true},
+                        quantizers::groups_of(columns, size),
+                        GridRule::kWidened},
+                       scale_for(columns)});
     }
   }
 }
