@@ -13,10 +13,11 @@ namespace quench {
 namespace {
 
 struct DividedOp {
-  DividedOp(const quench_linear_op& taken, std::vector<double> by)
-      : op(taken), scale(std::move(by)) {}
+  DividedOp(ModelHandle& of, const quench_linear_op& taken, std::vector<double> by)
+      : model(of), op(taken), scale(std::move(by)) {}
   DividedOp(const DividedOp&) = delete;
   DividedOp& operator=(const DividedOp&) = delete;
+  ModelHandle& model;
   quench_linear_op op;
   std::vector<double> scale;
   ~DividedOp() {
@@ -25,6 +26,13 @@ struct DividedOp {
     }
   }
 };
+
+void expect_wide(const quench_tensor& rows) {
+  if (!same_dtype(rows.dtype, kFloat32) && !same_dtype(rows.dtype, kFloat64)) {
+    fail(QUENCH_UNSUPPORTED,
+         "a channel scale that cannot be folded wants a float32 or float64 model");
+  }
+}
 
 }  // namespace
 
@@ -45,11 +53,7 @@ void divide_columns(HostTensor& matrix, std::span<const double> scale) {
 }
 
 HostTensor divided(const quench_tensor& rows, std::span<const double> scale) {
-  const bool fits = same_dtype(rows.dtype, kFloat32) || same_dtype(rows.dtype, kFloat64);
-  if (rows.device.type != QUENCH_DEVICE_CPU || !fits) {
-    fail(QUENCH_UNSUPPORTED,
-         "a channel scale that cannot be folded wants a float32 or float64 model on the CPU");
-  }
+  expect_wide(rows);
   HostTensor out(rows.dtype, {rows.shape[0], rows.shape[1]});
   std::memcpy(out.bytes().data(), static_cast<const std::byte*>(rows.data) + rows.byte_offset,
               out.bytes().size());
@@ -57,17 +61,39 @@ HostTensor divided(const quench_tensor& rows, std::span<const double> scale) {
   return out;
 }
 
-quench_linear_op divided_inputs(const quench_linear_op& op, std::vector<double> scale) {
-  auto made = std::make_unique<DividedOp>(op, std::move(scale));
+DeviceTensor divided_through_host(ModelHandle& model, const quench_tensor& rows,
+                                  std::span<const double> scale) {
+  expect_wide(rows);
+  HostTensor values(rows.dtype, {rows.shape[0], rows.shape[1]});
+  model.copy(rows, values.view());
+  divide_columns(values, scale);
+  DeviceTensor out(model, rows.dtype, values.shape());
+  model.copy(values.view(), out.view());
+  return out;
+}
+
+DividedRows::DividedRows(ModelHandle& model, const quench_tensor& rows,
+                         std::span<const double> scale) {
+  if (rows.device.type == QUENCH_DEVICE_CPU) {
+    on_host_ = divided(rows, scale);
+  } else {
+    on_device_ = divided_through_host(model, rows, scale);
+  }
+}
+
+quench_linear_op divided_inputs(ModelHandle& model, const quench_linear_op& op,
+                                std::vector<double> scale) {
+  auto made = std::make_unique<DividedOp>(model, op, std::move(scale));
   const auto apply = [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
                         quench_error* error) noexcept -> quench_status {
-    const auto& own = *static_cast<DividedOp*>(context);
-    HostTensor rows;
-    const quench_status divided_rows = guarded(error, [&] { rows = divided(*x, own.scale); });
+    auto& own = *static_cast<DividedOp*>(context);
+    std::optional<DividedRows> rows;
+    const quench_status divided_rows =
+        guarded(error, [&] { rows.emplace(own.model, *x, own.scale); });
     if (divided_rows != QUENCH_OK) {
       return divided_rows;
     }
-    const quench_tensor view = rows.view();
+    const quench_tensor view = rows->view();
     return own.op.apply(own.op.context, &view, y, stream, error);
   };
   const auto release = [](void* context) noexcept { delete static_cast<DividedOp*>(context); };

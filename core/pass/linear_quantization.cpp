@@ -161,7 +161,7 @@ void LinearQuantization::set_op(const PassSetting& setting, uint32_t block,
   }
   op = named_op(op, "quantizer " + setting.quantizer->id(), name);
   if (group.input_scale() != nullptr) {
-    op = divided_inputs(op, *group.input_scale());
+    op = divided_inputs(model_, op, *group.input_scale());
   }
   model_.set_linear_op(block, group.index(), linear, &op);
   kept_.keep_op(block, group.index(), linear);

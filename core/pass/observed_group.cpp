@@ -9,11 +9,13 @@
 
 namespace quench {
 
-ObservedGroup::ObservedGroup(const quench_group_info& info, uint32_t block, uint32_t group,
-                             quench_device device, QuantizerHandle& quantizer,
-                             QuantizerHandle* judge, const std::vector<double>* input_scale)
-    : info_(&info),
-      args_{sizeof(quench_group_args), 0, block, group, &info, info.linears[0].in_features, device},
+ObservedGroup::ObservedGroup(ModelHandle& model, const quench_group_info& info, uint32_t block,
+                             uint32_t group, QuantizerHandle& quantizer, QuantizerHandle* judge,
+                             const std::vector<double>* input_scale)
+    : model_(&model),
+      info_(&info),
+      args_{sizeof(quench_group_args), 0, block, group, &info, info.linears[0].in_features,
+            model.info().device},
       owner_(&quantizer),
       group_(quantizer.begin(args_)),
       observes_((quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0),
@@ -86,16 +88,16 @@ void ObservedGroup::observe_rows(const quench_tensor& x) {
 void ObservedGroup::observe_args(const quench_observe_args& given) {
   reached_ = true;
   quench_observe_args args = given;
-  HostTensor x;
-  HostTensor float_x;
+  std::optional<DividedRows> x;
+  std::optional<DividedRows> float_x;
   quench_tensor views[2];
   if (input_scale_ != nullptr) {
-    x = divided(*given.x, *input_scale_);
-    views[0] = x.view();
+    x.emplace(*model_, *given.x, *input_scale_);
+    views[0] = x->view();
     args.x = &views[0];
     if (given.float_x != nullptr) {
-      float_x = divided(*given.float_x, *input_scale_);
-      views[1] = float_x.view();
+      float_x.emplace(*model_, *given.float_x, *input_scale_);
+      views[1] = float_x->view();
       args.float_x = &views[1];
     }
   }

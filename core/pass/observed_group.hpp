@@ -15,9 +15,9 @@ namespace quench {
 
 class ObservedGroup {
  public:
-  // The caller keeps `info` and `input_scale` alive. `judge` may be null; it is used only if there
-  // are activations.
-  ObservedGroup(const quench_group_info& info, uint32_t block, uint32_t group, quench_device device,
+  // The caller keeps `model`, `info` and `input_scale` alive. `judge` may be null; it is used only
+  // if there are activations.
+  ObservedGroup(ModelHandle& model, const quench_group_info& info, uint32_t block, uint32_t group,
                 QuantizerHandle& quantizer, QuantizerHandle* judge,
                 const std::vector<double>* input_scale = nullptr);
 
@@ -58,6 +58,7 @@ class ObservedGroup {
  private:
   void observe_args(const quench_observe_args& args);
 
+  ModelHandle* model_;
   const quench_group_info* info_;
   quench_group_args args_;
   const QuantizerHandle* owner_;

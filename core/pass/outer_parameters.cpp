@@ -57,7 +57,7 @@ void OuterParameters::quantize(const quench_parameter_info& parameter, const cha
   const quench_linear_info linear{sizeof linear,  0,       module.c_str(),     role,
                                   parameter.name, nullptr, parameter.shape[0], parameter.shape[1]};
   const quench_group_info info{sizeof info, 0, 0, -1, -1, 1, &linear, 0, nullptr};
-  ObservedGroup group(info, blocks, 0, model_.info().device, settings_.first(), judge);
+  ObservedGroup group(model_, info, blocks, 0, settings_.first(), judge);
   observe(group);
   linears_.quantize(blocks, group, 0);
 }

@@ -150,7 +150,7 @@ std::vector<ObservedGroup> QuantizationPass::begin_groups(uint32_t block, uint32
       const auto found = options_.input_scales->find({block, g});
       scale = found != options_.input_scales->end() ? &found->second : nullptr;
     }
-    groups.emplace_back(info.groups[g], block, g, model_.info().device, settings_.first(),
+    groups.emplace_back(model_, info.groups[g], block, g, settings_.first(),
                         streams_.have_rows() ? options_.judge : nullptr, scale);
   }
   return groups;

@@ -31,6 +31,11 @@ constexpr Bound kBounds[] = {
     {"awq:bits=4,group_size=16", 2e-3},
     {"hqq:bits=4,group_size=16", 1e-5},
     {"nf4", 1e-5},
+    {"fp4", 1e-5},
+    {"noise:bits=4,group_size=16", 1e-5},
+    {"int8:activations=false", 1e-5},
+    {"int8", 2e-3},
+    {"int8:transform=smoothquant", 2e-3},
 };
 
 double loss_on(const Workplace& here, const std::string& device, const std::string& quantizer) {

@@ -21,8 +21,9 @@ struct Refusal {
 const std::vector<Refusal>& refusals() {
   static const std::vector<Refusal> all = {
       {"a product is MKL's or oneDNN's: shared/matrix/product.hpp",
-       {"addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "chain_matmul", "dot", "einsum",
-        "inner", "linear", "matmul", "mm", "mv", "tensordot", "scaled_dot_product_attention"}},
+       {"_int_mm", "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "chain_matmul", "dot",
+        "einsum", "inner", "linear", "matmul", "mm", "mv", "tensordot",
+        "scaled_dot_product_attention"}},
       {"LAPACK is MKL's",
        {"cholesky", "cholesky_inverse", "cholesky_solve", "inverse", "linalg_\\w+", "logdet",
         "lstsq", "ormqr", "pinverse", "qr", "slogdet", "svd", "triangular_solve"}},
@@ -47,6 +48,7 @@ const std::set<std::pair<std::string, std::string>>& on_devices() {
       {"plugins/models/decoder/likelihoods.cpp", "exp"},
       {"plugins/quantizers/gptq/device/libtorch_decomposition.cpp", "linalg_cholesky_ex"},
       {"plugins/quantizers/gptq/device/libtorch_decomposition.cpp", "linalg_solve_triangular"},
+      {"plugins/quantizers/int8/device/linear_on_device.cpp", "_int_mm"},
       {"plugins/shared/matrix/product.cpp", "addmm"},
       {"plugins/shared/matrix/product.cpp", "mm"},
   };

@@ -15,12 +15,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "quantizers/awq/device/rounding_by_kernel.hpp"
 #include "quantizers/awq/search.hpp"
 #include "quantizers/gram/extension.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/abi/extension/group_weights.h"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -67,7 +69,7 @@ void begin_awq_pass(quench_quantizer* quantizer) noexcept {
 // The mean squared errors of the outputs of the group's linears.
 std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
                                 std::span<const std::vector<double>> scales) {
-  const GramObjective objective(group.gram().matrix());
+  const auto objective = gram_objective(group.gram().matrix(), weights.front().weight.weight);
   double outputs = 0;
   for (const NamedWeight& named : weights) {
     outputs += static_cast<double>(named.weight.rows) * group.gram().rows();
@@ -76,7 +78,7 @@ std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> we
   for (const std::vector<double>& scale : scales) {
     double error = 0;
     for (const NamedWeight& named : weights) {
-      error += objective.error(named.weight, scale, {});
+      error += objective->error(named.weight, scale, {});
     }
     found.push_back(error / outputs);
   }
@@ -195,9 +197,7 @@ ModuleSetting Awq::setting_of(const quench_linear_info& linear) const {
 }
 
 ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting) const {
-  const bool wide = weight.scalar_type() == at::kDouble;
-  return {wide ? nullptr : weight.const_data_ptr<float>(),
-          wide ? weight.const_data_ptr<double>() : nullptr,
+  return {weight,
           weight.size(0),
           weight.size(1),
           setting.kind,
@@ -217,11 +217,15 @@ std::string Awq::unscaled_because(const AwqGroup& group) const {
                                                            : "";
 }
 
+bool Awq::replays(const AwqGroup& group) const {
+  return params_.objective == "block" && group.info().rows < 0;
+}
+
 FoundScale Awq::search(AwqGroup& group, std::span<const NamedWeight> weights) const {
   Losses losses = [&](std::span<const std::vector<double>> scales) {
     return gram_losses(group, weights, scales);
   };
-  if (params_.objective == "block" && group.info().rows < 0) {
+  if (replays(group)) {
     losses = [&](std::span<const std::vector<double>> scales) {
       return replay_losses(weights, scales);
     };
@@ -240,13 +244,13 @@ void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count)
     return;
   }
   kit::expects(count == group.info().linear_count, "prepare: wanted a weight per linear");
-  std::vector<at::Tensor> held;
+  const at::Device where = replays(group) ? at::Device(at::kCPU) : group.device();
   std::vector<NamedWeight> named;
   for (uint32_t l = 0; l < count; ++l) {
     const ModuleSetting setting = setting_of(group.info().linears[l]);
     if (!setting.skip) {
-      held.push_back(kit::borrow(weights[l]).to(at::kCPU).contiguous());
-      named.push_back({group.info().linears[l].weight, scaled(held.back(), setting)});
+      named.push_back({group.info().linears[l].weight,
+                       scaled(kit::borrow(weights[l]).to(where).contiguous(), setting)});
     }
   }
   if (!named.empty()) {
@@ -298,22 +302,26 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
     keep_float(weight, linear, sink);
     return;
   }
-  const ScaledWeight own = scaled(weight, setting);
+  const ScaledWeight own = scaled(weight.to(group.device()), setting);
   const std::string unscaled = unscaled_because(group);
   FoundScale found;
   if (const FoundScale* prepared = group.found(this)) {
     found = *prepared;
   } else if (unscaled.empty()) {
-    const NamedWeight named{linear.info.weight, own};
+    const NamedWeight named{linear.info.weight, replays(group) ? scaled(weight, setting) : own};
     found = search(group, {&named, 1});
   }
   const bool scales = !found.scale.empty();
   const std::vector<double> scale = scales ? found.scale : ones(own.columns);
-  const GramObjective objective(group.gram().matrix());
-  const Limits limits = limits_for(own, scale, linear.info, objective);
+  const auto objective = gram_objective(group.gram().matrix(), own.weight);
+  const Limits limits = limits_for(own, scale, linear.info, *objective);
   const Coded coded = make_coded(sink, own.rows, own.columns, own.groups.count);
   fill_group_index(coded, own.groups);
-  code_rows(own, scale, limits, coded);
+  if (matrix::on_host(own.weight)) {
+    code_rows(own, scale, limits, coded);
+  } else {
+    RoundingByKernel(own, scale).code(limits, coded);
+  }
   at::Tensor out = kit::host_empty(weight.sizes(), weight.scalar_type());
   dequantize(coded, kit::view_of(out), linear.info.name);
   if (scales) {
@@ -323,7 +331,7 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   }
   kit::borrow(linear.dequantized).copy_(out);
   const double outputs = static_cast<double>(own.rows) * group.gram().rows();
-  sink.number("loss", objective.error(own, scale, limits) / outputs);
+  sink.number("loss", objective->error(own, scale, limits) / outputs);
   report(group, found, unscaled, sink);
   double bits = bits_per_weight(coded, setting.kind, false);
   if (scales && !(group.foldable() && params_.share == "group")) {
@@ -355,7 +363,8 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
   return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
 }
 
-// Per linear: the Gram matrix in float32, the codes, and the dequantized weight.
+// Per linear: the Gram matrix in float32, which only a search in host memory makes, the codes, and
+// the dequantized weight.
 kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
   const auto in = static_cast<uint64_t>(shapes.in_features);
   kit::GroupMemory out;

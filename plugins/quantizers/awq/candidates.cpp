@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quantizers/awq/device/rounding_by_kernel.hpp"
+#include "shared/matrix/on_host.hpp"
+
 namespace quench::quantizers {
 
 namespace {
@@ -53,9 +56,15 @@ std::vector<double> channel_scale(const Candidate& candidate, std::span<const do
 }
 
 void add_relative_magnitudes(const ScaledWeight& weight, std::span<double> sums) {
+  if (!matrix::on_host(weight.weight)) {
+    add_relative_magnitudes_by_kernel(weight, kMaximumFloor, sums);
+    return;
+  }
+  const bool wide = weight.weight.scalar_type() == at::kDouble;
+  const float* narrow_values = wide ? nullptr : weight.weight.const_data_ptr<float>();
+  const double* wide_values = wide ? weight.weight.const_data_ptr<double>() : nullptr;
   const auto value = [&](int64_t i) {
-    return std::fabs(weight.weight != nullptr ? static_cast<double>(weight.weight[i])
-                                              : weight.wide[i]);
+    return std::fabs(wide ? wide_values[i] : static_cast<double>(narrow_values[i]));
   };
   for (int64_t r = 0; r < weight.rows; ++r) {
     for (int64_t first = 0; first < weight.columns; first += weight.groups.size) {

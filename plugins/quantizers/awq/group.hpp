@@ -1,6 +1,8 @@
 // One input group of awq: the statistics of its rows, and the scale that the search found.
 #pragma once
 
+#include <ATen/ops/zeros.h>
+
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "quantizers/awq/candidates.hpp"
 #include "quantizers/gram/extension.hpp"
+#include "quench/kit/torch.hpp"
 
 namespace quench::quantizers {
 
@@ -22,7 +25,9 @@ struct FoundScale {
 class AwqGroup final : public GramGroup {
  public:
   AwqGroup(int64_t in_features, const quench_group_args& args)
-      : GramGroup(in_features, false), args_(args), sums_(static_cast<size_t>(in_features)) {}
+      : GramGroup(in_features, false, kit::torch_device(args.device)),
+        args_(args),
+        sums_(at::zeros({in_features}, at::TensorOptions(at::kDouble).device(device()))) {}
 
   void observe(const quench_observe_args& args) override;
 
@@ -42,7 +47,7 @@ class AwqGroup final : public GramGroup {
 
  private:
   quench_group_args args_;
-  std::vector<double> sums_;  // Σ w * |x|
+  at::Tensor sums_;  // float64 [in], Σ w * |x|, where the rows are
   std::map<const void*, FoundScale> found_;
 };
 

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <vector>
 
+#include "quantizers/awq/device/objective_on_device.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
@@ -51,9 +53,24 @@ float largest_of(const at::Tensor& rows) {
   return *std::max_element(found.begin(), found.end());
 }
 
-}  // namespace
+// Because G is symmetric, half of the products of D with G suffice.
+class ObjectiveOnHost final : public GramObjective {
+ public:
+  explicit ObjectiveOnHost(const at::Tensor& gram);
+  double error(const ScaledWeight& weight, std::span<const double> scale,
+               const Limits& limits) const override;
+  Limits best_limits(const ScaledWeight& weight, std::span<const double> scale, int64_t levels,
+                     int64_t steps) const override;
 
-GramObjective::GramObjective(const at::Tensor& gram)
+ private:
+  // d G d' for each row d of `errors`, which is overwritten.
+  std::vector<double> quadratic_forms(at::Tensor& errors, const at::Tensor& gram) const;
+
+  double unit_;      // the Gram matrix's largest diagonal element, which divides gram_
+  at::Tensor gram_;  // float32
+};
+
+ObjectiveOnHost::ObjectiveOnHost(const at::Tensor& gram)
     : unit_(gram.diagonal().max().item<double>()), gram_(gram.to(at::kCPU)) {
   unit_ = unit_ > 0 ? unit_ : 1;
   const at::Tensor wide = gram_;
@@ -65,8 +82,8 @@ GramObjective::GramObjective(const at::Tensor& gram)
 
 // x G x' is the sum over block columns b of (2 x G[:b, b] + x_b G[b, b]) . x_b. Errors are scaled
 // by their largest, so that everything stays within the range of float32.
-std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
-                                                   const at::Tensor& gram) const {
+std::vector<double> ObjectiveOnHost::quadratic_forms(at::Tensor& errors,
+                                                     const at::Tensor& gram) const {
   const int64_t columns = gram.size(0);
   std::vector<double> sums(static_cast<size_t>(errors.size(0)));
   const double largest = largest_of(errors);
@@ -91,8 +108,8 @@ std::vector<double> GramObjective::quadratic_forms(at::Tensor& errors,
   return sums;
 }
 
-double GramObjective::error(const ScaledWeight& weight, std::span<const double> scale,
-                            const Limits& limits) const {
+double ObjectiveOnHost::error(const ScaledWeight& weight, std::span<const double> scale,
+                              const Limits& limits) const {
   double sum = 0;
   for (int64_t first = 0; first < weight.rows; first += kRows) {
     kit::check_cancelled();
@@ -106,8 +123,8 @@ double GramObjective::error(const ScaledWeight& weight, std::span<const double> 
   return sum;
 }
 
-Limits GramObjective::best_limits(const ScaledWeight& weight, std::span<const double> scale,
-                                  int64_t levels, int64_t steps) const {
+Limits ObjectiveOnHost::best_limits(const ScaledWeight& weight, std::span<const double> scale,
+                                    int64_t levels, int64_t steps) const {
   Limits limits = magnitudes(weight, scale);
   const Limits largest = limits;
   for (int64_t g = 0; g < weight.groups.count; ++g) {
@@ -131,6 +148,15 @@ Limits GramObjective::best_limits(const ScaledWeight& weight, std::span<const do
     }
   }
   return limits;
+}
+
+}  // namespace
+
+std::unique_ptr<GramObjective> gram_objective(const at::Tensor& gram, const at::Tensor& like) {
+  if (matrix::on_host(like)) {
+    return std::make_unique<ObjectiveOnHost>(gram);
+  }
+  return objective_on_device(gram.to(like.device()));
 }
 
 }  // namespace quench::quantizers

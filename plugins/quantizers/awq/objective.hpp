@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,26 +13,26 @@
 namespace quench::quantizers {
 
 // tr(D G D') with D = W - rounded is exactly the squared error of W's outputs over all calibration
-// rows, without keeping those rows. D and the products are float32, the sums float64. Because G is
-// symmetric, half of the products of D with G suffice.
+// rows, without keeping those rows.
 class GramObjective {
  public:
-  // `gram` float64 [in, in].
-  explicit GramObjective(const at::Tensor& gram);
+  GramObjective() = default;
+  GramObjective(const GramObjective&) = delete;
+  GramObjective& operator=(const GramObjective&) = delete;
+  virtual ~GramObjective() = default;
 
-  double error(const ScaledWeight& weight, std::span<const double> scale,
-               const Limits& limits) const;
+  virtual double error(const ScaledWeight& weight, std::span<const double> scale,
+                       const Limits& limits) const = 0;
   // For each row and group, the clipping with the least rounding error within the group's own
   // columns, from `levels` candidates 1, 1 - 1/steps, ... of the group's largest magnitude.
-  Limits best_limits(const ScaledWeight& weight, std::span<const double> scale, int64_t levels,
-                     int64_t steps) const;
-
- private:
-  // d G d' for each row d of `errors`, which is overwritten.
-  std::vector<double> quadratic_forms(at::Tensor& errors, const at::Tensor& gram) const;
-
-  double unit_;      // the Gram matrix's largest diagonal element, which divides gram_
-  at::Tensor gram_;  // float32
+  virtual Limits best_limits(const ScaledWeight& weight, std::span<const double> scale,
+                             int64_t levels, int64_t steps) const = 0;
 };
+
+// The objective for weights that are where `like` is. `gram` float64 [in, in], anywhere.
+//
+// In host memory, D and its products with G are float32, and the sums float64. On a device, all but
+// D is float64: there it takes no longer, and the Gram matrix need not be copied.
+std::unique_ptr<GramObjective> gram_objective(const at::Tensor& gram, const at::Tensor& like);
 
 }  // namespace quench::quantizers

@@ -33,17 +33,21 @@ class Overlays {
   Overlays(std::span<const NamedWeight> weights, std::span<const double> scale) {
     for (const NamedWeight& named : weights) {
       const ScaledWeight& from = named.weight;
-      const bool wide = from.wide != nullptr;
+      const bool wide = from.weight.scalar_type() == at::kDouble;
       at::Tensor& value = values_.emplace_back(
           kit::host_empty({from.rows, from.columns}, wide ? at::kDouble : at::kFloat));
       std::vector<float> errors(static_cast<size_t>(value.numel()));
       rounding_errors(from, scale, {}, 0, from.rows, errors.data());
-      for (size_t i = 0; i < errors.size(); ++i) {
-        if (wide) {
-          value.data_ptr<double>()[i] = from.wide[i] - static_cast<double>(errors[i]);
-        } else {
-          value.data_ptr<float>()[i] = from.weight[i] - errors[i];
+      const auto fill = [&]<typename T>(T* to) {
+        const T* weight = from.weight.const_data_ptr<T>();
+        for (size_t i = 0; i < errors.size(); ++i) {
+          to[i] = weight[i] - static_cast<T>(errors[i]);
         }
+      };
+      if (wide) {
+        fill(value.data_ptr<double>());
+      } else {
+        fill(value.data_ptr<float>());
       }
       views_.push_back({sizeof(quench_overlay), 0, named.parameter.c_str(), kit::view_of(value)});
     }

@@ -12,7 +12,6 @@ namespace quench::quantizers {
 namespace {
 
 constexpr uint64_t kRowGrain = 16;
-constexpr double kLeastRange = 1e-5;  // the smallest range of AutoAWQ's grids
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // v = w * s, clipped to [-limit, limit].
@@ -67,6 +66,9 @@ class GroupRounder {
  public:
   GroupRounder(const ScaledWeight& weight, std::span<const double> scale)
       : weight_(weight),
+        narrow_(weight.weight.scalar_type() == at::kFloat ? weight.weight.const_data_ptr<float>()
+                                                          : nullptr),
+        wide_(narrow_ == nullptr ? weight.weight.const_data_ptr<double>() : nullptr),
         scale_(scale),
         values_(static_cast<size_t>(weight.groups.size)),
         codes_(values_.size()) {}
@@ -75,10 +77,10 @@ class GroupRounder {
     first_ = group * weight_.groups.size;
     count_ = std::min(weight_.groups.size, weight_.columns - first_);
     at_ = row * weight_.columns + first_;
-    if (weight_.weight != nullptr) {
-      scale_values(weight_.weight + at_, scale_.data() + first_, count_, limit, values_.data());
+    if (narrow_ != nullptr) {
+      scale_values(narrow_ + at_, scale_.data() + first_, count_, limit, values_.data());
     } else {
-      scale_values(weight_.wide + at_, scale_.data() + first_, count_, limit, values_.data());
+      scale_values(wide_ + at_, scale_.data() + first_, count_, limit, values_.data());
     }
   }
   double largest() const {
@@ -95,10 +97,10 @@ class GroupRounder {
   }
   void errors(float* to) const {
     const double* s = scale_.data() + first_;
-    if (weight_.weight != nullptr) {
-      subtract_narrow(weight_.weight + at_, s, codes_.data(), count_, grid_, to);
+    if (narrow_ != nullptr) {
+      subtract_narrow(narrow_ + at_, s, codes_.data(), count_, grid_, to);
     } else {
-      subtract_wide(weight_.wide + at_, s, codes_.data(), count_, grid_, to);
+      subtract_wide(wide_ + at_, s, codes_.data(), count_, grid_, to);
     }
   }
   const Grid& grid() const { return grid_; }
@@ -108,6 +110,8 @@ class GroupRounder {
 
  private:
   const ScaledWeight& weight_;
+  const float* narrow_;  // one of the two is null
+  const double* wide_;
   std::span<const double> scale_;
   std::vector<double> values_;
   std::vector<double> codes_;
@@ -134,22 +138,6 @@ void for_each_row(const ScaledWeight& weight, std::span<const double> scale, int
 }
 
 }  // namespace
-
-Grid grid_of_extremes(double low, double high, GridKind kind, GridRule rule) {
-  if (rule == GridRule::kWidened || (rule == GridRule::kCompressed && !kind.sym)) {
-    return grid_of(low, high, kind);
-  }
-  const double most = std::max(std::fabs(low), std::fabs(high));
-  const double middle = (kind.max_code() + 1) / 2;
-  if (rule == GridRule::kCompressed) {
-    return grid_of(-most, most, kind);
-  }
-  if (kind.sym) {
-    return {std::max(most, kLeastRange) / (middle - 1), middle};
-  }
-  const double scale = std::max(high - low, kLeastRange) / kind.max_code();
-  return {scale, std::clamp(-std::rint(low / scale), 0.0, kind.max_code())};
-}
 
 void rounding_errors(const ScaledWeight& weight, std::span<const double> scale,
                      const Limits& limits, int64_t first, int64_t count, float* errors) {

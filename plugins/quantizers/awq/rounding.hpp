@@ -1,33 +1,26 @@
 // Rounds a weight whose input channels are scaled: codes of w * s, and the value codes / s that
-// replaces w. In float64.
+// replaces w. In float64. These loops are for weights in host memory; device/rounding_by_kernel.hpp
+// has the same for others.
 #pragma once
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "quantizers/awq/grid_rule.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/module_rules.hpp"
 
 namespace quench::quantizers {
-
-// How a group's extremes become a grid; published tools differ.
-enum class GridRule {
-  kWidened,    // shared/grid/grid.hpp: the range always contains 0
-  kTight,      // AutoAWQ: asymmetric from the extremes as they are, symmetric with 2^(bits-1) - 1
-               // steps to each side
-  kCompressed  // llm-compressor: as widened, but symmetric is so for groups of one sign too
-};
-
-Grid grid_of_extremes(double low, double high, GridKind kind, GridRule rule);
 
 // The largest magnitudes of w * s to which groups are clipped, [rows, groups]; empty: no clipping.
 using Limits = std::vector<double>;
 
 // A weight [rows, columns] and how it is rounded.
 struct ScaledWeight {
-  const float* weight;  // one of the two is null
-  const double* wide;
+  at::Tensor weight;  // float32 or float64, C order, where it is to be rounded
   int64_t rows;
   int64_t columns;
   GridKind kind;

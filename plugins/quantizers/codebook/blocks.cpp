@@ -54,13 +54,9 @@ void find_codes(std::span<const T> weight, std::span<const float> maxima, int64_
                 const Levels& levels, std::span<uint8_t> codes) {
   const LevelSearch search(levels);
   for_each_block(weight.size(), block, [&](uint64_t b, size_t first, size_t last) {
-    // Multiplies by the reciprocal, like the published kernels; divides if the reciprocal is beyond
-    // the type's range.
-    const T reciprocal = 1 / static_cast<T>(maxima[b]);
-    const bool usable = std::isfinite(reciprocal);
+    const BlockCoder<T> coder(search, maxima[b]);
     for (size_t i = first; i < last; ++i) {
-      const T value = usable ? weight[i] * reciprocal : weight[i] / static_cast<T>(maxima[b]);
-      codes[i] = maxima[b] > 0 ? search.code_of(value) : search.zero();
+      codes[i] = coder.code_of(weight[i]);
     }
   });
 }

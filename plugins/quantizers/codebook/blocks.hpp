@@ -7,9 +7,12 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "shared/cuda/both.hpp"
 
 namespace quench::quantizers {
 
@@ -23,19 +26,41 @@ class LevelSearch {
  public:
   explicit LevelSearch(const Levels& levels);
   template <typename T>
-  uint8_t code_of(T value) const {
+  QUENCH_BOTH uint8_t code_of(T value) const {
     int below = 0;
     for (const float middle : middles_) {
       below += value > static_cast<T>(middle) ? 1 : 0;
     }
     return order_[static_cast<size_t>(below)];
   }
-  uint8_t zero() const { return zero_; }
+  QUENCH_BOTH uint8_t zero() const { return zero_; }
 
  private:
   std::array<float, kLevels - 1> middles_{};  // midpoints of neighbouring levels
   std::array<uint8_t, kLevels> order_{};      // codes by ascending level
   uint8_t zero_ = 0;
+};
+
+// The codes of one block's weights. Multiplies by the reciprocal of the block's maximum, like the
+// published kernels; divides if the reciprocal is beyond the type's range.
+template <typename T>
+class BlockCoder {
+ public:
+  QUENCH_BOTH BlockCoder(const LevelSearch& search, float maximum)
+      : search_(search),
+        maximum_(static_cast<T>(maximum)),
+        reciprocal_(1 / maximum_),
+        usable_(std::isfinite(reciprocal_)) {}
+  QUENCH_BOTH uint8_t code_of(T weight) const {
+    const T value = usable_ ? weight * reciprocal_ : weight / maximum_;
+    return maximum_ > 0 ? search_.code_of(value) : search_.zero();
+  }
+
+ private:
+  const LevelSearch& search_;
+  T maximum_;
+  T reciprocal_;
+  bool usable_;
 };
 
 // The largest magnitude of each block of `weight`.

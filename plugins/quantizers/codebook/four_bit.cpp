@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quantizers/codebook/device/code_by_kernel.hpp"
 #include "quantizers/codebook/double_quantization.hpp"
+#include "quantizers/grid/placed_group.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -52,8 +55,8 @@ uint32_t FourBit::needs() const {
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
 }
 
-std::unique_ptr<kit::QuantizerGroup> FourBit::begin(const quench_group_args&) {
-  return std::make_unique<kit::QuantizerGroup>();
+std::unique_ptr<kit::QuantizerGroup> FourBit::begin(const quench_group_args& group) {
+  return std::make_unique<PlacedGroup>(group);
 }
 
 // Indices, the dequantized weight, and a factor per block, both here and in the sink.
@@ -65,7 +68,7 @@ kit::GroupMemory FourBit::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-void FourBit::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+void FourBit::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                        kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
   const at::Tensor weight = host_weight(linear);
@@ -73,24 +76,24 @@ void FourBit::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear
     keep_float(weight, linear, sink);
     return;
   }
-  const auto count = static_cast<size_t>(weight.numel());
+  const at::Tensor there = weight.to(static_cast<PlacedGroup&>(group).device());
   if (weight.scalar_type() == at::kDouble) {
-    quantize_as<double>({weight.const_data_ptr<double>(), count}, linear, sink);
+    quantize_as<double>(there, linear, sink);
   } else {
-    quantize_as<float>({weight.const_data_ptr<float>(), count}, linear, sink);
+    quantize_as<float>(there, linear, sink);
   }
 }
 
 template <typename T>
-void FourBit::quantize_as(std::span<const T> weight, const kit::LinearToQuantize& linear,
+void FourBit::quantize_as(const at::Tensor& weight, const kit::LinearToQuantize& linear,
                           kit::QuantizeSink& sink) const {
   const auto& shape = linear.weight.shape;
-  std::vector<float> factors = block_maxima(weight, params_.block);
+  const auto count = static_cast<size_t>(weight.numel());
+  const auto codes = sink.tensor<uint8_t>("indices", {shape[0], shape[1]});
+  std::vector<float> factors = factors_and_codes<T>(weight, codes);
   if (!std::all_of(factors.begin(), factors.end(), [](float f) { return std::isfinite(f); })) {
     kit::fail(QUENCH_NUMERICAL, "%s: a weight is beyond float32", linear.info.name);
   }
-  const auto codes = sink.tensor<uint8_t>("indices", {shape[0], shape[1]});
-  find_codes<T>(weight, factors, params_.block, levels_, codes);
   double factor_bits = 32;
   if (params_.double_quantization) {
     const CodedFactors coded = code_factors(factors);
@@ -102,11 +105,26 @@ void FourBit::quantize_as(std::span<const T> weight, const kit::LinearToQuantize
   put(sink, "absmax", factors);
   put(sink, "levels", levels_);
   at::Tensor out = kit::host_empty({shape[0], shape[1]}, c10::CppTypeToScalarType<T>::value);
-  look_up<T>(codes, factors, params_.block, levels_, {out.template data_ptr<T>(), weight.size()});
+  look_up<T>(codes, factors, params_.block, levels_, {out.template data_ptr<T>(), count});
   kit::borrow(linear.dequantized).copy_(out);
   sink.number("bits", 4);
-  sink.number("bits_per_weight", 4 + factor_bits * static_cast<double>(factors.size()) /
-                                         static_cast<double>(weight.size()));
+  sink.number("bits_per_weight",
+              4 + factor_bits * static_cast<double>(factors.size()) / static_cast<double>(count));
+}
+
+template <typename T>
+std::vector<float> FourBit::factors_and_codes(const at::Tensor& weight,
+                                              std::span<uint8_t> codes) const {
+  if (matrix::on_host(weight)) {
+    const std::span<const T> values(weight.const_data_ptr<T>(), codes.size());
+    std::vector<float> factors = block_maxima(values, params_.block);
+    find_codes<T>(values, factors, params_.block, levels_, codes);
+    return factors;
+  }
+  const auto block = static_cast<size_t>(params_.block);
+  std::vector<float> factors((codes.size() + block - 1) / block);
+  code_by_kernel(weight, params_.block, levels_, factors, codes);
+  return factors;
 }
 
 }  // namespace quench::quantizers

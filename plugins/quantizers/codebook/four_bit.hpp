@@ -1,8 +1,11 @@
 // The common part of nf4 and fp4, which differ only in their sixteen values.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,8 +40,11 @@ class FourBit : public kit::Quantizer {
 
  private:
   template <typename T>
-  void quantize_as(std::span<const T> weight, const kit::LinearToQuantize& linear,
+  void quantize_as(const at::Tensor& weight, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) const;
+  // Computed where the weight is.
+  template <typename T>
+  std::vector<float> factors_and_codes(const at::Tensor& weight, std::span<uint8_t> codes) const;
 
   Params params_;
   Levels levels_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -66,8 +67,9 @@ void round_rows(const double* weight, Groups groups, GridKind kind, const Coded&
 
 void round_rows(const at::Tensor& weight, at::Device device, Groups groups, GridKind kind,
                 const Coded& coded) {
-  if (!device.is_cpu()) {
-    round_rows_by_kernel(weight.to(device), groups, kind, coded);
+  const at::Tensor there = weight.to(device);
+  if (!matrix::on_host(there)) {
+    round_rows_by_kernel(there, groups, kind, coded);
   } else if (weight.scalar_type() == at::kDouble) {
     round_rows(weight.const_data_ptr<double>(), groups, kind, coded);
   } else {

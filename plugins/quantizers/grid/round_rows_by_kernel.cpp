@@ -4,7 +4,7 @@
 #include "quantizers/grid/round_rows_entries.hpp"
 #include "quantizers/grid/round_rows_kernel.hpp"
 #include "quench/kit/torch.hpp"
-#include "shared/cuda/library.hpp"
+#include "shared/cuda/run_kernel.hpp"
 
 namespace quench::quantizers {
 
@@ -30,12 +30,8 @@ void run(const at::Tensor& weight, Groups groups, GridKind kind, const Coded& co
                             zeros.data_ptr<double>(),
                             groups.count,
                             1};
-  if (weight.is_cpu()) {
-    cuda::run_on_host(kernel, kernel.blocks());
-  } else {
-    cuda::run_on_gpu(sizeof(T) == sizeof(double) ? kRoundRowsDouble : kRoundRowsFloat, kernel,
-                     weight.device().index());
-  }
+  cuda::run_kernel(sizeof(T) == sizeof(double) ? kRoundRowsDouble : kRoundRowsFloat, kernel,
+                   weight.device());
   take(codes, coded.codes);
   take(scales, coded.scales);
   take(zeros, coded.zeros);

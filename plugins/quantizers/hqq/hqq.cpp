@@ -6,8 +6,11 @@
 #include <algorithm>
 
 #include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/placed_group.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quantizers/hqq/device/solve_by_kernel.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -72,8 +75,8 @@ uint32_t Hqq::needs() const {
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
 }
 
-std::unique_ptr<kit::QuantizerGroup> Hqq::begin(const quench_group_args&) {
-  return std::make_unique<kit::QuantizerGroup>();
+std::unique_ptr<kit::QuantizerGroup> Hqq::begin(const quench_group_args& group) {
+  return std::make_unique<PlacedGroup>(group);
 }
 
 kit::GroupMemory Hqq::memory(const kit::GroupShapes& shapes) const {
@@ -83,7 +86,7 @@ kit::GroupMemory Hqq::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-void Hqq::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+void Hqq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
   const at::Tensor weight = host_weight(linear);
@@ -98,7 +101,10 @@ void Hqq::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
   const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
   fill_group_index(coded, groups);
   const HalfQuadratic options{params_.exponent, params_.beta, params_.kappa, params_.iterations};
-  if (weight.scalar_type() == at::kDouble) {
+  const at::Tensor there = weight.to(static_cast<PlacedGroup&>(group).device());
+  if (!matrix::on_host(there)) {
+    solve_by_kernel(there, groups, setting.kind.bits, options, coded);
+  } else if (weight.scalar_type() == at::kDouble) {
     code_rows(weight.const_data_ptr<double>(), groups, setting.kind.bits, options, coded);
   } else {
     code_rows(weight.const_data_ptr<float>(), groups, setting.kind.bits, options, coded);

@@ -26,7 +26,8 @@ constexpr int64_t kSampleRows = 1024;  // rows on which the error of the activat
 // The Gram matrix of all rows, and a copy of the first rows.
 class Int8Group final : public GramGroup {
  public:
-  explicit Int8Group(int64_t in_features) : GramGroup(in_features, false) {}
+  explicit Int8Group(const quench_group_args& args)
+      : GramGroup(args.in_features, false, kit::torch_device(args.device)) {}
 
   void observe(const quench_observe_args& args) override {
     GramGroup::observe(args);
@@ -37,11 +38,10 @@ class Int8Group final : public GramGroup {
     const c10::InferenceMode inference;
     const at::Tensor x = kit::borrow(*args.x);
     const at::Tensor counted = selected(x, select(args, x.size(0)));
-    const at::Tensor rows =
-        counted.narrow(0, 0, std::min(wanted, counted.size(0))).to(at::kCPU, at::kFloat);
+    const at::Tensor rows = counted.narrow(0, 0, std::min(wanted, counted.size(0))).to(at::kFloat);
     sample_ = sample_.defined() ? at::cat({sample_, rows}) : rows.clone();
   }
-  // [R, in]; undefined without rows.
+  // float32 [R, in], where the rows are; undefined without rows.
   const at::Tensor& sample() const { return sample_; }
 
  private:
@@ -50,7 +50,7 @@ class Int8Group final : public GramGroup {
 
 // The sum of squares in float64, in the order of memory.
 double squared(const at::Tensor& values) {
-  const at::Tensor flat = values.contiguous();
+  const at::Tensor flat = values.to(at::kCPU).contiguous();
   const float* from = flat.const_data_ptr<float>();
   double sum = 0;
   for (int64_t i = 0; i < flat.numel(); ++i) {
@@ -61,7 +61,7 @@ double squared(const at::Tensor& values) {
 
 // Reports the errors on the rows relative to the squared outputs: that of coding only the weight,
 // and that of coding only the inputs (on the sample, as one batch).
-void report_errors(const at::Tensor& weight, const Int8Linear& made, bool activations,
+void report_errors(const at::Tensor& weight, const CodedLinear& made, bool activations,
                    Int8Group& group, kit::QuantizeSink& sink) {
   if (group.gram().empty()) {
     return;
@@ -87,12 +87,12 @@ quench_status apply_op(void* context, const quench_tensor* x, const quench_tenso
                        quench_error* error) noexcept {
   return kit::guard(error, [&] {
     const c10::InferenceMode inference;
-    static_cast<const Int8Linear*>(context)->apply(kit::borrow(*x), kit::borrow(*y));
+    static_cast<const CodedLinear*>(context)->apply(kit::borrow(*x), kit::borrow(*y));
   });
 }
 
 void release_op(void* context) noexcept {
-  delete static_cast<Int8Linear*>(context);
+  delete static_cast<CodedLinear*>(context);
 }
 
 // Writes codes, scales and zeros: value = maximum / 127 * (code - 128).
@@ -144,10 +144,7 @@ uint32_t Int8::needs() const {
 }
 
 std::unique_ptr<kit::QuantizerGroup> Int8::begin(const quench_group_args& group) {
-  if (params_.activations && group.device.type != QUENCH_DEVICE_CPU) {
-    kit::fail(QUENCH_UNSUPPORTED, "int8: the op runs on the CPU only; wanted device cpu");
-  }
-  return std::make_unique<Int8Group>(group.in_features);
+  return std::make_unique<Int8Group>(group);
 }
 
 Int8Options Int8::options() const {
@@ -163,9 +160,11 @@ void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
     keep_float(weight, linear, sink);
     return;
   }
-  auto made = std::make_unique<Int8Linear>(weight, options(), linear.info.name);
+  auto& own = static_cast<Int8Group&>(group);
+  const at::Tensor there = weight.to(own.device());
+  std::unique_ptr<CodedLinear> made = coded_linear(there, options(), linear.info.name);
   put_codes(made->weight(), sink);
-  report_errors(weight, *made, params_.activations, static_cast<Int8Group&>(group), sink);
+  report_errors(there, *made, params_.activations, own, sink);
   sink.number("bits", 8);
   sink.number("bits_per_weight", 8 + 32.0 / static_cast<double>(weight.size(1)));
   if (!params_.activations) {

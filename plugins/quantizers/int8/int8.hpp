@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quantizers/grid/module_rules.hpp"
-#include "quantizers/int8/linear.hpp"
+#include "quantizers/int8/coded_linear.hpp"
 #include "quench/kit/quantizer.hpp"
 
 namespace quench::quantizers {

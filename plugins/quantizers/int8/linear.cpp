@@ -15,16 +15,6 @@ namespace quench::quantizers {
 
 namespace {
 
-// float32, C order, in host memory; rounded to float16 first if asked.
-at::Tensor to_code(const at::Tensor& values, bool half) {
-  const at::Tensor made = at::empty(values.sizes(), values.options().dtype(at::kFloat));
-  kit::for_row_blocks(made, [&](int64_t first, int64_t count) {
-    const at::Tensor rows = values.narrow(0, first, count);
-    made.narrow(0, first, count).copy_(half ? rows.to(at::kHalf) : rows);
-  });
-  return made;
-}
-
 std::span<const float> span_of(const at::Tensor& values) {
   return {values.const_data_ptr<float>(), static_cast<size_t>(values.numel())};
 }

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/placed_group.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
@@ -75,19 +76,20 @@ void add_noise(const T* weight, const Coded& rounded, Groups groups, const Noise
       });
 }
 
+// The grid's rounding on `device`; drawing and adding on the host, whose log and cos every device
+// then shares.
 template <typename T>
-at::Tensor noisy(const at::Tensor& weight, Groups groups, GridKind kind,
+at::Tensor noisy(const at::Tensor& weight, at::Device device, Groups groups, GridKind kind,
                  const Noise::Params& params, const char* name) {
-  const T* values = weight.const_data_ptr<T>();
   const CodedStorage rounded(weight.size(0), weight.size(1), groups);
-  round_rows(values, groups, kind, rounded.view());
+  round_rows(weight, device, groups, kind, rounded.view());
   for (const double scale : rounded.view().scales) {
     if (!std::isfinite(scale)) {
       kit::fail(QUENCH_NUMERICAL, "%s: the range of a row overflows", name);
     }
   }
   at::Tensor out = kit::host_empty(weight.sizes(), weight.scalar_type());
-  add_noise(values, rounded.view(), groups, params,
+  add_noise(weight.const_data_ptr<T>(), rounded.view(), groups, params,
             std::string(name) + "/" + std::to_string(params.draw), out.data_ptr<T>());
   return out;
 }
@@ -124,8 +126,8 @@ Noise::Noise(const Params& params) : params_(params), rules_(params.modules) {
   kit::expects(params.group_size != 0, "noise: group_size = 0, wanted -1 or at least 1");
 }
 
-std::unique_ptr<kit::QuantizerGroup> Noise::begin(const quench_group_args&) {
-  return std::make_unique<kit::QuantizerGroup>();
+std::unique_ptr<kit::QuantizerGroup> Noise::begin(const quench_group_args& group) {
+  return std::make_unique<PlacedGroup>(group);
 }
 
 // The rounding whose error the noise is as long as, and the sum of weight and noise.
@@ -137,7 +139,7 @@ kit::GroupMemory Noise::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-void Noise::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
+void Noise::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                      kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
   const at::Tensor weight = host_weight(linear);
@@ -148,10 +150,12 @@ void Noise::quantize(kit::QuantizerGroup&, const kit::LinearToQuantize& linear,
     return;
   }
   const Groups groups = groups_of(weight.size(1), setting.group_size);
+  const at::Device device = static_cast<PlacedGroup&>(group).device();
+  const char* name = linear.info.name;
   kit::borrow(linear.dequantized)
       .copy_(weight.scalar_type() == at::kDouble
-                 ? noisy<double>(weight, groups, setting.kind, params_, linear.info.name)
-                 : noisy<float>(weight, groups, setting.kind, params_, linear.info.name));
+                 ? noisy<double>(weight, device, groups, setting.kind, params_, name)
+                 : noisy<float>(weight, device, groups, setting.kind, params_, name));
   sink.number("bits", static_cast<double>(setting.kind.bits));
   // Noise has no size on disk, so it reports the size of the grid that it imitates.
   const CodedStorage imitated(1, weight.size(1), groups);

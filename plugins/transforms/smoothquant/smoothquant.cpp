@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "quench/kit/transform.hpp"
+#include "transforms/smoothquant/device/magnitudes.hpp"
 
 namespace quench::transforms {
 
@@ -61,11 +62,14 @@ class SmoothQuant final : public kit::Transform {
 };
 
 void SmoothQuant::observe(const quench_group_args& group, const quench_observe_args& rows) {
-  if (rows.x->device.type != QUENCH_DEVICE_CPU) {
-    kit::fail(QUENCH_UNSUPPORTED, "smoothquant: reads rows in host memory; wanted device cpu");
-  }
   std::vector<double>& largest = inputs_[{group.block, group.group}];
   largest.resize(static_cast<size_t>(group.in_features));
+  if (on_device(*rows.x)) {
+    const std::vector<double> found = largest_on_device(rows);
+    std::transform(found.begin(), found.end(), largest.begin(), largest.begin(),
+                   [](double a, double b) { return std::max(a, b); });
+    return;
+  }
   const std::vector<double> values = kit::to_doubles(*rows.x, "rows");
   const auto take = [&](size_t row) {
     for (size_t c = 0; c < largest.size(); ++c) {

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "quantizers/codebook/device/entries.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
@@ -106,6 +108,55 @@ TEST_CASE("a 4-bit type skips modules and knows no other setting", "[quantizers]
   CHECK(differences(result.dequantized.values, weight.values) == "");
   CHECK(result.numbers.at("bits_per_weight") == 16);
   CHECK(create_error(R"({"modules":["* bits=3"]})") != "");
+}
+
+TEST_CASE("a 4-bit type on a device: codes and factors have the bits of the plain loops",
+          "[quantizers][nf4][fp4][cuda]") {
+  Matrix weight = random_matrix(37, 133, 4);
+  for (int64_t c = 0; c < 133; ++c) {
+    weight(1, c) = 0;
+    weight(2, c) = 1e-45 * static_cast<double>(c);  // subnormal; 1 / maximum is infinite
+  }
+  for (const std::string parameters :
+       {R"({})", R"({"block":16})", R"({"block":4096,"double_quantization":true})"}) {
+    for (const bool float64 : {false, true}) {
+      CAPTURE(parameters, float64);
+      const Quantized wanted = quantize(weight, parameters, float64);
+      const matrix::LibtorchAlone as_on_a_gpu;
+      const Quantized got = quantize(weight, parameters, float64);
+      for (const char* name : {"indices", "absmax", "absmax_codes", "absmax_maxima"}) {
+        CAPTURE(name);
+        CHECK(differences(got.tensor<uint8_t>(name), wanted.tensor<uint8_t>(name)) == "");
+      }
+      CHECK(differences(got.dequantized.values, wanted.dequantized.values) == "");
+    }
+  }
+}
+
+TEST_CASE("a 4-bit type on a device: a weight beyond float32 is refused there, too",
+          "[quantizers][nf4][fp4][cuda]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  QuantizerBench bench("{}", 2);
+  CHECK_THAT(bench.quantize(matrix({{1, 1e300}}), 0, true).error,
+             Catch::Contains("a weight is beyond float32"));
+}
+
+TEST_CASE("a 4-bit type on a device: a thread reads nothing that another writes",
+          "[quantizers][nf4][fp4][cuda]") {
+  const Matrix weight = random_matrix(3, 100, 4);
+  const quantizers::LevelSearch search({-1, -0.5F, 0, 0.25F, 1});
+  std::vector<uint8_t> codes[2];
+  std::vector<float> maxima[2];
+  for (const cuda::Order order : {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst}) {
+    const size_t own = order == cuda::Order::kFirstToLast ? 0 : 1;
+    codes[own].resize(300);
+    maxima[own].resize(5);
+    const quantizers::CodeBlocks<double> kernel{
+        weight.values.data(), 300, 64, search, maxima[own].data(), codes[own].data()};
+    cuda::run_on_host(kernel, kernel.blocks(), order);
+  }
+  CHECK(differences(codes[0], codes[1]) == "");
+  CHECK(differences(maxima[0], maxima[1]) == "");
 }
 
 }  // namespace quench::test

@@ -1,7 +1,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "quantizers/hqq/device/entries.hpp"
 #include "quantizers/hqq/half_quadratic.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
 
@@ -80,6 +82,48 @@ TEST_CASE("hqq meets a group of equal weights exactly", "[quantizers][hqq]") {
 TEST_CASE("hqq counts a half for each scale and zero", "[quantizers][hqq]") {
   QuantizerBench bench(R"({"bits":3,"group_size":64})", 128);
   CHECK(bench.quantize(random_matrix(4, 128, 1)).numbers.at("bits_per_weight") == 3.5);
+}
+
+TEST_CASE("hqq on a device: scales, zeros and codes have the bits of the plain loop",
+          "[quantizers][hqq][cuda]") {
+  Matrix weight = random_matrix(70, 133, 6);
+  for (int64_t c = 0; c < 133; ++c) {
+    weight(1, c) = 0;
+    weight(2, c) = -3;
+  }
+  for (const std::string parameters :
+       {R"({"group_size":-1})", R"({"bits":3,"group_size":32})", R"({"bits":8,"group_size":1})",
+        R"({"bits":2,"group_size":50,"exponent":1,"kappa":2,"iterations":3})"}) {
+    for (const bool float64 : {false, true}) {
+      CAPTURE(parameters, float64);
+      const auto run = [&] { return QuantizerBench(parameters, 133).quantize(weight, 0, float64); };
+      const Quantized wanted = run();
+      REQUIRE(wanted.error == "");
+      const matrix::LibtorchAlone as_on_a_gpu;
+      const Quantized got = run();
+      REQUIRE(got.error == "");
+      CHECK(differences(got.codes, wanted.codes) == "");
+      CHECK(differences(got.scales, wanted.scales) == "");
+      CHECK(differences(got.zeros, wanted.zeros) == "");
+      CHECK(differences(got.dequantized.values, wanted.dequantized.values) == "");
+    }
+  }
+}
+
+TEST_CASE("hqq on a device: a thread reads nothing that another writes",
+          "[quantizers][hqq][cuda]") {
+  const Matrix weight = random_matrix(5, 70, 6);
+  std::vector<double> zeros[2];
+  for (const cuda::Order order : {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst}) {
+    std::vector<double>& own = zeros[order == cuda::Order::kFirstToLast ? 0 : 1];
+    own.resize(15);
+    std::vector<double> scales(15);
+    std::vector<uint8_t> codes(350);
+    const quantizers::SolveRows<double> kernel{
+        weight.values.data(), 5, 70, 32, 3, 4, {}, codes.data(), scales.data(), own.data()};
+    cuda::run_on_host(kernel, kernel.blocks(), order);
+  }
+  CHECK(differences(zeros[0], zeros[1]) == "");
 }
 
 }  // namespace quench::test

@@ -17,7 +17,7 @@ nvcc, root, *files = sys.argv[1:]
 
 # Exact whatever the suffix, or a comparison, a choice, a move; and rounded to nearest.
 EXACT = {"abs", "neg", "min", "max", "setp", "set", "selp", "mov", "ld", "st", "testp", "copysign"}
-ROUNDED = re.compile(r"(add|sub|mul|div)\.rn\.f(32|64)|cvt(\.\w+)*")
+ROUNDED = re.compile(r"(add|sub|mul|div|rcp)\.rn\.f(32|64)|cvt(\.\w+)*")
 wrong, seen = [], set()
 for file in files:
     ptx = subprocess.run([nvcc, "-std=c++20", "-O3", "-fmad=false", "--expt-relaxed-constexpr", f"-I{root}/plugins",

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
 
@@ -98,6 +99,21 @@ TEST_CASE("noise of scale 0 is none", "[quantizers][noise]") {
   const Matrix weight = random_matrix(4, 64, 3);
   QuantizerBench bench(R"({"scale":0})", 64);
   CHECK(differences(bench.quantize(weight).dequantized.values, weight.values) == "");
+}
+
+TEST_CASE("noise on a device: the weight has the bits of the processor's",
+          "[quantizers][noise][cuda]") {
+  const Matrix weight = random_matrix(9, 70, 3);
+  for (const std::string parameters :
+       {R"({})", R"({"distribution":"uniform","group_size":32,"sym":false,"mse":2,"draw":3})"}) {
+    for (const bool float64 : {false, true}) {
+      const auto run = [&] { return QuantizerBench(parameters, 70).quantize(weight, 0, float64); };
+      const Quantized wanted = run();
+      REQUIRE(wanted.error == "");
+      const matrix::LibtorchAlone as_on_a_gpu;
+      CHECK(differences(run().dequantized.values, wanted.dequantized.values) == "");
+    }
+  }
 }
 
 }  // namespace quench::test

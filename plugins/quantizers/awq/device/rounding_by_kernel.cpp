@@ -1,0 +1,159 @@
+#include "quantizers/awq/device/rounding_by_kernel.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include "quantizers/awq/device/entries.hpp"
+#include "shared/cuda/run_kernel.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+// The values as a tensor [count] in the memory of `like`; valid as long as they are.
+at::Tensor beside(const at::Tensor& like, std::span<const double> values) {
+  return at::from_blob(const_cast<double*>(values.data()), {static_cast<int64_t>(values.size())},
+                       at::kDouble)
+      .to(like.device());
+}
+
+template <typename T>
+T* pointer(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
+}
+
+template <typename T>
+void add_magnitudes(const at::Tensor& rows, const at::Tensor& weights, const at::Tensor& sums,
+                    const char* entry) {
+  const AddMagnitudes<T> kernel{rows.const_data_ptr<T>(), rows.size(0), rows.size(1),
+                                pointer<double>(weights), sums.data_ptr<double>()};
+  cuda::run_kernel(entry, kernel, rows.device());
+}
+
+template <typename T>
+void add_relative(const ScaledWeight& weight, const at::Tensor& largest, double floor,
+                  const at::Tensor& sums, const char* entry) {
+  const AddRelativeMagnitudes<T> kernel{weight.weight.const_data_ptr<T>(),
+                                        weight.rows,
+                                        weight.columns,
+                                        weight.groups.size,
+                                        weight.groups.count,
+                                        largest.const_data_ptr<double>(),
+                                        floor,
+                                        sums.data_ptr<double>()};
+  cuda::run_kernel(entry, kernel, weight.weight.device());
+}
+
+}  // namespace
+
+RoundingByKernel::RoundingByKernel(const ScaledWeight& weight, std::span<const double> scale)
+    : weight_(weight), scale_(beside(weight.weight, scale).clone()) {}
+
+at::Tensor RoundingByKernel::made(int64_t rows, int64_t columns, at::ScalarType type) const {
+  return at::empty({rows, columns}, weight_.weight.options().dtype(type));
+}
+
+at::Tensor RoundingByKernel::limits_of(const Limits& limits, int64_t first, int64_t count) const {
+  if (limits.empty()) {
+    return {};
+  }
+  const auto groups = static_cast<size_t>(weight_.groups.count);
+  return beside(weight_.weight, {limits.data() + static_cast<size_t>(first) * groups,
+                                 static_cast<size_t>(count) * groups});
+}
+
+template <typename T>
+void RoundingByKernel::run_as(const Run& run, const char* entry) const {
+  const RoundScaled<T> kernel{weight_.weight.const_data_ptr<T>() + run.first * weight_.columns,
+                              run.count,
+                              weight_.columns,
+                              weight_.groups.size,
+                              weight_.groups.count,
+                              weight_.kind,
+                              weight_.rule,
+                              scale_.const_data_ptr<double>(),
+                              pointer<double>(run.limits),
+                              run.part,
+                              pointer<float>(run.errors),
+                              pointer<uint8_t>(run.codes),
+                              pointer<double>(run.scales),
+                              pointer<double>(run.zeros),
+                              pointer<double>(run.magnitudes)};
+  cuda::run_kernel(entry, kernel, weight_.weight.device());
+}
+
+void RoundingByKernel::run(const Run& run) const {
+  if (weight_.weight.scalar_type() == at::kDouble) {
+    run_as<double>(run, kRoundScaledDouble);
+  } else {
+    run_as<float>(run, kRoundScaledFloat);
+  }
+}
+
+at::Tensor RoundingByKernel::errors(const Limits& limits, int64_t first, int64_t count) const {
+  const Run wanted{.first = first,
+                   .count = count,
+                   .limits = limits_of(limits, first, count),
+                   .errors = made(count, weight_.columns, at::kFloat)};
+  run(wanted);
+  return wanted.errors;
+}
+
+at::Tensor RoundingByKernel::clipped_errors(double part, int64_t first, int64_t count) const {
+  const Run wanted{.first = first,
+                   .count = count,
+                   .part = part,
+                   .errors = made(count, weight_.columns, at::kFloat)};
+  run(wanted);
+  return wanted.errors;
+}
+
+at::Tensor RoundingByKernel::magnitudes() const {
+  const Run wanted{.first = 0,
+                   .count = weight_.rows,
+                   .magnitudes = made(weight_.rows, weight_.groups.count, at::kDouble)};
+  run(wanted);
+  return wanted.magnitudes;
+}
+
+void RoundingByKernel::code(const Limits& limits, const Coded& coded) const {
+  const Run wanted{.first = 0,
+                   .count = weight_.rows,
+                   .limits = limits_of(limits, 0, weight_.rows),
+                   .codes = made(weight_.rows, weight_.columns, at::kByte),
+                   .scales = made(weight_.rows, weight_.groups.count, at::kDouble),
+                   .zeros = made(weight_.rows, weight_.groups.count, at::kDouble)};
+  run(wanted);
+  take(wanted.codes, coded.codes);
+  take(wanted.scales, coded.scales);
+  take(wanted.zeros, coded.zeros);
+}
+
+void add_magnitudes_by_kernel(const at::Tensor& rows, const std::vector<double>& roots,
+                              const at::Tensor& sums) {
+  std::vector<double> squares = roots;
+  for (double& root : squares) {
+    root *= root;
+  }
+  const at::Tensor weights = squares.empty() ? at::Tensor() : beside(rows, squares);
+  if (rows.scalar_type() == at::kDouble) {
+    add_magnitudes<double>(rows, weights, sums, kAddMagnitudesDouble);
+  } else {
+    add_magnitudes<float>(rows, weights, sums, kAddMagnitudesFloat);
+  }
+}
+
+void add_relative_magnitudes_by_kernel(const ScaledWeight& weight, double floor,
+                                       std::span<double> sums) {
+  const std::vector<double> unscaled(static_cast<size_t>(weight.columns), 1.0);
+  const at::Tensor largest = RoundingByKernel(weight, unscaled).magnitudes();
+  const at::Tensor there = beside(weight.weight, sums).clone();
+  if (weight.weight.scalar_type() == at::kDouble) {
+    add_relative<double>(weight, largest, floor, there, kAddRelativeDouble);
+  } else {
+    add_relative<float>(weight, largest, floor, there, kAddRelativeFloat);
+  }
+  take(there, sums);
+}
+
+}  // namespace quench::quantizers
