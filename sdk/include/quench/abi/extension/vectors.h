@@ -7,8 +7,8 @@
  *
  * Arithmetic is in float64, and each element of a result is rounded once. Sums run in one order, so
  * that the same call gives the same bits again; the order is the family's own. INVALID_ARGUMENT
- * names a vector of another length, dtype or device. Each function returns when the result is
- * there. [instance-serial]
+ * names a vector of another length, dtype or device. What the device's default stream runs next
+ * finds the result there. [instance-serial]
  */
 #ifndef QUENCH_ABI_EXTENSION_VECTORS_H
 #define QUENCH_ABI_EXTENSION_VECTORS_H
