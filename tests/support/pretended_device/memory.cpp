@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace {
 
@@ -12,6 +14,8 @@ struct Pages {
   std::mutex mutex;
   std::map<void*, size_t> blocks;  // address, bytes
   int inside = 0;
+  size_t bytes = 0;
+  size_t peak = 0;
 };
 
 Pages& pages() {
@@ -37,6 +41,8 @@ void* pretended_allocate(size_t bytes) {
     return nullptr;
   }
   all.blocks.emplace(made, size);
+  all.bytes += size;
+  all.peak = std::max(all.peak, all.bytes);
   return made;
 }
 
@@ -48,6 +54,7 @@ void pretended_release(void* memory) {
     std::abort();  // not of here, or released twice
   }
   munmap(found->first, found->second);
+  all.bytes -= found->second;
   all.blocks.erase(found);
 }
 
@@ -74,9 +81,11 @@ void pretended_leave() {
 size_t pretended_bytes() {
   Pages& all = pages();
   const std::lock_guard lock(all.mutex);
-  size_t sum = 0;
-  for (const auto& [memory, bytes] : all.blocks) {
-    sum += bytes;
-  }
-  return sum;
+  return all.bytes;
+}
+
+size_t pretended_peak() {
+  Pages& all = pages();
+  const std::lock_guard lock(all.mutex);
+  return std::exchange(all.peak, all.bytes);
 }

@@ -15,8 +15,9 @@ void pretended_release(void* memory);
 /* May be nested, on any thread; leaving the outermost closes the memory. */
 void pretended_enter(void);
 void pretended_leave(void);
-/* Bytes that are allocated now. */
+/* Bytes that are allocated now, and the most at once since the last call. */
 size_t pretended_bytes(void);
+size_t pretended_peak(void);
 
 #ifdef __cplusplus
 }
