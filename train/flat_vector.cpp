@@ -1,8 +1,8 @@
 #include "train/flat_vector.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "core/arithmetic/gradient_clipping.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
@@ -71,7 +71,7 @@ double FlatVector::norm() const {
   const quench_tensor of = view();
   double square = 0;
   table_call(model_.label(), "vectors", on_device_->dot, model_.get(), &of, &of, &square);
-  return std::sqrt(square);
+  return norm_of_sums({&square, 1});
 }
 
 std::span<const float> FlatVector::read() {

@@ -225,7 +225,7 @@ constexpr quench_model_vectors kVectors = {
     },
     [](quench_model* model, const quench_tensor* a, const quench_tensor* b, double* value,
        quench_error* error) noexcept -> quench_status {
-      return kit::guard(error, [&] { *value = self(model).dot(*a, *b); });
+      return kit::guard(error, [&] { *value = self(model).inner_product(*a, *b); });
     }};
 
 }  // namespace

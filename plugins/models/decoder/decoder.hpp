@@ -83,7 +83,7 @@ class Decoder : public kit::Model {
   void fill(double value, const quench_tensor& to) const;
   void combine(std::span<const quench_tensor> vectors, const double* coefficients,
                const quench_tensor& to) const;
-  double dot(const quench_tensor& a, const quench_tensor& b) const;
+  double inner_product(const quench_tensor& a, const quench_tensor& b) const;
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
   // quench.model.token_wise/1.

@@ -68,7 +68,7 @@ void Decoder::combine(std::span<const quench_tensor> vectors, const double* coef
   });
 }
 
-double Decoder::dot(const quench_tensor& a, const quench_tensor& b) const {
+double Decoder::inner_product(const quench_tensor& a, const quench_tensor& b) const {
   const c10::InferenceMode mode;
   const at::Tensor left = borrow_range(a, -1, "dot: a");
   const at::Tensor right = borrow_range(b, left.numel(), "dot: b");

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "optimizers/schedule_free_adamw/rule.hpp"
 #include "optimizers/shared/adamw_rule.hpp"
+#include "optimizers/shared/schedule_free_rule.hpp"
 #include "optimizers/shared/sgd_rule.hpp"
 
 namespace quench::optimizers {

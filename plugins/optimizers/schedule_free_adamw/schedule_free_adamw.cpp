@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "optimizers/device/update.hpp"
-#include "optimizers/schedule_free_adamw/rule.hpp"
+#include "optimizers/shared/schedule_free_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
 #include "quench/kit/optimizer.hpp"

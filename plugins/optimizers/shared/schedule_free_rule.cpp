@@ -1,4 +1,4 @@
-#include "optimizers/schedule_free_adamw/rule.hpp"
+#include "optimizers/shared/schedule_free_rule.hpp"
 
 #include "quench/kit/multiversion.hpp"
 
