@@ -13,7 +13,6 @@
 #include "core/plugin/table_call.hpp"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/product_rate.h"
-#include "train/gradient_norm.hpp"
 #include "train/host_view.hpp"
 #include "train/training_flops.hpp"
 
@@ -68,13 +67,43 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
     }
     strides_.push_back(std::move(strides));
   }
-  weights_.resize(elements);
-  gradient_.resize(elements);
-  accumulated_ = gradient_;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    model_.weight_get(parameters_[i].name, view_of(i, weights_));
+  begin(catalog);
+  weights_.emplace(model_, on_device_, elements);
+  gradient_.emplace(model_, on_device_, elements);
+  if (optimizer_.evaluates_other()) {
+    evaluated_.emplace(model_, on_device_, elements);
   }
-  // Weights and gradient lie in host memory, whatever the model computes on.
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    model_.weight_get(parameters_[i].name, part_of(weights_->view(), i));
+  }
+}
+
+void TrainingModel::begin(Catalog& catalog) {
+  const quench_device device = model_.info().device;
+  std::string reason;
+  if (device.type == QUENCH_DEVICE_CPU) {
+    optimizer_.begin(model_.parameters(), device);
+    return;
+  }
+  if (device_vectors(model_) == nullptr) {
+    reason = model_.label() + ": has no vectors on its device";
+  } else if (optimizer_.takes_closure()) {
+    reason = optimizer_.label() + ": the vectors of its closure are there";
+  } else if (catalog.placed(*recipe_.optimizer).placement == Placement::kOwn) {
+    reason = optimizer_.label() + ": runs in a process of its own";
+  } else {
+    try {
+      optimizer_.begin(model_.parameters(), device);
+      on_device_ = device_vectors(model_);
+      return;
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_UNSUPPORTED) {
+        throw;
+      }
+      reason = error.what();
+    }
+  }
+  HostServices::instance().log(QUENCH_LOG_INFO, "", "steps are made in host memory: " + reason);
   optimizer_.begin(model_.parameters(), {QUENCH_DEVICE_CPU, 0});
 }
 
@@ -87,15 +116,14 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
                     AbiSource(open_safetensors_folder(states.weights_path(key)).source).get()) {
   load_optimizer(states, key);
   if (optimizer_.evaluates_other()) {
-    put_weights(weights_);
+    put_weights(weights_->view());
   }
 }
 
-// A borrowed view: read, or written where `values` may be.
-quench_tensor TrainingModel::view_of(size_t parameter, std::span<const float> values) const {
+quench_tensor TrainingModel::part_of(const quench_tensor& vector, size_t parameter) const {
   const FlatParameter& of = parameters_[parameter];
-  return {const_cast<float*>(values.data()) + of.offset,
-          {QUENCH_DEVICE_CPU, 0},
+  return {static_cast<float*>(vector.data) + of.offset,
+          vector.device,
           static_cast<int32_t>(of.shape.size()),
           kFloat32,
           of.shape.data(),
@@ -103,9 +131,9 @@ quench_tensor TrainingModel::view_of(size_t parameter, std::span<const float> va
           0};
 }
 
-void TrainingModel::put_weights(std::span<const float> values) {
+void TrainingModel::put_weights(const quench_tensor& vector) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    model_.weight_set(parameters_[i].name, view_of(i, values));
+    model_.weight_set(parameters_[i].name, part_of(vector, i));
   }
 }
 
@@ -128,7 +156,7 @@ void TrainingModel::load_optimizer(const TrainedStates& states, const std::strin
       optimizer_.set_state(i, tensors[i], bytes);
     } else {
       const FlatParameter& of = parameters_[i - stepped];
-      std::memcpy(weights_.data() + of.offset, bytes, of.elements * sizeof(float));
+      weights_->write(of.offset, {static_cast<const float*>(bytes), of.elements});
     }
   });
 }
@@ -136,12 +164,14 @@ void TrainingModel::load_optimizer(const TrainedStates& states, const std::strin
 void TrainingModel::save_optimizer(TrainedStates& states, const std::string& key) {
   const std::vector<TensorInfo> tensors = state_tensors();
   const size_t stepped = tensors.size() - (optimizer_.evaluates_other() ? parameters_.size() : 0);
+  const std::span<const float> weights =
+      optimizer_.evaluates_other() ? weights_->read() : std::span<const float>();
   states.save_optimizer(key, tensors, [&](size_t i, void* bytes) {
     if (i < stepped) {
       optimizer_.get_state(i, tensors[i], bytes);
     } else {
       const FlatParameter& of = parameters_[i - stepped];
-      std::memcpy(bytes, weights_.data() + of.offset, of.elements * sizeof(float));
+      std::memcpy(bytes, &weights[of.offset], of.elements * sizeof(float));
     }
   });
 }
@@ -162,7 +192,7 @@ std::optional<double> TrainingModel::product_rate() {
   return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
-double TrainingModel::loss_of(const IdBatch& batch, double weight, std::span<float> gradient) {
+double TrainingModel::loss_of(const IdBatch& batch, double weight, const quench_tensor* gradient) {
   const std::vector<int64_t> shape = {static_cast<int64_t>(batch.sequences),
                                       static_cast<int64_t>(recipe_.length)};
   const HostView inputs(batch.inputs.data(), kInt32, shape);
@@ -177,14 +207,7 @@ double TrainingModel::loss_of(const IdBatch& batch, double weight, std::span<flo
                                  weight,
                                  nullptr};
   double loss = 0;
-  if (gradient.empty()) {
-    work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, nullptr,
-              &loss);
-    return loss;
-  }
-  const HostView flat(gradient.data(), kFloat32, {static_cast<int64_t>(gradient.size())});
-  const quench_tensor view = flat.get();
-  work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, &view,
+  work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, gradient,
             &loss);
   return loss;
 }
@@ -202,64 +225,70 @@ double TrainingModel::gradient(int64_t number, const std::function<double()>& ba
     return evaluate();
   }
   optimizer_.gradient(
-      static_cast<uint64_t>(number), weights_,
+      static_cast<uint64_t>(number), weights_->host(),
       [&](std::span<const float> weights, std::span<float> gradient) {
-        put_weights(weights);
+        put_weights(HostView(weights.data(), kFloat32, {static_cast<int64_t>(size())}).get());
         std::fill(gradient.begin(), gradient.end(), 0.0F);
-        accumulated_ = gradient;
+        named_ = gradient;
         const double loss = evaluate();
-        accumulated_ = gradient_;
+        named_ = {};
         return loss;
       },
-      gradient_);
+      gradient_->host());
   return *first;
 }
 
 double TrainingModel::accumulate(const IdBatch& batch, double weight) {
-  return loss_of(batch, weight, accumulated_);
+  const HostView named(named_.data(), kFloat32, {static_cast<int64_t>(named_.size())});
+  const quench_tensor to = named_.empty() ? gradient_->view() : named.get();
+  return loss_of(batch, weight, &to);
 }
 
 double TrainingModel::step(int64_t number, double lr) {
-  const double norm = gradient_norm(gradient_, HostServices::instance().threads());
+  const double norm = gradient_->norm();
   if (!std::isfinite(norm)) {
     fail(QUENCH_NUMERICAL, "the norm of the gradient is {}", norm);
   }
   const double scale = clip_factor(norm, recipe_.clip);
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const quench_tensor weight = view_of(i, weights_);
-    const quench_tensor gradient = view_of(i, gradient_);
+    const quench_tensor weight = part_of(weights_->view(), i);
+    const quench_tensor gradient = part_of(gradient_->view(), i);
     optimizer_.step({sizeof(quench_step_args), 0, i, static_cast<uint64_t>(number), lr,
                      recipe_.peak, decays(parameters_[i].role) ? 1 : 0, &weight, &gradient, nullptr,
                      scale});
     model_.weight_set(parameters_[i].name, weight);
   }
-  std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+  gradient_->clear();
   evaluated_is_current_ = false;
   return norm;
 }
 
-std::span<const float> TrainingModel::evaluated() {
-  if (!optimizer_.evaluates_other()) {
-    return weights_;
-  }
+const FlatVector& TrainingModel::made_evaluated() {
   if (!evaluated_is_current_) {
-    evaluated_.resize(weights_.size());
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      optimizer_.evaluation_weights(i, view_of(i, weights_), view_of(i, evaluated_));
+      optimizer_.evaluation_weights(i, part_of(weights_->view(), i),
+                                    part_of(evaluated_->view(), i));
     }
     evaluated_is_current_ = true;
   }
-  return evaluated_;
+  return *evaluated_;
+}
+
+std::span<const float> TrainingModel::evaluated() {
+  if (!optimizer_.evaluates_other()) {
+    return weights_->read();
+  }
+  made_evaluated();
+  return evaluated_->read();
 }
 
 double TrainingModel::evaluate(const IdBatch& batch) {
   if (!optimizer_.evaluates_other()) {
-    return loss_of(batch, 1, {});
+    return loss_of(batch, 1, nullptr);
   }
-  evaluated();
-  put_weights(evaluated_);
-  const double loss = loss_of(batch, 1, {});
-  put_weights(weights_);
+  put_weights(made_evaluated().view());
+  const double loss = loss_of(batch, 1, nullptr);
+  put_weights(weights_->view());
   return loss;
 }
 

@@ -1,4 +1,6 @@
-// A model in training: its weights as one flat vector, their gradient, and the optimizer.
+// A model in training: its weights as one flat vector, their gradient, and the optimizer. The
+// vectors lie in the memory of the model's device where family and optimizer can work on them
+// there, else in host memory: each step then takes the gradient there and the weights back.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/optimizer_handle.hpp"
 #include "quench/abi/extension/gradients.h"
+#include "train/flat_vector.hpp"
 #include "train/recipe.hpp"
 #include "train/trained_states.hpp"
 #include "train/training_batches.hpp"
@@ -28,7 +31,9 @@ class TrainingModel {
                 const std::string& key);
 
   const std::vector<FlatParameter>& parameters() const { return parameters_; }
-  uint64_t size() const { return weights_.size(); }
+  uint64_t size() const { return weights_->size(); }
+  // Whether weights, gradient and the optimizer's state are in the memory of the model's device.
+  bool is_on_device() const { return on_device_ != nullptr; }
   // As training_flops_per_token().
   double flops_per_token() const;
 
@@ -51,15 +56,19 @@ class TrainingModel {
   // Σ nll of the batch with the evaluated weights.
   double evaluate(const IdBatch& batch);
 
-  // The weights to evaluate and save; valid until the next step.
+  // The weights to evaluate and save, in host memory; valid until the next step.
   std::span<const float> evaluated();
   void save_optimizer(TrainedStates& states, const std::string& key);
 
  private:
   TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source);
-  double loss_of(const IdBatch& batch, double weight, std::span<float> gradient);
-  quench_tensor view_of(size_t parameter, std::span<const float> values) const;
-  void put_weights(std::span<const float> values);
+  // Begins the optimizer where the vectors are to be, and settles where that is.
+  void begin(Catalog& catalog);
+  double loss_of(const IdBatch& batch, double weight, const quench_tensor* gradient);
+  // The part of a flat vector that belongs to a parameter.
+  quench_tensor part_of(const quench_tensor& vector, size_t parameter) const;
+  void put_weights(const quench_tensor& vector);
+  const FlatVector& made_evaluated();
   std::vector<TensorInfo> state_tensors();
   void load_optimizer(const TrainedStates& states, const std::string& key);
 
@@ -68,12 +77,13 @@ class TrainingModel {
   const quench_model_gradient* gradients_ = nullptr;
   OptimizerHandle optimizer_;
   std::vector<FlatParameter> parameters_;
-  std::vector<std::vector<int64_t>> strides_;  // strides of parameters_
-  std::vector<float> weights_;                 // the stepped weights
-  std::vector<float> gradient_;
-  std::span<float> accumulated_;  // where accumulate() adds: gradient_, or what the optimizer named
+  std::vector<std::vector<int64_t>> strides_;        // strides of parameters_
+  const quench_model_vectors* on_device_ = nullptr;  // null: the vectors are in host memory
+  std::optional<FlatVector> weights_;                // the stepped weights
+  std::optional<FlatVector> gradient_;
+  std::span<float> named_;  // where accumulate() adds in place of gradient_: what a closure named
   uint64_t evaluations_ = 0;
-  std::vector<float> evaluated_;  // empty if they equal the stepped weights
+  std::optional<FlatVector> evaluated_;  // nothing if they equal the stepped weights
   bool evaluated_is_current_ = false;
 };
 

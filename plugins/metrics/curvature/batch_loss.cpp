@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "metrics/curvature/algebra.hpp"
+#include "quench/kit/host.hpp"
 #include "quench/kit/tensor.hpp"
 
 namespace quench::curvature {
@@ -22,9 +22,9 @@ void checked(Function&& function) {
 }
 
 template <typename T>
-quench_tensor vector_view(std::span<T> values, const int64_t* size) {
+quench_tensor vector_view(std::span<T> values, const int64_t* size, quench_device device) {
   return {const_cast<std::remove_const_t<T>*>(values.data()),
-          kHost,
+          device,
           1,
           kit::dtype_of<std::remove_const_t<T>>(),
           size,
@@ -104,7 +104,7 @@ struct BatchLoss<T>::Batch {
 template <typename T>
 BatchLoss<T>::BatchLoss(const quench_subject& subject, std::vector<Row> rows, Kind kind,
                         uint64_t kept_tokens)
-    : subject_(subject), kind_(kind), rows_(rows.size()) {
+    : subject_(subject), space_(metrics::space_of<T>(subject)), kind_(kind), rows_(rows.size()) {
   gradient_ = static_cast<const quench_model_gradient*>(
       subject.table->extension(subject.model, QUENCH_MODEL_GRADIENT));
   curvature_ = static_cast<const quench_model_curvature*>(
@@ -171,9 +171,9 @@ double BatchLoss<T>::value() {
 
 template <typename T>
 double BatchLoss<T>::gradient(std::span<T> to) {
-  std::fill(to.begin(), to.end(), T{0});
+  space_->clear(to);
   const auto size = static_cast<int64_t>(to.size());
-  const quench_tensor view = vector_view(to, &size);
+  const quench_tensor view = vector_view(to, &size, space_->device());
   return over_batches([&](const Batch& batch, double* loss, quench_error* error) {
     return gradient_->gradient(subject_.model, &batch.args, &view, loss, error);
   });
@@ -185,10 +185,10 @@ void BatchLoss<T>::product(std::span<const T> v, std::span<T> to) {
   if (kind_ == Kind::kDifferences) {
     return difference(v, to);
   }
-  std::fill(to.begin(), to.end(), T{0});
+  space_->clear(to);
   const auto size = static_cast<int64_t>(to.size());
-  const quench_tensor from = vector_view(v, &size);
-  const quench_tensor into = vector_view(to, &size);
+  const quench_tensor from = vector_view(v, &size, space_->device());
+  const quench_tensor into = vector_view(to, &size, space_->device());
   const int32_t kind = kind_ == Kind::kGaussNewton ? QUENCH_CURVATURE_GAUSS_NEWTON
                        : kind_ == Kind::kForward   ? QUENCH_CURVATURE_FORWARD
                                                    : QUENCH_CURVATURE_HESSIAN;
@@ -212,80 +212,91 @@ void BatchLoss<T>::product(std::span<const T> v, std::span<T> to) {
 // roundoff, which balances rounding against the third derivative.
 template <typename T>
 void BatchLoss<T>::difference(std::span<const T> v, std::span<T> to) {
-  std::vector<T> here(size_);
-  read_parameters<T>(subject_, here);
+  const metrics::Vector<T> here(*space_, size_);
+  read_parameters<T>(subject_, *space_, here);
   const double unit = std::cbrt(static_cast<double>(std::numeric_limits<T>::epsilon()));
-  const double length = norm<T>(v);
+  const double length = metrics::norm<T>(*space_, v);
   if (length == 0.0) {
-    std::fill(to.begin(), to.end(), T{0});
+    space_->clear(to);
     return;
   }
-  const double step = unit * (1.0 + norm<T>(here)) / length;
-  std::vector<T> moved(here);
-  std::vector<T> behind(size_);
-  combine<T>(moved, 1.0, step, v);
-  write_parameters<T>(subject_, moved);
+  const double step = unit * (1.0 + metrics::norm<T>(*space_, here)) / length;
+  const metrics::Vector<T> moved(*space_, size_);
+  const metrics::Vector<T> behind(*space_, size_);
+  space_->copy(here, moved);
+  space_->combine(moved, 1.0, step, v);
+  write_parameters<T>(subject_, *space_, moved);
   gradient(to);
-  moved = here;
-  combine<T>(moved, 1.0, -step, v);
-  write_parameters<T>(subject_, moved);
+  space_->copy(here, moved);
+  space_->combine(moved, 1.0, -step, v);
+  write_parameters<T>(subject_, *space_, moved);
   gradient(behind);
-  write_parameters<T>(subject_, here);
-  combine<T>(to, 0.5 / step, -0.5 / step, behind);
+  write_parameters<T>(subject_, *space_, here);
+  space_->combine(to, 0.5 / step, -0.5 / step, behind);
 }
+
+namespace {
+
+// The elements of one parameter, as it is shaped.
+template <typename T>
+quench_tensor shaped(const quench_parameter_info& parameter, const T* values,
+                     quench_device device) {
+  return {const_cast<T*>(values),
+          device,
+          parameter.dimensions,
+          kit::dtype_of<T>(),
+          parameter.shape,
+          nullptr,
+          0};
+}
+
+void get_weight(const quench_subject& subject, const char* name, const quench_tensor& to) {
+  checked([&](quench_error* error) {
+    return subject.table->weight_get(subject.model, name, &to, error);
+  });
+}
+
+}  // namespace
 
 template <typename T>
 void read_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
                     std::span<T> to) {
-  const quench_tensor view = {
-      to.data(), kHost, parameter.dimensions, kit::dtype_of<T>(), parameter.shape, nullptr, 0};
-  checked([&](quench_error* error) {
-    return subject.table->weight_get(subject.model, parameter.name, &view, error);
-  });
+  get_weight(subject, parameter.name, shaped(parameter, to.data(), kHost));
 }
 
 template <typename T>
-void write_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
-                     std::span<const T> from) {
-  const quench_tensor view = {const_cast<T*>(from.data()),
-                              kHost,
-                              parameter.dimensions,
-                              kit::dtype_of<T>(),
-                              parameter.shape,
-                              nullptr,
-                              0};
-  checked([&](quench_error* error) {
-    return subject.table->weight_set(subject.model, parameter.name, &view, error);
-  });
-}
-
-template <typename T>
-void read_parameters(const quench_subject& subject, std::span<T> to) {
+void read_parameters(const quench_subject& subject, const metrics::Space<T>& space,
+                     std::span<T> to) {
   for (const quench_parameter_info& parameter : parameters_of(subject)) {
-    read_parameter<T>(subject, parameter, to.subspan(parameter.offset, elements_of(parameter)));
+    get_weight(subject, parameter.name,
+               shaped(parameter, to.data() + parameter.offset, space.device()));
   }
 }
 
 template <typename T>
-void write_parameters(const quench_subject& subject, std::span<const T> from) {
+void write_parameters(const quench_subject& subject, const metrics::Space<T>& space,
+                      std::span<const T> from) {
   for (const quench_parameter_info& parameter : parameters_of(subject)) {
-    write_parameter<T>(subject, parameter, from.subspan(parameter.offset, elements_of(parameter)));
+    const quench_tensor value = shaped(parameter, from.data() + parameter.offset, space.device());
+    checked([&](quench_error* error) {
+      return subject.table->weight_set(subject.model, parameter.name, &value, error);
+    });
   }
 }
 
 template class BatchLoss<double>;
 template class BatchLoss<float>;
-template void read_parameters<double>(const quench_subject&, std::span<double>);
-template void read_parameters<float>(const quench_subject&, std::span<float>);
-template void write_parameters<double>(const quench_subject&, std::span<const double>);
-template void write_parameters<float>(const quench_subject&, std::span<const float>);
+template void read_parameters<double>(const quench_subject&, const metrics::Space<double>&,
+                                      std::span<double>);
+template void read_parameters<float>(const quench_subject&, const metrics::Space<float>&,
+                                     std::span<float>);
+template void write_parameters<double>(const quench_subject&, const metrics::Space<double>&,
+                                       std::span<const double>);
+template void write_parameters<float>(const quench_subject&, const metrics::Space<float>&,
+                                      std::span<const float>);
 template void read_parameter<double>(const quench_subject&, const quench_parameter_info&,
                                      std::span<double>);
 template void read_parameter<float>(const quench_subject&, const quench_parameter_info&,
                                     std::span<float>);
-template void write_parameter<double>(const quench_subject&, const quench_parameter_info&,
-                                      std::span<const double>);
-template void write_parameter<float>(const quench_subject&, const quench_parameter_info&,
-                                     std::span<const float>);
 
 }  // namespace quench::curvature

@@ -9,6 +9,7 @@
 
 #include "metrics/curvature/graph_bytes.hpp"
 #include "metrics/curvature/rows.hpp"
+#include "metrics/vectors/space.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/kind/metric.h"
 
@@ -46,6 +47,8 @@ class BatchLoss {
   uint64_t tokens() const { return tokens_; }  // ids in all rows
   uint64_t scored() const { return scored_; }
   uint64_t rows() const { return rows_; }
+  // Where all vectors of this loss lie: with the weights.
+  metrics::Space<T>& space() const { return *space_; }
 
   // At the current weights, in nats per token.
   double value();
@@ -63,6 +66,7 @@ class BatchLoss {
   void difference(std::span<const T> v, std::span<T> to);
 
   const quench_subject& subject_;
+  std::shared_ptr<metrics::Space<T>> space_;
   const quench_model_gradient* gradient_ = nullptr;
   const quench_model_curvature* curvature_ = nullptr;
   Kind kind_;
@@ -74,18 +78,17 @@ class BatchLoss {
   std::vector<std::unique_ptr<Batch>> batches_;
 };
 
-// Reads all parameters into one flat vector, or sets them from it. Setting rounds to the model's
-// dtype.
+// Reads all parameters into one flat vector of a space, or sets them from it. Setting rounds to the
+// model's dtype.
 template <typename T>
-void read_parameters(const quench_subject& subject, std::span<T> to);
+void read_parameters(const quench_subject& subject, const metrics::Space<T>& space,
+                     std::span<T> to);
 template <typename T>
-void write_parameters(const quench_subject& subject, std::span<const T> from);
-// Sets one parameter from its own elements.
+void write_parameters(const quench_subject& subject, const metrics::Space<T>& space,
+                      std::span<const T> from);
+// Reads one parameter's own elements into host memory.
 template <typename T>
 void read_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
                     std::span<T> to);
-template <typename T>
-void write_parameter(const quench_subject& subject, const quench_parameter_info& parameter,
-                     std::span<const T> from);
 
 }  // namespace quench::curvature

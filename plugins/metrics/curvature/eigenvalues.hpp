@@ -1,4 +1,5 @@
-// The largest eigenvalues of a symmetric operator that is only known through its products.
+// The largest eigenvalues of a symmetric operator that is only known through its products. All
+// vectors lie in the space that is given.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,16 @@ struct LanczosLimits {
 // restarts.
 template <typename T>
 Eigenvalues lanczos(const Operator<T>& a, uint64_t size, Range range, size_t count,
-                    const LanczosLimits& limits, const std::string& stream);
+                    const LanczosLimits& limits, const std::string& stream,
+                    Space<T>& space = metrics::host_space<T>());
 
 // The `count` largest eigenvalues in magnitude by power iteration with deflation, one after the
 // other. Each takes at most `max_iterations` products and stops when its Rayleigh quotient changes
 // by less than `tolerance` relative to itself (Yao et al. 2020, arXiv 1912.07145).
 template <typename T>
 Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, double tolerance,
-                            size_t max_iterations, const std::string& stream);
+                            size_t max_iterations, const std::string& stream,
+                            Space<T>& space = metrics::host_space<T>());
 
 // Nodes and weights of stochastic Lanczos quadrature (Golub and Welsch 1969; Ghorbani et al. 2019,
 // arXiv 1901.10159) from one starting vector: the density is Σ weight_i δ(value_i). With fewer
@@ -48,6 +51,6 @@ struct Quadrature {
 };
 template <typename T>
 Quadrature quadrature(const Operator<T>& a, uint64_t size, size_t steps, size_t vectors,
-                      const std::string& stream);
+                      const std::string& stream, Space<T>& space = metrics::host_space<T>());
 
 }  // namespace quench::curvature

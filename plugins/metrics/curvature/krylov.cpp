@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/curvature/algebra.hpp"
 #include "metrics/curvature/tridiagonal.hpp"
 #include "metrics/shared/symmetric_eigen.hpp"
 #include "shared/random/random_vector.hpp"
@@ -12,15 +11,17 @@ namespace quench::curvature {
 
 template <typename T>
 Krylov<T>::Krylov(const Operator<T>& a, uint64_t size, Range range, const std::string& stream,
-                  size_t vectors)
+                  size_t vectors, Space<T>& space)
     : a_(a),
       range_(range),
       vectors_(vectors),
-      whole_(size),
-      product_(size),
-      next_(range.end - range.first) {
-  random::draw_normal<T>(stream, next_);
-  beta_ = norm<T>(next_);
+      space_(space),
+      whole_(space, size),
+      product_(space, size),
+      next_(space, range.end - range.first),
+      basis_(space) {
+  space_.fill(next_, [&](std::span<T> to) { random::draw_normal<T>(stream, to); });
+  beta_ = metrics::norm<T>(space_, next_);
 }
 
 template <typename T>
@@ -32,14 +33,16 @@ bool Krylov<T>::step() {
   if (!diagonal_.empty()) {
     below_.push_back(diagonal_.size() == arrow_.size() ? 0.0 : beta_);
   }
-  scale<T>(next_, 1.0 / beta_);
-  basis_.push(next_);
+  space_.combine(next_, 1.0 / beta_, 0.0, next_);
+  Vector<T> added(space_, next_.size());
+  space_.copy(next_, added);
+  basis_.push(std::move(added));
   multiply(basis_.back(), next_);
-  diagonal_.push_back(dot<T>(basis_.back(), next_));
+  diagonal_.push_back(space_.dot(basis_.back(), next_));
   scale_ = std::max({scale_, std::abs(diagonal_.back()), below_.empty() ? 0.0 : below_.back()});
   basis_.project_out(next_);
   basis_.project_out(next_);
-  beta_ = norm<T>(next_);
+  beta_ = metrics::norm<T>(space_, next_);
   return true;
 }
 
@@ -90,10 +93,9 @@ Ritz Krylov<T>::ritz() const {
 
 template <typename T>
 void Krylov<T>::multiply(std::span<const T> v, std::span<T> out) {
-  std::copy(v.begin(), v.end(), whole_.begin() + static_cast<int64_t>(range_.first));
+  space_.copy(v, whole_.part(range_.first, v.size()));
   a_(whole_, product_);
-  std::copy(product_.begin() + static_cast<int64_t>(range_.first),
-            product_.begin() + static_cast<int64_t>(range_.end), out.begin());
+  space_.copy(product_.part(range_.first, out.size()), out);
   ++products_;
 }
 

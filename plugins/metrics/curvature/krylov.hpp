@@ -11,7 +11,7 @@
 
 namespace quench::curvature {
 
-// out = A v. Both have the dimension of A.
+// out = A v. Both have the dimension of A and lie in the space of whoever calls it.
 template <typename T>
 using Operator = std::function<void(std::span<const T> v, std::span<T> out)>;
 
@@ -37,7 +37,7 @@ template <typename T>
 class Krylov {
  public:
   Krylov(const Operator<T>& a, uint64_t size, Range range, const std::string& stream,
-         size_t vectors);
+         size_t vectors, Space<T>& space);
 
   // Adds one vector by one product. False if the space is exhausted. Must not be called when full.
   bool step();
@@ -56,7 +56,7 @@ class Krylov {
 
   // out = (the block of A in the range) · v.
   void multiply(std::span<const T> v, std::span<T> out);
-  std::vector<T> combination(std::span<const double> coefficients) const {
+  Vector<T> combination(std::span<const double> coefficients) const {
     return basis_.combination(coefficients);
   }
   uint64_t products() const { return products_; }
@@ -65,9 +65,10 @@ class Krylov {
   const Operator<T>& a_;
   Range range_;
   size_t vectors_;
-  std::vector<T> whole_;
-  std::vector<T> product_;
-  std::vector<T> next_;
+  Space<T>& space_;
+  Vector<T> whole_;
+  Vector<T> product_;
+  Vector<T> next_;
   Basis<T> basis_;
   double beta_ = 0;
   double scale_ = 0;

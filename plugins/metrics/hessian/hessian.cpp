@@ -35,7 +35,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/curvature/algebra.hpp"
 #include "metrics/curvature/batch_loss.hpp"
 #include "metrics/curvature/eigenvalues.hpp"
 #include "metrics/curvature/graph_bytes.hpp"
@@ -162,31 +161,32 @@ Found analyse(const Settings& settings, const quench_subject& subject,
   out.tokens = loss.tokens();
   out.scored = loss.scored();
   {
-    std::vector<T> gradient(loss.size());
+    const metrics::Vector<T> gradient(loss.space(), loss.size());
     out.loss = loss.gradient(gradient);
-    out.gradient_norm = curvature::norm<T>(gradient);
+    out.gradient_norm = metrics::norm<T>(loss.space(), gradient);
   }
   out.eigen = settings.method == "power"
                   ? curvature::power_iteration<T>(product, loss.size(), top, settings.tolerance,
-                                                  steps, stream + "start")
+                                                  steps, stream + "start", loss.space())
                   : curvature::lanczos<T>(product, loss.size(), {0, loss.size()}, top,
-                                          limits(top, loss.size()), stream + "start");
+                                          limits(top, loss.size()), stream + "start", loss.space());
   const auto parameters = curvature::parameters_of(subject);
   out.parts = settings.parts == "layers" ? curvature::layers_of(parameters)
                                          : curvature::blocks_of(parameters);
   if (settings.trace_samples > 0) {
-    out.traces = traces<T>(product, loss.size(), out.parts,
-                           static_cast<uint64_t>(settings.trace_samples), stream + "trace");
+    out.traces =
+        traces<T>(product, loss.size(), out.parts, static_cast<uint64_t>(settings.trace_samples),
+                  stream + "trace", loss.space());
   }
   for (const Part& part : settings.parts == "none" ? std::vector<Part>{} : out.parts) {
     out.part_eigen.push_back(curvature::lanczos<T>(product, loss.size(), {part.first, part.end}, 1,
                                                    limits(1, part.end - part.first),
-                                                   stream + "start/" + part.name));
+                                                   stream + "start/" + part.name, loss.space()));
   }
   for (int64_t p = 0; p < settings.density_probes; ++p) {
     out.density.push_back(
         curvature::quadrature<T>(product, loss.size(), static_cast<size_t>(settings.density_steps),
-                                 out.basis, stream + "density/" + std::to_string(p)));
+                                 out.basis, stream + "density/" + std::to_string(p), loss.space()));
   }
   return out;
 }

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "metrics/curvature/algebra.hpp"
 #include "shared/random/random_vector.hpp"
 
 namespace quench::hessian {
@@ -28,19 +27,19 @@ Trace summary(const std::vector<double>& values) {
 template <typename T>
 std::vector<Trace> traces(const curvature::Operator<T>& a, uint64_t size,
                           const std::vector<curvature::Part>& parts, uint64_t samples,
-                          const std::string& stream) {
+                          const std::string& stream, metrics::Space<T>& space) {
   std::vector<std::vector<double>> values(parts.size() + 1);
-  std::vector<T> v(size);
-  std::vector<T> product(size);
+  const metrics::Vector<T> v(space, size);
+  const metrics::Vector<T> product(space, size);
   for (uint64_t s = 0; s < samples; ++s) {
-    random::draw_signs<T>(stream + "/" + std::to_string(s), v);
+    space.fill(
+        v, [&](std::span<T> to) { random::draw_signs<T>(stream + "/" + std::to_string(s), to); });
     a(v, product);
     double whole = 0;
     for (size_t p = 0; p < parts.size(); ++p) {
       const uint64_t length = parts[p].end - parts[p].first;
       const double form =
-          curvature::dot<T>(std::span<const T>(v).subspan(parts[p].first, length),
-                            std::span<const T>(product).subspan(parts[p].first, length));
+          space.dot(v.part(parts[p].first, length), product.part(parts[p].first, length));
       values[p + 1].push_back(form);
       whole += form;
     }
@@ -55,9 +54,9 @@ std::vector<Trace> traces(const curvature::Operator<T>& a, uint64_t size,
 
 template std::vector<Trace> traces<double>(const curvature::Operator<double>&, uint64_t,
                                            const std::vector<curvature::Part>&, uint64_t,
-                                           const std::string&);
+                                           const std::string&, metrics::Space<double>&);
 template std::vector<Trace> traces<float>(const curvature::Operator<float>&, uint64_t,
                                           const std::vector<curvature::Part>&, uint64_t,
-                                          const std::string&);
+                                          const std::string&, metrics::Space<float>&);
 
 }  // namespace quench::hessian

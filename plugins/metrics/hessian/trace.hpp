@@ -15,10 +15,10 @@ struct Trace {
 };
 
 // tr(A) = E[vᵀ A v] over vectors v of random signs (Hutchinson 1990). The same products give the
-// trace of A's block for each part: [0] is the whole, then the parts.
+// trace of A's block for each part: [0] is the whole, then the parts. All vectors lie in `space`.
 template <typename T>
 std::vector<Trace> traces(const curvature::Operator<T>& a, uint64_t size,
                           const std::vector<curvature::Part>& parts, uint64_t samples,
-                          const std::string& stream);
+                          const std::string& stream, metrics::Space<T>& space);
 
 }  // namespace quench::hessian

@@ -30,9 +30,17 @@ uint64_t elements_of(const quench_parameter_info& parameter) {
   return out;
 }
 
-// A host tensor with a parameter's shape.
-quench_tensor view_as(const quench_parameter_info& parameter, void* data, quench_dtype dtype) {
-  return {data, {QUENCH_DEVICE_CPU, 0}, parameter.dimensions, dtype, parameter.shape, nullptr, 0};
+// A parameter's part of a flat vector, as it is shaped.
+template <typename T>
+quench_tensor part_of(std::span<const T> flat, const quench_parameter_info& parameter,
+                      quench_device device) {
+  return {const_cast<T*>(flat.data()) + parameter.offset,
+          device,
+          parameter.dimensions,
+          kit::dtype_of<T>(),
+          parameter.shape,
+          nullptr,
+          0};
 }
 
 template <typename T, typename Convert>
@@ -114,14 +122,8 @@ template <typename T>
 class Current final : public FlatWeights {
  public:
   Current(const quench_model_table& table, quench_model* model) {
-    const auto parameters = parameters_of(table, model);
     values_.resize(parameter_count(table, model));
-    for (const quench_parameter_info& parameter : parameters) {
-      const quench_tensor to =
-          view_as(parameter, values_.data() + parameter.offset, kit::dtype_of<T>());
-      quench_error error{sizeof error, 0, {}};
-      kit::check(table.weight_get(model, parameter.name, &to, &error), error);
-    }
+    get_weights<T>(table, model, values_, {QUENCH_DEVICE_CPU, 0});
   }
   void read(uint64_t first, uint64_t count, double* out) const override {
     std::copy_n(values_.begin() + static_cast<ptrdiff_t>(first), count, out);
@@ -167,17 +169,31 @@ std::unique_ptr<FlatWeights> current_weights(const quench_model_table& table, qu
 }
 
 template <typename T>
-void set_weights(const quench_model_table& table, quench_model* model, const std::vector<T>& flat) {
+void get_weights(const quench_model_table& table, quench_model* model, std::span<T> flat,
+                 quench_device device) {
   for (const quench_parameter_info& parameter : parameters_of(table, model)) {
-    const quench_tensor value =
-        view_as(parameter, const_cast<T*>(flat.data()) + parameter.offset, kit::dtype_of<T>());
+    const quench_tensor to = part_of<T>(flat, parameter, device);
+    quench_error error{sizeof error, 0, {}};
+    kit::check(table.weight_get(model, parameter.name, &to, &error), error);
+  }
+}
+
+template <typename T>
+void set_weights(const quench_model_table& table, quench_model* model, std::span<const T> flat,
+                 quench_device device) {
+  for (const quench_parameter_info& parameter : parameters_of(table, model)) {
+    const quench_tensor value = part_of<T>(flat, parameter, device);
     quench_error error{sizeof error, 0, {}};
     kit::check(table.weight_set(model, parameter.name, &value, &error), error);
   }
 }
-template void set_weights<float>(const quench_model_table&, quench_model*,
-                                 const std::vector<float>&);
-template void set_weights<double>(const quench_model_table&, quench_model*,
-                                  const std::vector<double>&);
+template void get_weights<float>(const quench_model_table&, quench_model*, std::span<float>,
+                                 quench_device);
+template void get_weights<double>(const quench_model_table&, quench_model*, std::span<double>,
+                                  quench_device);
+template void set_weights<float>(const quench_model_table&, quench_model*, std::span<const float>,
+                                 quench_device);
+template void set_weights<double>(const quench_model_table&, quench_model*, std::span<const double>,
+                                  quench_device);
 
 }  // namespace quench::metrics

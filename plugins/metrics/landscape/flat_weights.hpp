@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,13 @@ std::unique_ptr<FlatWeights> stored_weights(const quench_model_table& table, que
 // A copy of the model's current weights, float32 or float64 as the model runs.
 std::unique_ptr<FlatWeights> current_weights(const quench_model_table& table, quench_model* model);
 
-// Sets every parameter of the model from a flat vector of float32 or float64.
+// Reads every parameter of the model into a flat vector of float32 or float64, which lies on
+// `device`, or sets them from it.
 template <typename T>
-void set_weights(const quench_model_table& table, quench_model* model, const std::vector<T>& flat);
+void get_weights(const quench_model_table& table, quench_model* model, std::span<T> flat,
+                 quench_device device);
+template <typename T>
+void set_weights(const quench_model_table& table, quench_model* model, std::span<const T> flat,
+                 quench_device device);
 
 }  // namespace quench::metrics

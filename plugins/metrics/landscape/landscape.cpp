@@ -36,6 +36,7 @@
 
 #include "metrics/landscape/flat_weights.hpp"
 #include "metrics/landscape/plane.hpp"
+#include "metrics/landscape/point_weights.hpp"
 #include "quench/abi/extension/journal.h"
 #include "quench/kit/metric.hpp"
 #include "quench/kit/scalar.hpp"
@@ -267,16 +268,8 @@ class Landscape final : public kit::Metric {
                                  params_.center == "last" ? Center::kLast : Center::kMean)
             : corner_plane<T>(members.all, is_line ? 2 : 3, pieces, parameters);
 
-    std::vector<T> before(parameters);  // the model's current weights, to be restored
-    {
-      const auto current = current_weights(table, model);
-      std::vector<double> row(kPiece);
-      for (const Piece& piece : pieces) {
-        current->read(piece.first, piece.count, row.data());
-        std::copy_n(row.begin(), piece.count, before.begin() + static_cast<ptrdiff_t>(piece.first));
-      }
-    }
-    Points<T> points{*this, evaluation, plane, {}, 0, 0};
+    PointWeights<T> weights(evaluation.subject(), plane);
+    Points<T> points{*this, evaluation, weights, 0, 0};
     std::vector<double> xs;
     std::vector<double> ys;
     grid_of(plane, xs, ys);
@@ -293,10 +286,10 @@ class Landscape final : public kit::Metric {
         projected.push_back(points.at(place.at[0], place.at[1]));
       }
     } catch (...) {
-      set_weights(table, model, before);
+      weights.restore();
       throw;
     }
-    set_weights(table, model, before);
+    weights.restore();
     report(sink, members, plane, xs, ys, loss, projected);
   }
 
@@ -305,8 +298,7 @@ class Landscape final : public kit::Metric {
   struct Points {
     const Landscape& metric;
     const kit::Evaluation& evaluation;
-    const Plane<T>& plane;
-    std::vector<T> weights;
+    PointWeights<T>& weights;
     uint64_t done;
     uint64_t total;
 
@@ -315,8 +307,7 @@ class Landscape final : public kit::Metric {
       const auto* journal = kit::service<quench_journal>(QUENCH_SERVICE_JOURNAL);
       double loss = 0;
       if (journal == nullptr || journal->get(kit::current_host, done, &loss) != QUENCH_OK) {
-        weights_at(plane, x, y, weights);
-        set_weights(*evaluation.subject().table, evaluation.subject().model, weights);
+        weights.set(x, y);
         try {
           loss = metric.loss_of(evaluation);
         } catch (const kit::Error& error) {

@@ -254,8 +254,7 @@ Plane<T> corner_plane(const std::vector<const FlatWeights*>& members, size_t cor
 }
 
 template <typename T>
-void weights_at(const Plane<T>& plane, double x, double y, std::vector<T>& out) {
-  out.resize(plane.base.size());
+void weights_at(const Plane<T>& plane, double x, double y, std::span<T> out) {
   kit::parallel_for(plane.base.size(), kGrain, [&](uint64_t begin, uint64_t end) {
     for (uint64_t e = begin; e < end; ++e) {
       double sum = static_cast<double>(plane.base[e]) + x * static_cast<double>(plane.u[e]);
@@ -275,7 +274,7 @@ template Plane<float> corner_plane(const std::vector<const FlatWeights*>&, size_
                                    const std::vector<Piece>&, uint64_t);
 template Plane<double> corner_plane(const std::vector<const FlatWeights*>&, size_t,
                                     const std::vector<Piece>&, uint64_t);
-template void weights_at(const Plane<float>&, double, double, std::vector<float>&);
-template void weights_at(const Plane<double>&, double, double, std::vector<double>&);
+template void weights_at(const Plane<float>&, double, double, std::span<float>);
+template void weights_at(const Plane<double>&, double, double, std::span<double>);
 
 }  // namespace quench::metrics

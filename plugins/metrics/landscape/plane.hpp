@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,6 @@ Plane<T> corner_plane(const std::vector<const FlatWeights*>& members, size_t cor
 
 // out = base + x·u + y·v, summed in float64 and rounded once per element.
 template <typename T>
-void weights_at(const Plane<T>& plane, double x, double y, std::vector<T>& out);
+void weights_at(const Plane<T>& plane, double x, double y, std::span<T> out);
 
 }  // namespace quench::metrics

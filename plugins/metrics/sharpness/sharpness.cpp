@@ -25,8 +25,8 @@
 // `critical` is left out.
 #include <cmath>
 
-#include "metrics/curvature/algebra.hpp"
 #include "metrics/curvature/batch_loss.hpp"
+#include "metrics/vectors/space.hpp"
 #include "quench/kit/metric.hpp"
 
 namespace quench::sharpness {
@@ -60,14 +60,18 @@ template <typename T>
 class Line {
  public:
   Line(const quench_subject& subject, curvature::BatchLoss<T>& loss)
-      : subject_(subject), loss_(loss), here_(loss.size()), gradient_(loss.size()) {
-    curvature::read_parameters<T>(subject, here_);
+      : subject_(subject),
+        loss_(loss),
+        here_(loss.space(), loss.size()),
+        moved_(loss.space(), loss.size()),
+        gradient_(loss.space(), loss.size()) {
+    curvature::read_parameters<T>(subject, loss.space(), here_);
     at_zero_ = loss.gradient(gradient_);
-    length_ = curvature::norm<T>(gradient_);
+    length_ = metrics::norm<T>(loss.space(), gradient_);
   }
   ~Line() {
     try {
-      curvature::write_parameters<T>(subject_, here_);
+      curvature::write_parameters<T>(subject_, loss_.space(), here_);
     } catch (const kit::Error& error) {
       kit::log(QUENCH_LOG_ERROR, std::string("the weights were not restored: ") + error.what());
     }
@@ -77,15 +81,15 @@ class Line {
 
   double at_zero() const { return at_zero_; }
   double gradient_norm() const { return length_; }
-  double parameter_norm() const { return curvature::norm<T>(here_); }
+  double parameter_norm() const { return metrics::norm<T>(loss_.space(), here_); }
   uint64_t forwards() const { return forwards_; }
 
   // L(θ + step · g).
   double at(double step) {
     kit::check_cancelled();
-    std::vector<T> moved(here_);
-    curvature::combine<T>(moved, 1.0, step, gradient_);
-    curvature::write_parameters<T>(subject_, moved);
+    loss_.space().copy(here_, moved_);
+    loss_.space().combine(moved_, 1.0, step, gradient_);
+    curvature::write_parameters<T>(subject_, loss_.space(), moved_);
     ++forwards_;
     try {
       return loss_.value();
@@ -100,8 +104,9 @@ class Line {
  private:
   const quench_subject& subject_;
   curvature::BatchLoss<T>& loss_;
-  std::vector<T> here_;
-  std::vector<T> gradient_;
+  metrics::Vector<T> here_;
+  metrics::Vector<T> moved_;
+  metrics::Vector<T> gradient_;
   double at_zero_ = 0;
   double length_ = 0;
   uint64_t forwards_ = 0;

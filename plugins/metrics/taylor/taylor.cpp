@@ -21,10 +21,10 @@
 // add up to ½ δᵀHδ except for the terms between parts, `between`.
 #include <cmath>
 
-#include "metrics/curvature/algebra.hpp"
 #include "metrics/curvature/batch_loss.hpp"
 #include "metrics/curvature/json_text.hpp"
 #include "metrics/curvature/parts.hpp"
+#include "metrics/vectors/space.hpp"
 #include "quench/kit/metric.hpp"
 #include "quench/kit/source.hpp"
 
@@ -77,22 +77,23 @@ struct Terms {
 template <typename T>
 class Restored {
  public:
-  explicit Restored(const quench_subject& subject, std::vector<T> weights)
-      : subject_(subject), weights_(std::move(weights)) {}
+  Restored(const quench_subject& subject, const metrics::Space<T>& space,
+           std::span<const T> weights)
+      : subject_(subject), space_(space), weights_(weights) {}
   ~Restored() {
     try {
-      curvature::write_parameters<T>(subject_, weights_);
+      curvature::write_parameters<T>(subject_, space_, weights_);
     } catch (const kit::Error& error) {
       kit::log(QUENCH_LOG_ERROR, std::string("the weights were not restored: ") + error.what());
     }
   }
   Restored(const Restored&) = delete;
   Restored& operator=(const Restored&) = delete;
-  const std::vector<T>& weights() const { return weights_; }
 
  private:
   const quench_subject& subject_;
-  std::vector<T> weights_;
+  const metrics::Space<T>& space_;
+  std::span<const T> weights_;
 };
 
 // Reads a source's tensor under a parameter's name or one of its aliases.
@@ -148,59 +149,60 @@ class Taylor final : public kit::Metric {
   void measure(const kit::Evaluation& evaluation, kit::MetricSink& sink) const {
     const quench_subject& subject = evaluation.subject();
     // Declared before the loss, whose graphs must be gone when the weights are restored.
-    std::vector<T> there(curvature::elements_of_all(subject));
-    curvature::read_parameters<T>(subject, there);
-    const Restored<T> quantized(subject, there);
+    const std::shared_ptr<metrics::Space<T>> place = metrics::space_of<T>(subject);
+    metrics::Space<T>& space = *place;
+    const metrics::Vector<T> there(space, curvature::elements_of_all(subject));
+    curvature::read_parameters<T>(subject, space, there);
+    const Restored<T> quantized(subject, space, there);
     curvature::BatchLoss<T> loss(
         subject,
         curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
                            static_cast<uint64_t>(settings_.rows)),
         curvature::kind_of(settings_.curvature));
     const double loss_there = loss.value();
-    std::vector<T> here(loss.size());
+    const metrics::Vector<T> here(space, loss.size());
     const kit::Source source(*evaluation.weights()[0].source);
     for (const quench_parameter_info& parameter : curvature::parameters_of(subject)) {
-      read_tensor<T>(
-          source, parameter,
-          std::span<T>(here).subspan(parameter.offset, curvature::elements_of(parameter)));
+      space.fill(here.part(parameter.offset, curvature::elements_of(parameter)),
+                 [&](std::span<T> to) { read_tensor<T>(source, parameter, to); });
     }
-    curvature::write_parameters<T>(subject, here);
+    curvature::write_parameters<T>(subject, space, here);
     // The weights as the model stores them, in its own dtype.
-    curvature::read_parameters<T>(subject, here);
-    std::vector<T> delta(there);
-    curvature::combine<T>(delta, 1.0, -1.0, here);
-    std::vector<T> gradient(loss.size());
+    curvature::read_parameters<T>(subject, space, here);
+    const metrics::Vector<T> delta(space, loss.size());
+    space.copy(there, delta);
+    space.combine(delta, 1.0, -1.0, here);
+    const metrics::Vector<T> gradient(space, loss.size());
     const double loss_here = loss.gradient(gradient);
-    std::vector<T> product(loss.size());
+    const metrics::Vector<T> product(space, loss.size());
     const auto quadratic = [&](std::span<const T> d) {
       loss.product(d, product);
-      return 0.5 * curvature::dot<T>(d, product);
+      return 0.5 * space.dot(d, product);
     };
     Terms whole;
-    whole.slope = curvature::dot<T>(gradient, delta);
+    whole.slope = space.dot(gradient, delta);
     whole.quadratic = quadratic(delta);
     whole.change = loss_there - loss_here;
-    whole.distance = curvature::norm<T>(delta);
-    whole.length = curvature::norm<T>(here);
+    whole.distance = metrics::norm<T>(space, delta);
+    whole.length = metrics::norm<T>(space, here);
     std::vector<std::pair<curvature::Part, Terms>> found;
     double inside = 0;
     uint64_t products = 1;
     for (const curvature::Part& part : parts(subject)) {
-      const auto within = [&](const std::vector<T>& vector) {
-        return std::span<const T>(vector).subspan(part.first, part.end - part.first);
+      const auto within = [&](const metrics::Vector<T>& vector) {
+        return vector.part(part.first, part.end - part.first);
       };
       Terms terms;
-      terms.distance = curvature::norm<T>(within(delta));
+      terms.distance = metrics::norm<T>(space, within(delta));
       if (terms.distance == 0.0) {
         continue;  // quantization changed nothing in this part
       }
       kit::report_progress("products", products, 0);
-      std::vector<T> alone(loss.size(), T{0});
-      std::copy(within(delta).begin(), within(delta).end(),
-                alone.begin() + static_cast<int64_t>(part.first));
-      terms.slope = curvature::dot<T>(within(gradient), within(delta));
+      const metrics::Vector<T> alone(space, loss.size());
+      space.copy(within(delta), within(alone));
+      terms.slope = space.dot(within(gradient), within(delta));
       terms.quadratic = quadratic(alone);
-      terms.length = curvature::norm<T>(within(here));
+      terms.length = metrics::norm<T>(space, within(here));
       ++products;
       found.emplace_back(part, terms);
       inside += terms.quadratic;
@@ -209,11 +211,11 @@ class Taylor final : public kit::Metric {
     loss.release();
     curvature::JsonObject text;
     for (auto& [part, terms] : found) {
-      std::vector<T> moved(here);
-      std::copy(there.begin() + static_cast<int64_t>(part.first),
-                there.begin() + static_cast<int64_t>(part.end),
-                moved.begin() + static_cast<int64_t>(part.first));
-      curvature::write_parameters<T>(subject, moved);
+      const metrics::Vector<T> moved(space, loss.size());
+      space.copy(here, moved);
+      const uint64_t count = part.end - part.first;
+      space.copy(there.part(part.first, count), moved.part(part.first, count));
+      curvature::write_parameters<T>(subject, space, moved);
       terms.change = loss.value() - loss_here;
       text.add(part.name, terms.text());
     }
@@ -225,7 +227,7 @@ class Taylor final : public kit::Metric {
     sink.detail("relative_distance", whole.distance / whole.length);
     sink.detail("loss_float", loss_here);
     sink.detail("loss_quantized", loss_there);
-    sink.detail("gradient_norm", curvature::norm<T>(gradient));
+    sink.detail("gradient_norm", metrics::norm<T>(space, gradient));
     sink.detail("tokens", static_cast<double>(loss.tokens()));
     sink.detail("products", static_cast<double>(products));
     if (settings_.parts != "none") {

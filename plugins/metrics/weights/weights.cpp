@@ -17,9 +17,9 @@
 // model, all values are those of the quantized weights.
 #include <cmath>
 
-#include "metrics/curvature/algebra.hpp"
 #include "metrics/curvature/batch_loss.hpp"
 #include "metrics/curvature/json_text.hpp"
+#include "metrics/vectors/algebra.hpp"
 #include "quench/kit/metric.hpp"
 
 namespace quench::weights {
@@ -55,7 +55,7 @@ Statistics statistics_of(std::span<const double> values, double outlier) {
   Statistics out;
   const auto count = static_cast<double>(values.size());
   const auto sum = [&](auto&& of) {
-    return curvature::sum_over(values.size(), [&](uint64_t begin, uint64_t end) {
+    return metrics::sum_over(values.size(), [&](uint64_t begin, uint64_t end) {
       double part = 0;
       for (uint64_t i = begin; i < end; ++i) {
         part += of(values[i]);
@@ -87,12 +87,12 @@ template <typename T>
 std::vector<double> gradient_norms(const quench_subject& subject,
                                    const std::vector<curvature::Row>& rows) {
   curvature::BatchLoss<T> loss(subject, rows, curvature::Kind::kDifferences);
-  std::vector<T> gradient(loss.size());
+  const metrics::Vector<T> gradient(loss.space(), loss.size());
   loss.gradient(gradient);
   std::vector<double> norms;
   for (const quench_parameter_info& parameter : curvature::parameters_of(subject)) {
-    norms.push_back(curvature::norm<T>(
-        std::span<const T>(gradient).subspan(parameter.offset, curvature::elements_of(parameter))));
+    norms.push_back(metrics::norm<T>(
+        loss.space(), gradient.part(parameter.offset, curvature::elements_of(parameter))));
   }
   return norms;
 }

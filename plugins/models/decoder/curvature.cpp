@@ -54,15 +54,15 @@ std::vector<at::Tensor> grad(const std::vector<at::Tensor>& outputs,
                                /*allow_unused=*/true);
 }
 
-// `body` adds to a vector on the model's device; the sum then goes to `host`.
+// `body` adds to `to`, or if that is in host memory, to a vector on the device that is added to it.
 template <typename Body>
-void add_on_device(const at::Tensor& host, at::Device device, Body&& body) {
-  if (device.is_cpu()) {
-    return body(host);
+void add_on_device(const at::Tensor& to, at::Device device, Body&& body) {
+  if (to.device() == device) {
+    return body(to);
   }
-  const at::Tensor vector = at::zeros(host.sizes(), host.options().device(device));
+  const at::Tensor vector = at::zeros(to.sizes(), to.options().device(device));
   body(vector);
-  at::Tensor total = host;
+  at::Tensor total = to;
   total.add_(vector.cpu());
 }
 
@@ -183,7 +183,7 @@ std::vector<at::Tensor> Curvature::gradients(const at::Tensor& losses,
 }
 
 void Curvature::add_product(const quench_tensor& v, const quench_tensor& to) {
-  const at::Tensor host = model_.borrow_vector(to, "product");
+  const at::Tensor product = model_.borrow_vector(to, "product");
   const at::Tensor vector = model_.borrow_vector(v, "vector").to(model_.device_);
   std::vector<at::Tensor> parts;
   for (size_t i = 0; i < weights_.size(); ++i) {
@@ -191,7 +191,7 @@ void Curvature::add_product(const quench_tensor& v, const quench_tensor& to) {
   }
   const at::AutoGradMode mode(true);
   try {
-    add_on_device(host, model_.device_, [&](const at::Tensor& place) {
+    add_on_device(product, model_.device_, [&](const at::Tensor& place) {
       switch (kind_) {
         case QUENCH_CURVATURE_HESSIAN:
           return walk(vector, place);

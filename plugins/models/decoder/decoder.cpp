@@ -17,6 +17,7 @@
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/shapes.h"
 #include "quench/abi/extension/token_wise.h"
+#include "quench/abi/extension/vectors.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -232,6 +233,20 @@ constexpr quench_model_curvature kCurvature = {
     },
     [](quench_curvature* curvature) noexcept { delete reinterpret_cast<Curvature*>(curvature); }};
 
+constexpr quench_model_vectors kVectors = {
+    sizeof(quench_model_vectors),
+    [](quench_model* model, double value, const quench_tensor* to, quench_error* error) noexcept
+    -> quench_status { return kit::guard(error, [&] { self(model).fill(value, *to); }); },
+    [](quench_model* model, uint32_t count, const quench_tensor* vectors,
+       const double* coefficients, const quench_tensor* to,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] { self(model).combine({vectors, count}, coefficients, *to); });
+    },
+    [](quench_model* model, const quench_tensor* a, const quench_tensor* b, double* value,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] { *value = self(model).inner_product(*a, *b); });
+    }};
+
 }  // namespace
 
 const void* Decoder::extension(const char* id) const {
@@ -257,6 +272,9 @@ const void* Decoder::extension(const char* id) const {
   }
   if (wanted == QUENCH_MODEL_GRADIENT) {
     return &kGradient;
+  }
+  if (wanted == QUENCH_MODEL_VECTORS) {
+    return &kVectors;
   }
   return wanted == QUENCH_MODEL_CURVATURE ? &kCurvature : nullptr;
 }

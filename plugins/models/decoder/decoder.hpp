@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,11 +81,16 @@ class Decoder : public kit::Model {
                                        const quench_tensor* gradient);
   // quench.model.device_memory/1.
   DeviceMemory& device_memory() { return memory_; }
+  // quench.model.vectors/1.
+  void fill(double value, const quench_tensor& to) const;
+  void combine(std::span<const quench_tensor> vectors, const double* coefficients,
+               const quench_tensor& to) const;
+  double inner_product(const quench_tensor& a, const quench_tensor& b) const;
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
   // quench.model.token_wise/1.
   uint32_t token_wise_from(uint32_t block) const;
-  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, device_memory/1, product_rate/1,
+  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, vectors/1, device_memory/1, product_rate/1,
   // token_wise/1.
   const void* extension(const char* id) const override;
 
@@ -112,8 +118,14 @@ class Decoder : public kit::Model {
   void expect_all_weights(const char* what) const;
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
-  // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector.
+  // Whether the view lies on the model's device; of a processor's model, whether in host memory.
+  bool is_on_device(const quench_tensor& view) const;
+  // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector, in host memory or on the
+  // model's device.
   at::Tensor borrow_vector(const quench_tensor& view, const char* what) const;
+  // A flat vector on the model's device, or a range of one, of `elements` (any number: < 0). Throws
+  // likewise.
+  at::Tensor borrow_range(const quench_tensor& view, int64_t elements, const char* what) const;
   // The part of a flat vector that belongs to a parameter, as a view.
   at::Tensor parameter_of(const at::Tensor& vector, size_t parameter) const;
 

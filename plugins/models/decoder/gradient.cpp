@@ -23,11 +23,13 @@ at::ScalarType Decoder::vector_type() const {
 at::Tensor Decoder::borrow_vector(const quench_tensor& view, const char* what) const {
   const int64_t wanted[] = {static_cast<int64_t>(weights_.total())};
   const quench_dtype type = kit::dtype_of_scalar(vector_type());
+  const bool is_here = view.device.type == QUENCH_DEVICE_CPU || is_on_device(view);
   if (view.dimensions != 1 || view.shape[0] != wanted[0] || !kit::same(view.dtype, type) ||
-      view.device.type != QUENCH_DEVICE_CPU || !kit::is_contiguous(view)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: %s %s, wanted %s %s in host memory", what,
+      !is_here || !kit::is_contiguous(view)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: %s %s, wanted %s %s in host memory%s%s", what,
               kit::name_of(view.dtype).c_str(), kit::shape_text(kit::shape_of(view)).c_str(),
-              kit::name_of(type).c_str(), kit::shape_text(wanted).c_str());
+              kit::name_of(type).c_str(), kit::shape_text(wanted).c_str(),
+              device_.is_cpu() ? "" : " or on ", device_.is_cpu() ? "" : device_.str().c_str());
   }
   return kit::borrow(view);
 }
@@ -75,9 +77,9 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
     const at::Tensor x = recorded_forward(given.batch, h);
     return loss_and_gradient(x, given.targets, head_.weight(), 1.0, nullptr);
   }
-  const at::Tensor host = borrow_vector(*gradient, "gradient");
+  const at::Tensor to = borrow_vector(*gradient, "gradient");
   const at::Tensor vector =
-      device_.is_cpu() ? host : at::zeros(host.sizes(), host.options().device(device_));
+      to.device() == device_ ? to : at::zeros(to.sizes(), to.options().device(device_));
   for (size_t i = 0; i < weights_.parameters().size(); ++i) {
     scope.add_gradient(weights_.tensor(i), parameter_of(vector, i));
   }
@@ -93,8 +95,8 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   const at::NoGradGuard constant;
   scope.collect();
   add_embedding_gradient(h.grad(), given.ids, scope.gradient(embedding_));
-  if (!device_.is_cpu()) {
-    at::Tensor total = host;
+  if (to.device() != device_) {
+    at::Tensor total = to;
     total.add_(vector.cpu());
   }
   return loss;

@@ -69,7 +69,7 @@ class Muon final : public kit::Optimizer {
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
     expect_host_memory(device);
-    state_.clear();
+    state_.begin(device);
     tensors_.clear();
     for (const quench_parameter_info& tensor : tensors) {
       const std::string name = tensor.name;
@@ -77,10 +77,10 @@ class Muon final : public kit::Optimizer {
       if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
         made.rows = tensor.shape[0];
         made.columns = tensor.shape[1];
-        made.first = &state_.add<float>("momentum/" + name, shape_of(tensor));
+        made.first = state_.add("momentum/" + name, shape_of(tensor));
       } else {
-        made.first = &state_.add<float>("first_moment/" + name, shape_of(tensor));
-        made.second = &state_.add<float>("second_moment/" + name, shape_of(tensor));
+        made.first = state_.add("first_moment/" + name, shape_of(tensor));
+        made.second = state_.add("second_moment/" + name, shape_of(tensor));
       }
       tensors_.push_back(made);
     }
@@ -89,14 +89,14 @@ class Muon final : public kit::Optimizer {
   void step(const quench_step_args& args) override {
     kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
     const Tensor& tensor = tensors_[args.tensor];
-    const Views views = views_of(args, tensor.first->size());
+    const Views views = views_of(args, state_.device(), tensor.first.size());
     const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
-    if (tensor.second != nullptr) {
+    if (!tensor.second.empty()) {
       const AdamWStep numbers = adamw_step(args.step, args.lr, decay, params_.betas[0],
                                            params_.betas[1], params_.epsilon, args.gradient_scale);
       for_elements(views.weight.size(), [&](size_t begin, size_t end) {
-        adamw_update(numbers, &views.weight[begin], &views.gradient[begin],
-                     tensor.first->data() + begin, tensor.second->data() + begin, end - begin);
+        adamw_update(numbers, &views.weight[begin], &views.gradient[begin], &tensor.first[begin],
+                     &tensor.second[begin], end - begin);
       });
       return;
     }
@@ -111,18 +111,17 @@ class Muon final : public kit::Optimizer {
   struct Tensor {
     int64_t rows = 0;
     int64_t columns = 0;
-    std::vector<float>* first = nullptr;   // momentum, or AdamW's first moment
-    std::vector<float>* second = nullptr;  // AdamW's second moment; null for hidden matrices
+    std::span<float> first;   // momentum, or AdamW's first moment
+    std::span<float> second;  // AdamW's second moment; empty for hidden matrices
   };
 
   // Writes the direction over the gradient, which the host no longer needs.
   void step_matrix(const quench_step_args& args, const Tensor& tensor, const Views& views,
                    double decay) const {
-    const auto scale = static_cast<float>(args.gradient_scale);
-    const auto kept = static_cast<float>(params_.momentum);
+    const MomentumStep numbers = {static_cast<float>(args.gradient_scale),
+                                  static_cast<float>(params_.momentum), params_.nesterov};
     for_elements(views.weight.size(), [&](size_t begin, size_t end) {
-      momentum_direction(scale, kept, params_.nesterov, &views.gradient[begin],
-                         tensor.first->data() + begin, end - begin);
+      momentum_direction(numbers, &views.gradient[begin], &tensor.first[begin], end - begin);
     });
     orthogonalize(views.gradient, tensor.rows, tensor.columns, params_.iterations);
     const double width = std::sqrt(static_cast<double>(std::max(tensor.rows, tensor.columns)));

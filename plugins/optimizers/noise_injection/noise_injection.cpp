@@ -20,6 +20,7 @@
 
 #include "optimizers/shared/adamw_steps.hpp"
 #include "optimizers/shared/flat_parameters.hpp"
+#include "optimizers/shared/step.hpp"
 #include "shared/random/random_vector.hpp"
 
 namespace quench::optimizers {
@@ -44,6 +45,7 @@ class NoiseInjection final : public AdamWSteps, public kit::ClosureGradient {
   explicit NoiseInjection(const Params& params) : AdamWSteps(params), params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
     moved_ = flat_parameters(tensors, params_.tensors == "matrices");
   }

@@ -51,6 +51,7 @@ class Qat final : public AdamWSteps, public kit::ClosureGradient {
   }
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
     rounded_ = flat_parameters(tensors, true);
   }

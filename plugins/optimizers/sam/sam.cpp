@@ -21,6 +21,7 @@
 
 #include "optimizers/shared/adamw_steps.hpp"
 #include "optimizers/shared/flat_parameters.hpp"
+#include "optimizers/shared/step.hpp"
 
 namespace quench::optimizers {
 
@@ -49,6 +50,7 @@ class Sam final : public AdamWSteps, public kit::ClosureGradient {
   explicit Sam(const Params& params) : AdamWSteps(params), params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
     moved_ = flat_parameters(tensors, params_.tensors == "matrices");
   }

@@ -22,7 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "optimizers/schedule_free_adamw/rule.hpp"
+#include "optimizers/device/update.hpp"
+#include "optimizers/shared/schedule_free_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
 #include "quench/kit/optimizer.hpp"
@@ -60,26 +61,26 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
   }
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);
-    state_.clear();
+    expect_host_memory_or_kernels(device);
+    state_.begin(device);
     tensors_.clear();
     for (const quench_parameter_info& tensor : tensors) {
       const std::string name = tensor.name;
-      tensors_.push_back({&state_.add<float>("z/" + name, shape_of(tensor)),
-                          &state_.add<float>("second_moment/" + name, shape_of(tensor)),
-                          &state_.add<double>("average/" + name, {3})});
+      tensors_.push_back({state_.add("z/" + name, shape_of(tensor)),
+                          state_.add("second_moment/" + name, shape_of(tensor)),
+                          state_.add_numbers("average/" + name, {3})});
     }
   }
 
   void step(const quench_step_args& args) override {
     kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
     Tensor& tensor = tensors_[args.tensor];
-    const Views views = views_of(args, tensor.z->size());
-    double& highest_rate = (*tensor.average)[kHighestRate];
-    double& sum = (*tensor.average)[kSum];
-    double& begun = (*tensor.average)[kBegun];
+    const Views views = views_of(args, state_.device(), tensor.z.size());
+    double& highest_rate = tensor.average[kHighestRate];
+    double& sum = tensor.average[kSum];
+    double& begun = tensor.average[kBegun];
     if (begun == 0) {
-      std::copy(views.weight.begin(), views.weight.end(), tensor.z->begin());
+      take_over(views.weight, tensor.z);
       begun = 1;
     }
     highest_rate = std::max(highest_rate, args.lr);
@@ -97,9 +98,15 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
         static_cast<float>(decay_of(args, params_.weight_decay, params_.decoupled)),
         static_cast<float>(c),
         static_cast<float>(args.lr * (1 - params_.betas[0] * (1 - c)))};
+    if (state_.is_on_device()) {
+      return update_on_device(
+          ScheduleFreeElements{numbers, views.weight.data(), views.gradient.data(), tensor.z.data(),
+                               tensor.second.data()},
+          views.weight.size(), state_.device());
+    }
     for_elements(views.weight.size(), [&](size_t begin, size_t end) {
-      schedule_free_update(numbers, &views.weight[begin], &views.gradient[begin],
-                           tensor.z->data() + begin, tensor.second->data() + begin, end - begin);
+      schedule_free_update(numbers, &views.weight[begin], &views.gradient[begin], &tensor.z[begin],
+                           &tensor.second[begin], end - begin);
     });
   }
 
@@ -107,22 +114,28 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
                           const quench_tensor& evaluated) override {
     kit::expects(index < tensors_.size(), "evaluation_weights: no such tensor");
     const Tensor& tensor = tensors_[index];
-    const auto y = kit::elements<float>(stepped, "stepped");
-    const auto x = kit::elements<float>(evaluated, "evaluated");
-    kit::expects(y.size() == tensor.z->size() && x.size() == y.size(),
+    const auto y = elements_on(state_.device(), stepped, "stepped");
+    const auto x = elements_on(state_.device(), evaluated, "evaluated");
+    kit::expects(y.size() == tensor.z.size() && x.size() == y.size(),
                  "evaluation_weights: wanted the shape given to `begin`");
-    if ((*tensor.average)[kBegun] == 0) {
-      std::copy(y.begin(), y.end(), x.begin());
-      return;
+    if (tensor.average[kBegun] == 0) {
+      return take_over(y, x);
+    }
+    if (state_.is_on_device()) {
+      return update_on_device(ScheduleFreeAverageElements{1 - 1 / params_.betas[0], y.data(),
+                                                          tensor.z.data(), x.data()},
+                              y.size(), state_.device());
     }
     for_elements(y.size(), [&](size_t begin, size_t end) {
-      schedule_free_average(params_.betas[0], &y[begin], tensor.z->data() + begin, &x[begin],
-                            end - begin);
+      schedule_free_average(params_.betas[0], &y[begin], &tensor.z[begin], &x[begin], end - begin);
     });
   }
 
   bool state(uint64_t index, const char*& name, quench_tensor& view) override {
     return state_.at(index, name, view);
+  }
+  void copy_device_state(uint64_t index, void* host, bool set) override {
+    state_.copy(index, host, set);
   }
 
  private:
@@ -130,10 +143,19 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
   static constexpr size_t kSum = 1;
   static constexpr size_t kBegun = 2;  // whether z already holds the first weights
   struct Tensor {
-    std::vector<float>* z;
-    std::vector<float>* second;
-    std::vector<double>* average;
+    std::span<float> z;
+    std::span<float> second;
+    std::span<double> average;
   };
+
+  // to = from, both where the weights are.
+  void take_over(std::span<float> from, std::span<float> to) const {
+    if (state_.is_on_device()) {
+      return cuda::copy_bytes(state_.device().index, to.data(), from.data(), from.size_bytes());
+    }
+    std::copy(from.begin(), from.end(), to.begin());
+  }
+
   Params params_;
   State state_;
   std::vector<Tensor> tensors_;

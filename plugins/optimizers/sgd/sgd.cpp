@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "optimizers/device/update.hpp"
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
@@ -46,25 +47,29 @@ class Sgd final : public kit::Optimizer {
   }
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);
-    state_.clear();
+    expect_host_memory_or_kernels(device);
+    state_.begin(device);
     momenta_.clear();
     for (const quench_parameter_info& tensor : tensors) {
-      momenta_.push_back(
-          &state_.add<float>("momentum/" + std::string(tensor.name), shape_of(tensor)));
+      momenta_.push_back(state_.add("momentum/" + std::string(tensor.name), shape_of(tensor)));
     }
   }
 
   void step(const quench_step_args& args) override {
     kit::expects(args.tensor < momenta_.size(), "step: no such tensor");
-    std::vector<float>& momentum = *momenta_[args.tensor];
-    const Views views = views_of(args, momentum.size());
+    const std::span<float> momentum = momenta_[args.tensor];
+    const Views views = views_of(args, state_.device(), momentum.size());
     const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
     const SgdStep numbers = {static_cast<float>(args.gradient_scale), static_cast<float>(1 - decay),
                              static_cast<float>(params_.momentum), params_.nesterov ? 1.0F : 0.0F,
                              static_cast<float>(args.lr)};
+    if (state_.is_on_device()) {
+      return update_on_device(
+          SgdElements{numbers, views.weight.data(), views.gradient.data(), momentum.data()},
+          views.weight.size(), state_.device());
+    }
     for_elements(views.weight.size(), [&](size_t begin, size_t end) {
-      sgd_update(numbers, &views.weight[begin], &views.gradient[begin], momentum.data() + begin,
+      sgd_update(numbers, &views.weight[begin], &views.gradient[begin], &momentum[begin],
                  end - begin);
     });
   }
@@ -72,11 +77,14 @@ class Sgd final : public kit::Optimizer {
   bool state(uint64_t index, const char*& name, quench_tensor& view) override {
     return state_.at(index, name, view);
   }
+  void copy_device_state(uint64_t index, void* host, bool set) override {
+    state_.copy(index, host, set);
+  }
 
  private:
   Params params_;
   State state_;
-  std::vector<std::vector<float>*> momenta_;
+  std::vector<std::span<float>> momenta_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "optimizers/shared/adamw_rule.hpp"
 
-#include <cmath>
-
 #include "quench/kit/multiversion.hpp"
 
 namespace quench::optimizers {
@@ -21,13 +19,7 @@ void adamw_update(const AdamWStep& step, float* __restrict weight, const float* 
                   float* __restrict m, float* __restrict v, size_t count) {
   const AdamWStep s = step;
   for (size_t i = 0; i < count; ++i) {
-    const float g = s.gradient_scale * gradient[i];
-    const float first = m[i] + s.first * (g - m[i]);
-    const float second = s.beta2 * v[i] + s.second * (g * g);
-    m[i] = first;
-    v[i] = second;
-    weight[i] =
-        s.keep * weight[i] - s.step * (first / (std::sqrt(second) * s.inverse_root + s.epsilon));
+    adamw_element(s, gradient[i], weight[i], m[i], v[i]);
   }
 }
 

@@ -1,5 +1,5 @@
 // AdamW's steps, as adamw takes them and the optimizers that differ from it only in where they take
-// the gradient.
+// the gradient: in host memory, or on a GPU by kernels.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +34,19 @@ void describe_adamw(kit::Fields<Params>& fields) {
       "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * weight_decay");
 }
 
-// State: both moments, float32.
+// State: both moments, float32, where the weights are.
 class AdamWSteps : public kit::Optimizer {
  public:
   explicit AdamWSteps(AdamWSettings settings);
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override;
   void step(const quench_step_args& args) override;
   bool state(uint64_t index, const char*& name, quench_tensor& view) override;
+  void copy_device_state(uint64_t index, void* host, bool set) override;
 
  private:
   struct Moments {
-    std::vector<float>* first;
-    std::vector<float>* second;
+    std::span<float> first;
+    std::span<float> second;
   };
   AdamWSettings settings_;
   State state_;

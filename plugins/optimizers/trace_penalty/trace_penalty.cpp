@@ -53,6 +53,7 @@ class TracePenalty final : public AdamWSteps, public kit::ClosureGradient {
   explicit TracePenalty(const Params& params) : AdamWSteps(params), params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
+    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
     moved_ = flat_parameters(tensors, params_.tensors == "matrices");
   }

@@ -17,6 +17,16 @@ const char* quench_cuda_architectures(void);
 /* How many devices this process can use: 0 or more, or -1 with the reason in why. */
 int quench_cuda_devices(char* why, size_t why_bytes);
 
+/* Zeroed memory of a device, for plugins that do not link libtorch. 0, or 1 with the reason in why;
+ * no such device and no such memory are both reasons. */
+int quench_cuda_allocate(int device, size_t bytes, void** memory, char* why, size_t why_bytes);
+void quench_cuda_release(int device, void* memory);
+
+/* Copies between memory of the device and of the host, in any direction, after what was started on
+ * the device; returns when the bytes have arrived. 0, or 1 with the reason in why. */
+int quench_cuda_copy(int device, void* to, const void* from, size_t bytes, char* why,
+                     size_t why_bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,7 +32,9 @@ class TemplateOptimizer final : public kit::Optimizer {
   explicit TemplateOptimizer(const Params& params) : params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    kit::expects(device.type == QUENCH_DEVICE_CPU, "this optimizer runs in host memory");
+    if (device.type != QUENCH_DEVICE_CPU) {
+      kit::fail(QUENCH_UNSUPPORTED, "this optimizer runs in host memory");
+    }
     momenta_.clear();
     names_.clear();
     for (const quench_parameter_info& tensor : tensors) {

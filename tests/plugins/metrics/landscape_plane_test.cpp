@@ -38,8 +38,8 @@ struct Members {
 const std::vector<Piece> kPieces = {{0, 2}, {2, 2}, {4, 1}};
 
 std::vector<double> at(const quench::metrics::Plane<double>& plane, double x, double y) {
-  std::vector<double> out;
-  quench::metrics::weights_at(plane, x, y, out);
+  std::vector<double> out(plane.base.size());
+  quench::metrics::weights_at<double>(plane, x, y, out);
   return out;
 }
 

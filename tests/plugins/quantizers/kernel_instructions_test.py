@@ -17,7 +17,7 @@ nvcc, root, *files = sys.argv[1:]
 
 # Exact whatever the suffix, or a comparison, a choice, a move; and rounded to nearest.
 EXACT = {"abs", "neg", "min", "max", "setp", "set", "selp", "mov", "ld", "st", "testp", "copysign"}
-ROUNDED = re.compile(r"(add|sub|mul|div|rcp)\.rn\.f(32|64)|cvt(\.\w+)*")
+ROUNDED = re.compile(r"(add|sub|mul|div|rcp|sqrt)\.rn\.f(32|64)|cvt(\.\w+)*")
 wrong, seen = [], set()
 for file in files:
     ptx = subprocess.run([nvcc, "-std=c++20", "-O3", "-fmad=false", "--expt-relaxed-constexpr", f"-I{root}/plugins",
@@ -36,7 +36,7 @@ for file in files:
             wrong.append(f"{file}: {name} in {within.strip()[:120]}")
 for line in sorted(set(wrong)):
     print(line)
-wanted = {"mul.rn.f64", "sub.rn.f64", "div.rn.f64", "mul.rn.f32", "sub.rn.f32"}
+wanted = {"mul.rn.f64", "sub.rn.f64", "div.rn.f64", "mul.rn.f32", "sub.rn.f32", "sqrt.rn.f32"}
 if not wanted <= seen:
     print(f"the kernels should use {sorted(wanted - seen)}, so this test reads something else")
 print(f"{len(seen)} instructions on floating-point numbers: {' '.join(sorted(seen))}")

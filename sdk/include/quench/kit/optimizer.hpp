@@ -25,6 +25,11 @@ class Optimizer {
   }
   // State tensor `index`: its name and a writable view, C-contiguous; false after the last.
   virtual bool state(uint64_t index, const char*& name, quench_tensor& view) = 0;
+  // Copies all of state tensor `index`, whose view is not in host memory, to `host`, or with `set`
+  // from there. Override this where state() gives such views.
+  virtual void copy_device_state(uint64_t, void* /*host*/, bool /*set*/) {
+    throw Error(QUENCH_INTERNAL, "state on a device, and no copy_device_state");
+  }
 };
 
 // The loss of a step's batch as a function of all weights, flat: tensor i of `begin` has the
@@ -126,6 +131,9 @@ inline void copy_state(quench_optimizer* optimizer, uint64_t index, const quench
   }
   auto* own = static_cast<std::byte*>(view.data) + view.byte_offset;
   auto* theirs = static_cast<std::byte*>(other.data) + other.byte_offset;
+  if (view.device.type != QUENCH_DEVICE_CPU) {
+    return self(optimizer).copy_device_state(index, theirs, set);
+  }
   const auto bytes = static_cast<size_t>(elements_of(view) * bytes_of(view.dtype));
   if (bytes > 0) {
     std::memcpy(set ? own : theirs, set ? theirs : own, bytes);

@@ -2,7 +2,7 @@
  *
  * Vectors over all parameters are flat: one buffer in host memory, C order, in the model's dtype
  * (float32 for 16-bit models), ordered and offset as in quench_model_table.parameters; tied tensors
- * appear once. The loss of a batch is the SUM of the scored positions' nll in nats. For the mean
+ * appear once. A family that has extension/vectors.h takes them in its device's memory, too. The loss of a batch is the SUM of the scored positions' nll in nats. For the mean
  * over several batches, pass weight = 1 / (scored positions of all batches).
  *
  * All functions use the current weights. Linears with an op are UNSUPPORTED, because an op has no

@@ -52,14 +52,16 @@ typedef struct quench_optimizer_table {
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_optimizer** optimizer,
                           quench_error* error) QUENCH_NOEXCEPT;
   void (*destroy)(quench_optimizer* optimizer) QUENCH_NOEXCEPT;
-  /* Allocates zeroed state for all tensors; shape and role decide which rule applies. */
+  /* Allocates zeroed state for all tensors; shape and role decide which rule applies. `device` is
+   * where weights and gradients of `step` will lie. UNSUPPORTED if the optimizer does not step
+   * there: the host then begins it with the CPU, and keeps them in host memory. */
   quench_status (*begin)(quench_optimizer* optimizer, const quench_parameter_info* tensors,
                          uint64_t count, quench_device device, quench_error* error) QUENCH_NOEXCEPT;
   /* Updates one tensor in place. [different tensors may be stepped on different threads] */
   quench_status (*step)(quench_optimizer* optimizer, const quench_step_args* args,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Writes the weights to evaluate and save for tensor `tensor`, given the stepped ones
-   * (schedule-free methods). NULL if they are the same. */
+   * (schedule-free methods), both on the device. NULL if they are the same. */
   quench_status (*evaluation_weights)(quench_optimizer* optimizer, uint64_t tensor,
                                       const quench_tensor* stepped, const quench_tensor* evaluated,
                                       quench_error* error) QUENCH_NOEXCEPT;
@@ -71,7 +73,7 @@ typedef struct quench_optimizer_table {
   quench_status (*state_get)(quench_optimizer* optimizer, uint64_t index,
                              const quench_tensor* destination,
                              quench_error* error) QUENCH_NOEXCEPT;
-  /* Replaces state tensor `index` by `value`, of its shape and dtype. An optimizer whose whole state
+  /* Replaces state tensor `index` by `value`, host memory of its shape and dtype. An optimizer whose whole state
    * was set steps on bit for bit like the one that it was copied from. */
   quench_status (*state_set)(quench_optimizer* optimizer, uint64_t index,
                              const quench_tensor* value, quench_error* error) QUENCH_NOEXCEPT;

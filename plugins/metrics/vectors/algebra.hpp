@@ -1,4 +1,5 @@
-// Operations on long vectors. Sums run in float64 over fixed ranges, for any number of threads.
+// Operations on long vectors in host memory. Sums run in float64 over fixed ranges, for any number
+// of threads.
 #pragma once
 
 #include <cmath>
@@ -8,7 +9,7 @@
 
 #include "quench/kit/host.hpp"
 
-namespace quench::curvature {
+namespace quench::metrics {
 
 constexpr uint64_t kRange = uint64_t{1} << 14;  // elements that are summed one after the other
 
@@ -51,9 +52,4 @@ void combine(std::span<T> y, double scale, double factor, std::span<const T> x) 
   });
 }
 
-template <typename T>
-void scale(std::span<T> y, double factor) {
-  combine<T>(y, factor, 0.0, y);
-}
-
-}  // namespace quench::curvature
+}  // namespace quench::metrics

@@ -1,0 +1,40 @@
+#include "shared/cuda/device_memory.hpp"
+
+#include "shared/cuda/entries.h"
+
+namespace quench::cuda {
+
+namespace {
+
+template <typename Function>
+Function* entry(const std::filesystem::path& kernels, const char* name) {
+  return reinterpret_cast<Function*>(kernel_function(kernels, name));
+}
+
+}  // namespace
+
+void copy_bytes(int device, void* to, const void* from, size_t bytes,
+                const std::filesystem::path& kernels) {
+  char why[256] = {};
+  auto* copy = entry<decltype(quench_cuda_copy)>(kernels, "quench_cuda_copy");
+  if (copy(device, to, from, bytes, why, sizeof why) != 0) {
+    kit::fail(QUENCH_INTERNAL, "device cuda:%d: %s", device, why);
+  }
+}
+
+DeviceMemory::DeviceMemory(int device, size_t bytes, const std::filesystem::path& kernels)
+    : device_(device),
+      bytes_(bytes),
+      release_(entry<decltype(quench_cuda_release)>(kernels, "quench_cuda_release")) {
+  char why[256] = {};
+  auto* allocate = entry<decltype(quench_cuda_allocate)>(kernels, "quench_cuda_allocate");
+  if (allocate(device_, bytes_, &memory_, why, sizeof why) != 0) {
+    kit::fail(QUENCH_RESOURCE_EXHAUSTED, "device cuda:%d: %zu bytes: %s", device_, bytes_, why);
+  }
+}
+
+DeviceMemory::~DeviceMemory() {
+  release_(device_, memory_);
+}
+
+}  // namespace quench::cuda

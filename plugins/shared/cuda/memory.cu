@@ -1,0 +1,34 @@
+#include "shared/cuda/entries.h"
+#include "shared/cuda/launch.cuh"
+
+namespace quench::cuda {
+
+extern "C" {
+
+int quench_cuda_allocate(int device, size_t bytes, void** memory, char* why, size_t why_bytes) {
+  void* made = nullptr;
+  const int failed = guarded(device, why, why_bytes, [&] {
+    check(cudaMalloc(&made, bytes > 0 ? bytes : 1), "memory");
+    check(cudaMemset(made, 0, bytes), "memory");
+  });
+  *memory = failed != 0 ? nullptr : made;
+  if (failed != 0 && made != nullptr) {
+    cudaFree(made);
+  }
+  return failed;
+}
+
+void quench_cuda_release(int device, void* memory) {
+  if (cudaSetDevice(device) == cudaSuccess) {
+    cudaFree(memory);
+  }
+}
+
+int quench_cuda_copy(int device, void* to, const void* from, size_t bytes, char* why,
+                     size_t why_bytes) {
+  return guarded(device, why, why_bytes,
+                 [&] { check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "a copy"); });
+}
+}
+
+}  // namespace quench::cuda

@@ -1,0 +1,182 @@
+// Updates as kernels for GPUs, run on the host: held against the loops for processors, to the bit.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+#include "optimizers/device/entries.hpp"
+#include "quench/kit/error.hpp"
+#include "shared/cuda/device_memory.hpp"
+#include "shared/cuda/entries.h"
+#include "tests/support/differences.hpp"
+#include "tests/support/skip.hpp"
+
+namespace quench::test {
+
+namespace {
+
+using namespace quench::optimizers;
+using Values = std::vector<float>;
+
+constexpr size_t kSizes[] = {0, 1, 255, 1024, 1025, 5003};
+constexpr cuda::Order kOrders[] = {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst};
+
+// Numbers in (-1, 1) of many sizes, with zeros and subnormals between them.
+Values numbers(uint64_t seed, size_t count) {
+  Values out(count);
+  uint64_t state = seed * 2 + 1;
+  for (size_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const double unit = static_cast<double>(state >> 40) / (1 << 23) - 1;
+    out[i] = static_cast<float>(unit * std::exp2(-static_cast<double>(i % 30)));
+    if (i % 17 == 5) {
+      out[i] = i % 2 == 0 ? -0.0F : std::numeric_limits<float>::denorm_min();
+    }
+  }
+  return out;
+}
+
+Values squares(uint64_t seed, size_t count) {
+  Values out = numbers(seed, count);
+  for (float& value : out) {
+    value *= value;
+  }
+  return out;
+}
+
+template <typename Rule>
+void run(const Rule& rule, size_t count, cuda::Order order) {
+  const cuda::ForEach<Rule> kernel{rule, static_cast<int64_t>(count)};
+  cuda::run_on_host(kernel, kernel.blocks(), order);
+}
+
+// Tensors of one size, on which a rule is applied in both ways.
+struct Tensors {
+  explicit Tensors(size_t size)
+      : weight(numbers(1, size)),
+        gradient(numbers(2, size)),
+        first(numbers(3, size)),
+        second(squares(4, size)),
+        other(size) {}
+  Values weight;
+  Values gradient;
+  Values first;
+  Values second;
+  Values other;
+};
+
+void check_equal(const Tensors& got, const Tensors& wanted) {
+  CHECK(differences(got.weight, wanted.weight) == "");
+  CHECK(differences(got.gradient, wanted.gradient) == "");
+  CHECK(differences(got.first, wanted.first) == "");
+  CHECK(differences(got.second, wanted.second) == "");
+  CHECK(differences(got.other, wanted.other) == "");
+}
+
+// `by_processor` and `by_kernel` change tensors of `size` elements.
+template <typename ByProcessor, typename ByKernel>
+void check(const ByProcessor& by_processor, const ByKernel& by_kernel) {
+  for (const size_t size : kSizes) {
+    CAPTURE(size);
+    Tensors wanted(size);
+    by_processor(wanted, size);
+    for (const cuda::Order order : kOrders) {
+      Tensors got(size);
+      by_kernel(got, size, order);
+      check_equal(got, wanted);
+    }
+    if (size > 0) {
+      CHECK(wanted.weight != Tensors(size).weight);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("update kernels: adamw's has the bits of the processor's loop", "[optimizers][cuda]") {
+  const uint64_t step = GENERATE(1u, 700u);
+  const AdamWStep numbers = adamw_step(step, 0.01, 1e-3, 0.9, 0.95, 1e-8, 0.37);
+  check(
+      [&](Tensors& t, size_t size) {
+        adamw_update(numbers, t.weight.data(), t.gradient.data(), t.first.data(), t.second.data(),
+                     size);
+      },
+      [&](Tensors& t, size_t size, cuda::Order order) {
+        run(AdamWElements{numbers, t.weight.data(), t.gradient.data(), t.first.data(),
+                          t.second.data()},
+            size, order);
+      });
+}
+
+TEST_CASE("update kernels: sgd's has the bits of the processor's loop", "[optimizers][cuda]") {
+  const SgdStep numbers = {0.37F, 0.999F, 0.9F, GENERATE(0.0F, 1.0F), 0.01F};
+  check(
+      [&](Tensors& t, size_t size) {
+        sgd_update(numbers, t.weight.data(), t.gradient.data(), t.first.data(), size);
+      },
+      [&](Tensors& t, size_t size, cuda::Order order) {
+        run(SgdElements{numbers, t.weight.data(), t.gradient.data(), t.first.data()}, size, order);
+      });
+}
+
+TEST_CASE("update kernels: sgd's two halves have the bits of the processor's loops",
+          "[optimizers][cuda]") {
+  const MomentumStep numbers = {0.37F, 0.95F, GENERATE(false, true)};
+  check(
+      [&](Tensors& t, size_t size) {
+        momentum_direction(numbers, t.gradient.data(), t.first.data(), size);
+        take_direction(0.999F, 0.02F, t.weight.data(), t.gradient.data(), size);
+      },
+      [&](Tensors& t, size_t size, cuda::Order order) {
+        run(MomentumElements{numbers, t.gradient.data(), t.first.data()}, size, order);
+        run(DirectionElements{0.999F, 0.02F, t.weight.data(), t.gradient.data()}, size, order);
+      });
+}
+
+TEST_CASE("update kernels: schedule_free_adamw's have the bits of the processor's loops",
+          "[optimizers][cuda]") {
+  const ScheduleFreeStep numbers = {0.37F, 0.95F, 0.05F, 3.2F, 1e-8F, GENERATE(0.0F, 0.01F),
+                                    1e-3F, 0.25F, 2e-3F};
+  check(
+      [&](Tensors& t, size_t size) {
+        schedule_free_update(numbers, t.weight.data(), t.gradient.data(), t.first.data(),
+                             t.second.data(), size);
+        schedule_free_average(0.9, t.weight.data(), t.first.data(), t.other.data(), size);
+      },
+      [&](Tensors& t, size_t size, cuda::Order order) {
+        run(ScheduleFreeElements{numbers, t.weight.data(), t.gradient.data(), t.first.data(),
+                                 t.second.data()},
+            size, order);
+        run(ScheduleFreeAverageElements{1 - 1 / 0.9, t.weight.data(), t.first.data(),
+                                        t.other.data()},
+            size, order);
+      });
+}
+
+TEST_CASE("update kernels: without a GPU each says so, and there is no memory of one",
+          "[optimizers][cuda]") {
+  const std::filesystem::path kernels = QUENCH_KERNELS_LIBRARY;
+  skip_unless(std::filesystem::exists(kernels), "this build has no kernels for GPUs: no nvcc");
+  char why[256] = {};
+  auto* count = reinterpret_cast<decltype(quench_cuda_devices)*>(
+      cuda::kernel_function(kernels, "quench_cuda_devices"));
+  skip_unless(count(why, sizeof why) <= 0, "there is a GPU");
+  const auto refuses = [&]<typename Rule>(const Rule& rule) {
+    CHECK_THROWS_WITH(cuda::run_on_gpu(kUpdate<Rule>, cuda::ForEach<Rule>{rule, 1}, 2, kernels),
+                      Catch::StartsWith("device cuda:2: no such device: "));
+  };
+  refuses(AdamWElements{});
+  refuses(SgdElements{});
+  refuses(MomentumElements{});
+  refuses(DirectionElements{});
+  refuses(ScheduleFreeElements{});
+  refuses(ScheduleFreeAverageElements{});
+  CHECK_THROWS_WITH(cuda::DeviceMemory(1, 4096, kernels),
+                    Catch::StartsWith("device cuda:1: 4096 bytes: no such device: "));
+  float one = 1;
+  CHECK_THROWS_WITH(cuda::copy_bytes(0, &one, &one, sizeof one, kernels),
+                    Catch::StartsWith("device cuda:0: no such device: "));
+}
+
+}  // namespace quench::test

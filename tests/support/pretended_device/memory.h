@@ -1,0 +1,38 @@
+/* Host memory that poses as a device's. Only code that stands for the device's may touch it,
+ * between enter and leave: any other access ends the process. */
+#ifndef QUENCH_TESTS_PRETENDED_MEMORY_H
+#define QUENCH_TESTS_PRETENDED_MEMORY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zeroed; NULL if there is none. */
+void* pretended_allocate(size_t bytes);
+void pretended_release(void* memory);
+/* May be nested, on any thread; leaving the outermost closes the memory. */
+void pretended_enter(void);
+void pretended_leave(void);
+/* Bytes that are allocated now, and the most at once since the last call. */
+size_t pretended_bytes(void);
+size_t pretended_peak(void);
+
+#ifdef __cplusplus
+}
+
+namespace quench::test {
+
+// The time in which device code runs.
+class OnPretendedDevice {
+ public:
+  OnPretendedDevice() { pretended_enter(); }
+  ~OnPretendedDevice() { pretended_leave(); }
+  OnPretendedDevice(const OnPretendedDevice&) = delete;
+  OnPretendedDevice& operator=(const OnPretendedDevice&) = delete;
+};
+
+}  // namespace quench::test
+#endif
+#endif
