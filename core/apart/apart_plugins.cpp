@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
+#include "core/plugin/device_copies.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library_environment.hpp"
 #include "core/plugin/search_path.hpp"
@@ -252,6 +253,7 @@ class ApartPlugins::Module {
 
 ApartPlugins::ApartPlugins(ApartOptions options) : options_(std::move(options)) {
   wire::set_copy(copy_on_all_threads);
+  wire::set_device_copy(copy_on_device);
 }
 
 ApartPlugins::~ApartPlugins() = default;

@@ -100,7 +100,7 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle& handle = metrics.ready(metric, corpora.hub());
-  const Subject subject(model, cache);
+  const Subject subject(model, cache, handle.is_apart());
   const OpenWeightsList further(weights);
   MetricSink sink;
   std::optional<MetricTokenizer> encoder;

@@ -160,9 +160,11 @@ bool ScoreCache::answer(const quench_score_args& args) const {
   return true;
 }
 
-Subject::Subject(ModelHandle& model, ScoreCache* cache)
-    : model_(model), cache_(cache), before_(cache != nullptr ? generation() : 0) {
-  subject_ = {sizeof(quench_subject), &model.table(), model.get(), this,
+Subject::Subject(ModelHandle& model, ScoreCache* cache, bool for_other_process)
+    : model_(model), copied_(model), cache_(cache), before_(cache != nullptr ? generation() : 0) {
+  const bool copies = for_other_process && model.info().device.type != QUENCH_DEVICE_CPU;
+  subject_ = {sizeof(quench_subject), copies ? &CopiedModel::table() : &model.table(),
+              copies ? copied_.get() : model.get(), this,
               [](void* context, const quench_score_args* args,
                  quench_error* error) noexcept -> quench_status {
                 return guarded(error, [&] { static_cast<Subject*>(context)->score_rows(*args); });

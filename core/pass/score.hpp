@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/pass/activation_stream.hpp"
+#include "core/pass/copied_model.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "quench/abi/kind/metric.h"
 
@@ -68,10 +69,11 @@ class ScoreCache {
 
 // The model in the form that a metric gets. Must outlive every use of `subject()`. With a `cache`,
 // answers requests from it if possible, else scores and notes them; requests after the metric has
-// set a weight are only scored.
+// set a weight are only scored. To a metric in a process of its own, a model on a device is one in
+// host memory (`for_other_process`).
 class Subject {
  public:
-  explicit Subject(ModelHandle& model, ScoreCache* cache = nullptr);
+  explicit Subject(ModelHandle& model, ScoreCache* cache = nullptr, bool for_other_process = false);
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
   const quench_subject& subject() const { return subject_; }
@@ -82,6 +84,7 @@ class Subject {
   uint64_t generation() const;
 
   ModelHandle& model_;
+  CopiedModel copied_;
   ScoreCache* cache_;
   uint64_t before_ = 0;  // the generation when the metric began
   quench_subject subject_;

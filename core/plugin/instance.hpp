@@ -6,6 +6,7 @@
 
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/table_call.hpp"
+#include "quench/abi/kind/quantizer.h"
 
 namespace quench {
 
@@ -13,6 +14,18 @@ namespace quench {
 template <typename Table>
 const Table* load_table(Catalog& catalog, const PluginDescription& description) {
   return static_cast<const Table*>(catalog.load(description).table);
+}
+
+// Whether it runs in a process of its own, where rows and weights are in host memory, wherever they
+// are here. Call after load_table.
+inline bool is_apart(const Catalog& catalog, const PluginDescription& description) {
+  return catalog.placed(description).placement == Placement::kOwn;
+}
+
+// What such a plugin is told of a group.
+inline quench_group_args for_other_process(quench_group_args args) {
+  args.device = {QUENCH_DEVICE_CPU, 0};
+  return args;
 }
 
 // create(parameters) -> instance, never nullptr.

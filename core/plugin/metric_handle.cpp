@@ -12,6 +12,7 @@ MetricHandle::MetricHandle(Catalog& catalog, const PluginDescription& descriptio
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_metric_table>(catalog, description)),
+      apart_(quench::is_apart(catalog, description)),
       metric_(create_instance(label_, "create", table_->create, parameters)) {}
 
 MetricHandle::~MetricHandle() {
@@ -25,6 +26,7 @@ MetricHandle::MetricHandle(MetricHandle&& other) noexcept
     : id_(std::move(other.id_)),
       label_(std::move(other.label_)),
       table_(other.table_),
+      apart_(other.apart_),
       metric_(std::exchange(other.metric_, nullptr)) {}
 
 void MetricHandle::evaluate(const quench_evaluate_args& args) {

@@ -24,6 +24,7 @@ class MetricHandle {
   MetricHandle(const MetricHandle&) = delete;
 
   const std::string& id() const { return id_; }
+  bool is_apart() const { return apart_; }  // runs in a process of its own
   quench_metric* get() const { return metric_; }
   void evaluate(const quench_evaluate_args& args);
   const void* extension(const char* id) const;
@@ -39,6 +40,7 @@ class MetricHandle {
   std::string id_;
   std::string label_;
   const quench_metric_table* table_ = nullptr;
+  bool apart_ = false;
   quench_metric* metric_ = nullptr;
 };
 

@@ -17,7 +17,15 @@ ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& descrip
   if (model == nullptr) {
     fail(QUENCH_INTERNAL, "{}: open succeeded without a model", plugin_label(description));
   }
-  return {description.id, table, model, Liveness(catalog, description)};
+  ModelHandle handle(description.id, table, model, Liveness(catalog, description));
+  const quench_device device = handle.info().device;
+  if (device.type != QUENCH_DEVICE_CPU &&
+      (!handle.has_own_memory() || table->release == nullptr || table->copy == nullptr)) {
+    fail(QUENCH_UNSUPPORTED, "{}: on cuda:{}, without memory there that this process can copy",
+         handle.label(), device.index);
+  }
+  handle.copies_ = DeviceCopies(table, model, device);
+  return handle;
 }
 
 ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench_model* model,
@@ -25,6 +33,7 @@ ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench
     : id_(std::move(id)), label_("model " + id_), table_(table), model_(model), alive_(alive) {}
 
 ModelHandle::~ModelHandle() {
+  copies_ = {};
   if (model_ != nullptr) {
     const PluginCall call(label_.c_str(), "close");
     table_->close(model_);
@@ -37,7 +46,8 @@ ModelHandle::ModelHandle(ModelHandle&& other) noexcept
       table_(other.table_),
       model_(std::exchange(other.model_, nullptr)),
       ops_(std::move(other.ops_)),
-      alive_(other.alive_) {}
+      alive_(other.alive_),
+      copies_(std::move(other.copies_)) {}
 
 ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
   std::swap(id_, other.id_);
@@ -46,6 +56,7 @@ ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
   std::swap(model_, other.model_);
   std::swap(ops_, other.ops_);
   std::swap(alive_, other.alive_);
+  std::swap(copies_, other.copies_);
   return *this;
 }
 

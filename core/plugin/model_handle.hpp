@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/plugin/device_copies.hpp"
 #include "core/plugin/liveness.hpp"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/kind/model.h"
@@ -17,6 +18,8 @@ namespace quench {
 
 class ModelHandle {
  public:
+  // Throws UNSUPPORTED for a family that says its model is on a device and offers no copies there,
+  // such as one in a process of its own.
   static ModelHandle open(Catalog& catalog, const PluginDescription& description,
                           const quench_model_open_args& args);
   ~ModelHandle();
@@ -74,6 +77,7 @@ class ModelHandle {
   quench_model* model_ = nullptr;
   std::set<std::array<uint32_t, 3>> ops_;  // block, group, linear
   Liveness alive_;
+  DeviceCopies copies_;
 };
 
 // Throws Error(NOT_FOUND) with a remedy if there is no config; `where` is its path.

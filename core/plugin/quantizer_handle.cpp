@@ -12,6 +12,7 @@ QuantizerHandle::QuantizerHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_quantizer_table>(catalog, description)),
+      apart_(is_apart(catalog, description)),
       quantizer_(create_instance(label_, "create", table_->create, parameters)),
       needs_(guarded_call(label_, "needs", {}, table_->needs, quantizer_)),
       alive_(catalog, description) {}
@@ -27,11 +28,13 @@ QuantizerHandle::QuantizerHandle(QuantizerHandle&& other) noexcept
     : id_(std::move(other.id_)),
       label_(std::move(other.label_)),
       table_(other.table_),
+      apart_(other.apart_),
       quantizer_(std::exchange(other.quantizer_, nullptr)),
       needs_(other.needs_),
       alive_(other.alive_) {}
 
-QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& args) {
+QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& given) {
+  const quench_group_args args = apart_ ? for_other_process(given) : given;
   quench_quantizer_state* state = nullptr;
   const char* first = args.info->linear_count > 0 ? args.info->linears[0].weight : nullptr;
   work_call(label_, "begin", {first, args.block}, table_->begin, quantizer_, &args, &state);

@@ -78,6 +78,7 @@ class QuantizerHandle {
     const quench_group_info* info_;  // the caller's, as long as the group
     const quench_quantizer_gram* gram_ = nullptr;
   };
+  // A quantizer in a process of its own is told that rows are in host memory: it gets copies.
   Group begin(const quench_group_args& args);
 
   const void* extension(const char* id) const;
@@ -109,6 +110,7 @@ class QuantizerHandle {
   std::string id_;
   std::string label_;
   const quench_quantizer_table* table_ = nullptr;
+  bool apart_ = false;  // runs in a process of its own
   quench_quantizer* quantizer_ = nullptr;
   uint32_t needs_ = 0;
   Liveness alive_;

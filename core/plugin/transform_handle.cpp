@@ -9,6 +9,7 @@ TransformHandle::TransformHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_transform_table>(catalog, description)),
+      apart_(is_apart(catalog, description)),
       transform_(create_instance(label_, "create", table_->create, parameters)) {}
 
 TransformHandle::~TransformHandle() {
@@ -21,7 +22,8 @@ uint32_t TransformHandle::needs() const {
 }
 
 void TransformHandle::observe(const quench_group_args& group, const quench_observe_args& rows) {
-  work_call(label_, "observe", {}, table_->observe, transform_, &group, &rows);
+  const quench_group_args args = apart_ ? for_other_process(group) : group;
+  work_call(label_, "observe", {}, table_->observe, transform_, &args, &rows);
 }
 
 void TransformHandle::apply(const quench_model_editor& editor) {

@@ -29,6 +29,7 @@ class TransformHandle {
   std::string id_;
   std::string label_;
   const quench_transform_table* table_;
+  bool apart_;  // runs in a process of its own
   quench_transform* transform_;
 };
 

@@ -45,6 +45,15 @@ std::byte* first_byte(const quench_tensor& tensor) {
   return static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
 }
 
+bool is_on_device(const quench_tensor& tensor) {
+  return tensor.device.type != QUENCH_DEVICE_CPU;
+}
+
+// A view in C order of elements that a tensor of this shape has here.
+quench_tensor in_host_memory(const quench_tensor& shape, std::byte* elements) {
+  return {elements, {QUENCH_DEVICE_CPU, 0}, shape.dimensions, shape.dtype, shape.shape, nullptr, 0};
+}
+
 // Calls visit(element, place) for every element in C order: its number, and its place in elements.
 template <typename Visit>
 void each_element(const quench_tensor& tensor, Visit visit) {
@@ -211,14 +220,10 @@ void put_shape(Writer& out, const quench_tensor* tensor) {
   if (tensor == nullptr) {
     return;
   }
-  if (tensor->device.type != QUENCH_DEVICE_CPU) {
-    fail(QUENCH_UNSUPPORTED,
-         "a plugin in a process of its own takes tensors in host memory, got one on cuda:{}",
-         tensor->device.index);
-  }
+  require_device_copy(*tensor);
   out.u64(tensor->dtype.code + 256u * tensor->dtype.bits + 65536u * tensor->dtype.lanes);
-  out.i64(tensor->device.type);
-  out.i64(tensor->device.index);
+  out.i64(QUENCH_DEVICE_CPU);  // where the other process has it, wherever it is here
+  out.i64(0);
   out.i64(tensor->dimensions);
   for (int32_t d = 0; d < tensor->dimensions; ++d) {
     out.i64(tensor->shape[d]);
@@ -233,6 +238,14 @@ void put_tensor(Writer& out, const quench_tensor* tensor) {
   const uint64_t bytes = bytes_of(*tensor);
   if (tensor->data == nullptr && bytes > 0) {
     out.blob(nullptr, 0);
+    return;
+  }
+  if (is_on_device(*tensor)) {
+    std::byte* copy = out.memory().take(bytes);
+    if (bytes > 0) {
+      copy_on_device(*tensor, in_host_memory(*tensor, copy));
+    }
+    out.blob(copy, bytes);
     return;
   }
   if (is_contiguous(*tensor)) {
@@ -311,6 +324,10 @@ void copy_out(const Blob& elements, const quench_tensor& to) {
     refuse("a tensor came back with more or fewer elements than its shape");
   }
   if (elements.bytes == 0) {
+    return;
+  }
+  if (is_on_device(to)) {
+    copy_on_device(in_host_memory(to, const_cast<std::byte*>(elements.data)), to);
     return;
   }
   if (is_contiguous(to)) {

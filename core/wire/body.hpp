@@ -97,6 +97,8 @@ class Keep {
 uint64_t elements_of(const quench_tensor& tensor);
 uint64_t bytes_of(const quench_tensor& tensor);
 
+// The other process has every tensor in host memory: of one that lies on a device here, it gets a
+// copy, and what it sends back is copied there (copy.hpp).
 void put_shape(Writer& out, const quench_tensor* tensor);
 // Shape and elements in C order, whatever the strides are. nullptr: NULL.
 void put_tensor(Writer& out, const quench_tensor* tensor);

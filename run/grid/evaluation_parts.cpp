@@ -72,7 +72,13 @@ class Parts {
 
   nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters) {
     plugins_.push_back(&description);
-    return {{"id", description.id}, {"code", description.code}, {"params", parameters}};
+    nlohmann::json out = {
+        {"id", description.id}, {"code", description.code}, {"params", parameters}};
+    const bool apart = identities_.catalog().placed(description).placement == Placement::kOwn;
+    if (apart && experiment_.device.type != QUENCH_DEVICE_CPU) {
+      out["device"] = "cpu";  // of copies, so with other roundings than where the model is
+    }
+    return out;
   }
 
   // Null where no text is read: a tokenizer then changes no value.

@@ -1,7 +1,11 @@
 #include "run/grid/plugins_apart.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
+#include "quench/abi/kind/metric.h"
+#include "quench/abi/kind/transform.h"
 #include "run/manifest/check_plugins.hpp"
 
 namespace quench {
@@ -24,6 +28,15 @@ std::vector<const PluginDescription*> known_families(const Experiment& experimen
   return out;
 }
 
+// What a plugin elsewhere sees of a model on a device.
+std::string note_of_copies(const PluginDescription& plugin, quench_device device) {
+  const bool sees_rows = plugin.kind == QUENCH_KIND_QUANTIZER ||
+                         plugin.kind == QUENCH_KIND_TRANSFORM || plugin.kind == QUENCH_KIND_METRIC;
+  return sees_rows && device.type != QUENCH_DEVICE_CPU
+             ? fmt::format("; it gets copies in host memory of what is on {}", device_text(device))
+             : "";
+}
+
 }  // namespace
 
 std::vector<PluginApart> plugins_apart(const std::vector<Experiment>& experiments,
@@ -37,7 +50,7 @@ std::vector<PluginApart> plugins_apart(const std::vector<Experiment>& experiment
       for (const PluginDescription* plugin : plugins) {
         const Placed placed = catalog.placed(*plugin);
         if (placed.placement == Placement::kOwn && seen.insert(plugin).second) {
-          out.push_back({plugin, placed.reason});
+          out.push_back({plugin, placed.reason + note_of_copies(*plugin, experiment.device)});
         }
       }
     }

@@ -11,7 +11,7 @@ namespace quench {
 
 struct PluginApart {
   const PluginDescription* plugin;
-  std::string reason;
+  std::string reason;  // and, with a model on a device, what the plugin gets of it
 };
 
 // Of all that the experiments name, and of the families that are known to open their checkpoints.

@@ -12,6 +12,7 @@
 #include "models/decoder/elementwise.hpp"
 #include "models/mamba/scan_kernels.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::mamba {
 
@@ -22,7 +23,7 @@ using torch::autograd::variable_list;
 
 constexpr uint64_t kTokens = 64;  // per task
 
-// Operations that libtorch can differentiate.
+// Operations of libtorch, which can differentiate them.
 at::Tensor composed_convolution(const Convolution& convolution, const at::Tensor& x,
                                 const Predecessors& tokens) {
   const at::Tensor weight = decoder::tracked(convolution.weight).squeeze(1);  // [C, taps]
@@ -233,7 +234,8 @@ bool has_convolution_kernels(const at::Tensor& x) {
 at::Tensor convolve(const Convolution& convolution, const at::Tensor& x,
                     const SharedPredecessors& predecessors, const at::Tensor& into) {
   const decoder::AutogradScope* scope = decoder::AutogradScope::current();
-  if (scope != nullptr && scope->mode() == decoder::AutogradMode::kTraining) {
+  const bool on_host = matrix::on_host(x);
+  if (scope != nullptr && scope->mode() == decoder::AutogradMode::kTraining && on_host) {
     const at::Tensor& bias = convolution.bias;
     return TrainedConvolution::apply(
         x, TapOperands{convolution,
@@ -246,6 +248,10 @@ at::Tensor convolve(const Convolution& convolution, const at::Tensor& x,
   }
   if (!has_convolution_kernels(x)) {  // the sum is rounded once, after the silu
     return convolve(convolution, decoder::in_type(x, at::kFloat), predecessors).to(x.scalar_type());
+  }
+  if (!on_host) {
+    const at::Tensor y = composed_convolution(convolution, x, *predecessors);
+    return into.defined() ? into.copy_(y) : y;
   }
   const at::Tensor y = into.defined() ? into : at::empty({x.size(0), x.size(1)}, x.options());
   convolve_into(convolution, x, *predecessors, y);

@@ -1,13 +1,17 @@
 #include "models/mamba/linear_recurrence.hpp"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "models/decoder/dual.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::mamba {
 
@@ -58,8 +62,42 @@ void run_columns(const Predecessors& tokens, Direction direction, int64_t column
   }
 }
 
+// x [N, M] with a last row of zeros, for tokens without one before.
+at::Tensor padded(const at::Tensor& x) {
+  const at::Tensor rows = at::zeros({x.size(0) + 1, x.size(1)}, x.options());
+  rows.narrow(0, 0, x.size(0)).copy_(x);
+  return rows;
+}
+
+// By operations of libtorch. Let P x be the rows of the tokens before: s = (1 - a P)^-1 x is the
+// product of 1 + (a P)^(2^k) over all k, as long as 2^k is shorter than the longest run of tokens;
+// backward is the transpose. What comes from d of T tokens before is rounded at most d + log2(T)
+// times, where a loop rounds it 2 d times.
+at::Tensor run_by_doubling(const at::Tensor& a, const at::Tensor& x, const Predecessors& tokens,
+                           Direction direction) {
+  const at::Tensor sums = padded(x);
+  const at::Tensor factors = padded(a);
+  const at::Tensor s = sums.narrow(0, 0, x.size(0));
+  const at::Tensor f = factors.narrow(0, 0, x.size(0));
+  at::Tensor before = tokens.indices();  // 2^k tokens before, or N
+  const at::Tensor none = at::full({1}, x.size(0), before.options());
+  for (int64_t reach = 1; reach < tokens.longest(); reach *= 2) {
+    if (direction == Direction::kForward) {
+      s.addcmul_(f, sums.index_select(0, before));
+    } else {
+      sums.index_add_(0, before, f.mul(s));  // what falls on the last row is not read
+    }
+    f.mul_(factors.index_select(0, before));
+    before = at::cat({before, none}).index_select(0, before);
+  }
+  return s;
+}
+
 at::Tensor run(const at::Tensor& a, const at::Tensor& x, const Predecessors& tokens,
                Direction direction) {
+  if (!matrix::on_host(x)) {
+    return run_by_doubling(a, x, tokens, direction);
+  }
   const at::Tensor factors = a.contiguous();
   const at::Tensor inputs = x.contiguous();
   const at::Tensor s = at::empty(inputs.sizes(), inputs.options());

@@ -34,9 +34,6 @@ class Mamba final : public decoder::Decoder {
     return 100;
   }
   static std::unique_ptr<kit::Model> open(const quench_model_open_args& args) {
-    if (args.device.type != QUENCH_DEVICE_CPU) {
-      kit::fail(QUENCH_UNSUPPORTED, "mamba: runs in host memory only");
-    }
     const kit::Json json(args.config_json, args.config_bytes);
     return std::make_unique<Mamba>(read_config(json), args);
   }
@@ -81,7 +78,7 @@ class Mamba final : public decoder::Decoder {
   void split(const StageIo& io, uint32_t block, const Batch& batch) const {
     const at::Tensor both = linear(block, kIn)(io.in(1));
     io.put(1, convolve(convolutions_[block], both.narrow(1, 0, config_.channels),
-                       c10::make_intrusive<Predecessors>(batch), io.scratch(1)));
+                       predecessors(batch), io.scratch(1)));
     io.put(2, both.narrow(1, config_.channels, config_.channels));
   }
 
@@ -97,7 +94,11 @@ class Mamba final : public decoder::Decoder {
   void recur(const StageIo& io, uint32_t block, const Batch& batch) const {
     const at::Tensor step = linear(block, kStep)(io.in(3).contiguous());
     io.put(1, selective_scan(spaces_[block], {io.in(1), step, io.in(4), io.in(2)},
-                             c10::make_intrusive<Predecessors>(batch), io.scratch(1)));
+                             predecessors(batch), io.scratch(1)));
+  }
+
+  SharedPredecessors predecessors(const Batch& batch) const {
+    return c10::make_intrusive<Predecessors>(batch, device());
   }
 
   at::Tensor final_norm(const at::Tensor& h) const override { return normalize(h, final_norm_); }

@@ -44,13 +44,14 @@ void read_row(std::span<const int32_t> segments, int64_t row, int32_t* before) {
 
 }  // namespace
 
-Predecessors::Predecessors(const decoder::Batch& batch)
+Predecessors::Predecessors(const decoder::Batch& batch, at::Device device)
     : rows_(batch.rows()),
       length_(batch.length()),
       before_(static_cast<size_t>(batch.tokens())),
-      places_(static_cast<size_t>(batch.tokens()), -1),
-      indices_(at::empty({batch.tokens()}, at::TensorOptions(at::kLong))) {
-  auto* index = indices_.mutable_data_ptr<int64_t>();
+      places_(static_cast<size_t>(batch.tokens()), -1) {
+  const at::Tensor indices = at::empty({batch.tokens()}, at::TensorOptions(at::kLong));
+  auto* index = indices.mutable_data_ptr<int64_t>();
+  std::vector<int64_t> reach(static_cast<size_t>(length_));  // tokens that lead to each, with it
   const auto length = static_cast<size_t>(length_);
   for (int64_t row = 0; row < rows_; ++row) {
     const int64_t first = row * length_;
@@ -66,6 +67,8 @@ Predecessors::Predecessors(const decoder::Batch& batch)
     for (size_t t = 0; t < length; ++t) {
       const int32_t from = before[t];
       index[first + static_cast<int64_t>(t)] = from < 0 ? batch.tokens() : first + from;
+      reach[t] = from < 0 ? 1 : reach[static_cast<size_t>(from)] + 1;
+      longest_ = std::max(longest_, reach[t]);
       if (from >= 0 && from != static_cast<int32_t>(t) - 1 &&
           places_[static_cast<size_t>(first + from)] < 0) {
         places_[static_cast<size_t>(first + from)] = kept++;
@@ -73,6 +76,7 @@ Predecessors::Predecessors(const decoder::Batch& batch)
     }
     place_count_ = std::max<int64_t>(place_count_, kept);
   }
+  indices_ = indices.to(device);
   const auto pads = [](int32_t segment) { return segment == QUENCH_SEGMENT_ATTENDING_PADDING; };
   if (std::any_of(batch.segments().begin(), batch.segments().end(), pads)) {
     for (const int32_t segment : batch.segments()) {
@@ -90,7 +94,7 @@ at::Tensor Predecessors::audible(const at::Tensor& x) const {
   for (size_t t = 0; t < silent_.size(); ++t) {
     to[t] = silent_[t] != 0 ? 0.0 : 1.0;
   }
-  return factor.to(x.scalar_type());
+  return factor.to(x.device(), x.scalar_type());
 }
 
 at::Tensor Predecessors::shifted(const at::Tensor& x) const {

@@ -16,9 +16,9 @@ namespace quench::mamba {
 // start without a state.
 class Predecessors : public torch::CustomClassHolder {
  public:
-  // Throws UNSUPPORTED for a shared prefix that goes on after another segment: later tokens would
-  // see both, and no one state holds what they see.
-  explicit Predecessors(const decoder::Batch& batch);
+  // For tensors on `device`. Throws UNSUPPORTED for a shared prefix that goes on after another
+  // segment: later tokens would see both, and no one state holds what they see.
+  Predecessors(const decoder::Batch& batch, at::Device device);
 
   int64_t rows() const { return rows_; }      // B
   int64_t length() const { return length_; }  // T
@@ -30,6 +30,11 @@ class Predecessors : public torch::CustomClassHolder {
   // places of a row are numbered from 0.
   const int32_t* places(int64_t row) const { return places_.data() + row * length_; }
   int64_t place_count() const { return place_count_; }  // the most of any row
+
+  // [N], int64 on the device: the token before within the batch, or N.
+  const at::Tensor& indices() const { return indices_; }
+  // The most tokens of which each continues the one before it.
+  int64_t longest() const { return longest_; }
 
   // [B*T]: 1 for a token without an input (a pad that attends), 0 elsewhere; empty if there is
   // none. It sees the state before it and not itself.
@@ -49,8 +54,9 @@ class Predecessors : public torch::CustomClassHolder {
   std::vector<int32_t> before_;
   std::vector<int32_t> places_;
   int64_t place_count_ = 0;
+  int64_t longest_ = 0;
   std::vector<uint8_t> silent_;
-  at::Tensor indices_;  // int64 [N]: the token before within the batch, or N
+  at::Tensor indices_;
 };
 
 using SharedPredecessors = c10::intrusive_ptr<Predecessors>;

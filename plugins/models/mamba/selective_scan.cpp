@@ -2,8 +2,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softplus.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -12,11 +10,11 @@
 #include <vector>
 
 #include "models/decoder/autograd_scope.hpp"
-#include "models/decoder/differentiable.hpp"
 #include "models/decoder/elementwise.hpp"
-#include "models/mamba/linear_recurrence.hpp"
+#include "models/mamba/composed_scan.hpp"
 #include "models/mamba/scan_kernels.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::mamba {
 
@@ -26,25 +24,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr uint64_t kGroup = 4 * kernel::kLanes;  // channels of a task
-
-// Operations that can be differentiated any number of times; states are [N, C, S].
-at::Tensor composed_scan(const StateSpace& space, const ScanInput& input,
-                         const SharedPredecessors& predecessors) {
-  const int64_t tokens = input.u.size(0);
-  const int64_t channels = space.a_log.size(0);
-  const int64_t states = space.a_log.size(1);
-  const at::Tensor decay = decoder::exponential_of(decoder::tracked(space.a_log)).neg();
-  const at::Tensor step = at::softplus(input.step);
-  const at::Tensor b = input.bc.narrow(1, 0, states).unsqueeze(1);
-  const at::Tensor c = input.bc.narrow(1, states, states).unsqueeze(1);
-  const at::Tensor powers = decoder::exponential_of(step.unsqueeze(2).mul(decay));
-  const at::Tensor inputs = step.mul(input.u).unsqueeze(2).mul(b);
-  const at::Tensor s = linear_recurrence(powers.view({tokens, channels * states}),
-                                         inputs.view({tokens, channels * states}), predecessors)
-                           .view({tokens, channels, states});
-  const at::Tensor seen = s.mul(c).sum({2}).add(input.u.mul(decoder::tracked(space.skip)));
-  return seen.mul(input.gate.mul(at::sigmoid(input.gate)));
-}
 
 // A with neighbouring channels side by side, [S, C].
 template <typename T>
@@ -137,13 +116,17 @@ void scan_rows(const StateSpace& space, const ScanInput& input, const Predecesso
   });
 }
 
-at::Tensor scan(const StateSpace& space, const ScanInput& input, const Predecessors& predecessors,
-                const at::Tensor& into) {
+at::Tensor scan(const StateSpace& space, const ScanInput& input,
+                const SharedPredecessors& predecessors, const at::Tensor& into) {
+  if (!matrix::on_host(input.u)) {
+    const at::Tensor y = scan_by_slabs(space, input, predecessors);
+    return into.defined() ? into.copy_(y) : y;
+  }
   const at::Tensor y = into.defined() ? into : at::empty(input.u.sizes(), input.u.options());
   if (y.scalar_type() == at::kDouble) {
-    scan_rows<double>(space, input, predecessors, y);
+    scan_rows<double>(space, input, *predecessors, y);
   } else {
-    scan_rows<float>(space, input, predecessors, y);
+    scan_rows<float>(space, input, *predecessors, y);
   }
   return y;
 }
@@ -159,12 +142,6 @@ void add_parts(const std::vector<T>& parts, uint64_t size, T* to) {
     to[i] = static_cast<T>(sum);
   }
 }
-
-// Where the derivatives of the weights go; both may be undefined.
-struct SpaceGradients {
-  at::Tensor a_log;
-  at::Tensor skip;
-};
 
 // By A_log: A = -exp(A_log) is its own derivative.
 template <typename T>
@@ -218,6 +195,17 @@ ScanInput scan_backward_rows(const StateSpace& space, const ScanInput& input,
   return made;
 }
 
+ScanInput scan_backward(const StateSpace& space, const ScanInput& input,
+                        const SharedPredecessors& predecessors, const at::Tensor& dy,
+                        const SpaceGradients& to) {
+  if (!matrix::on_host(dy)) {
+    return scan_backward_by_slabs(space, input, predecessors, dy, to);
+  }
+  return dy.scalar_type() == at::kDouble
+             ? scan_backward_rows<double>(space, input, *predecessors, dy, to)
+             : scan_backward_rows<float>(space, input, *predecessors, dy, to);
+}
+
 // The inputs of the scan other than its variables.
 struct Operands {
   StateSpace space;
@@ -238,7 +226,7 @@ struct TrainedScan : torch::autograd::Function<TrainedScan> {
     context->saved_data["a_log_gradient"] = operands.gradients.a_log;
     context->saved_data["skip_gradient"] = operands.gradients.skip;
     context->saved_data["predecessors"] = c10::IValue::make_capsule(operands.predecessors);
-    return scan(operands.space, {u, step, bc, gate}, *operands.predecessors, {});
+    return scan(operands.space, {u, step, bc, gate}, operands.predecessors, {});
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -249,9 +237,7 @@ struct TrainedScan : torch::autograd::Function<TrainedScan> {
     const auto predecessors = c10::static_intrusive_pointer_cast<Predecessors>(
         context->saved_data["predecessors"].toCapsule());
     const at::Tensor dy = gradients[0].contiguous();
-    const ScanInput made = dy.scalar_type() == at::kDouble
-                               ? scan_backward_rows<double>(space, input, *predecessors, dy, to)
-                               : scan_backward_rows<float>(space, input, *predecessors, dy, to);
+    const ScanInput made = scan_backward(space, input, predecessors, dy, to);
     return {made.u, made.step, made.bc, made.gate, {}};
   }
 };
@@ -273,14 +259,15 @@ at::Tensor selective_scan(const StateSpace& space, const ScanInput& input,
   }
   const decoder::AutogradScope* scope = decoder::AutogradScope::current();
   if (scope == nullptr) {
-    return scan(space, input, *predecessors, into);
+    return scan(space, input, predecessors, into);
   }
   if (scope->mode() == decoder::AutogradMode::kTraining) {
     return TrainedScan::apply(
         input.u.contiguous(), input.step, input.bc.contiguous(), input.gate.contiguous(),
         Operands{space, {scope->gradient(space.a_log), scope->gradient(space.skip)}, predecessors});
   }
-  return composed_scan(space, input, predecessors);
+  return composed_scan({decoder::tracked(space.a_log), decoder::tracked(space.skip)}, input,
+                       predecessors);
 }
 
 }  // namespace quench::mamba

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/wire/copy.hpp"
 #include "tests/support/throws.hpp"
 
 using namespace quench::wire;
@@ -74,6 +75,32 @@ void put_shape_of(Writer& out, uint64_t dtype, std::vector<int64_t> shape) {
   }
 }
 
+// A device with one tensor, at an address that this process cannot read.
+constexpr uintptr_t kDevicePlace = 64;
+std::vector<float> device_memory;
+
+void copy_numbered(const quench_tensor& from, const quench_tensor& to) {
+  const bool fetches = from.device.type == QUENCH_DEVICE_CUDA;
+  REQUIRE((fetches ? from : to).data == reinterpret_cast<void*>(kDevicePlace));
+  const quench_tensor& here = fetches ? to : from;
+  REQUIRE(here.device.type == QUENCH_DEVICE_CPU);
+  REQUIRE(here.strides == nullptr);
+  REQUIRE(bytes_of(here) == device_memory.size() * sizeof(float));
+  if (fetches) {
+    std::memcpy(here.data, device_memory.data(), bytes_of(here));
+  } else {
+    std::memcpy(device_memory.data(), here.data, bytes_of(here));
+  }
+}
+
+// Copies by it as long as the object lives.
+struct Copying {
+  explicit Copying(DeviceCopy copy) { set_device_copy(copy); }
+  ~Copying() { set_device_copy(nullptr); }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+};
+
 constexpr uint64_t kFloat32Number = QUENCH_DTYPE_FLOAT + 256 * 32 + 65536;
 
 }  // namespace
@@ -97,7 +124,50 @@ TEST_CASE("body: numbers come back as they were", "[wire]") {
   in.finish();
 }
 
-TEST_CASE("body: a tensor in the memory of a GPU is refused before it is looked at", "[wire]") {
+TEST_CASE("body: a tensor in the memory of a GPU crosses as a copy, and comes back to it",
+          "[wire]") {
+  const Copying numbered(copy_numbered);
+  for (const int64_t columns : {3, 1000}) {  // within the message, and in shared memory
+    CAPTURE(columns);
+    Border border;
+    Counting numbers({2, columns});
+    quench_tensor there = numbers.view;
+    there.device = {QUENCH_DEVICE_CUDA, 1};
+    there.data = reinterpret_cast<void*>(kDevicePlace);
+    device_memory = numbers.values;
+    put_tensor(border.writer, &there);
+    Reader in = border.reader();
+    const quench_tensor* got = take_tensor(in, border.keep);
+    REQUIRE(got != nullptr);
+    in.finish();
+    CHECK(got->device.type == QUENCH_DEVICE_CPU);
+    CHECK(values_of(*got) == numbers.values);
+
+    std::vector<float> changed = numbers.values;
+    changed.back() = -1;
+    copy_out({reinterpret_cast<const std::byte*>(changed.data()), changed.size() * sizeof(float)},
+             there);
+    CHECK(device_memory == changed);
+  }
+}
+
+TEST_CASE("body: an output in the memory of a GPU is one in host memory to the other process",
+          "[wire]") {
+  const Copying numbered(copy_numbered);
+  Border border;
+  Counting numbers({2, 3});
+  numbers.view.device = {QUENCH_DEVICE_CUDA, 1};
+  put_shape(border.writer, &numbers.view);
+  Reader in = border.reader();
+  const quench_tensor* got = take_shape(in, border.keep);
+  REQUIRE(got != nullptr);
+  in.finish();
+  CHECK(got->device.type == QUENCH_DEVICE_CPU);
+  CHECK(got->device.index == 0);
+}
+
+TEST_CASE("body: a tensor on a GPU where nobody copies is refused before it is looked at",
+          "[wire]") {
   Border border;
   Counting numbers({2, 3});
   numbers.view.device = {QUENCH_DEVICE_CUDA, 1};

@@ -57,6 +57,22 @@ std::string key_of(const std::vector<Experiment>& experiments, Identities& ident
 
 }  // namespace
 
+TEST_CASE("plugins apart: those that see a model on a device are foretold to get copies",
+          "[core][run]") {
+  const Measured here;
+  const quench::Fingerprints none{""};
+  Identities identities(apart_catalog(), none, {});
+  std::vector<std::string> told;
+  for (const quench::PluginApart& each : plugins_apart(
+           here.resolve("device: cuda:1\nprocesses: {template_model: own}\n"), identities)) {
+    told.push_back(each.plugin->kind + ": " + each.reason);
+  }
+  constexpr const char* kCopies = "; it gets copies in host memory of what is on cuda:1";
+  CHECK(told ==
+        std::vector<std::string>{std::string("quantizer: not part of this installation") + kCopies,
+                                 std::string("metric: not part of this installation") + kCopies});
+}
+
 TEST_CASE("plugins apart: a run's own are foretold with the reason, and told in its records",
           "[core][run]") {
   const Measured here;

@@ -1,0 +1,142 @@
+// Plugins in processes of their own with a model in memory that only its family can reach: values
+// are those of one process with the model in host memory, to the last bit.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/program.hpp"
+#include "tests/core/boundary/misbehaving.hpp"
+#include "tests/support/answer.hpp"
+
+using nlohmann::json;
+using quench::test::Outcome;
+using quench::test::Workplace;
+
+namespace {
+
+// What is shown rows, replays blocks, makes operations, edits weights, and asks for derivatives.
+const std::vector<std::string> kThatSeeTheModel = {
+    "rtn",         "gptq",     "awq",        "hqq",    "int8",
+    "smoothquant", "rotation", "divergence", "taylor", "sharpness"};
+
+constexpr const char* kTraining = R"(name: trained
+checkpoints: {model: train}
+train:
+  model: {model_type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, num_attention_heads: 2,
+          num_key_value_heads: 2, vocab_size: 256, max_position_embeddings: 64, hidden_act: silu, rms_norm_eps: 1.0e-5,
+          initializer_range: 0.02, tie_word_embeddings: false}
+  corpus: words
+  tokenizer: bytes
+  optimizer: {schedule_free_adamw: {}}
+  lr: {schedule: constant, peak: 8e-3, warmup: 5}
+  batch: 2
+  length: 32
+  steps: 12
+  every: 12
+metrics:
+  - validation_loss: {corpus: words, block: 32}
+corpora:
+  words: {text: {path: t.txt}}
+)";
+
+constexpr const char* kMeasured = R"(
+processes: {model/distant: shared}
+calibration:
+  words: {corpus: words, sequences: 2, length: 32, packing: concat}
+quantizers:
+  - rtn: {bits: 3}
+    calibration: words
+  - gptq: {bits: 4, group_size: 32}
+    calibration: words
+  - gptq: {bits: 3, gptaq: true, group_size: 32}
+    calibration: words
+  - awq: {bits: 3, group_size: 32, objective: block}
+    calibration: words
+  - rtn: {bits: 4}
+    transform: rotation
+  - rtn: {bits: 4}
+    transform: smoothquant
+    calibration: words
+  - hqq: {bits: 4, group_size: 32}
+  - int8: {activations: true}
+metrics:
+  - validation_loss: {corpus: words, block: 32}
+  - divergence: {corpus: words, block: 32}
+  - taylor: {corpus: words, length: 32, rows: 1}
+  - sharpness: {corpus: words, length: 32, rows: 1}
+corpora:
+  words: {text: {path: t.txt}}
+)";
+
+// The folder of the checkpoint that the training leaves.
+std::filesystem::path trained(const Workplace& here) {
+  here.folder().write("train.yaml", kTraining);
+  const Outcome got = here.run({"run", "train.yaml"});
+  INFO(got.err);
+  REQUIRE(got.code == 0);
+  for (const auto& entry : std::filesystem::directory_iterator(here.folder() / "home/training")) {
+    if (std::filesystem::exists(entry.path() / "config.json")) {
+      return entry.path();
+    }
+  }
+  FAIL("the training left no checkpoint");
+  return {};
+}
+
+// Values, or errors, by what was measured.
+std::map<std::string, json> measure(const Workplace& here, const std::filesystem::path& checkpoint,
+                                    const std::string& family,
+                                    const std::vector<std::string>& isolated) {
+  here.folder().write(family + ".yaml",
+                      "name: " + family + "\ncheckpoints: {model: " + checkpoint.string() +
+                          ", tokenizer: bytes, family: " + family + "}" + kMeasured);
+  Workplace::Arguments arguments = {"run",           family + ".yaml",
+                                    "--json",        "--fresh",
+                                    "--threads",     "2",
+                                    "--plugin-path", quench::test::boundary_plugin("distant")};
+  for (const std::string& plugin : isolated) {
+    arguments.insert(arguments.end(), {"--isolate", plugin});
+  }
+  const Outcome got = here.run(arguments);
+  INFO(got.err);
+  REQUIRE(got.code <= 1);  // a derivative of int8's operations there is not
+  std::map<std::string, json> out;
+  const json told = quench::test::data_of(got.out);
+  for (const json& record : told.at("records")) {
+    std::string what = record.at("metric").dump();
+    if (const json& quantizer = record.at("quantizer"); quantizer.is_object()) {
+      what += quantizer.at("id").dump() + quantizer.at("params").dump();
+      if (const auto transform = quantizer.find("transform");
+          transform != quantizer.end() && transform->is_object()) {
+        what += transform->at("id").dump();
+      }
+    }
+    out[what] = record.at("value").is_null() ? record.at("error") : record.at("value");
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("apart: values of a model in memory of its own are those of one in host memory",
+          "[boundary][slow]") {
+  quench::test::need_plugin("models/llama");
+  const Workplace here;
+  const std::filesystem::path checkpoint = trained(here);
+  const std::map<std::string, json> together = measure(here, checkpoint, "llama", {"none"});
+  const std::map<std::string, json> apart = measure(here, checkpoint, "distant", kThatSeeTheModel);
+  CHECK(together.size() > 35);
+  CHECK(std::count_if(together.begin(), together.end(),
+                      [](const auto& each) { return each.second.is_number(); }) > 30);
+  CHECK(together.size() == apart.size());
+  for (const auto& [what, value] : together) {
+    INFO(what);
+    const auto found = apart.find(what);
+    REQUIRE(found != apart.end());
+    CHECK(found->second == value);
+  }
+}
