@@ -37,6 +37,9 @@ struct Architecture {
 };
 
 class Curvature;
+class CurvatureByBlock;
+class LossBatch;
+class ResidentCurvature;
 
 class Decoder : public kit::Model {
  public:
@@ -101,12 +104,16 @@ class Decoder : public kit::Model {
   at::Device device() const { return device_; }
 
  private:
-  friend class Curvature;
+  friend class CurvatureByBlock;
+  friend class ResidentCurvature;
 
-  // All blocks and the final norm, inside an AutogradScope: h [N, width] -> [N, width].
+  // One block, which then is on the device, inside an AutogradScope: h [N, width] -> [N, width].
+  at::Tensor recorded_block(const Batch& batch, uint32_t block, at::Tensor h);
+  // All blocks and the final norm, likewise.
   at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
-  // Throws UNSUPPORTED that names `what` if the model comes block by block.
-  void expect_all_weights(const char* what) const;
+  // `gradient` of a model that comes block by block; `to`, the flat vector, may be undefined.
+  double gradient_by_block(const LossBatch& given, double weight, bool autocast,
+                           const at::Tensor& to);
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
   // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector.
