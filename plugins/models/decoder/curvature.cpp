@@ -1,51 +1,23 @@
 #include "models/decoder/curvature.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_make_dual.h>
-#include <ATen/ops/_unpack_dual.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/ones_like.h>
-#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/forward_grad.h>
 
-#include <tuple>
-
+#include "models/decoder/curvature_by_block.hpp"
 #include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/embedding.hpp"
 #include "models/decoder/loss.hpp"
+#include "models/decoder/tangents.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
 
 namespace {
-
-using torch::autograd::ForwardADLevel;
-
-// A level of forward-mode differentiation: its tangents are gone when it ends.
-class Tangents {
- public:
-  Tangents() : level_(ForwardADLevel::get_next_idx()) {}
-  ~Tangents() { ForwardADLevel::release_idx(level_); }
-  Tangents(const Tangents&) = delete;
-  Tangents& operator=(const Tangents&) = delete;
-
-  at::Tensor with(const at::Tensor& value, const at::Tensor& tangent) const {
-    return at::_make_dual(value, tangent, static_cast<int64_t>(level_));
-  }
-  // Undefined if the value does not depend on anything that has a tangent.
-  at::Tensor of(const at::Tensor& value) const {
-    return value.defined() ? std::get<1>(at::_unpack_dual(value, static_cast<int64_t>(level_)))
-                           : at::Tensor();
-  }
-
- private:
-  uint64_t level_;
-};
 
 std::vector<at::Tensor> grad(const std::vector<at::Tensor>& outputs,
                              const std::vector<at::Tensor>& inputs,
@@ -68,20 +40,12 @@ void add_on_device(const at::Tensor& to, at::Device device, Body&& body) {
 
 }  // namespace
 
-Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
-                     const quench_tensor* gradient)
+ResidentCurvature::ResidentCurvature(Decoder& model, const quench_loss_args& args, int32_t kind,
+                                     const quench_tensor* gradient)
     : model_(model),
       given_(args, model.info_.max_positions, model.info_.vocabulary, model.device_),
       weight_(args.weight),
       kind_(kind) {
-  kit::expects(args.flags == 0, "curvature: unknown flags");
-  if (kind != QUENCH_CURVATURE_HESSIAN && kind != QUENCH_CURVATURE_GAUSS_NEWTON &&
-      kind != QUENCH_CURVATURE_FORWARD) {
-    kit::fail(QUENCH_UNSUPPORTED, "curvature: no kind %d", kind);
-  }
-  if (model.dtype_ != at::kDouble && model.dtype_ != at::kFloat) {
-    kit::fail(QUENCH_UNSUPPORTED, "curvature: wanted a model in float64 or float32");
-  }
   const at::Tensor to =
       gradient != nullptr ? model.borrow_vector(*gradient, "gradient") : at::Tensor();
   const at::AutoGradMode mode(true);
@@ -106,7 +70,7 @@ Curvature::Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
   }
 }
 
-void Curvature::record(const at::Tensor& to) {
+void ResidentCurvature::record(const at::Tensor& to) {
   vectors_ = c10::make_intrusive<HvpVectors>();
   const auto& parameters = model_.weights_.parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -133,7 +97,7 @@ void Curvature::record(const at::Tensor& to) {
   vectors_->use({}, {});
 }
 
-void Curvature::walk(const at::Tensor& v, const at::Tensor& to) {
+void ResidentCurvature::walk(const at::Tensor& v, const at::Tensor& to) {
   vectors_->use(to, v);
   std::vector<at::Tensor> outputs = roots_;
   std::vector<at::Tensor> directions;
@@ -155,7 +119,8 @@ void Curvature::walk(const at::Tensor& v, const at::Tensor& to) {
   vectors_->use({}, {});
 }
 
-void Curvature::add_received(const std::vector<at::Tensor>& received, const at::Tensor& to) const {
+void ResidentCurvature::add_received(const std::vector<at::Tensor>& received,
+                                     const at::Tensor& to) const {
   const at::NoGradGuard constant;
   if (received[0].defined()) {
     add_embedding_gradient(received[0].detach(), given_.ids, vectors_->to(model_.embedding_));
@@ -167,7 +132,8 @@ void Curvature::add_received(const std::vector<at::Tensor>& received, const at::
   }
 }
 
-Curvature::Forward Curvature::forward(const std::vector<at::Tensor>& leaves, AutogradMode mode) {
+ResidentCurvature::Forward ResidentCurvature::forward(const std::vector<at::Tensor>& leaves,
+                                                      AutogradMode mode) {
   AutogradScope scope(mode);
   for (size_t i = 0; i < leaves.size(); ++i) {
     scope.add_leaf(model_.weights_.tensor(i), leaves[i]);
@@ -177,12 +143,12 @@ Curvature::Forward Curvature::forward(const std::vector<at::Tensor>& leaves, Aut
   return {logits, composed_losses(logits, given_.targets)};
 }
 
-std::vector<at::Tensor> Curvature::gradients(const at::Tensor& losses,
-                                             const std::vector<at::Tensor>& leaves) const {
+std::vector<at::Tensor> ResidentCurvature::gradients(const at::Tensor& losses,
+                                                     const std::vector<at::Tensor>& leaves) const {
   return grad({losses}, leaves, {at::full_like(losses, weight_)}, /*graph=*/false);
 }
 
-void Curvature::add_product(const quench_tensor& v, const quench_tensor& to) {
+void ResidentCurvature::add_product(const quench_tensor& v, const quench_tensor& to) {
   const at::Tensor product = model_.borrow_vector(to, "product");
   const at::Tensor vector = model_.borrow_vector(v, "vector").to(model_.device_);
   std::vector<at::Tensor> parts;
@@ -206,7 +172,7 @@ void Curvature::add_product(const quench_tensor& v, const quench_tensor& to) {
   }
 }
 
-std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v) {
+std::vector<at::Tensor> ResidentCurvature::gauss_newton(const std::vector<at::Tensor>& v) {
   at::Tensor change;  // J v, [N, vocabulary]
   {
     const at::NoGradGuard constant;
@@ -217,18 +183,12 @@ std::vector<at::Tensor> Curvature::gauss_newton(const std::vector<at::Tensor>& v
     }
     change = tangents.of(forward(moving, AutogradMode::kComposed).logits);
   }
-  // The second derivative of the loss by the logits of a scored row: diag(p) - p pᵀ.
   const at::NoGradGuard constant;
-  const at::Tensor rows = scored_rows(given_.targets, model_.info_.vocabulary, logits_.device());
-  const at::Tensor likely = at::softmax(logits_.detach().index_select(0, rows), 1);
-  const at::Tensor along = likely.mul(change.index_select(0, rows));
-  const at::Tensor bent = along.sub(likely.mul(along.sum(1, /*keepdim=*/true))).mul_(weight_);
-  at::Tensor directions = at::zeros_like(logits_);
-  directions.index_copy_(0, rows, bent);
-  return grad({logits_}, weights_, {directions}, /*graph=*/false);
+  return grad({logits_}, weights_, {bent_logits(logits_, change, given_.targets, weight_)},
+              /*graph=*/false);
 }
 
-std::vector<at::Tensor> Curvature::forward_over_reverse(const std::vector<at::Tensor>& v) {
+std::vector<at::Tensor> ResidentCurvature::forward_over_reverse(const std::vector<at::Tensor>& v) {
   const Tangents tangents;
   std::vector<at::Tensor> moving;
   for (size_t i = 0; i < weights_.size(); ++i) {
@@ -242,7 +202,7 @@ std::vector<at::Tensor> Curvature::forward_over_reverse(const std::vector<at::Te
   return products;
 }
 
-void Curvature::add(const std::vector<at::Tensor>& parts, const at::Tensor& to) const {
+void ResidentCurvature::add(const std::vector<at::Tensor>& parts, const at::Tensor& to) const {
   const at::NoGradGuard constant;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].defined()) {
@@ -254,8 +214,18 @@ void Curvature::add(const std::vector<at::Tensor>& parts, const at::Tensor& to) 
 std::unique_ptr<Curvature> Decoder::curvature(const quench_loss_args& args, int32_t kind,
                                               const quench_tensor* gradient) {
   expect_default_stream(args.stream);
-  expect_all_weights("curvature");
-  return std::make_unique<Curvature>(*this, args, kind, gradient);
+  kit::expects(args.flags == 0, "curvature: unknown flags");
+  if (kind != QUENCH_CURVATURE_HESSIAN && kind != QUENCH_CURVATURE_GAUSS_NEWTON &&
+      kind != QUENCH_CURVATURE_FORWARD) {
+    kit::fail(QUENCH_UNSUPPORTED, "curvature: no kind %d", kind);
+  }
+  if (dtype_ != at::kDouble && dtype_ != at::kFloat) {
+    kit::fail(QUENCH_UNSUPPORTED, "curvature: wanted a model in float64 or float32");
+  }
+  if (weights_.by_block()) {
+    return std::make_unique<CurvatureByBlock>(*this, args, kind, gradient);
+  }
+  return std::make_unique<ResidentCurvature>(*this, args, kind, gradient);
 }
 
 }  // namespace quench::decoder

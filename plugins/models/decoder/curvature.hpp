@@ -12,20 +12,28 @@
 
 namespace quench::decoder {
 
-// The loss of a batch, expanded around the current weights. Keeps the graph that all products
-// share: forward and backward for the Hessian by double backward (double_backward/hvp_vectors.hpp),
-// the forward for Gauss-Newton. Forward-over-reverse shares nothing. Must be destroyed before the
-// model and before any weight_set.
+// The loss of a batch, expanded around the current weights. Must be destroyed before the model and
+// before any weight_set.
 class Curvature {
  public:
-  // Adds weight * dloss/dθ to the flat vector `gradient` if that is not null. Throws UNSUPPORTED
-  // for a 16-bit model, a linear with a replacement, or an unknown kind.
-  Curvature(Decoder& model, const quench_loss_args& args, int32_t kind,
-            const quench_tensor* gradient);
-
-  double loss() const { return loss_; }
+  virtual ~Curvature() = default;
+  virtual double loss() const = 0;
   // Adds weight * H v to the flat vector `to`.
-  void add_product(const quench_tensor& v, const quench_tensor& to);
+  virtual void add_product(const quench_tensor& v, const quench_tensor& to) = 0;
+};
+
+// Of a model that is on its device as a whole. Keeps the graph that all products share: forward and
+// backward for the Hessian by double backward (double_backward/hvp_vectors.hpp), the forward for
+// Gauss-Newton. Forward-over-reverse shares nothing.
+class ResidentCurvature final : public Curvature {
+ public:
+  // Adds weight * dloss/dθ to the flat vector `gradient` if that is not null. Throws UNSUPPORTED
+  // for a linear with a replacement.
+  ResidentCurvature(Decoder& model, const quench_loss_args& args, int32_t kind,
+                    const quench_tensor* gradient);
+
+  double loss() const override { return loss_; }
+  void add_product(const quench_tensor& v, const quench_tensor& to) override;
 
  private:
   // The leaf that stands for a parameter in the graph.

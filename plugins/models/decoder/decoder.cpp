@@ -273,7 +273,8 @@ const void* Decoder::extension(const char* id) const {
   if (wanted == QUENCH_MODEL_GRADIENT) {
     return &kGradient;
   }
-  if (wanted == QUENCH_MODEL_VECTORS) {
+  // Beside a model that is larger than its device there is no room for vectors as long as it.
+  if (wanted == QUENCH_MODEL_VECTORS && !weights_.by_block()) {
     return &kVectors;
   }
   return wanted == QUENCH_MODEL_CURVATURE ? &kCurvature : nullptr;

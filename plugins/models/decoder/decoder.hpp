@@ -38,6 +38,9 @@ struct Architecture {
 };
 
 class Curvature;
+class CurvatureByBlock;
+class LossBatch;
+class ResidentCurvature;
 
 class Decoder : public kit::Model {
  public:
@@ -90,8 +93,8 @@ class Decoder : public kit::Model {
   double product_rate(bool bfloat16) const;
   // quench.model.token_wise/1.
   uint32_t token_wise_from(uint32_t block) const;
-  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, vectors/1, device_memory/1, product_rate/1,
-  // token_wise/1.
+  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, vectors/1, device_memory/1,
+  // product_rate/1, token_wise/1.
   const void* extension(const char* id) const override;
 
  protected:
@@ -110,12 +113,16 @@ class Decoder : public kit::Model {
   at::Device device() const { return device_; }
 
  private:
-  friend class Curvature;
+  friend class CurvatureByBlock;
+  friend class ResidentCurvature;
 
-  // All blocks and the final norm, inside an AutogradScope: h [N, width] -> [N, width].
+  // One block, which then is on the device, inside an AutogradScope: h [N, width] -> [N, width].
+  at::Tensor recorded_block(const Batch& batch, uint32_t block, at::Tensor h);
+  // All blocks and the final norm, likewise.
   at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
-  // Throws UNSUPPORTED that names `what` if the model comes block by block.
-  void expect_all_weights(const char* what) const;
+  // `gradient` of a model that comes block by block; `to`, the flat vector, may be undefined.
+  double gradient_by_block(const LossBatch& given, double weight, bool autocast,
+                           const at::Tensor& to);
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
   // Whether the view lies on the model's device; of a processor's model, whether in host memory.

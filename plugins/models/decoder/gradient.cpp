@@ -41,36 +41,37 @@ at::Tensor Decoder::parameter_of(const at::Tensor& vector, size_t parameter) con
       .view(weight.sizes());
 }
 
+at::Tensor Decoder::recorded_block(const Batch& batch, uint32_t block, at::Tensor h) {
+  weights_.enter(block);
+  std::vector<at::Tensor> carried = {std::move(h)};
+  for (uint32_t stage = 0; stage < plans_[block]->stage_count(); ++stage) {
+    kit::check_cancelled();
+    const StageIo io(std::move(carried), plans_[block]->carry(stage + 1).size());
+    run_stage(io, block, stage, batch);
+    carried = io.taken();
+  }
+  return std::move(carried.front());
+}
+
 at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor h) {
   for (uint32_t block = 0; block < info_.blocks; ++block) {
-    std::vector<at::Tensor> carried = {std::move(h)};
-    for (uint32_t stage = 0; stage < plans_[block]->stage_count(); ++stage) {
-      kit::check_cancelled();
-      const StageIo io(std::move(carried), plans_[block]->carry(stage + 1).size());
-      run_stage(io, block, stage, batch);
-      carried = io.taken();
-    }
-    h = std::move(carried.front());
+    h = recorded_block(batch, block, std::move(h));
   }
   return final_norm(h);
 }
 
-void Decoder::expect_all_weights(const char* what) const {
-  if (weights_.by_block()) {
-    kit::fail(QUENCH_UNSUPPORTED,
-              "%s: wanted all weights on %s, where only those of one block fit at a time", what,
-              device_.str().c_str());
-  }
-}
-
 double Decoder::gradient(const quench_loss_args& args, const quench_tensor* gradient) {
   expect_default_stream(args.stream);
-  expect_all_weights("gradient");
   kit::expects((args.flags & ~QUENCH_LOSS_AUTOCAST_BFLOAT16) == 0, "loss: unknown flags");
   const bool autocast = (args.flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0;
   kit::expects(!autocast || dtype_ == at::kFloat, "loss: autocast wants a model in float32");
   const LossBatch given(args, info_.max_positions, info_.vocabulary, device_);
   const at::AutoGradMode mode(gradient != nullptr);
+  if (weights_.by_block()) {
+    return gradient_by_block(
+        given, args.weight, autocast,
+        gradient != nullptr ? borrow_vector(*gradient, "gradient") : at::Tensor());
+  }
   AutogradScope scope(AutogradMode::kTraining, autocast);
   at::Tensor h = at::index_select(embedding_, 0, given.ids);
   if (gradient == nullptr) {

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -123,6 +124,17 @@ at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> ta
   const at::Tensor peak = values.detach().amax({1}, /*keepdim=*/true);
   const at::Tensor sum = exponential_of(values.sub(peak)).sum({1});
   return logarithm_of(sum).add(peak.squeeze(1)).sub(chosen);
+}
+
+at::Tensor bent_logits(const at::Tensor& logits, const at::Tensor& change,
+                       std::span<const int32_t> targets, double weight) {
+  const at::Tensor rows = scored_rows(targets, logits.size(1), logits.device());
+  const at::Tensor likely = at::softmax(logits.detach().index_select(0, rows), 1);
+  const at::Tensor along = likely.mul(change.index_select(0, rows));
+  const at::Tensor bent = along.sub(likely.mul(along.sum(1, /*keepdim=*/true))).mul_(weight);
+  at::Tensor directions = at::zeros_like(logits);
+  directions.index_copy_(0, rows, bent);
+  return directions;
 }
 
 }  // namespace quench::decoder

@@ -19,6 +19,11 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
 // exist at once.
 at::Tensor composed_losses(const at::Tensor& logits, std::span<const int32_t> targets);
 
+// weight * (diag(p) - p pᵀ) change for every scored row of the logits, where p is its softmax: the
+// second derivative of the loss by the logits along a change of them; 0 for the others.
+at::Tensor bent_logits(const at::Tensor& logits, const at::Tensor& change,
+                       std::span<const int32_t> targets, double weight);
+
 // Rows with a target, ascending, int64 on `device`; INVALID_ARGUMENT for targets outside
 // -1..vocabulary-1.
 at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at::Device device);

@@ -88,6 +88,7 @@ void VisitingWeights::enter(uint32_t block) {
   if (resident_ == block || block >= blocks_.size()) {
     return;
   }
+  const bool backwards = resident_ == block + 1;
   send_away(resident_);
   if (coming_ != block) {
     send_away(coming_);
@@ -96,7 +97,7 @@ void VisitingWeights::enter(uint32_t block) {
   queue_->join();
   coming_.reset();
   resident_ = block;
-  const std::optional<uint32_t> next = follower(block);
+  const std::optional<uint32_t> next = follower(block, backwards);
   if (!next || alone_) {
     return;
   }
@@ -133,11 +134,10 @@ void VisitingWeights::send_away(std::optional<uint32_t>& block) {
   block.reset();
 }
 
-// The next block that has weights, in a circle; none if that is `block` itself.
-std::optional<uint32_t> VisitingWeights::follower(uint32_t block) const {
+std::optional<uint32_t> VisitingWeights::follower(uint32_t block, bool backwards) const {
   const auto count = static_cast<uint32_t>(blocks_.size());
   for (uint32_t step = 1; step < count; ++step) {
-    const uint32_t next = (block + step) % count;
+    const uint32_t next = (block + (backwards ? count - step : step)) % count;
     if (!blocks_[next].weights.empty()) {
       return next;
     }

@@ -33,7 +33,7 @@ class ByBlock {
 
 // The weights of blocks: at home in host memory, and on the device while their block computes. The
 // block that follows it (the first follows the last) is brought meanwhile, unless there is no
-// memory for two.
+// memory for two; where blocks are entered from the last to the first, the one before it.
 class VisitingWeights {
  public:
   // Makes the two tensors of a weight, all on the same `device`. `on_device` has shape and device,
@@ -58,7 +58,8 @@ class VisitingWeights {
   };
   void bring(uint32_t block);
   void send_away(std::optional<uint32_t>& block);
-  std::optional<uint32_t> follower(uint32_t block) const;
+  // The next block that has weights, in a circle; none if that is `block` itself.
+  std::optional<uint32_t> follower(uint32_t block, bool backwards) const;
 
   std::vector<Block> blocks_;
   std::optional<CopyQueue> queue_;

@@ -143,6 +143,16 @@ size_t Weights::index_of(const std::string& name) const {
   return found->second;
 }
 
+std::vector<size_t> Weights::of_block(std::optional<uint32_t> block) const {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (block_of(specs_[i].name) == block) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
 const at::Tensor& Weights::home(size_t index) const {
   return homes_[index].defined() ? homes_[index] : tensors_[index];
 }

@@ -58,6 +58,8 @@ class Weights {
   // Whether blocks take turns on the device (residence.hpp), and whose turn it is now.
   bool by_block() const { return by_block_; }
   void enter(uint32_t block) { visiting_.enter(block); }
+  // The parameters of a block, by their names, or of none: embedding, head and last norm.
+  std::vector<size_t> of_block(std::optional<uint32_t> block) const;
   uint64_t total() const { return total_; }  // elements of the flat parameter vector
 
   // As in quench_model_table.

@@ -391,7 +391,8 @@ TEST_CASE("pass memory: what is kept and carried follows from shapes", "[core][r
   options.calibration = &f.rows;
   const QuantizerHandle handle =
       quantizer(json::object(), has_gptq() ? "gptq" : "template_quantizer_c");
-  const quench::PassMemory memory = quench::predict_pass_memory(f.model, handle, 1, options);
+  const quench::PassMemory memory =
+      quench::predict_pass_memory(f.model, handle, quench::work_of(options, 1));
   CHECK(memory.kept == 2 * 32 * 32 * 4);
   CHECK(memory.made == 0);
   CHECK(memory.activations >= kTokens * 32 * 4);
@@ -406,7 +407,8 @@ TEST_CASE("pass memory: what a state holds is what its quantizer says", "[core][
   quench::QuantizeOptions options;
   options.calibration = &f.rows;
   const auto predicted = [&](const json& parameters, uint64_t settings) {
-    return quench::predict_pass_memory(f.model, quantizer(parameters), settings, options);
+    return quench::predict_pass_memory(f.model, quantizer(parameters),
+                                       quench::work_of(options, settings));
   };
   // By hand, of a group with one weight [32, 32] in float32: the Gram matrix, 1024 rows of a panel
   // and 256 columns of a product, all float64.
@@ -440,7 +442,8 @@ TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counte
   options.calibration = &f.rows;
   const QuantizerHandle silent = quantizer(json::object(), "template_quantizer_c");
   REQUIRE_FALSE(silent.says_memory());
-  const quench::PassMemory memory = quench::predict_pass_memory(f.model, silent, 1, options);
+  const quench::PassMemory memory =
+      quench::predict_pass_memory(f.model, silent, quench::work_of(options, 1));
   CHECK(memory.observing == 0);
   CHECK(memory.quantizing == 2 * 32 * 32 * 4);
 }

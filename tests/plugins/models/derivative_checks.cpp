@@ -166,6 +166,34 @@ void has_curvature(const std::string& config, const MemorySource& source, const 
   CHECK(dot(v, gv) == Approx(kWeight * form).epsilon(1e-5));
 }
 
+void same_gradient(ModelDriver& a, ModelDriver& b, const Tokens& tokens) {
+  const std::vector<int32_t> targets = next_ids(tokens);
+  const bool wide = kit::same(a.info().dtype, kit::kFloat64);
+  const std::vector<uint32_t> kinds =
+      wide ? std::vector<uint32_t>{0} : std::vector<uint32_t>{0, QUENCH_LOSS_AUTOCAST_BFLOAT16};
+  for (const uint32_t flags : kinds) {
+    CAPTURE(flags);
+    const auto gradient_of = [&](ModelDriver& driver, double& loss) {
+      const at::Tensor gradient =
+          zeros(driver.parameters().numel(), wide ? at::kDouble : at::kFloat);
+      loss = driver.gradient(tokens, targets, gradient, 0.25, flags);
+      CHECK(driver.gradient(tokens, targets, {}, 0.25, flags) == loss);
+      return gradient;
+    };
+    double losses[2] = {};
+    const at::Tensor first = gradient_of(a, losses[0]);
+    const at::Tensor second = gradient_of(b, losses[1]);
+    CHECK(losses[0] == losses[1]);
+    for (const quench_parameter_info& info : a.parameter_infos()) {
+      CAPTURE(info.name);
+      const auto at = static_cast<int64_t>(info.offset);
+      const int64_t size = elements_of(info);
+      CHECK(identical(first.narrow(0, at, size), second.narrow(0, at, size)));
+    }
+    CHECK(norm(first) > 0);
+  }
+}
+
 void same_for_threads(const std::string& config, const MemorySource& source, const Tokens& tokens) {
   const std::vector<int32_t> targets = next_ids(tokens);
   for (const quench_dtype dtype : {kit::kFloat64, kit::kFloat32}) {

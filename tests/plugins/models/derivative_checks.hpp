@@ -16,6 +16,9 @@ void differentiates(const std::string& config, const MemorySource& source, const
 // of the stages' logits; loss and gradient are those of quench.model.grad/1.
 void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens);
 
+// Two models of equal weights and dtype, float64 or float32, have the same gradient to the bit.
+void same_gradient(ModelDriver& a, ModelDriver& b, const Tokens& tokens);
+
 // The forward, the gradient and a product with the Hessian have the same bits for 1, 2 and 3
 // threads. Of rows as long as in use: what is cut into as many parts as there are threads shows
 // only there.

@@ -72,12 +72,16 @@ TEST_CASE("residence: a block that is entered out of turn is brought, and its fo
     blocks.push_back(weights.make(block, {3}, at::kFloat, at::kCPU));
     blocks.back().home.fill_(block);
   }
-  for (const uint32_t block : {0U, 2U, 1U, 3U, 3U, 0U}) {
+  std::optional<uint32_t> last;
+  for (const uint32_t block : {0U, 2U, 3U, 2U, 1U, 0U, 3U, 3U, 0U}) {
     CAPTURE(block);
+    const bool backwards = last == block + 1;  // as gradients go
+    const uint32_t next = last == block ? (block + 1) % 4 : (block + (backwards ? 3 : 1)) % 4;
+    last = block;
     weights.enter(block);
     for (uint32_t other = 0; other < 4; ++other) {
       CAPTURE(other);
-      const bool there = other == block || other == (block + 1) % 4;
+      const bool there = other == block || other == next;
       CHECK(has_memory(blocks[other].on_device) == there);
       if (there) {
         CHECK(blocks[other].on_device.equal(blocks[other].home));

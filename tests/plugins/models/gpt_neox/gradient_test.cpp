@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/abi_source.hpp"
 #include "core/weights/open_checkpoint_folder.hpp"
+#include "models/decoder/residence.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
@@ -158,6 +159,40 @@ TEST_CASE("gpt_neox: gradient and products are the reference's", "[models][gpt_n
     const auto facts = nlohmann::json::parse(read_file(folder / "reference.json"));
     CHECK(loss * weight == Approx(facts.at("loss").get<double>()).epsilon(kLossAngleRounding));
   }
+}
+
+TEST_CASE("gpt_neox: block by block it has the gradient that it has as a whole",
+          "[models][gpt_neox]") {
+  TinyModel model;
+  model.blocks = 4;
+  model.parallel = GENERATE(true, false);
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  Tokens tokens = some_tokens(model, 2, 9);
+  const quench_dtype dtype = GENERATE(kit::kFloat64, kit::kFloat32);
+  ModelDriver whole(model.config(), source, dtype);
+  const decoder::ByBlock by_block;
+  ModelDriver visited(model.config(), source, dtype);
+  same_gradient(whole, visited, tokens);
+  tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
+  tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
+  const matrix::LibtorchAlone as_on_a_gpu;
+  same_gradient(whole, visited, tokens);
+}
+
+TEST_CASE("gpt_neox: block by block its products with the Hessian are those of differences",
+          "[models][gpt_neox]") {
+  TinyModel model;
+  model.parallel = GENERATE(true, false);
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  const Tokens tokens = some_tokens(model, 2, 9);
+  const decoder::ByBlock by_block;
+  has_curvature(model.config(), source, tokens);
+  const matrix::LibtorchAlone as_on_a_gpu;
+  has_curvature(model.config(), source, tokens);
 }
 
 TEST_CASE("gpt_neox: libtorch alone, as on a GPU, gives the derivatives of differences",

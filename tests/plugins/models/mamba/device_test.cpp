@@ -200,4 +200,26 @@ TEST_CASE("mamba: block by block it computes what it does as a whole", "[models]
   check();
 }
 
+TEST_CASE("mamba: block by block it has the gradient that it has as a whole", "[models][mamba]") {
+  const MambaReference reference(GENERATE("plain", "variant"));  // one has a tied head
+  const quench_dtype dtype = GENERATE(kit::kFloat64, kit::kFloat32);
+  ModelDriver whole(reference.config, reference.weights, dtype);
+  const decoder::ByBlock by_block;
+  ModelDriver visited(reference.config, reference.weights, dtype);
+  Tokens tokens = reference.first(9);
+  same_gradient(whole, visited, tokens);
+  tokens.segments = kMixed;
+  const matrix::LibtorchAlone as_on_a_gpu;
+  same_gradient(whole, visited, tokens);
+}
+
+TEST_CASE("mamba: block by block its products with the Hessian are those of differences",
+          "[models][mamba]") {
+  const MambaReference reference(GENERATE("plain", "variant"));
+  Tokens tokens = reference.first(9);
+  tokens.segments = kMixed;
+  const decoder::ByBlock by_block;
+  has_curvature(reference.config, reference.weights, tokens);
+}
+
 }  // namespace quench::test

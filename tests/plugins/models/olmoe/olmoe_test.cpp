@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "models/decoder/residence.hpp"
+#include "quench/kit/scalar.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
@@ -113,6 +115,22 @@ TEST_CASE("olmoe: a model without a checkpoint is drawn as in the reference", "[
   nlohmann::json config = olmoe().config();
   config["initializer_range"] = 0.05;
   initializes(config.dump());
+}
+
+TEST_CASE("olmoe: block by block it has the gradient that it has as a whole", "[models][olmoe]") {
+  TinyLlama model = olmoe();
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  const Tokens tokens = model.some_tokens(2, 9);
+  const std::string config = model.config().dump();
+  ModelDriver whole(config, source, kit::kFloat32);
+  const decoder::ByBlock by_block;
+  ModelDriver visited(config, source, kit::kFloat32);
+  same_gradient(whole, visited, tokens);
+  has_curvature(config, source, tokens);
+  const matrix::LibtorchAlone as_on_a_gpu;
+  same_gradient(whole, visited, tokens);
 }
 
 TEST_CASE("olmoe: libtorch alone, as on a GPU, gives plain loops and differences",
