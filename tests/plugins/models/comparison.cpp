@@ -8,14 +8,14 @@
 namespace quench::test {
 
 std::vector<double> doubles(const at::Tensor& tensor) {
-  const at::Tensor held = tensor.to(at::kDouble).contiguous();
+  const at::Tensor held = tensor.to(at::kDouble).cpu().contiguous();
   const auto* data = static_cast<const double*>(held.const_data_ptr());
   return {data, data + held.numel()};
 }
 
 bool identical(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() &&
-         std::memcmp(a.contiguous().const_data_ptr(), b.contiguous().const_data_ptr(),
+         std::memcmp(a.cpu().contiguous().const_data_ptr(), b.cpu().contiguous().const_data_ptr(),
                      a.nbytes()) == 0;
 }
 

@@ -1,16 +1,20 @@
 #include "tests/plugins/models/model_driver.hpp"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <string_view>
 
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/kit/torch.hpp"
+#include "tests/support/torch_gpu.hpp"
 
 namespace quench::test {
 
@@ -61,6 +65,15 @@ class BatchView {
 
 }  // namespace
 
+quench_device test_device() {
+  const char* named = std::getenv("QUENCH_TEST_DEVICE");
+  if (named == nullptr || std::string_view(named) == "cpu") {
+    return {QUENCH_DEVICE_CPU, 0};
+  }
+  static const c10::Device gpu = gpu_or_skip();
+  return {QUENCH_DEVICE_CUDA, gpu.index()};
+}
+
 const quench_model_table& linked_model() {
   return *static_cast<const quench_model_table*>(quench_module_v1()->items[0]->table);
 }
@@ -74,13 +87,8 @@ ModelDriver::ModelDriver(const std::string& config, const quench_source* source,
 }
 
 ModelDriver::ModelDriver(const std::string& config, quench_dtype dtype) : table_(&linked_model()) {
-  open({sizeof(quench_model_open_args),
-        QUENCH_OPEN_INITIALIZE,
-        nullptr,
-        config.data(),
-        config.size(),
-        {QUENCH_DEVICE_CPU, 0},
-        dtype});
+  open({sizeof(quench_model_open_args), QUENCH_OPEN_INITIALIZE, nullptr, config.data(),
+        config.size(), test_device(), dtype});
 }
 
 void ModelDriver::open(const quench_model_open_args& args) {
@@ -104,10 +112,17 @@ const quench_block_info& ModelDriver::block(uint32_t block) const {
   return *found;
 }
 
+at::Tensor ModelDriver::made(at::IntArrayRef shape, at::ScalarType type) const {
+  const quench_device device = info().device;
+  return device.type == QUENCH_DEVICE_CPU
+             ? kit::host_empty(shape, type)
+             : at::empty(shape, at::TensorOptions(type).device(kit::torch_device(device)));
+}
+
 at::Tensor ModelDriver::embed(const Tokens& tokens) {
   const BatchView batch(tokens);
   const at::Tensor h =
-      kit::host_empty({tokens.rows * tokens.length, info().width}, kit::scalar_type(info().dtype));
+      made({tokens.rows * tokens.length, info().width}, kit::scalar_type(info().dtype));
   const quench_tensor view = kit::view_of(h);
   const quench_embed_args args = {sizeof args, 0, batch.get(), &view, nullptr};
   checked([&](quench_error* error) { return table_->embed(model_, &args, error); });
@@ -135,9 +150,8 @@ at::Tensor ModelDriver::run_block(uint32_t index, const Tokens& tokens, const at
       const bool reuse = storage == Storage::kShared && same != names.end() &&
                          carried[place].size(0) == rows &&
                          carried[place].size(1) == wanted[i].width;
-      next.push_back(
-          reuse ? carried[place]
-                : kit::host_empty({rows, wanted[i].width}, kit::scalar_type(wanted[i].dtype)));
+      next.push_back(reuse ? carried[place]
+                           : made({rows, wanted[i].width}, kit::scalar_type(wanted[i].dtype)));
     }
     std::vector<quench_tensor> in;
     std::vector<quench_tensor> out;
@@ -169,11 +183,11 @@ at::Tensor ModelDriver::forward(const Tokens& tokens, Storage storage,
 }
 
 at::Tensor ModelDriver::logits(const at::Tensor& h) {
-  const at::Tensor made = kit::host_empty({h.size(0), info().vocabulary}, h.scalar_type());
+  const at::Tensor logits = made({h.size(0), info().vocabulary}, h.scalar_type());
   const quench_tensor from = kit::view_of(h);
-  const quench_tensor to = kit::view_of(made);
+  const quench_tensor to = kit::view_of(logits);
   checked([&](quench_error* error) { return table_->logits(model_, &from, &to, nullptr, error); });
-  return made;
+  return logits;
 }
 
 std::vector<double> ModelDriver::nll(const at::Tensor& h, std::vector<int32_t> targets,

@@ -27,14 +27,19 @@ struct Tokens {
 // Whether the host gives a stage the same memory for tensors of the same name, where sizes allow.
 enum class Storage { kSeparate, kShared };
 
+// Where models of these tests compute: QUENCH_TEST_DEVICE, which is cpu or cuda, and the processor
+// without it. Skips the calling test where there is no such device. As libtorch asks once which
+// devices there are, the choice holds for a process.
+quench_device test_device();
+
 // An open model. Every method throws kit::Error with the status of a call that fails. Tensors lie
-// in the host's memory, in the model's dtype unless a comment says otherwise.
+// on the model's device, in its dtype unless a comment says otherwise.
 class ModelDriver {
  public:
   ModelDriver(const std::string& config, const quench_source* source, quench_dtype dtype,
-              quench_device device = {QUENCH_DEVICE_CPU, 0});
+              quench_device device = test_device());
   ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
-              quench_device device = {QUENCH_DEVICE_CPU, 0})
+              quench_device device = test_device())
       : ModelDriver(config, source.source(), dtype, device) {}
   // Of drawn weights, without a checkpoint.
   ModelDriver(const std::string& config, quench_dtype dtype);
@@ -83,6 +88,7 @@ class ModelDriver {
 
  private:
   void open(const quench_model_open_args& args);
+  at::Tensor made(at::IntArrayRef shape, at::ScalarType type) const;
 
   const quench_model_table* table_;
   quench_model* model_ = nullptr;
