@@ -72,7 +72,8 @@ void check_links(const PluginDescription& description, const Placed& placed) {
 
 // Loads, initializes and registers the module of a library.
 const quench_module* bring_up(const PluginDescription& description, const Placed& placed,
-                              quench_device device, const std::function<void()>& before_loading) {
+                              quench_device device, quench_device expected,
+                              const std::function<void()>& before_loading) {
   Live& state = live();
   if (state.modules.empty()) {
     if (before_loading) {
@@ -86,6 +87,8 @@ const quench_module* bring_up(const PluginDescription& description, const Placed
   check_links(description, placed);
   if (device.type != QUENCH_DEVICE_CPU) {
     load_device_part(description.links, device);
+  } else if (expected.type != QUENCH_DEVICE_CPU) {
+    load_device_part_if_there(description.links);
   }
   const std::string label = plugin_label(description);
   const std::string where = label + ": " + description.library.string();
@@ -344,8 +347,9 @@ const quench_item& Catalog::load(const PluginDescription& description) {
   const std::lock_guard lock(state.mutex);
   const auto known = state.modules.find(description.library);
   const quench_module* module =
-      known != state.modules.end() ? known->second.first
-                                   : bring_up(description, where, device_, options_.before_loading);
+      known != state.modules.end()
+          ? known->second.first
+          : bring_up(description, where, device_, expected_, options_.before_loading);
   const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == description.kind && items[i].id == description.id) {

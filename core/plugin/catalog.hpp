@@ -93,6 +93,9 @@ class Catalog {
   // Error(INVALID_ARGUMENT) if the machine does not have it, or not that part. A process of its own
   // computes on the processor only.
   void compute_on(quench_device device, const char* driver = kCudaDriver);
+  // The same for whoever only plans, on a machine that may have neither: plugins that are loaded
+  // from now on find the device if it is there.
+  void expect_device(quench_device device) { expected_ = device; }
 
   // Of a plugin in a process of its own, what CatalogOptions::starts_apart says; else 0. Another
   // number than when an instance was made: the instance is gone.
@@ -116,6 +119,7 @@ class Catalog {
   size_t probe_count_ = 0;
   Isolation isolation_;
   quench_device device_ = {QUENCH_DEVICE_CPU, 0};
+  quench_device expected_ = {QUENCH_DEVICE_CPU, 0};
   mutable std::mutex placing_;                          // guards apart_
   std::map<std::filesystem::path, std::string> apart_;  // by a clash: library, reason
 };

@@ -114,16 +114,33 @@ void require_device_part(const std::vector<LinkedLibrary>& links, quench_device 
   }
 }
 
+namespace {
+
+bool open_part(const fs::path& part) {
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // with another one cuBLAS may add in any order
+  setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 0);  // memory in pieces of any size
+  return dlopen(part.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+}
+
+}  // namespace
+
 void load_device_part(const std::vector<LinkedLibrary>& links, quench_device device) {
   const std::optional<fs::path> part = device_part(links);
   if (!part) {
     return;
   }
   require_device_part(links, device);
-  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // with another one cuBLAS may add in any order
-  if (dlopen(part->c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
+  if (!open_part(*part)) {
     refuse(device,
            fmt::format("{} cannot be loaded: {}", part->string(), printable(dlerror(), 400)));
+  }
+}
+
+void load_device_part_if_there(const std::vector<LinkedLibrary>& links) {
+  const std::optional<fs::path> part = device_part(links);
+  std::error_code error;
+  if (part && fs::exists(*part, error)) {
+    open_part(*part);
   }
 }
 

@@ -31,5 +31,7 @@ void require_device_part(const std::vector<LinkedLibrary>& links, quench_device 
 
 // Loads the part of one of `links`, if one has a part, for good. Throws likewise.
 void load_device_part(const std::vector<LinkedLibrary>& links, quench_device device);
+// Likewise, but does without it where it is not there or cannot be loaded.
+void load_device_part_if_there(const std::vector<LinkedLibrary>& links);
 
 }  // namespace quench

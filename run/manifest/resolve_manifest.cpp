@@ -74,6 +74,7 @@ class ManifestResolver {
     place_plugins(manifest_, catalog_, problems_);  // before the first is loaded
     plugins_.attempt(manifest_.dtype_place, [&] { out_.dtype = parse_dtype(manifest_.dtype); });
     plugins_.attempt(manifest_.device_place, [&] { out_.device = parse_device(manifest_.device); });
+    catalog_.expect_device(out_.device);  // a family may be loaded to read its config
     out_.tokenizer = tokenizer_path(manifest_.checkpoints.tokenizer, "checkpoints");
     NamedData data(manifest_, plugins_, problems_);
     resolve_checkpoints(data);
