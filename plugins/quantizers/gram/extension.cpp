@@ -38,7 +38,9 @@ quench_status output_error(quench_quantizer*, quench_quantizer_state* state,
 }  // namespace
 
 uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64) {
-  return Gram::bytes(shapes.in_features, float64 || shapes.row_dtype.bits == 64);
+  return shapes.on_device
+             ? Gram::bytes_on_device(shapes.in_features, float64, shapes.row_dtype.bits / 8)
+             : Gram::bytes(shapes.in_features, float64 || shapes.row_dtype.bits == 64);
 }
 
 const void* gram_extension(const char* id) {

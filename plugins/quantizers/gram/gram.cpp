@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quantizers/gram/device_panel.hpp"
 #include "quantizers/gram/selection.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -18,9 +19,10 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kErrorRows = 512;     // rows of a weight per step of the output error
-constexpr int64_t kErrorColumns = 256;  // columns of the Gram matrix per step
-constexpr int64_t kLanes = 8;           // partial sums per row
+constexpr int64_t kErrorRows = 512;  // rows of a weight per step of the output error
+constexpr int64_t kErrorElements = int64_t{1} << 24;  // of differences that a device holds at once
+constexpr int64_t kErrorColumns = 256;                // columns of the Gram matrix per step
+constexpr int64_t kLanes = 8;                         // partial sums per row
 
 // Adds to sums[h] the sum over the rows of half h of (row of left) . (row of right), in a fixed
 // order. left [2n, c] is float64, right [2n, c] is T.
@@ -55,6 +57,13 @@ uint64_t Gram::bytes(int64_t in_features, bool float64) {
   return in * in * 8 + (kPanelRows + kBlockColumns) * in * product;
 }
 
+uint64_t Gram::bytes_on_device(int64_t in_features, bool float64, uint64_t element) {
+  const bool wide = float64 || element == 8 || (element == 4 && in_features <= kFloat64Columns);
+  const auto in = static_cast<uint64_t>(in_features);
+  return in * in * 8 + PanelSum::bytes(in_features, wide) +
+         static_cast<uint64_t>(rows_at_once(in_features)) * in * (wide ? 8 : element);
+}
+
 void Gram::observe(const quench_observe_args& args) {
   const c10::InferenceMode inference;
   if (args.x->dimensions != 2 || args.x->shape[1] != columns_) {
@@ -62,39 +71,61 @@ void Gram::observe(const quench_observe_args& args) {
               static_cast<long long>(columns_), kit::shape_text(kit::shape_of(*args.x)).c_str());
   }
   const at::Tensor x = kit::borrow(*args.x);
-  if (!x.is_floating_point() || (panel_.defined() && x.scalar_type() != row_type_)) {
+  const bool first = row_type_ == at::ScalarType::Undefined;
+  if (!x.is_floating_point() || (!first && x.scalar_type() != row_type_)) {
     kit::fail(QUENCH_INVALID_ARGUMENT, "x: wanted the dtype of the earlier rows, got %s",
               kit::name_of(args.x->dtype).c_str());
   }
   const Selection selection = select(args, x.size(0));
-  const at::Tensor rows = selected(x, selection);
+  const at::Tensor rows = matrix::on_host(x) ? selected(x, selection) : chosen(x, selection);
   if (rows.size(0) == 0) {
     return;
   }
-  if (!matrix_.defined()) {
-    matrix_ = at::zeros({columns_, columns_}, x.options().dtype(at::kDouble));
-  }
-  if (!panel_.defined()) {
-    row_type_ = x.scalar_type();
-    float64_ = float64_ || row_type_ == at::kDouble;
-    panel_ =
-        at::empty({kPanelRows, columns_}, x.options().dtype(float64_ ? at::kDouble : at::kFloat));
+  if (first) {
+    start(x);
   }
   append(rows, selection.roots);
   rows_ += selection.weight;
+}
+
+void Gram::start(const at::Tensor& x) {
+  row_type_ = x.scalar_type();
+  on_device_ = !matrix::on_host(x);
+  const bool exact = on_device_ && row_type_ != at::kFloat && !asked_float64_;  // or float64 itself
+  float64_ = row_type_ == at::kDouble || (float64_ && !exact);
+  if (!matrix_.defined()) {
+    matrix_ = at::zeros({columns_, columns_}, x.options().dtype(at::kDouble));
+  }
+  const at::ScalarType product = float64_ ? at::kDouble : at::kFloat;
+  panel_ = at::empty({0, columns_}, x.options().dtype(product));
+  give_panel(exact && !float64_ ? row_type_ : product);
+}
+
+int64_t Gram::panel_rows() const {
+  return on_device_ ? rows_at_once(columns_) : kPanelRows;
+}
+
+void Gram::give_panel(at::ScalarType type) {
+  if (panel_.size(0) == 0 || panel_.scalar_type() != type) {
+    flush();
+    panel_ = at::empty({panel_rows(), columns_}, panel_.options().dtype(type));
+  }
 }
 
 void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
   mirrored_ = false;
   at::Tensor weights;
   if (!roots.empty()) {
+    if (!float64_) {
+      give_panel(at::kFloat);  // a product with a root has more than 16 bits
+    }
     weights = at::tensor(roots, at::kDouble).to(panel_.options()).unsqueeze(1);
   }
   for (int64_t done = 0; done < rows.size(0);) {
-    const int64_t count = std::min(kPanelRows - filled_, rows.size(0) - done);
+    const int64_t count = std::min(panel_rows() - filled_, rows.size(0) - done);
     const bool as_they_are =
         rows.scalar_type() == panel_.scalar_type() || rows.scalar_type() == at::kFloat;
-    if (count == kPanelRows && !weights.defined() &&
+    if (count == panel_rows() && !weights.defined() &&
         as_they_are) {  // a whole panel: multiplied in place
       add_panel(rows.narrow(0, done, count));
       done += count;
@@ -107,7 +138,7 @@ void Gram::append(const at::Tensor& rows, const std::vector<double>& roots) {
     }
     filled_ += count;
     done += count;
-    if (filled_ == kPanelRows) {
+    if (filled_ == panel_rows()) {
       flush();
     }
   }
@@ -122,7 +153,9 @@ void Gram::flush() {
 
 void Gram::add_panel(const at::Tensor& rows) {
   kit::check_cancelled();
-  if (float64_) {
+  if (on_device_) {
+    panels_.add(matrix_, float64_ ? rows.to(at::kDouble) : rows);
+  } else if (float64_) {
     matrix::add_float64_square(matrix_, rows);
   } else {
     matrix::add_product(matrix_, rows.t(), rows, 1, matrix::Triangle::kUpper);
@@ -140,10 +173,23 @@ void Gram::mirror() {
     at::Tensor corner = columns.narrow(0, begin, size);
     corner.copy_(at::triu(corner).add_(at::triu(corner, 1).t()));
   }
-  if (!at::isfinite(matrix_.diagonal()).all().item<bool>()) {
+  check_diagonal();
+  mirrored_ = true;
+}
+
+// A NaN or Inf in a row is one in the diagonal, and nowhere else are rows on a GPU looked at.
+void Gram::check_diagonal() const {
+  const at::Tensor finite = at::isfinite(matrix_.diagonal()).cpu();
+  const bool* flags = finite.const_data_ptr<bool>();
+  const int64_t at = std::find(flags, flags + columns_, false) - flags;
+  if (at < columns_ && on_device_) {
+    kit::fail(QUENCH_NUMERICAL,
+              "the input of the group is not finite, or too large, in column %lld",
+              static_cast<long long>(at));
+  }
+  if (at < columns_) {
     kit::fail(QUENCH_NUMERICAL, "the Gram matrix overflows: the rows are too large");
   }
-  mirrored_ = true;
 }
 
 void Gram::set(const quench_tensor& gram, double rows) {
@@ -176,6 +222,7 @@ const at::Tensor& Gram::matrix() {
   const c10::InferenceMode inference;
   if (!mirrored_) {
     flush();
+    panels_.finish(matrix_);
     mirror();
   }
   return matrix_;
@@ -194,18 +241,29 @@ OutputError Gram::output_error(const quench_tensor& weight, const quench_tensor&
   // are.
   const bool wide = row_type_ == at::kDouble || row_type_ == at::ScalarType::Undefined ||
                     original.scalar_type() == at::kDouble;
-  const at::ScalarType type = wide || !matrix::on_host(gram) ? at::kDouble : at::kFloat;
+  const bool here = matrix::on_host(gram);
+  const at::ScalarType type = wide || !here ? at::kDouble : at::kFloat;
   const auto options = gram.options().dtype(type);
-  const at::Tensor memory =
-      at::empty({2 * std::min(kErrorRows, original.size(0)), columns_}, options);
+  const int64_t most = here ? kErrorRows : std::max(int64_t{1}, kErrorElements / columns_);
+  const at::Tensor memory = at::empty({2 * std::min(most, original.size(0)), columns_}, options);
+  const at::Tensor on_device = here ? at::Tensor() : at::zeros({2}, options);
   double sums[2] = {0, 0};
-  for (int64_t begin = 0; begin < original.size(0); begin += kErrorRows) {
-    const int64_t count = std::min(kErrorRows, original.size(0) - begin);
+  for (int64_t begin = 0; begin < original.size(0); begin += most) {
+    const int64_t count = std::min(most, original.size(0) - begin);
     const at::Tensor rows = memory.narrow(0, 0, 2 * count);  // differences, weights
     at::Tensor weights = rows.narrow(0, count, count);
     weights.copy_(original.narrow(0, begin, count));
     rows.narrow(0, 0, count).copy_(weights).sub_(result.narrow(0, begin, count).to(options));
-    add_quadratic_forms(gram, rows, sums);
+    if (here) {
+      add_quadratic_forms(gram, rows, sums);
+    } else {
+      kit::check_cancelled();
+      add_quadratic_forms_on_device(gram, rows, on_device);
+    }
+  }
+  if (!here) {
+    const at::Tensor host = on_device.cpu();
+    std::copy_n(host.const_data_ptr<double>(), 2, sums);
   }
   return {sums[0], sums[1]};
 }
@@ -225,11 +283,10 @@ void Gram::add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, d
     if (begin > 0) {
       matrix::add_product(product, rows.narrow(1, 0, begin), block.narrow(0, 0, begin), 2);
     }
-    const at::Tensor made = product.to(at::kCPU);
     if (own.scalar_type() == at::kDouble) {
-      add_products<double>(made, own.to(at::kCPU), sums);
+      add_products<double>(product, own, sums);
     } else {
-      add_products<float>(made, own, sums);
+      add_products<float>(product, own, sums);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "quantizers/gram/device_panel.hpp"
 #include "quench/abi/kind/quantizer.h"
 
 namespace quench::quantizers {
@@ -27,6 +28,10 @@ struct OutputError {
 // otherwise float32, which takes half the time. The rounding of float32 is 1e-7 of the diagonal.
 // Rank-deficient inputs magnify it by 1 / damp on the way into GPTQ's scales. Narrow groups can
 // avoid this at little cost; in wide groups the products dominate the time.
+//
+// On a GPU, rows of 16 bits without weights are multiplied as they are, in larger panels, for any
+// number of columns unless the owner asks for float64 (device_panel.hpp). Nothing waits for the GPU
+// there: rows that are not finite are found when the matrix is read.
 class Gram {
  public:
   static constexpr int64_t kPanelRows = 1024;
@@ -35,7 +40,9 @@ class Gram {
 
   // `float64`: compute products in float64 for any number of columns.
   Gram(int64_t in_features, bool float64)
-      : columns_(in_features), float64_(float64 || in_features <= kFloat64Columns) {}
+      : columns_(in_features),
+        asked_float64_(float64),
+        float64_(float64 || in_features <= kFloat64Columns) {}
 
   // Throws for rows with NaN or Inf, weights that are negative or not finite, indices out of range,
   // and a change of dtype. A row of weight 0 does not count. If both are given and row_weight has
@@ -47,6 +54,8 @@ class Gram {
 
   // Bytes that it holds from the first row on.
   static uint64_t bytes(int64_t in_features, bool float64);
+  // The same on a GPU, of rows of `element` bytes a value.
+  static uint64_t bytes_on_device(int64_t in_features, bool float64, uint64_t element);
 
   bool empty() const { return rows_ == 0; }
   double rows() const { return rows_; }
@@ -58,21 +67,28 @@ class Gram {
   OutputError output_error(const quench_tensor& weight, const quench_tensor& dequantized);
 
  private:
+  void start(const at::Tensor& x);
   void append(const at::Tensor& rows, const std::vector<double>& roots);
+  void give_panel(at::ScalarType type);
+  int64_t panel_rows() const;
   void flush();
   void add_panel(const at::Tensor& rows);
   void mirror();
+  void check_diagonal() const;
   // Adds x G x' to sums[half], for the rows x of each half of `rows` [2n, in].
   void add_quadratic_forms(const at::Tensor& gram, const at::Tensor& rows, double* sums);
 
   int64_t columns_;
+  bool asked_float64_;
   bool float64_;
+  bool on_device_ = false;  // libtorch multiplies
   double rows_ = 0;
   int64_t filled_ = 0;    // rows in the panel
   bool mirrored_ = true;  // both triangles are filled
   at::ScalarType row_type_ = at::ScalarType::Undefined;
-  at::Tensor panel_;   // [kPanelRows, in]
+  at::Tensor panel_;   // [panel_rows(), in]
   at::Tensor matrix_;  // [in, in] float64
+  PanelSum panels_;    // on a device
 };
 
 }  // namespace quench::quantizers

@@ -97,11 +97,13 @@ Selection select(const quench_observe_args& args, int64_t rows) {
   return selection;
 }
 
+at::Tensor chosen(const at::Tensor& x, const Selection& selection) {
+  return selection.rows ? x.index_select(0, at::tensor(*selection.rows, at::kLong).to(x.device()))
+                        : x;
+}
+
 at::Tensor selected(const at::Tensor& x, const Selection& selection) {
-  at::Tensor rows = x;
-  if (selection.rows) {
-    rows = x.index_select(0, at::tensor(*selection.rows, at::kLong).to(x.device()));
-  }
+  const at::Tensor rows = chosen(x, selection);
   if (rows.size(0) > 0 && !all_finite(rows)) {
     fail_not_finite(at::isfinite(rows), selection);
   }

@@ -23,7 +23,9 @@ struct Selection {
 // weights that are negative, not finite, or of a wrong number.
 Selection select(const quench_observe_args& args, int64_t rows);
 
-// The selected rows of x [N, c]. Throws NUMERICAL with row and column if one is NaN or Inf.
+// The selected rows of x [N, c].
+at::Tensor chosen(const at::Tensor& x, const Selection& selection);
+// The same. Throws NUMERICAL with row and column if one is NaN or Inf, for which it waits for x.
 at::Tensor selected(const at::Tensor& x, const Selection& selection);
 
 }  // namespace quench::quantizers
