@@ -154,7 +154,7 @@ TEST_CASE("gptq: libtorch's factorization is retried and given up like the plugi
 TEST_CASE("gptq: a factor that does not multiply out to the Hessian is refused",
           "[quantizers][gptq][cuda]") {
   at::Tensor gram = tensor_of(gram_of(random_matrix(40, 30, 5, true)));
-  gram[7][2] += 20;  // one triangle only, where no factorization looks
+  gram[2][7] += 20;  // one triangle only, where no factorization looks
   CHECK_THROWS_WITH(
       factorize(gram, 40, {ColumnOrder::kGiven, 0.01, 0}, quantizers::decompose_by_libtorch),
       Catch::StartsWith("libtorch on cpu: the factor is ") &&

@@ -1,11 +1,16 @@
+#include <ATen/ops/empty.h>
+#include <ATen/ops/eye.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
 #include <ATen/ops/linalg_solve_triangular.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "quantizers/gptq/decomposition.hpp"
 #include "quench/kit/error.hpp"
@@ -20,6 +25,7 @@ namespace {
 constexpr double kFactorTolerance = 1e-9;
 constexpr double kInverseTolerance = 1e-6;
 constexpr int64_t kProbes = 4;
+constexpr int64_t kBlock = 512;  // rows and columns
 
 double largest(const at::Tensor& matrix) {
   return matrix.abs().max().item<double>();
@@ -33,18 +39,20 @@ class LibtorchDecomposition final : public Decomposition {
     const std::vector<int64_t> from(perm.rbegin(), perm.rend());
     const at::Tensor index = at::tensor(from, at::kLong).to(gram_.device());
     lower_.reset();
-    at::Tensor matrix = gram_.index_select(0, index).index_select(1, index).mul_(scale_);
+    at::Tensor matrix = permuted(index);
     matrix.diagonal().copy_(
         at::tensor(diagonal, at::kDouble).to(gram_.device()).index_select(0, index));
     const at::Tensor tolerance = matrix.diagonal().mul(static_cast<double>(matrix.size(0)) *
                                                        std::numeric_limits<double>::epsilon());
-    auto [lower, info] = at::linalg_cholesky_ex(matrix);
+    const at::Tensor probes = probes_for(matrix);
+    const at::Tensor wanted = matrix::product(matrix, probes);
+    at::Tensor info = at::empty({}, matrix.options().dtype(at::kInt));
+    at::Tensor lower = matrix.t();  // in place only where columns are contiguous
+    at::linalg_cholesky_ex_out(lower, info, lower);
     // A pivot is the square of a diagonal element; the comparison is false for NaN.
     const bool positive =
         info.item<int>() == 0 && lower.diagonal().square().gt(tolerance).all().item<bool>();
     if (positive) {
-      const at::Tensor probes = probes_for(matrix);
-      const at::Tensor wanted = matrix::product(matrix, probes);
       check("the factor", matrix::product(lower, matrix::product(lower.t(), probes)), wanted,
             kFactorTolerance);
       lower_ = lower;
@@ -53,17 +61,71 @@ class LibtorchDecomposition final : public Decomposition {
   }
 
   at::Tensor upper() override {
-    at::Tensor one = lower_.new_zeros(lower_.sizes());
-    one.diagonal().fill_(1);
-    const at::Tensor inverse = at::linalg_solve_triangular(lower_, one, /*upper=*/false);
     const at::Tensor probes = probes_for(lower_);
-    check("its inverse", matrix::product(lower_, matrix::product(inverse, probes)), probes,
-          kInverseTolerance);
+    const at::Tensor wanted = matrix::product(lower_, probes);
+    invert_in_place(lower_);
+    check("its inverse", matrix::product(lower_, wanted), probes, kInverseTolerance);
+    const at::Tensor rows = lower_.t();
     lower_.reset();
-    return inverse.flip({0, 1}).contiguous();
+    reverse_and_transpose_in_place(rows);
+    return rows;
   }
 
  private:
+  // scale * G[index, index], a few rows at a time: of a wide group two such matrices are all that
+  // fits.
+  at::Tensor permuted(const at::Tensor& index) const {
+    const int64_t n = gram_.size(0);
+    at::Tensor out = at::empty({n, n}, gram_.options());
+    for (int64_t first = 0; first < n; first += kBlock) {
+      const int64_t count = std::min(kBlock, n - first);
+      out.narrow(0, first, count)
+          .copy_(gram_.index_select(0, index.narrow(0, first, count)).index_select(1, index));
+    }
+    return out.mul_(scale_);
+  }
+
+  // A lower triangle with zeros above it becomes its inverse, from the last block column to the
+  // first: the block below the diagonal is -(inverse of what is right of it) * it * (inverse of the
+  // block above it).
+  static void invert_in_place(const at::Tensor& lower) {
+    const int64_t n = lower.size(0);
+    for (int64_t begin = (n - 1) / kBlock * kBlock; begin >= 0; begin -= kBlock) {
+      const int64_t size = std::min(kBlock, n - begin);
+      const int64_t below = n - begin - size;
+      const at::Tensor columns = lower.narrow(1, begin, size);
+      const at::Tensor corner = columns.narrow(0, begin, size);
+      const at::Tensor one = at::eye(size, lower.options());
+      const at::Tensor inverse = at::linalg_solve_triangular(corner, one, /*upper=*/false);
+      corner.copy_(inverse);
+      if (below > 0) {
+        const at::Tensor rest = columns.narrow(0, begin + size, below);
+        const at::Tensor right =
+            lower.narrow(0, begin + size, below).narrow(1, begin + size, below);
+        rest.copy_(at::mm(right, at::mm(rest, inverse)).neg_());
+      }
+    }
+  }
+
+  // A becomes J Aᵀ J: element [i, j] changes places with [n - 1 - j, n - 1 - i].
+  static void reverse_and_transpose_in_place(const at::Tensor& matrix) {
+    const int64_t n = matrix.size(0);
+    const auto size = [n](int64_t first) { return std::min(kBlock, n - first); };
+    const auto tile = [&](int64_t row, int64_t from_right) {
+      return matrix.narrow(0, row, size(row))
+          .narrow(1, n - from_right - size(from_right), size(from_right));
+    };
+    for (int64_t p = 0; p < n; p += kBlock) {
+      for (int64_t q = 0; q <= p; q += kBlock) {
+        const at::Tensor one = tile(p, q);
+        const at::Tensor other = tile(q, p);
+        const at::Tensor turned = one.flip({0, 1}).t();
+        one.copy_(other.flip({0, 1}).t());
+        other.copy_(turned);
+      }
+    }
+  }
+
   // Columns of 1 and -1 that differ from each other.
   static at::Tensor probes_for(const at::Tensor& matrix) {
     std::vector<double> values;
