@@ -1,10 +1,12 @@
 // The column loop over one panel as a kernel: what quantize_panel() does, on 32 rows a block.
 //
 // Rows are independent, so blocks are. A block holds its rows of the panel in shared memory, in
-// float64; a lane is a row. Columns go in runs of up to eight: the first warp rounds a run's
-// columns one after the other, as each needs the errors of those before, and then all eight warps
-// apply the run's errors to the rest of the panel. Every weight sees the same subtractions in the
-// same order as in the plain loop, one a column, so the result is that loop's to the bit.
+// float64; a lane is a row. Columns go in runs of up to eight, whose rows of U are brought to
+// shared memory first: the first warp rounds a run's columns one after the other, as each needs the
+// errors of those before, and then all eight warps apply the run's errors to the rest of the panel.
+// What the first warp waits for is then its own arithmetic, not memory. Every weight sees the same
+// subtractions in the same order as in the plain loop, one a column, so the result is that loop's
+// to the bit.
 //
 // With GPTAQ's correction a column k takes (w - q) / U_kk * U_kj - w * P_kj off weight j at once,
 // as the plain reference does. quantize_panel() takes off the parts of a run one after the other,
@@ -33,9 +35,15 @@ struct QuantizePanel {
     double tile[kWidest][kRows];
     double errors[kRun][kRows];
     double negated[kRun][kRows];  // -w, for the correction
-    double low[kWarps][kRows];
-    double high[kWarps][kRows];
-    Tried tried[kWarps][kRows];
+    // A group's grid is found before a run begins.
+    union {
+      struct {
+        double low[kWarps][kRows];
+        double high[kWarps][kRows];
+        Tried tried[kWarps][kRows];
+      } grid;
+      double upper[kRun][kWidest];  // of the run's columns, from the first of the panel on
+    };
   };
 
   QUENCH_KERNEL void run(cuda::Block& block, Shared& shared) const {
@@ -60,6 +68,13 @@ struct QuantizePanel {
         ++run_end;
       }
       block.each([&](int thread) {
+        for (int64_t k = c + thread / kRows; k < run_end; k += kWarps) {
+          for (int64_t j = c + thread % kRows; j < panel.end; j += kRows) {
+            shared.upper[k - c][j - panel.begin] = panel.upper[k * panel.columns + j];
+          }
+        }
+      });
+      block.each([&](int thread) {
         const Place at = place_of(block, thread);
         if (at.inside && at.warp == 0) {
           round_run(shared, at, c, run_end);
@@ -68,7 +83,7 @@ struct QuantizePanel {
       block.each([&](int thread) {
         const Place at = place_of(block, thread);
         for (int64_t j = run_end + at.warp; j < panel.end && at.inside; j += kWarps) {
-          update(shared, at.lane, j, c, c, run_end);
+          update(shared, at.lane, j, c, run_end);
         }
       });
       c = run_end;
@@ -96,16 +111,30 @@ struct QuantizePanel {
   // Codes and errors of columns [from, to) of one row.
   QUENCH_KERNEL void round_run(Shared& shared, const Place& at, int64_t from, int64_t to) const {
     double loss = panel.loss[at.row];
-    for (int64_t k = from; k < to; ++k) {
-      if (k > from) {
-        update(shared, at.lane, k, from, from, k);
+    double scales[kRun] = {};
+    double zeros[kRun] = {};
+    double pivots[kRun] = {};
+    for (int i = 0; i < kRun; ++i) {
+      if (from + i < to) {
+        const int64_t grid = panel.group[from + i] * panel.rows + at.row;
+        scales[i] = panel.scales[grid];
+        zeros[i] = panel.zeros[grid];
+        pivots[i] = panel.pivots[from + i];
       }
-      const int64_t grid = panel.group[k] * panel.rows + at.row;
-      const double scale = panel.scales[grid];
-      const double zero = panel.zeros[grid];
+    }
+    for (int i = 0; i < kRun; ++i) {
+      const int64_t k = from + i;
+      if (k >= to) {
+        break;
+      }
+      if (i > 0) {
+        update(shared, at.lane, k, from, k);
+      }
+      const double scale = scales[i];
+      const double zero = zeros[i];
       const double x = shared.tile[k - panel.begin][at.lane];
       const double code = code_of(x, scale, zero, panel.kind.max_code());
-      const double error = (x - scale * (code - zero)) / panel.pivots[k];
+      const double error = (x - scale * (code - zero)) / pivots[i];
       panel.codes[k * panel.rows + at.row] = static_cast<uint8_t>(static_cast<int32_t>(code));
       loss += error * error / 2;
       const int64_t kept = (k - panel.begin) * panel.rows + at.row;
@@ -119,12 +148,11 @@ struct QuantizePanel {
     panel.loss[at.row] = loss;
   }
 
-  // Takes the errors of columns [from, to) of the run that begins at `run` off column j.
-  QUENCH_KERNEL void update(Shared& shared, int lane, int64_t j, int64_t run, int64_t from,
-                            int64_t to) const {
+  // Takes the errors of columns [run, to) of the run that begins at `run` off column j.
+  QUENCH_KERNEL void update(Shared& shared, int lane, int64_t j, int64_t run, int64_t to) const {
     double value = shared.tile[j - panel.begin][lane];
-    for (int64_t k = from; k < to; ++k) {
-      const double product = shared.errors[k - run][lane] * panel.upper[k * panel.columns + j];
+    for (int64_t k = run; k < to; ++k) {
+      const double product = shared.errors[k - run][lane] * shared.upper[k - run][j - panel.begin];
       value -= panel.correction == nullptr ? product
                                            : product + shared.negated[k - run][lane] *
                                                            panel.correction[k * panel.columns + j];
@@ -146,8 +174,8 @@ struct QuantizePanel {
         low = x < low ? x : low;
         high = x > high ? x : high;
       }
-      shared.low[at.warp][at.lane] = low;
-      shared.high[at.warp][at.lane] = high;
+      shared.grid.low[at.warp][at.lane] = low;
+      shared.grid.high[at.warp][at.lane] = high;
     });
     block.each([&](int thread) {
       const Place at = place_of(block, thread);
@@ -157,16 +185,16 @@ struct QuantizePanel {
         const auto value = [&](int64_t i) { return value_of(shared, at, column + i); };
         best = try_steps(value, to - column, range, panel.kind, at.warp, kWarps);
       }
-      shared.tried[at.warp][at.lane] = best;
+      shared.grid.tried[at.warp][at.lane] = best;
     });
     block.each([&](int thread) {
       const Place at = place_of(block, thread);
       if (at.warp != 0 || !at.inside) {
         return;
       }
-      Tried best = shared.tried[0][at.lane];
+      Tried best = shared.grid.tried[0][at.lane];
       for (int warp = 1; warp < kWarps; ++warp) {
-        best = better(best, shared.tried[warp][at.lane]);
+        best = better(best, shared.grid.tried[warp][at.lane]);
       }
       const Grid grid = chosen_grid(group_range(shared, at.lane), panel.kind, best);
       const int64_t to_row = panel.group[column] * panel.rows + at.row;
@@ -184,8 +212,8 @@ struct QuantizePanel {
     double low = 0;
     double high = 0;
     for (int warp = 0; warp < kWarps; ++warp) {
-      low = shared.low[warp][lane] < low ? shared.low[warp][lane] : low;
-      high = shared.high[warp][lane] > high ? shared.high[warp][lane] : high;
+      low = shared.grid.low[warp][lane] < low ? shared.grid.low[warp][lane] : low;
+      high = shared.grid.high[warp][lane] > high ? shared.grid.high[warp][lane] : high;
     }
     return range_of(low, high, panel.kind);
   }

@@ -1,9 +1,9 @@
 // What a panel's errors do to all columns past it, as a kernel: nearly all of the work.
 //
-// A block takes 32 rows and 32 columns, a thread one row and four columns of it. Errors and the
-// factor's rows come through shared memory, 32 columns of the panel at a time. Products are taken
-// off one after the other in the order of the panel's columns, never summed first, so in float64
-// every weight has the bits of the plain reference.
+// A block takes 64 rows and 64 columns, a thread four by four of them, which it keeps in registers.
+// Errors and the factor's rows come through shared memory, 16 columns of the panel at a time.
+// Products are taken off one after the other in the order of the panel's columns, never summed
+// first, so in float64 every weight has the bits of the plain reference.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,11 @@ namespace quench::quantizers {
 // and j in [end, columns). The arithmetic is of type T.
 template <typename T>
 struct UpdateRest {
-  static constexpr int kRows = cuda::kWarp;
-  static constexpr int kWarps = 8;
-  static constexpr int kThreads = kRows * kWarps;
-  static constexpr int kOwn = 4;                  // columns of a thread
-  static constexpr int kColumns = kOwn * kWarps;  // of a block
-  static constexpr int kChunk = 32;
+  static constexpr int kOwn = 4;      // rows and columns of a thread
+  static constexpr int kAcross = 16;  // threads that share columns, or rows
+  static constexpr int kThreads = kAcross * kAcross;
+  static constexpr int kTile = kOwn * kAcross;  // rows and columns of a block
+  static constexpr int kChunk = 16;
 
   int64_t rows;
   int64_t columns;
@@ -33,63 +32,71 @@ struct UpdateRest {
   const T* negated;          // [end - begin, rows]; only with `correction`
   T* weights;                // [columns, rows]
 
-  int64_t row_blocks() const { return (rows + kRows - 1) / kRows; }
-  int64_t blocks() const { return row_blocks() * ((columns - end + kColumns - 1) / kColumns); }
+  int64_t row_blocks() const { return (rows + kTile - 1) / kTile; }
+  int64_t blocks() const { return row_blocks() * ((columns - end + kTile - 1) / kTile); }
 
   struct Shared {
-    T errors[kChunk][kRows];
-    T negated[kChunk][kRows];
-    T upper[kChunk][kColumns];
-    T correction[kChunk][kColumns];
+    T errors[kChunk][kTile];
+    T negated[kChunk][kTile];
+    T upper[kChunk][kTile];
+    T correction[kChunk][kTile];
   };
   struct Own {
-    T values[kOwn];
+    T values[kOwn][kOwn];  // [column][row]
   };
 
   QUENCH_KERNEL void run(cuda::Block& block, Shared& shared) const {
-    const int64_t row_blocks = (rows + kRows - 1) / kRows;
-    const int64_t first_row = block.index() % row_blocks * kRows;
-    const int64_t first_column = end + block.index() / row_blocks * kColumns;
+    const int64_t row_blocks = (rows + kTile - 1) / kTile;
+    const int64_t first_row = block.index() % row_blocks * kTile;
+    const int64_t first_column = end + block.index() / row_blocks * kTile;
     cuda::PerThread<Own, kThreads> own;
     block.each([&](int thread) {
+      Own& mine = own[thread];
       for (int i = 0; i < kOwn; ++i) {
-        const int64_t at = place(thread, i, first_row, first_column);
-        own[thread].values[i] = at < 0 ? T{0} : weights[at];
+        for (int r = 0; r < kOwn; ++r) {
+          const int64_t at = place(thread, i, r, first_row, first_column);
+          mine.values[i][r] = at < 0 ? T{0} : weights[at];
+        }
       }
     });
     for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
       const int count = end - chunk < kChunk ? static_cast<int>(end - chunk) : kChunk;
       block.each([&](int thread) { load(shared, thread, chunk, count, first_row, first_column); });
       block.each([&](int thread) {
+        Own& mine = own[thread];
         for (int k = 0; k < count; ++k) {
-          subtract(shared, thread, k, own[thread]);
+          subtract(shared, thread, k, mine);
         }
       });
     }
     block.each([&](int thread) {
+      const Own& mine = own[thread];
       for (int i = 0; i < kOwn; ++i) {
-        const int64_t at = place(thread, i, first_row, first_column);
-        if (at >= 0) {
-          weights[at] = own[thread].values[i];
+        for (int r = 0; r < kOwn; ++r) {
+          const int64_t at = place(thread, i, r, first_row, first_column);
+          if (at >= 0) {
+            weights[at] = mine.values[i][r];
+          }
         }
       }
     });
   }
 
  private:
-  // Where in `weights` the thread's i-th value lies; -1: outside.
-  QUENCH_KERNEL int64_t place(int thread, int i, int64_t first_row, int64_t first_column) const {
-    const int64_t row = first_row + thread % kRows;
-    const int64_t column = first_column + thread / kRows * kOwn + i;
+  // Where in `weights` the thread's value of its i-th column and r-th row lies; -1: outside.
+  QUENCH_KERNEL int64_t place(int thread, int i, int r, int64_t first_row,
+                              int64_t first_column) const {
+    const int64_t row = first_row + thread % kAcross * kOwn + r;
+    const int64_t column = first_column + thread / kAcross * kOwn + i;
     return row < rows && column < columns ? column * rows + row : -1;
   }
 
   QUENCH_KERNEL void load(Shared& shared, int thread, int64_t chunk, int count, int64_t first_row,
                           int64_t first_column) const {
-    const int lane = thread % kRows;
+    const int lane = thread % kTile;
     const int64_t row = first_row + lane;
     const int64_t column = first_column + lane;
-    for (int k = thread / kRows; k < count; k += kWarps) {
+    for (int k = thread / kTile; k < count; k += kThreads / kTile) {
       const int64_t kept = (chunk + k - begin) * rows + row;
       const int64_t factor = (chunk + k) * columns + column;
       const bool has_row = row < rows;
@@ -104,13 +111,15 @@ struct UpdateRest {
   }
 
   QUENCH_KERNEL void subtract(const Shared& shared, int thread, int k, Own& own) const {
-    const int lane = thread % kRows;
-    const int first = thread / kRows * kOwn;
+    const int row = thread % kAcross * kOwn;
+    const int column = thread / kAcross * kOwn;
     for (int i = 0; i < kOwn; ++i) {
-      const T product = shared.errors[k][lane] * shared.upper[k][first + i];
-      own.values[i] -= correction == nullptr
-                           ? product
-                           : product + shared.negated[k][lane] * shared.correction[k][first + i];
+      for (int r = 0; r < kOwn; ++r) {
+        const T product = shared.errors[k][row + r] * shared.upper[k][column + i];
+        own.values[i][r] -= correction == nullptr ? product
+                                                  : product + shared.negated[k][row + r] *
+                                                                  shared.correction[k][column + i];
+      }
     }
   }
 };
