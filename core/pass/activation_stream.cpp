@@ -23,6 +23,22 @@ uint64_t widest_carry(const ModelHandle& model) {
   return widest;
 }
 
+int64_t micro_batch_tokens(const ModelHandle& model) {
+  if (model.info().device.type == QUENCH_DEVICE_CPU) {
+    return kMicroBatchTokens;
+  }
+  int64_t widest = model.info().width;
+  for (uint32_t b = 0; b < model.info().blocks; ++b) {
+    const quench_block_info& block = model.block(b);
+    for (uint32_t g = 0; g < block.group_count; ++g) {
+      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
+        widest = std::max(widest, block.groups[g].linears[l].out_features);
+      }
+    }
+  }
+  return micro_batch_tokens_on_gpu(widest);
+}
+
 bool has_to_rest(ModelHandle& model, uint64_t tokens) {
   const uint64_t free = free_device_bytes(model);
   return free != UINT64_MAX && tokens * widest_carry(model) > free / 3;
@@ -49,7 +65,7 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
                                    std::span<const uint64_t> starts,
                                    std::span<const uint64_t> texts)
     : model_(model),
-      batches_(plan_micro_batches(starts)),
+      batches_(plan_micro_batches(starts, micro_batch_tokens(model))),
       rests_(has_to_rest(model, starts.empty() ? 0 : starts.back() - starts.front())) {
   if (!texts.empty() && model.extension(QUENCH_MODEL_PADS) == nullptr) {
     fail(QUENCH_UNSUPPORTED, "model {}: cannot run pads that count", model.id());

@@ -11,14 +11,17 @@
 
 #include "core/arithmetic/micro_batches.hpp"
 #include "core/arithmetic/prefix_batches.hpp"
-#include "core/pass/device_tensor.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/weights/device_tensor.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {
 
 // The most bytes that a token carries from one stage to the next.
 uint64_t widest_carry(const ModelHandle& model);
+
+// Tokens of a micro-batch, where the model is.
+int64_t micro_batch_tokens(const ModelHandle& model);
 
 // Whether what `tokens` carry would leave too little of the model's device: it may take a third of
 // what is free, for a float model may run beside, and a third is for the rest.

@@ -9,6 +9,8 @@
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/named_op.hpp"
 #include "core/pass/store_layer.hpp"
+#include "core/weights/device_tensor.hpp"
+#include "core/weights/host_copy_memory.hpp"
 
 namespace quench {
 
@@ -17,6 +19,21 @@ namespace {
 // Quantizers work on float32, or on float64 if the model does.
 quench_dtype weight_dtype(quench_dtype model) {
   return same_dtype(model, kFloat64) ? kFloat64 : kFloat32;
+}
+
+// Of all linears of all blocks, as the model has them.
+uint64_t weight_bytes(const ModelHandle& model) {
+  uint64_t elements = 0;
+  for (uint32_t b = 0; b < model.info().blocks; ++b) {
+    const quench_block_info& block = model.block(b);
+    for (uint32_t g = 0; g < block.group_count; ++g) {
+      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
+        const quench_linear_info& linear = block.groups[g].linears[l];
+        elements += static_cast<uint64_t>(linear.out_features * linear.in_features);
+      }
+    }
+  }
+  return elements * (model.info().dtype.bits / 8u);
 }
 
 // The weight times the group's input scale, if it has one.
@@ -51,9 +68,19 @@ void take_times(LayerResult& layer, PassClock& clock) {
 
 }  // namespace
 
+bool keeps_weights_on_device(ModelHandle& model) {
+  const uint64_t free = free_device_bytes(model);
+  return free != UINT64_MAX && weight_bytes(model) < free / 4;
+}
+
 LinearQuantization::LinearQuantization(ModelHandle& model, const QuantizeOptions& options,
                                        FloatWeights& kept, PassSettings& settings, PassClock& clock)
-    : model_(model), options_(options), kept_(kept), settings_(settings), clock_(clock) {}
+    : model_(model),
+      options_(options),
+      kept_(kept),
+      settings_(settings),
+      clock_(clock),
+      keeps_on_device_(keeps_weights_on_device(model)) {}
 
 HostTensor LinearQuantization::float_weight(const quench_linear_info& linear) const {
   HostTensor weight(weight_dtype(model_.info().dtype), {linear.out_features, linear.in_features});
@@ -84,8 +111,61 @@ void LinearQuantization::prepare_group(ObservedGroup& group) {
   });
 }
 
+bool LinearQuantization::stays_on_device(const ObservedGroup& group) const {
+  return model_.info().device.type != QUENCH_DEVICE_CPU && group.input_scale() == nullptr &&
+         options_.store_as == nullptr && !options_.keep_tensors &&
+         settings_.rows_from() != RowsFrom::kFloat && settings_.all().size() == 1 &&
+         settings_.first().takes_device_weights();
+}
+
+void LinearQuantization::keep(const quench_linear_info& linear) {
+  const quench_dtype dtype = model_.info().dtype;
+  const std::vector<int64_t> shape{linear.out_features, linear.in_features};
+  if (keeps_on_device_) {
+    DeviceTensor value(model_, dtype, shape);
+    model_.weight_get(linear.weight, value.view());
+    kept_.keep(linear.weight, std::move(value));
+  } else {
+    HostTensor value(dtype, shape);
+    model_.weight_get(linear.weight, value.view());
+    kept_.keep(linear.weight, value);
+  }
+}
+
+void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group,
+                                            const quench_linear_info& linear, uint32_t index) {
+  keep(linear);
+  const quench_dtype dtype = weight_dtype(model_.info().dtype);
+  const DeviceTensor weight(model_, dtype, {linear.out_features, linear.in_features});
+  model_.weight_get(linear.weight, weight.view());
+  settings_.for_each([&](PassSetting& setting) {
+    const DeviceTensor dequantized(model_, dtype, {linear.out_features, linear.in_features});
+    QuantizeSink sink;
+    call_quantizer(setting, group, index, QUENCH_QUANTIZE_WITHOUT_CODES, weight.view(),
+                   dequantized.view(), sink);
+    LayerResult layer = layer_of(linear, block);
+    if (options_.calibration != nullptr) {
+      clock_.timed("error", [&] {
+        layer.relative_error = group.relative_error(weight.view(), dequantized.view());
+      });
+    }
+    model_.weight_set(linear.weight, dequantized.view());
+    layer.numbers = std::move(sink.numbers);
+    layer.texts = std::move(sink.texts);
+    if (options_.calibration != nullptr) {
+      group.describe_rows(layer);
+    }
+    take_times(layer, clock_);
+    setting.out.result.layers.push_back(std::move(layer));
+  });
+}
+
 void LinearQuantization::quantize(uint32_t block, ObservedGroup& group, uint32_t linear) {
   const quench_linear_info& info = group.info().linears[linear];
+  if (stays_on_device(group)) {
+    quantize_on_device(block, group, info, linear);
+    return;
+  }
   HostTensor found = float_weight(info);
   kept_.keep(info.weight, found);
   const HostTensor weight = scaled(std::move(found), group);
@@ -101,7 +181,7 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
   const bool calibrated = options_.calibration != nullptr;
   HostTensor dequantized(weight.dtype(), weight.shape());
   QuantizeSink sink;
-  call_quantizer(setting, group, linear, weight, dequantized, sink);
+  call_quantizer(setting, group, linear, 0, weight.view(), dequantized.view(), sink);
   LayerResult layer = layer_of(info, block);
   if (setting.out.result.stored) {
     store_layer(*setting.out.result.stored, info, sink, dequantized);
@@ -137,14 +217,12 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
 }
 
 void LinearQuantization::call_quantizer(PassSetting& setting, ObservedGroup& group, uint32_t linear,
-                                        const HostTensor& weight, const HostTensor& dequantized,
-                                        QuantizeSink& sink) {
-  const quench_tensor weight_view = weight.view();
-  const quench_tensor dequantized_view = dequantized.view();
+                                        uint32_t flags, const quench_tensor& weight,
+                                        const quench_tensor& dequantized, QuantizeSink& sink) {
   try {
     clock_.timed("quantize", [&] {
-      group.quantize(*setting.quantizer, {sizeof(quench_quantize_args), 0, linear, &weight_view,
-                                          &dequantized_view, sink.get(), nullptr});
+      group.quantize(*setting.quantizer, {sizeof(quench_quantize_args), flags, linear, &weight,
+                                          &dequantized, sink.get(), nullptr});
     });
   } catch (const Error& error) {
     fail(error.code(), "{} ({})", error.what(), group.info().linears[linear].name);

@@ -13,6 +13,10 @@
 
 namespace quench {
 
+// Whether the device of the model has room for a second copy of what is quantized: the float
+// weights then stay there until they are put back.
+bool keeps_weights_on_device(ModelHandle& model);
+
 class LinearQuantization {
  public:
   // All arguments must outlive it.
@@ -27,10 +31,16 @@ class LinearQuantization {
  private:
   // The weight in the form that quantizers get; NUMERICAL naming it if it is not finite.
   HostTensor float_weight(const quench_linear_info& linear) const;
+  // Whether nobody needs the weight or its codes in host memory.
+  bool stays_on_device(const ObservedGroup& group) const;
+  void quantize_on_device(uint32_t block, ObservedGroup& group, const quench_linear_info& linear,
+                          uint32_t index);
+  void keep(const quench_linear_info& linear);
   LayerResult quantize_for(PassSetting& setting, uint32_t block, ObservedGroup& group,
                            uint32_t linear, const HostTensor& weight);
-  void call_quantizer(PassSetting& setting, ObservedGroup& group, uint32_t linear,
-                      const HostTensor& weight, const HostTensor& dequantized, QuantizeSink& sink);
+  void call_quantizer(PassSetting& setting, ObservedGroup& group, uint32_t linear, uint32_t flags,
+                      const quench_tensor& weight, const quench_tensor& dequantized,
+                      QuantizeSink& sink);
   void set_op(const PassSetting& setting, uint32_t block, const ObservedGroup& group,
               uint32_t linear, quench_linear_op op);
   void take_weight(PassSetting& setting, const std::string& name, const HostTensor& dequantized);
@@ -40,6 +50,7 @@ class LinearQuantization {
   FloatWeights& kept_;
   PassSettings& settings_;
   PassClock& clock_;
+  bool keeps_on_device_;  // float weights
 };
 
 }  // namespace quench

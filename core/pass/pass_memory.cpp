@@ -6,6 +6,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/pass/activation_stream.hpp"
+#include "core/pass/linear_quantization.hpp"
 
 namespace quench {
 
@@ -57,9 +58,10 @@ uint64_t extra_elements(ModelHandle& model, uint32_t needs) {
 
 quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantizer,
                             const quench_group_info& group) {
-  return quantizer.memory({sizeof(quench_group_memory_args), 0, &group,
-                           group.linears[0].in_features, shapes.model.info().dtype,
-                           shapes.weight_dtype});
+  const bool on_device = shapes.model.info().device.type != QUENCH_DEVICE_CPU;
+  return quantizer.memory(
+      {sizeof(quench_group_memory_args), on_device ? QUENCH_GROUP_ON_DEVICE : 0u, &group,
+       group.linears[0].in_features, shapes.model.info().dtype, shapes.weight_dtype});
 }
 
 // Bytes of one group's state, plus the layer-error evaluator's if one is used.
@@ -110,7 +112,8 @@ uint64_t stage_bytes(const Shapes& shapes, uint64_t longest_row) {
   for_each_linear(shapes.model, [&](const quench_linear_info& linear) {
     widest = std::max(widest, static_cast<uint64_t>(linear.out_features));
   });
-  const uint64_t tokens = std::max<uint64_t>(longest_row, kMicroBatchTokens);
+  const uint64_t tokens =
+      std::max(longest_row, static_cast<uint64_t>(micro_batch_tokens(shapes.model)));
   return tokens * 3 * widest * shapes.element();
 }
 
@@ -143,7 +146,10 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 
   PassMemory memory;
-  memory.kept = weights * shapes.weight_element();
+  memory.stays_on_gpu = info.device.type != QUENCH_DEVICE_CPU && quantizer.takes_device_weights() &&
+                        (needs & QUENCH_NEEDS_FLOAT_ROWS) == 0;
+  memory.kept_on_gpu = memory.stays_on_gpu && keeps_weights_on_device(model);
+  memory.kept = weights * (memory.stays_on_gpu ? shapes.element() : shapes.weight_element());
   memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? work.settings * memory.kept : 0;
   memory.quantizing = widest_quantizing(shapes, quantizer, work.settings);
   const uint64_t widest = widest_carry(model);
@@ -151,11 +157,12 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
     memory.scoring += work.settings * tokens * residual;
     memory.scoring_rests = memory.scoring_rests || has_to_rest(model, tokens);
   }
-  memory.turn = kMicroBatchTokens * widest;
+  const auto batch = static_cast<uint64_t>(micro_batch_tokens(model));
+  memory.turn = batch * widest;
   if (work.tokens > 0) {
     const uint64_t streams = (needs & QUENCH_NEEDS_FLOAT_STREAM) != 0 ? 2 : 1;
     memory.activations = work.tokens * widest * streams;
-    memory.turn = std::max<uint64_t>(work.longest, kMicroBatchTokens) * widest * streams;
+    memory.turn = std::max(work.longest, batch) * widest * streams;
     memory.rests = has_to_rest(model, work.tokens);
     if ((needs & QUENCH_NEEDS_BLOCK_ROWS) != 0) {
       memory.activations += work.tokens * residual;  // the block's input, to run it again

@@ -12,12 +12,14 @@ namespace quench {
 // Bytes that a pass adds to what exists when it begins (program, model), by purpose. Computed from
 // shapes alone.
 struct PassMemory {
-  uint64_t kept = 0;         // float weights of what is quantized, to restore them
-  uint64_t made = 0;         // quantized weights that wait for the end of a float pass
-  uint64_t activations = 0;  // what the sequences (of both streams) carry, at the widest stage
-  uint64_t scoring = 0;      // residual streams of the fused score requests
-  uint64_t turn = 0;         // of these two what micro-batches carry that are at their turn
-  bool rests = false;        // activations wait in host memory, and only a turn is on the device
+  uint64_t kept = 0;          // float weights of what is quantized, to restore them
+  bool kept_on_gpu = false;   // they stay on the device
+  bool stays_on_gpu = false;  // weights are quantized there, and not out of host memory
+  uint64_t made = 0;          // quantized weights that wait for the end of a float pass
+  uint64_t activations = 0;   // what the sequences (of both streams) carry, at the widest stage
+  uint64_t scoring = 0;       // residual streams of the fused score requests
+  uint64_t turn = 0;          // of these two what micro-batches carry that are at their turn
+  bool rests = false;         // activations wait in host memory, and only a turn is on the device
   bool scoring_rests = false;
   uint64_t stage = 0;       // what one micro-batch needs inside a stage: an estimate
   uint64_t observing = 0;   // the states of groups that exist at once
@@ -26,14 +28,17 @@ struct PassMemory {
   uint64_t total() const {
     return kept + made + activations + scoring + stage + observing + quantizing + slack;
   }
-  // The same of a model on a GPU. Weights are quantized out of host memory and into it, with
-  // buffers on the GPU; what sequences carry is there, or waits in host memory until its turn.
+  // The same of a model on a GPU. Buffers of quantizers are there, and in host memory, too, where
+  // weights come from and go to it; what sequences carry is there, or waits in host memory until
+  // its turn.
   uint64_t on_gpu() const {
     return (rests ? 0 : activations) + (scoring_rests ? 0 : scoring) +
-           (rests || scoring_rests ? turn : 0) + stage + observing + quantizing;
+           (rests || scoring_rests ? turn : 0) + (kept_on_gpu ? kept : 0) + stage + observing +
+           quantizing;
   }
   uint64_t beside_gpu() const {
-    return kept + made + quantizing + (rests ? activations : 0) + (scoring_rests ? scoring : 0);
+    return (kept_on_gpu ? 0 : kept) + made + (stays_on_gpu ? 0 : quantizing) +
+           (rests ? activations : 0) + (scoring_rests ? scoring : 0);
   }
 };
 

@@ -81,6 +81,11 @@ class QuantizerHandle {
   // A quantizer in a process of its own is told that rows are in host memory: it gets copies.
   Group begin(const quench_group_args& args);
 
+  // Whether `quantize` takes weights in the memory of the model's device.
+  bool takes_device_weights() const {
+    return !apart_ && (needs_ & QUENCH_TAKES_DEVICE_WEIGHTS) != 0;
+  }
+
   const void* extension(const char* id) const;
   // Begins a pass over a model; what it gives does not depend on those before.
   void begin_pass();

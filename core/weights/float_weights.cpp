@@ -1,14 +1,31 @@
 #include "core/weights/float_weights.hpp"
 
+#include <utility>
+
 namespace quench {
 
 void FloatWeights::keep(const std::string& name, const HostTensor& value) {
-  layers_.back().try_emplace(name, value);
+  layers_.back().try_emplace(name, Kept{value, std::nullopt});
+}
+
+void FloatWeights::keep(const std::string& name, DeviceTensor value) {
+  layers_.back().try_emplace(name, Kept{std::nullopt, std::move(value)});
 }
 
 const HostTensor* FloatWeights::find(const std::string& name) const {
   const auto found = layers_.back().find(name);
-  return found != layers_.back().end() ? &found->second : nullptr;
+  if (found == layers_.back().end()) {
+    return nullptr;
+  }
+  const Kept& kept = found->second;
+  if (!kept.host) {
+    const quench_tensor on_device = kept.device->view();
+    kept.host.emplace(
+        on_device.dtype,
+        std::vector<int64_t>(on_device.shape, on_device.shape + on_device.dimensions));
+    model_.copy(on_device, kept.host->view());
+  }
+  return &*kept.host;
 }
 
 void FloatWeights::keep_op(uint32_t block, uint32_t group, uint32_t linear) {
@@ -62,11 +79,18 @@ void FloatWeights::during_exchange(const std::function<void()>& work) {
 }
 
 void FloatWeights::exchange() {
-  for (auto& [name, value] : layers_.back()) {
-    HostTensor now(value.dtype(), value.shape());
+  for (auto& [name, kept] : layers_.back()) {
+    const quench_tensor before = kept.view();
+    const std::vector<int64_t> shape(before.shape, before.shape + before.dimensions);
+    Kept now;
+    if (kept.device) {
+      now.device.emplace(model_, before.dtype, shape);
+    } else {
+      now.host.emplace(before.dtype, shape);
+    }
     model_.weight_get(name, now.view());
-    model_.weight_set(name, value.view());
-    value = std::move(now);
+    model_.weight_set(name, before);
+    kept = std::move(now);
   }
 }
 

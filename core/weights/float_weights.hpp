@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/weights/device_tensor.hpp"
 
 namespace quench {
 
@@ -20,9 +22,12 @@ class FloatWeights {
   FloatWeights(const FloatWeights&) = delete;
   FloatWeights& operator=(const FloatWeights&) = delete;
 
-  // Saves the current value of a weight, once.
+  // Saves the current value of a weight, once: a copy in host memory, or one that is there or on
+  // the model's device already.
   void keep(const std::string& name, const HostTensor& value);
+  void keep(const std::string& name, DeviceTensor value);
   // The value saved in the current layer, or nullptr; the transformed float weight, if transformed.
+  // What was saved on the model's device is brought to host memory when it is asked for.
   const HostTensor* find(const std::string& name) const;
   void keep_op(uint32_t block, uint32_t group, uint32_t linear);
   // Whether operations, which no weight describes, replace linears.
@@ -48,7 +53,13 @@ class FloatWeights {
   void exchange();
 
   ModelHandle& model_;
-  std::vector<std::map<std::string, HostTensor>> layers_{1};
+  // One of both; `host` may be a copy of `device`.
+  struct Kept {
+    mutable std::optional<HostTensor> host;
+    std::optional<DeviceTensor> device;
+    quench_tensor view() const { return device ? device->view() : host->view(); }
+  };
+  std::vector<std::map<std::string, Kept>> layers_{1};
   std::vector<Op> ops_;
 };
 

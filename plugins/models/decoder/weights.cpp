@@ -62,7 +62,15 @@ void convert(const at::Tensor& from, const at::Tensor& to) {
   const at::ScalarType type = to.scalar_type();
   const bool narrow = type == at::kHalf || type == at::kBFloat16;
   if (from.scalar_type() != at::kDouble || !narrow) {
-    return from.is_cpu() && to.dim() > 0 ? copy_rows(from, to) : static_cast<void>(to.copy_(from));
+    if (from.device() != to.device()) {  // the narrower of both types crosses
+      const bool widens = from.element_size() < to.element_size();
+      to.copy_(widens ? from.to(to.device()) : from.to(type));
+    } else if (from.is_cpu() && to.dim() > 0) {
+      copy_rows(from, to);
+    } else {
+      to.copy_(from);
+    }
+    return;
   }
   const at::Tensor values = from.cpu().contiguous();
   const at::Tensor rounded = at::empty(values.sizes(), at::TensorOptions(type));

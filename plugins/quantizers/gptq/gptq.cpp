@@ -55,7 +55,7 @@ class Linear {
 
   void quantize() {
     const c10::InferenceMode inference;
-    const at::Tensor weight = host_weight(linear_);
+    const at::Tensor weight = weight_on(linear_, group_.device());
     if (setting_.skip) {
       keep_float(weight, linear_, sink_);
       return;
@@ -92,7 +92,6 @@ class Linear {
   void round(const at::Tensor& weight, const GptqGroup::Made& made) {
     const auto start = std::chrono::steady_clock::now();
     const Groups groups = groups_of(weight.size(1), setting_.group_size);
-    const Coded coded = make_coded(sink_, weight.size(0), weight.size(1), groups.count);
     SolverOptions options{setting_.kind,
                           setting_.group_size,
                           params_.static_groups,
@@ -100,10 +99,18 @@ class Linear {
                           params_.block,
                           params_.precision == "float64" || weight.scalar_type() == at::kDouble};
     options.group_aware = params_.act_group_aware;
-    const double loss = solve(weight.to(group_.device()), made.factor, options, coded);
-    dequantize(coded, linear_.dequantized, linear_.info.name);
-    const auto perm = sink_.tensor<int32_t>("perm", {weight.size(1)});
-    std::copy(made.factor.perm.begin(), made.factor.perm.end(), perm.begin());
+    Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
+    double loss = 0;
+    if (!linear_.wants_codes && linear_.dequantized.device.type != QUENCH_DEVICE_CPU) {
+      loss = solve_into(weight, made.factor, options, kit::borrow(linear_.dequantized),
+                        linear_.info.name);
+    } else {
+      coded = make_coded(sink_, coded.rows, coded.columns, coded.groups);
+      loss = solve(weight, made.factor, options, coded);
+      dequantize(coded, linear_.dequantized, linear_.info.name);
+      const auto perm = sink_.tensor<int32_t>("perm", {weight.size(1)});
+      std::copy(made.factor.perm.begin(), made.factor.perm.end(), perm.begin());
+    }
     const bool ordered = params_.desc_act && !params_.static_groups && groups.count > 1;
     sink_.number("bits", static_cast<double>(setting_.kind.bits));
     sink_.number("bits_per_weight", bits_per_weight(coded, setting_.kind, ordered));
@@ -228,7 +235,7 @@ Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
 }
 
 uint32_t Gptq::needs() const {
-  uint32_t needs = QUENCH_NEEDS_ROWS;
+  uint32_t needs = QUENCH_NEEDS_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS;
   needs |= params_.inputs == "sequential" ? QUENCH_NEEDS_SEQUENTIAL
            : params_.inputs == "block"    ? QUENCH_NEEDS_BLOCK_ROWS
                                           : QUENCH_NEEDS_FLOAT_ROWS;

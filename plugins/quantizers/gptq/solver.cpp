@@ -193,15 +193,23 @@ double solve_where_it_is(const at::Tensor& weight, const Factor& factor,
                          : solve_in<float>(weight, factor, options, coded);
 }
 
-}  // namespace
-
-double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
-             const Coded& coded) {
-  const double loss = solve_where_it_is(weight, factor, options, coded);
+double finite(double loss) {
   if (!std::isfinite(loss)) {
     kit::fail(QUENCH_NUMERICAL, "the column updates overflow: loss = %g", loss);
   }
   return loss;
+}
+
+}  // namespace
+
+double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
+             const Coded& coded) {
+  return finite(solve_where_it_is(weight, factor, options, coded));
+}
+
+double solve_into(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
+                  const at::Tensor& dequantized, const char* name) {
+  return finite(solve_by_kernels_into(weight, factor, options, dequantized, name));
 }
 
 }  // namespace quench::quantizers

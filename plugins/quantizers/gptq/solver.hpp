@@ -32,4 +32,8 @@ struct SolverOptions {
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded);
 
+// The same of a weight on a GPU, without codes: the dequantized weight goes to `dequantized` there.
+double solve_into(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
+                  const at::Tensor& dequantized, const char* name);
+
 }  // namespace quench::quantizers

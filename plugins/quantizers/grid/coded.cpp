@@ -3,6 +3,9 @@
 #include <ATen/ops/copy.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,6 +100,28 @@ void dequantize(const Coded& coded, const quench_tensor& to, const char* name) {
   }
   if (!direct) {
     target.copy_(host);
+  }
+}
+
+void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
+                          const at::Tensor& zeros, const std::vector<int32_t>& g_idx,
+                          const at::Tensor& to, const char* name) {
+  constexpr int64_t kHeld = int64_t{1} << 23;  // elements that are float64 at once
+  if (!at::isfinite(scales).all().item<bool>()) {
+    kit::fail(QUENCH_NUMERICAL, "%s: the range of a row overflows", name);
+  }
+  const at::Tensor group = at::tensor(g_idx, at::kInt).to(codes.device());
+  const int64_t most = std::max<int64_t>(1, kHeld / codes.size(1));
+  for (int64_t first = 0; first < codes.size(0); first += most) {
+    const int64_t count = std::min(most, codes.size(0) - first);
+    const auto of_columns = [&](const at::Tensor& grids) {
+      return grids.narrow(0, first, count).index_select(1, group);
+    };
+    to.narrow(0, first, count)
+        .copy_(codes.narrow(0, first, count)
+                   .to(at::kDouble)
+                   .sub_(of_columns(zeros))
+                   .mul_(of_columns(scales)));
   }
 }
 

@@ -64,6 +64,12 @@ void take(const at::Tensor& made, std::span<double> to);
 // columns]. Throws NUMERICAL with the linear's name if a scale overflowed.
 void dequantize(const Coded& coded, const quench_tensor& to, const char* name);
 
+// The same of codes, scales and zeros in the memory of a device, to `to` there; `g_idx` as in
+// Coded.
+void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
+                          const at::Tensor& zeros, const std::vector<int32_t>& g_idx,
+                          const at::Tensor& to, const char* name);
+
 // Average storage per weight in bits: its code, 16 for each scale (float16), `bits` for each zero
 // unless the grid is symmetric (then the zero is known), and 32 for each column's group index if
 // that is not simply column / size (`ordered`).

@@ -19,5 +19,8 @@ void round_rows(const at::Tensor& weight, at::Device device, Groups groups, Grid
 // With the kernel, where the weight is: on a GPU as kernels.so has it, in host memory as loops.
 void round_rows_by_kernel(const at::Tensor& weight, Groups groups, GridKind kind,
                           const Coded& coded);
+// Likewise, but writes the dequantized weight, where the weight is; `name` is for errors.
+void round_rows_into(const at::Tensor& weight, Groups groups, GridKind kind,
+                     const at::Tensor& dequantized, const char* name);
 
 }  // namespace quench::quantizers

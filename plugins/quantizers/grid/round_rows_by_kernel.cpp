@@ -10,43 +10,60 @@ namespace quench::quantizers {
 
 namespace {
 
+struct Made {
+  at::Tensor codes;   // [rows, columns]
+  at::Tensor scales;  // [rows, groups]
+  at::Tensor zeros;   // [rows, groups]
+};
+
 template <typename T>
-void run(const at::Tensor& weight, Groups groups, GridKind kind, const Coded& coded) {
+Made run(const at::Tensor& weight, Groups groups, GridKind kind) {
   const auto like = [&](int64_t columns, at::ScalarType type) {
-    return at::empty({coded.rows, columns}, weight.options().dtype(type));
+    return at::empty({weight.size(0), columns}, weight.options().dtype(type));
   };
-  const at::Tensor codes = like(coded.columns, at::kByte);
-  const at::Tensor scales = like(groups.count, at::kDouble);
-  const at::Tensor zeros = like(groups.count, at::kDouble);
+  Made made{like(weight.size(1), at::kByte), like(groups.count, at::kDouble),
+            like(groups.count, at::kDouble)};
   const RoundRows<T> kernel{weight.const_data_ptr<T>(),
-                            coded.rows,
-                            coded.columns,
+                            weight.size(0),
+                            weight.size(1),
                             groups.size,
                             groups.count,
                             kind,
                             nullptr,
-                            codes.data_ptr<uint8_t>(),
-                            scales.data_ptr<double>(),
-                            zeros.data_ptr<double>(),
+                            made.codes.data_ptr<uint8_t>(),
+                            made.scales.data_ptr<double>(),
+                            made.zeros.data_ptr<double>(),
                             groups.count,
                             1};
   cuda::run_kernel(sizeof(T) == sizeof(double) ? kRoundRowsDouble : kRoundRowsFloat, kernel,
                    weight.device());
-  take(codes, coded.codes);
-  take(scales, coded.scales);
-  take(zeros, coded.zeros);
+  return made;
+}
+
+Made run(const at::Tensor& weight, Groups groups, GridKind kind) {
+  const at::Tensor dense = weight.contiguous();
+  return weight.scalar_type() == at::kDouble ? run<double>(dense, groups, kind)
+                                             : run<float>(dense, groups, kind);
 }
 
 }  // namespace
 
 void round_rows_by_kernel(const at::Tensor& weight, Groups groups, GridKind kind,
                           const Coded& coded) {
-  const at::Tensor dense = weight.contiguous();
-  if (weight.scalar_type() == at::kDouble) {
-    run<double>(dense, groups, kind, coded);
-  } else {
-    run<float>(dense, groups, kind, coded);
+  const Made made = run(weight, groups, kind);
+  take(made.codes, coded.codes);
+  take(made.scales, coded.scales);
+  take(made.zeros, coded.zeros);
+}
+
+void round_rows_into(const at::Tensor& weight, Groups groups, GridKind kind,
+                     const at::Tensor& dequantized, const char* name) {
+  const Made made = run(weight, groups, kind);
+  std::vector<int32_t> g_idx(static_cast<size_t>(weight.size(1)));
+  for (size_t c = 0; c < g_idx.size(); ++c) {
+    g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);
   }
+  dequantize_on_device(made.codes, made.scales, made.zeros, g_idx, dequantized, name);
 }
 
 }  // namespace quench::quantizers

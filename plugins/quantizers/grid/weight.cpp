@@ -1,5 +1,8 @@
 #include "quantizers/grid/weight.hpp"
 
+#include <ATen/ops/aminmax.h>
+#include <ATen/ops/isfinite.h>
+
 #include <cmath>
 
 #include "quench/kit/torch.hpp"
@@ -26,13 +29,10 @@ void refuse_not_finite(const T* weight, int64_t rows, int64_t columns, const cha
   });
 }
 
-}  // namespace
-
-at::Tensor host_weight(const kit::LinearToQuantize& linear) {
+void check_views(const kit::LinearToQuantize& linear) {
   const quench_tensor& view = linear.weight;
   const char* name = linear.info.name;
-  const bool wide = kit::same(view.dtype, kit::kFloat64);
-  if (!wide && !kit::same(view.dtype, kit::kFloat32)) {
+  if (!kit::same(view.dtype, kit::kFloat64) && !kit::same(view.dtype, kit::kFloat32)) {
     kit::fail(QUENCH_UNSUPPORTED, "%s: weight: wanted float32 or float64, got %s", name,
               kit::name_of(view.dtype).c_str());
   }
@@ -47,11 +47,31 @@ at::Tensor host_weight(const kit::LinearToQuantize& linear) {
               kit::name_of(view.dtype).c_str(), kit::shape_text(kit::shape_of(view)).c_str(),
               kit::name_of(to.dtype).c_str(), kit::shape_text(kit::shape_of(to)).c_str());
   }
-  const at::Tensor weight = kit::borrow(view).to(at::kCPU).contiguous();
-  if (wide) {
+}
+
+}  // namespace
+
+at::Tensor host_weight(const kit::LinearToQuantize& linear) {
+  check_views(linear);
+  const char* name = linear.info.name;
+  const at::Tensor weight = kit::borrow(linear.weight).to(at::kCPU).contiguous();
+  if (weight.scalar_type() == at::kDouble) {
     refuse_not_finite(weight.const_data_ptr<double>(), weight.size(0), weight.size(1), name);
   } else {
     refuse_not_finite(weight.const_data_ptr<float>(), weight.size(0), weight.size(1), name);
+  }
+  return weight;
+}
+
+at::Tensor weight_on(const kit::LinearToQuantize& linear, at::Device device) {
+  if (linear.weight.device.type == QUENCH_DEVICE_CPU) {
+    return host_weight(linear).to(device);
+  }
+  check_views(linear);
+  const at::Tensor weight = kit::borrow(linear.weight).contiguous();
+  const auto [low, high] = at::aminmax(weight);  // both propagate NaN
+  if (!at::isfinite(low.sub(high)).item<bool>()) {
+    kit::fail(QUENCH_NUMERICAL, "%s: weight: not finite", linear.info.name);
   }
   return weight;
 }

@@ -41,25 +41,33 @@ std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) 
 
 // Rows change no code; with them the host can ask for the output error.
 uint32_t Rtn::needs() const {
-  return QUENCH_USES_ROWS | (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
+  return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
+         (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
 }
 
 void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Tensor weight = host_weight(linear);
+  const at::Device device = static_cast<GramGroup&>(group).device();
   const ModuleSetting setting = rules_.setting_of(
       linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
+  const at::Tensor weight = weight_on(linear, device);
   if (setting.skip) {
     keep_float(weight, linear, sink);
     return;
   }
   const Groups groups = groups_of(weight.size(1), setting.group_size);
-  const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
-  fill_group_index(coded, groups);
-  round_rows(weight, static_cast<GramGroup&>(group).device(), groups, setting.kind, coded);
-  dequantize(coded, linear.dequantized, linear.info.name);
+  Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
+  if (!linear.wants_codes && linear.dequantized.device.type != QUENCH_DEVICE_CPU) {
+    round_rows_into(weight, groups, setting.kind, kit::borrow(linear.dequantized),
+                    linear.info.name);
+  } else {
+    coded = make_coded(sink, coded.rows, coded.columns, coded.groups);
+    fill_group_index(coded, groups);
+    round_rows(weight, device, groups, setting.kind, coded);
+    dequantize(coded, linear.dequantized, linear.info.name);
+  }
   sink.number("bits", static_cast<double>(setting.kind.bits));
   sink.number("bits_per_weight", bits_per_weight(coded, setting.kind, false));
 }

@@ -139,7 +139,8 @@ TEST_CASE("gptq: gptaq gives the codes of the plain kernel", "[quantizers][gptq]
   QuantizerBench bench("{" + kFloat64 + R"(,"gptaq":true,"group_size":32,"block":)" +
                            std::to_string(block) + (desc_act ? R"(,"desc_act":true})" : "}"),
                        160);
-  CHECK(bench.needs() == (QUENCH_NEEDS_ROWS | QUENCH_NEEDS_SEQUENTIAL | QUENCH_NEEDS_FLOAT_STREAM));
+  CHECK(bench.needs() == (QUENCH_TAKES_DEVICE_WEIGHTS | QUENCH_NEEDS_ROWS |
+                          QUENCH_NEEDS_SEQUENTIAL | QUENCH_NEEDS_FLOAT_STREAM));
   REQUIRE(bench.observe_both(inputs, moved) == QUENCH_OK);
   const Quantized result = bench.quantize(weight);
   REQUIRE(result.status == QUENCH_OK);
@@ -324,10 +325,10 @@ TEST_CASE("gptq: contradicting options are refused", "[quantizers][gptq]") {
   CHECK(create_error(R"({"gptaq":true,"inputs":"float"})") ==
         "gptq: gptaq has no effect with inputs = float");
   CHECK(QuantizerBench(R"({"inputs":"block"})", 4).needs() ==
-        (QUENCH_NEEDS_ROWS | QUENCH_NEEDS_BLOCK_ROWS));
+        (QUENCH_TAKES_DEVICE_WEIGHTS | QUENCH_NEEDS_ROWS | QUENCH_NEEDS_BLOCK_ROWS));
   CHECK(QuantizerBench(R"({"inputs":"float","lm_head":true,"embedding":true})", 4).needs() ==
-        (QUENCH_NEEDS_ROWS | QUENCH_NEEDS_FLOAT_ROWS | QUENCH_QUANTIZES_HEAD |
-         QUENCH_QUANTIZES_EMBEDDING));
+        (QUENCH_TAKES_DEVICE_WEIGHTS | QUENCH_NEEDS_ROWS | QUENCH_NEEDS_FLOAT_ROWS |
+         QUENCH_QUANTIZES_HEAD | QUENCH_QUANTIZES_EMBEDDING));
 }
 
 }  // namespace quench::test

@@ -88,7 +88,7 @@ TEST_CASE("rtn has the same bits for one and two threads", "[quantizers][rtn]") 
 // 1)' = 58. With bits 2, asymmetric, (0.4, 3) becomes (0, 3): the error is 0.4^2 * 10 = 1.6.
 TEST_CASE("rtn lets the host ask for the output error", "[quantizers][rtn]") {
   QuantizerBench bench(R"({"bits":2,"sym":false,"group_size":-1})", 2);
-  CHECK(bench.needs() == QUENCH_USES_ROWS);
+  CHECK(bench.needs() == (QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS));
   kit::OwnedTensor<double> weight({1, 2});
   kit::OwnedTensor<double> result({1, 2});
   quench_tensor w = weight.view();

@@ -4,6 +4,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -91,20 +92,34 @@ class Loop {
     }
   }
 
-  // Returns the loss.
-  double write(const std::vector<int32_t>& order, const Coded& coded) const {
+  void write(const std::vector<int32_t>& order, const Coded& coded) const {
     take(codes_, coded.codes);
     take(scales_, coded.scales);
     take(zeros_, coded.zeros);
-    for (size_t k = 0; k < group_.size(); ++k) {
-      coded.g_idx[static_cast<size_t>(order[k])] = group_[k];
-    }
+    const std::vector<int32_t> index = group_index(order);
+    std::copy(index.begin(), index.end(), coded.g_idx.begin());
+  }
+
+  void write(const std::vector<int32_t>& order, const at::Tensor& dequantized,
+             const char* name) const {
+    dequantize_on_device(codes_, scales_, zeros_, group_index(order), dequantized, name);
+  }
+
+  double loss() const {
     const at::Tensor loss = loss_.to(at::kCPU);
     const double* first = loss.const_data_ptr<double>();
     return std::accumulate(first, first + rows_, 0.0);
   }
 
  private:
+  // Of each column in its original order.
+  std::vector<int32_t> group_index(const std::vector<int32_t>& order) const {
+    std::vector<int32_t> index(group_.size());
+    for (size_t k = 0; k < group_.size(); ++k) {
+      index[static_cast<size_t>(order[k])] = group_[k];
+    }
+    return index;
+  }
   // A copy in the memory of the weight; what is there already is not copied.
   at::Tensor here(const at::Tensor& matrix) const {
     return matrix.defined() ? matrix.to(weight_.device()).contiguous() : matrix;
@@ -145,23 +160,39 @@ class Loop {
   ColumnLoop<From, T> loop_{};
 };
 
-template <typename From, typename T>
+// `write` takes what was found from the loop.
+template <typename From, typename T, typename Write>
 double solve_as(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
-                const Coded& coded) {
+                const Write& write) {
   Loop<From, T> loop(weight, factor, options);
   loop.run();
-  return loop.write(factor.perm, coded);
+  write(loop);
+  return loop.loss();
+}
+
+template <typename Write>
+double solve_and(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
+                 const Write& write) {
+  if (weight.scalar_type() == at::kDouble) {
+    return solve_as<double, double>(weight, factor, options, write);
+  }
+  return options.float64 ? solve_as<float, double>(weight, factor, options, write)
+                         : solve_as<float, float>(weight, factor, options, write);
 }
 
 }  // namespace
 
 double solve_by_kernels(const at::Tensor& weight, const Factor& factor,
                         const SolverOptions& options, const Coded& coded) {
-  if (weight.scalar_type() == at::kDouble) {
-    return solve_as<double, double>(weight, factor, options, coded);
-  }
-  return options.float64 ? solve_as<float, double>(weight, factor, options, coded)
-                         : solve_as<float, float>(weight, factor, options, coded);
+  return solve_and(weight, factor, options,
+                   [&](const auto& loop) { loop.write(factor.perm, coded); });
+}
+
+double solve_by_kernels_into(const at::Tensor& weight, const Factor& factor,
+                             const SolverOptions& options, const at::Tensor& dequantized,
+                             const char* name) {
+  return solve_and(weight, factor, options,
+                   [&](const auto& loop) { loop.write(factor.perm, dequantized, name); });
 }
 
 }  // namespace quench::quantizers

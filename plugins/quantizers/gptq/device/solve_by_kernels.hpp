@@ -11,4 +11,10 @@ namespace quench::quantizers {
 double solve_by_kernels(const at::Tensor& weight, const Factor& factor,
                         const SolverOptions& options, const Coded& coded);
 
+// The same without codes: writes the dequantized weight, on the device and of the weight's type.
+// `name` is the linear's, for errors.
+double solve_by_kernels_into(const at::Tensor& weight, const Factor& factor,
+                             const SolverOptions& options, const at::Tensor& dequantized,
+                             const char* name);
+
 }  // namespace quench::quantizers

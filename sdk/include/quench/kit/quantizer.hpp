@@ -53,8 +53,10 @@ class QuantizeSink {
 struct LinearToQuantize {
   const quench_linear_info& info;
   const quench_tensor& weight;       // [out, in], float32 or float64, read-only
-  const quench_tensor& dequantized;  // [out, in], same dtype, to be written
+  const quench_tensor& dequantized;  // [out, in], same dtype and device, to be written
   void* stream;
+  // Whether anybody reads codes, scales and the like from the sink.
+  bool wants_codes = true;
 };
 
 // The state of one input group.
@@ -84,6 +86,7 @@ struct GroupShapes {
   int64_t in_features;
   quench_dtype row_dtype;
   quench_dtype weight_dtype;
+  bool on_device;  // in the memory of a GPU
   // [out, in] of the largest weight.
   uint64_t largest_weight() const {
     int64_t out = 0;
@@ -173,9 +176,10 @@ inline quench_status quantize_linear(quench_quantizer* quantizer, quench_quantiz
     const QuantizerState& own = self(state);
     expects(args->linear < own.info->linear_count, "linear: no such index in this group");
     QuantizeSink sink(args->sink);
-    self(quantizer).quantize(
-        *own.group,
-        {own.info->linears[args->linear], *args->weight, *args->dequantized, args->stream}, sink);
+    self(quantizer).quantize(*own.group,
+                             {own.info->linears[args->linear], *args->weight, *args->dequantized,
+                              args->stream, (args->flags & QUENCH_QUANTIZE_WITHOUT_CODES) == 0},
+                             sink);
   });
 }
 inline void end_group(quench_quantizer*, quench_quantizer_state* state) noexcept {
@@ -199,7 +203,8 @@ inline quench_status predict_group_memory(const quench_quantizer* quantizer,
                                           quench_error* error) noexcept {
   return guard(error, [&] {
     const GroupMemory said = reinterpret_cast<const Quantizer*>(quantizer)->memory(
-        {*args->info, args->in_features, args->row_dtype, args->weight_dtype});
+        {*args->info, args->in_features, args->row_dtype, args->weight_dtype,
+         (args->flags & QUENCH_GROUP_ON_DEVICE) != 0});
     *memory = {memory->struct_size, 0, said.observing, said.shared, said.each, said.linear};
   });
 }

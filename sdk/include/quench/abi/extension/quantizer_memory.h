@@ -12,9 +12,12 @@ extern "C" {
 
 #define QUENCH_QUANTIZER_MEMORY "quench.quantizer.memory/1"
 
+/* Rows are, and states would be, in the memory of a GPU. */
+#define QUENCH_GROUP_ON_DEVICE (1u << 0)
+
 typedef struct quench_group_memory_args {
   uint32_t struct_size;
-  uint32_t flags;                /* 0 */
+  uint32_t flags;                /* QUENCH_GROUP_* */
   const quench_group_info* info; /* shapes of the group's linears; borrowed for the call */
   int64_t in_features;
   quench_dtype row_dtype;    /* of the rows that `observe` would get */

@@ -49,6 +49,9 @@ typedef struct quench_quantizer_state quench_quantizer_state; /* an open input g
 /* Also quantizes the token embedding [vocabulary,width], before everything else and without rows,
  * whatever else is needed; role "embedding". */
 #define QUENCH_QUANTIZES_EMBEDDING (1u << 10)
+/* `quantize` also takes weight and dequantized weight in the memory of the group's device, where
+ * the host then may leave them. Without it both are in host memory. */
+#define QUENCH_TAKES_DEVICE_WEIGHTS (1u << 11)
 
 typedef struct quench_group_args {
   uint32_t struct_size;
@@ -101,9 +104,13 @@ typedef struct quench_quantize_sink {
                              quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantize_sink;
 
+/* Nobody reads the tensors that describe the result (codes, scales, ...), so they need not be put
+ * into the sink. Only given to quantizers with QUENCH_TAKES_DEVICE_WEIGHTS. */
+#define QUENCH_QUANTIZE_WITHOUT_CODES (1u << 0)
+
 typedef struct quench_quantize_args {
   uint32_t struct_size;
-  uint32_t flags;  /* 0 */
+  uint32_t flags;  /* QUENCH_QUANTIZE_* */
   uint32_t linear; /* index in the group */
   /* [out,in], float32, or float64 if the model runs in float64; read-only */
   const quench_tensor* weight;

@@ -1,4 +1,4 @@
-#include "core/pass/host_copy_memory.hpp"
+#include "core/weights/host_copy_memory.hpp"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/pass/host_copy_memory.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/weights/host_copy_memory.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {

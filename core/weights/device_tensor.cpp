@@ -1,4 +1,4 @@
-#include "core/pass/device_tensor.hpp"
+#include "core/weights/device_tensor.hpp"
 
 #include <algorithm>
 #include <cstring>
