@@ -37,6 +37,18 @@ void keep_precision() {
       false);  // every value is written before it is read
 }
 
+OneOrderOfSums::OneOrderOfSums(at::Device device) : on_device_(device.is_cuda()) {
+  if (on_device_) {
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  }
+}
+
+OneOrderOfSums::~OneOrderOfSums() {
+  if (on_device_) {
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+  }
+}
+
 void expect_default_stream(const void* stream) {
   if (stream != nullptr) {
     kit::fail(QUENCH_UNSUPPORTED, "only the default stream is supported");

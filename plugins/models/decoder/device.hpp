@@ -18,6 +18,19 @@ at::Device usable_device(quench_device device);
 // order, that is the one.
 void keep_precision();
 
+// While it lives, backwards on a GPU have one order of sums or fail: libtorch's attention has such
+// a form and takes it only then. For the whole process.
+class OneOrderOfSums {
+ public:
+  explicit OneOrderOfSums(at::Device device);
+  ~OneOrderOfSums();
+  OneOrderOfSums(const OneOrderOfSums&) = delete;
+  OneOrderOfSums& operator=(const OneOrderOfSums&) = delete;
+
+ private:
+  bool on_device_;
+};
+
 // Throws UNSUPPORTED for a stream other than the default one.
 void expect_default_stream(const void* stream);
 

@@ -8,6 +8,7 @@
 
 #include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/decoder.hpp"
+#include "models/decoder/device.hpp"
 #include "models/decoder/embedding.hpp"
 #include "models/decoder/loss.hpp"
 #include "models/decoder/loss_batch.hpp"
@@ -92,7 +93,10 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
     const at::NoGradGuard constant;
     loss = loss_and_gradient(x.detach(), given.targets, head_.weight(), args.weight, &dx);
   }
-  torch::autograd::backward({x}, {dx});
+  {
+    const OneOrderOfSums fixed(device_);
+    torch::autograd::backward({x}, {dx});
+  }
   const at::NoGradGuard constant;
   scope.collect();
   add_embedding_gradient(h.grad(), given.ids, scope.gradient(embedding_));

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/amax.h>
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/from_blob.h>
@@ -26,7 +27,8 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr int64_t kPanel = 16;  // rows whose exponentials exist at once, so that they stay in cache
+constexpr int64_t kElements = int64_t{1} << 24;  // of logits that exist at once in host memory
+constexpr int64_t kElementsOnDevice = int64_t{1} << 27;
 
 // "token 70", or "row 1, column 6" if the targets are [B,T].
 std::string place(const quench_tensor& targets, int64_t token) {
@@ -43,23 +45,14 @@ std::vector<double> doubles(const at::Tensor& values) {
   return {data, data + held.numel()};
 }
 
-// Exponentials of a few rows at a time, for logits on a device.
+// For logits on a device.
 std::vector<RowSum> composed_sums(const at::Tensor& logits) {
   std::vector<RowSum> out;
-  const int64_t rows = logits.size(0);
-  at::Tensor buffer = at::empty({std::min(rows, kPanel), logits.size(1)}, logits.options());
-  for (int64_t first = 0; first < rows; first += kPanel) {
-    const int64_t count = std::min(kPanel, rows - first);
-    const at::Tensor panel = logits.narrow(0, first, count);
-    const at::Tensor peak = at::amax(panel, {1}, /*keepdim=*/true);
-    at::Tensor scaled = buffer.narrow(0, 0, count);
-    at::sub_out(scaled, panel, peak);
-    at::exp_out(scaled, scaled);
-    const std::vector<double> sums = doubles(at::sum(scaled, {1}, false, at::kDouble));
-    const std::vector<double> peaks = doubles(peak);
-    for (size_t i = 0; i < sums.size(); ++i) {
-      out.push_back({peaks[i], sums[i]});
-    }
+  const at::Tensor peak = at::amax(logits, {1}, /*keepdim=*/true);
+  const at::Tensor sum = at::sum(logits.sub(peak).exp_(), {1}, /*keepdim=*/true, at::kDouble);
+  const std::vector<double> both = doubles(at::cat({peak.to(at::kDouble), sum}, 1));
+  for (size_t i = 0; i < both.size(); i += 2) {
+    out.push_back({both[i], both[i + 1]});
   }
   return out;
 }
@@ -111,8 +104,10 @@ void check_finite(const quench_tensor& targets, std::span<const int64_t> tokens,
 
 }  // namespace
 
-int64_t rows_per_chunk(int64_t vocabulary) {
-  return std::clamp<int64_t>((int64_t{1} << 24) / vocabulary / 32 * 32, 32, 1024);
+int64_t rows_per_chunk(int64_t vocabulary, at::Device device) {
+  const bool host = device.is_cpu();
+  return std::clamp<int64_t>((host ? kElements : kElementsOnDevice) / vocabulary / 32 * 32, 32,
+                             host ? 1024 : 8192);
 }
 
 void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabulary,
@@ -141,7 +136,7 @@ void token_nll(const quench_head_args& args, const at::Tensor& h, int64_t vocabu
       tokens.push_back(token);
     }
   }
-  const auto chunk = static_cast<size_t>(rows_per_chunk(vocabulary));
+  const auto chunk = static_cast<size_t>(rows_per_chunk(vocabulary, h.device()));
   const std::vector<int64_t> shape = {static_cast<int64_t>(std::min(chunk, tokens.size())),
                                       vocabulary};
   const at::Tensor memory =

@@ -14,7 +14,7 @@ using WriteLogits = std::function<void(const at::Tensor& h, const at::Tensor& lo
 
 // The number of rows whose logits exist at once: 64 MiB in float32. It depends on the shape alone,
 // so that the same batch always gives the same bits.
-int64_t rows_per_chunk(int64_t vocabulary);
+int64_t rows_per_chunk(int64_t vocabulary, at::Device device);
 
 // Fills nll and argmax as quench_head_args describes. h is borrowed from args; the caller has
 // checked it. Rows that are not scored cost nothing if argmax is not requested. Throws

@@ -20,9 +20,10 @@ namespace quench::decoder {
 
 namespace {
 
-// Rows per chunk of logits: 16 MiB in float32, but at least 256 so that the products stay large.
-int64_t rows_at_once(int64_t vocabulary) {
-  return std::max<int64_t>(256, (int64_t{1} << 22) / vocabulary);
+// Rows per chunk of logits: 16 MiB in float32, but at least 256 so that the products stay large; on
+// a device, where each chunk waits for its loss, 512 MiB.
+int64_t rows_at_once(int64_t vocabulary, at::Device device) {
+  return std::max<int64_t>(256, (int64_t{1} << (device.is_cpu() ? 22 : 27)) / vocabulary);
 }
 
 void check_finite(double loss) {
@@ -81,7 +82,7 @@ double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
   const at::Tensor rows = scored_rows(targets, head.size(0), x.device());
   const at::Tensor chosen = chosen_targets(targets, x.device());
   const bool all = rows.size(0) == x.size(0);
-  const int64_t chunk = rows_at_once(head.size(0));
+  const int64_t chunk = rows_at_once(head.size(0), x.device());
   if (dx != nullptr) {
     *dx = all ? at::empty(x.sizes(), x.options()) : at::zeros_like(x);
   }

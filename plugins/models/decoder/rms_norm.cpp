@@ -1,7 +1,9 @@
 #include "models/decoder/rms_norm.hpp"
 
+#include <ATen/ops/_fused_rms_norm.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mean.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/rsqrt.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
@@ -9,10 +11,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/differentiable.hpp"
 #include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/row_sums.hpp"
 #include "quench/kit/host.hpp"
@@ -75,10 +80,18 @@ void normalize_rows(const at::Tensor& x, const at::Tensor& weight, double eps,
 
 void normalize_on_device(const at::Tensor& x, const at::Tensor& weight, double eps,
                          NormRounding rounding, const at::Tensor& y) {
+  const bool apart = rounding == NormRounding::kBeforeWeight;
+  if (x.is_cuda()) {
+    const auto [value, inverse] = at::_fused_rms_norm(
+        x, {x.size(-1)}, apart ? std::nullopt : std::optional<at::Tensor>(weight), eps);
+    at::Tensor to = y;
+    apart ? static_cast<void>(at::mul_out(to, value, weight)) : static_cast<void>(to.copy_(value));
+    return;
+  }
   const at::ScalarType type = x.scalar_type();
   const at::Tensor wide = type == at::kDouble ? x : x.to(at::kFloat);
   at::Tensor value = wide.mul(at::rsqrt(at::mean(wide.mul(wide), {-1}, true).add_(eps)));
-  if (rounding == NormRounding::kBeforeWeight) {
+  if (apart) {
     value = value.to(type);
   }
   y.copy_(value.mul(weight.to(value.scalar_type())));
@@ -193,6 +206,9 @@ at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
   }
   if (scope.mode() == AutogradMode::kDoubleBackward && own) {
     return double_backward_norm(x, weight, {}, eps, Centering::kNone, scope.vectors());
+  }
+  if (x.is_cuda() && !composing() && x.scalar_type() == weight.scalar_type()) {
+    return std::get<0>(at::_fused_rms_norm(x, {x.size(-1)}, tracked(weight), eps));
   }
   return composed(x, tracked(weight), eps, rounding);
 }

@@ -1,6 +1,7 @@
 // quench.model.vectors/1: arithmetic on vectors over all parameters, where the weights are.
 #include "quench/abi/extension/vectors.h"
 
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
@@ -72,6 +73,11 @@ double Decoder::inner_product(const quench_tensor& a, const quench_tensor& b) co
   const c10::InferenceMode mode;
   const at::Tensor left = borrow_range(a, -1, "dot: a");
   const at::Tensor right = borrow_range(b, left.numel(), "dot: b");
+  if (left.data_ptr() == right.data_ptr()) {  // a norm, in one reading
+    return at::linalg_vector_norm(left, 2, std::nullopt, false, at::kDouble)
+        .square()
+        .item<double>();
+  }
   const at::Tensor total = at::zeros({}, left.options().dtype(at::kDouble));
   for_ranges(left.numel(), [&](int64_t first, int64_t count) {
     const at::Tensor wide = left.narrow(0, first, count).to(at::kDouble);
