@@ -7,7 +7,7 @@ namespace {
 
 template <typename Rule>
 int update(const cuda::ForEach<Rule>* kernel, int device, char* why, size_t why_bytes) {
-  return cuda::guarded(device, why, why_bytes, [&] { cuda::Launch{}(*kernel); });
+  return cuda::started(device, why, why_bytes, [&] { cuda::Launch{}(*kernel); });
 }
 
 }  // namespace

@@ -40,18 +40,28 @@ struct Launch {
   }
 };
 
-// Runs `body` with `device` current. 0, or 1 with the reason in `why`, cut to `why_bytes`.
+// Runs `body` with `device` current, and does not wait for its kernels: what libtorch starts next
+// comes after them, and whoever waits first is told of a failure. 0, or 1 with the reason in `why`,
+// cut to `why_bytes`.
 template <typename Body>
-int guarded(int device, char* why, size_t why_bytes, const Body& body) {
+int started(int device, char* why, size_t why_bytes, const Body& body) {
   try {
     check(cudaSetDevice(device), "no such device");
     body();
-    check(cudaDeviceSynchronize(), "a kernel failed");
     return 0;
   } catch (const std::exception& error) {
     std::snprintf(why, why_bytes, "%s", error.what());
     return 1;
   }
+}
+
+// The same, and returns when they have ended.
+template <typename Body>
+int guarded(int device, char* why, size_t why_bytes, const Body& body) {
+  return started(device, why, why_bytes, [&] {
+    body();
+    check(cudaDeviceSynchronize(), "a kernel failed");
+  });
 }
 
 }  // namespace quench::cuda
