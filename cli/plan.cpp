@@ -148,9 +148,9 @@ std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun
 }
 
 // Whether the memory of its passes is worth loading its plugins for: on a GPU, or if some model
-// that is known takes more than 256 MiB.
+// that is known takes more than 128 MiB.
 bool is_large(const Experiment& experiment, Identities& identities) {
-  constexpr uint64_t kLarge = uint64_t{256} << 20;
+  constexpr uint64_t kLarge = uint64_t{128} << 20;
   return experiment.device.type != QUENCH_DEVICE_CPU ||
          std::any_of(experiment.weights.begin(), experiment.weights.end(),
                      [&](const WeightsCell& weights) {

@@ -70,9 +70,10 @@ TEST_CASE("plan: the memory of a calibrated pass is within 15 % of what it takes
   quench::test::need_plugin("optimizers/sgd");
   quench::test::need_plugin("quantizers/gptq");
   const Workplace here;
-  // 76 million parameters, so that the weights count beside the program.
+  // 55 million parameters, so that the weights count beside the program, and few enough for a plan
+  // to read a file that is a moment old.
   const std::string model =
-      "{model_type: gpt_neox, hidden_size: 768, intermediate_size: 3072, num_hidden_layers: 9, "
+      "{model_type: gpt_neox, hidden_size: 768, intermediate_size: 3072, num_hidden_layers: 6, "
       "num_attention_heads: 12, vocab_size: 8192, max_position_embeddings: 64, hidden_act: gelu, "
       "layer_norm_eps: 1e-5, rotary_pct: 0.25, rotary_emb_base: 10000, use_parallel_residual: "
       "true, attention_bias: true, tie_word_embeddings: false, initializer_range: 0.02}";
@@ -105,8 +106,8 @@ TEST_CASE("plan: the memory of a calibrated pass is within 15 % of what it takes
   here.folder().write("g.yaml", manifest(loss, model) + pass + "device: cuda\n");
   const double whole = predicted("g.yaml", "device_peak_memory_bytes");
   const double by_block = predicted("g.yaml", "device_peak_memory_by_block_bytes");
-  CHECK(whole > 76e6 * 4);
-  CHECK(whole - by_block == Approx(7 * 4 * 12 * 768 * 768));  // seven of nine blocks are away
+  CHECK(whole > 55e6 * 4);
+  CHECK(whole - by_block == Approx(4 * 4 * 12 * 768 * 768));  // four of six blocks are away
   CHECK_THAT(here.run({"plan", "g.yaml"}).out,
              Catch::Contains("on the GPU: about") && Catch::Contains("block by block"));
 }
