@@ -38,6 +38,15 @@ constexpr Bound kBounds[] = {
     {"int8:transform=smoothquant", 2e-3},
 };
 
+// What a record calls it: a GPU by its model and compute capability.
+std::string recorded_device(const Workplace& here, const std::string& device) {
+  if (device == "cpu") {
+    return device;
+  }
+  const json gpu = data_of(here.run({"doctor", "--json"}).out).at("gpus").at("devices").at(0);
+  return gpu.at("name").get<std::string>() + ", " + gpu.at("capability").get<std::string>();
+}
+
 double loss_on(const Workplace& here, const std::string& device, const std::string& quantizer) {
   here.folder().write("sums.txt", [] {
     std::string text;
@@ -65,7 +74,7 @@ double loss_on(const Workplace& here, const std::string& device, const std::stri
     if (record.at("metric") == "validation_loss" &&
         record.at("quantizer").is_null() == quantizer.empty()) {
       loss = record.at("value").get<double>();
-      CHECK(record.at("environment").at("device") == device);
+      CHECK(record.at("environment").at("device") == recorded_device(here, device));
     }
   }
   REQUIRE(loss > 0);
