@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/rotary_by_kernel.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/on_host.hpp"
 
@@ -161,6 +162,12 @@ void turn_into(const at::Tensor& x, const Angles& angles, bool back, const at::T
 }
 
 at::Tensor turned(const at::Tensor& x, const Angles& angles, bool back) {
+  if (!matrix::on_host(x)) {
+    at::Tensor y = x.clone(at::MemoryFormat::Contiguous);
+    const bool done = rotate_by_kernel(y, back ? Angles{angles.cos, angles.sin.neg()} : angles);
+    TORCH_CHECK(done, "rotary: no kernel for these types");
+    return y;
+  }
   const at::Tensor held = x.stride(3) == 1 ? x : x.contiguous();
   at::Tensor y = at::empty(x.sizes(), x.options());
   turn_into(held, angles, back, y);
@@ -191,6 +198,10 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   const at::Tensor low = x.narrow(3, 0, half);
   const at::Tensor high = x.narrow(3, half, half);
   const bool own = turns(x, angles);
+  const bool by_kernel = x.is_cuda() && has_rotation_kernel(x, angles);
+  if (current_mode() == AutogradMode::kTraining && by_kernel) {
+    return Rotation::apply(x, angles, /*back=*/false);
+  }
   if ((current_mode() == AutogradMode::kTraining ||
        current_mode() == AutogradMode::kDoubleBackward) &&
       own) {
@@ -207,6 +218,9 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   }
   if (own && x.stride(3) == 1) {
     turn_into(x, angles, /*back=*/false, x);
+    return x;
+  }
+  if (!own && rotate_by_kernel(x, angles)) {
     return x;
   }
   const at::Tensor new_low = low.mul(angles.cos).sub_(high.mul(angles.sin));

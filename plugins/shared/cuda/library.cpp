@@ -2,13 +2,19 @@
 
 #include <dlfcn.h>
 
+#include <map>
+#include <mutex>
+#include <string>
 #include <system_error>
+#include <utility>
 
 namespace quench::cuda {
 
 namespace fs = std::filesystem;
 
-fs::path kernels_file() {
+namespace {
+
+fs::path find_kernels_file() {
   Dl_info here{};
   dladdr(reinterpret_cast<const void*>(&kernels_file), &here);
   std::error_code error;
@@ -16,7 +22,7 @@ fs::path kernels_file() {
   return own.parent_path().parent_path() / "cuda/kernels.so";
 }
 
-void* kernel_function(const fs::path& kernels, const char* name) {
+void* find_function(const fs::path& kernels, const char* name) {
   std::error_code error;
   if (!fs::exists(kernels, error)) {
     kit::fail(QUENCH_FAILED_PRECONDITION,
@@ -26,6 +32,24 @@ void* kernel_function(const fs::path& kernels, const char* name) {
   void* function = library == nullptr ? nullptr : dlsym(library, name);
   if (function == nullptr) {
     kit::fail(QUENCH_FAILED_PRECONDITION, "the kernels for GPUs: %s", dlerror());
+  }
+  return function;
+}
+
+}  // namespace
+
+fs::path kernels_file() {
+  static const fs::path found = find_kernels_file();
+  return found;
+}
+
+void* kernel_function(const fs::path& kernels, const char* name) {
+  static std::mutex mutex;
+  static auto* known = new std::map<std::pair<fs::path, std::string>, void*>;
+  const std::lock_guard lock(mutex);
+  void*& function = (*known)[{kernels, name}];
+  if (function == nullptr) {
+    function = find_function(kernels, name);
   }
   return function;
 }
