@@ -98,9 +98,9 @@ class Verdict:
     word: str
     counts: dict = field(default_factory=dict)    # words of rows, all intervals at once
     one_by_one: dict = field(default_factory=dict)
-    missing: int = 0          # rows that the tests need and nobody has
+    missing: int = 0          # rows without a number in manifests that were measured
     seeds: int = 0            # the fewest of all rows
-    unmeasured: list = field(default_factory=list)  # manifests
+    unmeasured: dict = field(default_factory=dict)  # manifest: how many rows wait for its run
     problems: list = field(default_factory=list)
     earlier: list = field(default_factory=list)     # files of earlier results that a verdict rests on
     seen: dict = field(default_factory=dict)      # unit: (least, most) effect that an open row would have shown
@@ -134,8 +134,7 @@ def of_claim(claim, folder):
     for test in claim.tests:
         results = results_for(test, folder)
         if results is None:
-            out.unmeasured.append(test.manifest)
-            out.missing += test.rows
+            out.unmeasured[test.manifest] = out.unmeasured.get(test.manifest, 0) + test.rows
             continue
         rows = rows_of(results, test.id)
         out.rows += rows
@@ -155,7 +154,7 @@ def of_claim(claim, folder):
     out.counts, out.one_by_one = _count(at_once), _count(plain)
     out.seeds = min(seeds, default=0)
     if at_once or out.problems:
-        decided = not out.missing and not out.problems
+        decided = not (out.unmeasured or out.missing or out.problems)
         out.word = ("fails" if out.counts["fails"] else
                     "holds" if decided and out.counts["holds"] == len(at_once) > 0 else "open")
     return out

@@ -104,6 +104,18 @@ class Verdicts(unittest.TestCase):
         found = verdict(rows)
         self.assertEqual((found.word, found.problems), ("open", ["the float losses do not overlap"]))
 
+    def test_what_is_open_for_want_of_a_run_names_the_run(self):
+        claim = claims.Claim(id="c", claim="", test="", paper="", tests=[
+            claims.Test(id="t", manifest="m", rule="above", rows=1), claims.Test(id="u", manifest="n", rule="above", rows=36)])
+        found = verdicts.of_claim(claim, folder_of(m=spread_rows("t", "a − b", "r", numbers(0.1, 0.02))))
+        self.assertEqual((found.word, found.unmeasured, found.missing, found.seen), ("open", {"n": 36}, 0, {}))
+        self.assertIn("36 rows to be measured by a run of `n`", text.verdict(found))
+
+    def test_rows_that_a_measured_run_does_not_give_are_counted(self):
+        found = verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rows=2)
+        self.assertEqual((found.word, found.missing, found.unmeasured), ("open", 1, {}))
+        self.assertIn("1 row without a number", text.verdict(found))
+
     def test_two_rows_of_one_name_are_refused(self):
         with self.assertRaisesRegex(long_table.Wrong, "two rows a − b / r"):
             verdict(2 * spread_rows("t", "a − b", "r", numbers(0.1, 0.02)))
