@@ -109,17 +109,3 @@ def sweep(results, name):
                     + [both("rtn 3", "loss", lambda value: f"{value:.4f}")])
     return text.markdown([name, "seeds", "float loss", "rtn 3", "gptq 3", "rtn 4", "gptq 4", "loss of rtn 3"], rows)
 
-
-def quickstart(results):
-    rows = []
-    names = {("constant", ""): "constant learning rate", ("decayed", ""): "decayed",
-             ("constant", "lawa every=50"): "LAWA of the constant part"}
-    for step in ("600", "1200"):
-        for (branch, averaging), name in names.items():
-            row = [step, name]
-            for run in ("quickstart", "joined text"):
-                place = {"point": run, "branch": branch, "averaging": averaging, "step": step}
-                row.append(f"{results.value(quantity='loss', **place):.4f}")
-                row += [f"{results.value(quantity='ΔQL', method=method, **place):.2f}" for method in ("rtn 3", "gptq 3")]
-            rows.append(row)
-    return text.markdown(["step", "", "loss", "RTN", "GPTQ", "joined text: loss", "RTN", "GPTQ"], rows)

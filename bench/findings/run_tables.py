@@ -26,6 +26,43 @@ def short_row(what):
     return short_method(", ".join(words))
 
 
+def short_labels(rows):
+    """(contrast, what of a row's own text the rows of that contrast do not share) of each row."""
+    words = [short_row(row.what).split(", ") for row in rows]
+    out = []
+    for row, own in zip(rows, words):
+        others = [of_other for other, of_other in zip(rows, words) if other.contrast == row.contrast]
+        out.append((row.contrast, ", ".join(word for word in own if any(word not in of_other for of_other in others))))
+    return out
+
+
+def _number(row):
+    """The mean of a row with the interval by which it is decided, over seeds where there are some."""
+    kind = "seeds" if row.get("seeds", "n") else next(iter(row.kinds()), None)
+    if kind is None:
+        return text.in_unit(row.numbers["value"], row.unit)
+    return f"{text.in_unit(row.get(kind, 'mean'), row.unit)} {text.interval(row.interval(kind, True), row.unit)}"
+
+
+def sentence(rows, rule):
+    """What a test found: each of few rows, of many the ends, and those that are decided."""
+    labels, units = short_labels(rows), list(dict.fromkeys(row.unit for row in rows))
+    is_one = len({contrast for contrast, _ in labels}) == 1
+    begin = (rule.about or "Difference") + (f", {labels[0][0]}" if is_one else "") + f" (test {rule.id})"
+    if units == ["nats/token"]:
+        begin += f", in {text.unit_name(units[0])}"
+    told = [(verdicts.of_row(row, rule), " ".join(word for word in ("" if is_one else contrast, what, _number(row)) if word))
+            for row, (contrast, what) in zip(rows, labels)]
+    words = [word for word, _ in told]
+    if len(rows) <= 2:
+        return f"{begin}: {'; '.join(f'{of_row}, {word}' for word, of_row in told)}."
+    means = [row.get("seeds", "mean") if row.get("seeds", "n") else row.numbers["value"] for row in rows]
+    ends = f"{text.in_unit(min(means), units[0])} to {text.in_unit(max(means), units[0])} in " if len(units) == 1 else ""
+    decided = "; ".join(of_row for word, of_row in told if word != "open")
+    return (f"{begin}: {ends}{len(rows)} rows, {text.joined(f'{word} in {words.count(word)}' for word in dict.fromkeys(words))}"
+            + (f" ({decided})" if decided else "") + ".")
+
+
 def losses(results):
     """{(point, branch, averaging): {step: {method: {seed: loss}}}} of all sets of weights."""
     out = {}

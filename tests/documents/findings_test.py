@@ -14,6 +14,9 @@ from pathlib import Path
 
 SOURCE = Path(sys.argv.pop(1)).resolve()
 NUMBERS, PAGE, MAKE = SOURCE / "docs/findings", SOURCE / "docs/findings.md", SOURCE / "bench/findings/page"
+sys.path.insert(0, str(MAKE.parent))
+import figures  # noqa: E402
+
 WORDS = ("holds", "fails", "open", "waits")
 LIMIT = 2_000_000
 
@@ -58,10 +61,8 @@ class Findings(unittest.TestCase):
         self.assertIn("out of date", done.stderr)
 
     def test_no_label_and_no_interval_is_cut_off_in_a_figure(self):
-        sys.path.insert(0, str(MAKE.parent))
-        import figures  # noqa: PLC0415
-        label = "a difference, with a long name of what its two sides have in common"
-        drawn = figures.forest("Differences", [(label, 1.0, [-2.0, 3.0], [-90.0, 80.0], "open")], "nats")
+        label, heading = "a difference, with a long name of what its two sides have in common", "a heading " * 16
+        drawn = figures.forest("Differences", [heading, (label, 1.0, [-2.0, 3.0], [-90.0, 80.0], "open")], "nats")
         width = float(re.search(r'viewBox="0 0 ([0-9.]+) ', drawn)[1])
         end = float(re.search(r'<text x="([0-9.]+)"[^>]*>' + label, drawn)[1])
         self.assertGreater(end, 7 * len(label))
@@ -69,6 +70,19 @@ class Findings(unittest.TestCase):
         at_once, plain = [float(x2) - float(x1) for x1, y1, x2, y2 in lines if y1 == y2][:2]
         self.assertAlmostEqual(at_once / plain, 170 / 5, delta=1)  # pixels have one digit behind the point
         self.assertLess(max(float(x2) for _, _, x2, _ in lines), width)
+        self.assertGreater(width, 10 + 7 * len(heading))
+
+    def test_a_decay_is_joined_to_the_run_that_it_leaves_and_has_its_rate_below(self):
+        lines = {"constant rate": [([(0, 1.0, 1.0, 1.0), (10, 2.0, 2.0, 2.0)], None)], "decay": [([(15, 4.0, 3.0, 5.0)], (10, 2.0))]}
+        rates = {"constant rate": [[(0, 0.1), (10, 0.1)]], "decay": [[(10, 0.1), (15, 0.0)]]}
+        without, drawn = (figures.curves("Along a run", [("rtn", lines)], "step", "nats", found) for found in ((), rates))
+        decay = figures.LINES[1]
+        joins = re.findall(rf'<line x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)" stroke="{decay}" stroke-width="1"', without)
+        self.assertEqual(len(joins), 1)
+        constant = re.search(rf'<polyline points="[^ ]+ ([0-9.]+),([0-9.]+)" fill="none" stroke="{figures.LINES[0]}"', without)
+        self.assertEqual(joins[0][:2], constant.groups())
+        self.assertEqual(len(re.findall("<polyline", drawn)), len(re.findall("<polyline", without)) + 2)
+        self.assertIn(">0.1</text>", drawn)
 
     def test_the_folder_stays_small(self):
         size = sum(file.stat().st_size for file in NUMBERS.rglob("*"))

@@ -17,6 +17,7 @@ sys.path.insert(0, str(SOURCE / "bench/findings"))
 import claims  # noqa: E402
 import long_table  # noqa: E402
 import paired  # noqa: E402
+import run_tables  # noqa: E402
 import student  # noqa: E402
 import text  # noqa: E402
 import verdicts  # noqa: E402
@@ -180,6 +181,29 @@ class Verdicts(unittest.TestCase):
                 file.write_text(content, encoding="utf-8")
                 with self.assertRaisesRegex(claims.Wrong, wanted):
                     claims.read(file)
+
+
+class Sentences(unittest.TestCase):
+    def rows(self, *rows):
+        measured = [part for contrast, what, mean in rows for part in spread_rows("t", contrast, what, numbers(mean, 0.01))]
+        return verdicts.rows_of(folder_of(m=measured)["m"], "t")
+
+    def rule(self):
+        return claims.Test(id="t", manifest="m", rule="below", about="Error at the end")
+
+    def test_a_row_is_labelled_by_what_the_rows_of_its_contrast_do_not_share(self):
+        rows = self.rows(("a − b", "3 bits, step 9, rtn bits=3", 0.1), ("a − b", "3 bits, step 9, gptq bits=3", 0.1), ("c − d", "step 9", 0.1))
+        self.assertEqual(run_tables.short_labels(rows), [("a − b", "rtn 3"), ("a − b", "gptq 3"), ("c − d", "")])
+
+    def test_of_few_rows_each_has_its_interval_and_its_verdict(self):
+        rows = self.rows(("a − b", "rtn bits=3", -0.1), ("a − b", "rtn bits=4", 0.01))
+        self.assertEqual(run_tables.sentence(rows, self.rule()), "Error at the end, a − b (test t), in thousandths of a nat: "
+                         "rtn 3 −100.00 [−120.00, −80.00], holds; rtn 4 +10.00 [−10.00, +30.00], open.")
+
+    def test_of_many_rows_stand_the_ends_and_those_that_are_decided(self):
+        rows = self.rows(*[("a − b", f"rtn bits={bits}", mean) for bits, mean in ((2, -0.1), (3, 0.0), (4, 0.01))])
+        self.assertEqual(run_tables.sentence(rows, self.rule()), "Error at the end, a − b (test t), in thousandths of a nat: "
+                         "−100.00 to +10.00 in 3 rows, holds in 1 and open in 2 (rtn 2 −100.00 [−120.00, −80.00]).")
 
 
 class Tables(unittest.TestCase):
