@@ -105,6 +105,36 @@ def ends(results):
     return text.markdown(head, rows)
 
 
+def _last(results, table):
+    """{(point, branch, averaging): (step, {(method, quantity): values of seeds})} of the last step that has such values."""
+    lines = {}
+    for row in results.where(table=table):
+        steps = lines.setdefault((row["point"], row["branch"], row["averaging"]), {})
+        steps.setdefault(int(row["step"]), {}).setdefault((row["method"], row["quantity"]), []).append(row["value"])
+    return {line: (max(steps), steps[max(steps)]) for line, steps in lines.items()}
+
+
+def curvature_ends(results):
+    """λ₁ and trace at the last step of each line, and what slope and curvature explain of the error there; empty without either."""
+    curvature, terms = _last(results, "curvature"), _last(results, "taylor")
+    methods = list(dict.fromkeys(method for _, values in terms.values() for method, _ in values))
+    rows = []
+    for line in dict.fromkeys([*curvature, *terms]):
+        point, branch, averaging = line
+        step, values = curvature.get(line) or (terms[line][0], {})
+        row = [point.replace("train.", "") or "one", branch, averaging or "none", str(step)]
+        row += [with_range(values.get(("float", key), []), lambda value: text.signed(value, 1, sign=False)) for key in ("hessian", "hessian/trace")]
+        of_terms = terms[line][1] if line in terms and terms[line][0] == step else {}
+        for method in methods:
+            found = [of_terms.get((method, key)) for key in ("change", "slope", "quadratic")]
+            row.append("none" if None in found else "{}: {}, {}".format(*(text.milli(mean(values)) for values in found)))
+        rows.append(row)
+    if not rows:
+        return ""
+    head = ["point", "branch", "averaging", "step", "λ₁", "trace"] + [f"{short_method(method)}: gᵀδ, ½δᵀHδ" for method in methods]
+    return text.markdown(head, rows)
+
+
 def over(row, kind):
     return text.counted(int(row.get(kind, "n")), {"items": "item", "draws": "draw", "jitter": "order", "seeds": "seed"}[kind])
 

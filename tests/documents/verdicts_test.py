@@ -206,6 +206,21 @@ class Sentences(unittest.TestCase):
                          "−100.00 to +10.00 in 3 rows, holds in 1 and open in 2 (rtn 2 −100.00 [−120.00, −80.00]).")
 
 
+class CurvatureEnds(unittest.TestCase):
+    def test_the_last_step_has_its_curvature_and_the_terms_of_its_error(self):
+        def rows(table, quantity, method, *of_steps):
+            return [{"table": table, "branch": "trunk", "step": str(step), "method": method, "seed": str(seed), "quantity": quantity,
+                     "value": repr(value)} for step, values in of_steps for seed, value in enumerate(values)]
+
+        measured = rows("curvature", "hessian", "float", (10, (1.0, 3.0)), (20, (4.0, 6.0)))
+        measured += rows("curvature", "hessian/trace", "float", (10, (1.0, 1.0)), (20, (40.0, 60.0)))
+        for quantity, value in (("change", 0.05), ("slope", -0.01), ("quadratic", 0.06)):
+            measured += rows("taylor", quantity, "rtn bits=3", (10, (1.0, 1.0)), (20, (value, value)))
+        table = run_tables.curvature_ends(folder_of(m=measured)["m"])
+        self.assertIn("| one | trunk | none | 20 | 5.0 (4.0 to 6.0) | 50.0 (40.0 to 60.0) | +50.00: −10.00, +60.00 |", table)
+        self.assertEqual(run_tables.curvature_ends(folder_of(m=rows("loss", "loss", "float", (10, (1.0,))))["m"]), "")
+
+
 class Tables(unittest.TestCase):
     def refused(self, change, wanted):
         with tempfile.TemporaryDirectory() as folder:
