@@ -98,7 +98,7 @@ def ends(results):
     for (point, branch, averaging), line in found.items():
         step = max(line)
         floating = list(line[step].get("float", {}).values())
-        rows.append([point.replace("train.", "") or "one", branch, averaging or "none", str(step), str(len(floating)),
+        rows.append([point or "one", branch, averaging or "none", str(step), str(len(floating)),
                      with_range(floating, lambda value: f"{value:.4f}")]
                     + [with_range(deltas(line[step], method), text.milli) for method in methods])
     head = ["point", "branch", "averaging", "step", "seeds", "float loss"] + [short_method(method) for method in methods]
@@ -122,7 +122,7 @@ def curvature_ends(results):
     for line in dict.fromkeys([*curvature, *terms]):
         point, branch, averaging = line
         step, values = curvature.get(line) or (terms[line][0], {})
-        row = [point.replace("train.", "") or "one", branch, averaging or "none", str(step)]
+        row = [point or "one", branch, averaging or "none", str(step)]
         row += [with_range(values.get(("float", key), []), lambda value: text.signed(value, 1, sign=False)) for key in ("hessian", "hessian/trace")]
         of_terms = terms[line][1] if line in terms and terms[line][0] == step else {}
         for method in methods:
