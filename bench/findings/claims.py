@@ -27,7 +27,6 @@ class Test:
     low: float = 0.0     # of `within`
     high: float = 0.0
     about: str = ""      # what its numbers are, as a sentence begins
-    earlier: str = ""    # a file of results that stands in until the manifest has run
     kinds: list = field(default_factory=lambda: ["items", "draws", "seeds"])
 
     def check(self):

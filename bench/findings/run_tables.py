@@ -56,11 +56,15 @@ def sentence(rows, rule):
     words = [word for word, _ in told]
     if len(rows) <= 2:
         return f"{begin}: {'; '.join(f'{of_row}, {word}' for word, of_row in told)}."
-    means = [row.get("seeds", "mean") if row.get("seeds", "n") else row.numbers["value"] for row in rows]
-    ends = f"{text.in_unit(min(means), units[0])} to {text.in_unit(max(means), units[0])} in " if len(units) == 1 else ""
+    ends = []
+    for contrast in dict.fromkeys(contrast for contrast, _ in labels):
+        own = [row for row in rows if row.contrast == contrast]
+        means = [row.get("seeds", "mean") if row.get("seeds", "n") else row.numbers["value"] for row in own]
+        of_contrast = " to ".join(dict.fromkeys(text.in_unit(end, own[0].unit) for end in (min(means), max(means))))
+        ends.append(of_contrast if is_one else f"{contrast} {of_contrast}")
     decided = "; ".join(of_row for word, of_row in told if word != "open")
-    return (f"{begin}: {ends}{len(rows)} rows, {text.joined(f'{word} in {words.count(word)}' for word in dict.fromkeys(words))}"
-            + (f" ({decided})" if decided else "") + ".")
+    return (f"{begin}: {text.joined(ends)} in {len(rows)} rows, "
+            f"{text.joined(f'{word} in {words.count(word)}' for word in dict.fromkeys(words))}" + (f" ({decided})" if decided else "") + ".")
 
 
 def losses(results):

@@ -70,8 +70,6 @@ def verdict(found, waits=""):
     if found.missing:
         parts.append(f"{counted(found.missing, 'row')} without a number")
     parts += [f"{counted(rows, 'row')} to be measured by a run of `{name}`" for name, rows in found.unmeasured.items()]
-    if found.earlier:
-        parts.append(f"rests on earlier results, {joined(f'`{name}`' for name in dict.fromkeys(found.earlier))}")
     out = f"**{found.word}**: " + "; ".join(parts)
     if found.word == "open" and found.seen:
         out += f"; {seen_text(found.seen)} would have been seen in 4 of 5 such samples"

@@ -102,7 +102,6 @@ class Verdict:
     seeds: int = 0            # the fewest of all rows
     unmeasured: dict = field(default_factory=dict)  # manifest: how many rows wait for its run
     problems: list = field(default_factory=list)
-    earlier: list = field(default_factory=list)     # files of earlier results that a verdict rests on
     seen: dict = field(default_factory=dict)      # unit: (least, most) effect that an open row would have shown
     rows: list = field(default_factory=list)
 
@@ -114,9 +113,7 @@ def _count(words):
 def results_for(test, folder):
     """The file of results that the test is read from, or None."""
     own = folder.get(test.manifest)
-    if own is not None and (rows_of(own, test.id) or own.where(table="problem", test=test.id)):
-        return own
-    return folder.get(test.earlier) if test.earlier else None
+    return own if own is not None and (rows_of(own, test.id) or own.where(table="problem", test=test.id)) else None
 
 
 def effect_seen(row):
@@ -138,7 +135,6 @@ def of_claim(claim, folder):
             continue
         rows = rows_of(results, test.id)
         out.rows += rows
-        out.earlier += [results.name] if results.name == test.earlier else []
         out.problems += [row["row"] for row in results.where(table="problem", test=test.id)]
         out.missing += max(0, test.rows - len(rows))
         words = of_rows(rows, test)

@@ -160,16 +160,6 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(of(0.1, 0.1, 0.0).word, "open")
         self.assertEqual(of(0.1, 0.1).word, "open", "an architecture that nobody has measured")
 
-    def test_earlier_results_count_until_the_manifest_has_run(self):
-        earlier = spread_rows("t", "a − b", "r", numbers(0.1, 0.02))
-        own = spread_rows("t", "a − b", "r", numbers(-0.1, 0.02))
-        claim = claim_of(earlier="old")
-        found = verdicts.of_claim(claim, folder_of(old=earlier))
-        self.assertEqual((found.word, found.earlier), ("holds", ["old"]))
-        self.assertIn("rests on earlier results, `old`", text.verdict(found))
-        found = verdicts.of_claim(claim, folder_of(old=earlier, m=own))
-        self.assertEqual((found.word, found.earlier), ("fails", []))
-
     def test_a_table_of_claims_that_contradicts_itself_is_refused(self):
         test = '[[claim]]\nid = "1"\nclaim = ""\ntest = ""\npaper = ""\n'
         rule = '[[claim.tests]]\nid = "1"\nmanifest = "m"\nrule = "{}"\nrows = {}\n'
