@@ -26,7 +26,7 @@ class Test:
     than: float = 0.0    # what `above` and `below` compare with
     low: float = 0.0     # of `within`
     high: float = 0.0
-    earlier: str = ""    # a file of results that stands in until the manifest has run
+    about: str = ""      # what its numbers are, as a sentence begins
     kinds: list = field(default_factory=lambda: ["items", "draws", "seeds"])
 
     def check(self):

@@ -5,7 +5,7 @@
     table,test,contrast,row,point,branch,averaging,step,method,seed,quantity,unit,value
 
 `table` is loss, accuracy, curvature, taylor, landscape (one value of one set of weights each), contrast (a number of a row of a
-contrast, `test` says of which claim), problem (why a contrast has no such row) or summary (a number of an earlier table). A
+contrast, `test` says of which claim), problem (why a contrast has no such row) or summary (a number of another table). A
 field that does not apply is empty.
 """
 

@@ -57,7 +57,7 @@ def counted(count, what):
 def verdict(found, waits=""):
     """The verdict on a claim in the words of the table; `waits` says for what its full size waits."""
     if found.word == "waits":
-        names = [f"`{name}`" for name in dict.fromkeys(found.unmeasured)]
+        names = [f"`{name}`" for name in found.unmeasured]
         what = joined(([f"a run of {joined(names)}"] if names else []) + ([waits] if waits else []))
         return f"**waits** for {what}"
     total = sum(found.counts.values())
@@ -68,9 +68,8 @@ def verdict(found, waits=""):
     if found.seeds:
         parts.append(counted(found.seeds, "seed"))
     if found.missing:
-        parts.append(f"{found.missing} more to be measured")
-    if found.earlier:
-        parts.append(f"rests on earlier results, {joined(f'`{name}`' for name in dict.fromkeys(found.earlier))}")
+        parts.append(f"{counted(found.missing, 'row')} without a number")
+    parts += [f"{counted(rows, 'row')} to be measured by a run of `{name}`" for name, rows in found.unmeasured.items()]
     out = f"**{found.word}**: " + "; ".join(parts)
     if found.word == "open" and found.seen:
         out += f"; {seen_text(found.seen)} would have been seen in 4 of 5 such samples"

@@ -98,11 +98,10 @@ class Verdict:
     word: str
     counts: dict = field(default_factory=dict)    # words of rows, all intervals at once
     one_by_one: dict = field(default_factory=dict)
-    missing: int = 0          # rows that the tests need and nobody has
+    missing: int = 0          # rows without a number in manifests that were measured
     seeds: int = 0            # the fewest of all rows
-    unmeasured: list = field(default_factory=list)  # manifests
+    unmeasured: dict = field(default_factory=dict)  # manifest: how many rows wait for its run
     problems: list = field(default_factory=list)
-    earlier: list = field(default_factory=list)     # files of earlier results that a verdict rests on
     seen: dict = field(default_factory=dict)      # unit: (least, most) effect that an open row would have shown
     rows: list = field(default_factory=list)
 
@@ -114,9 +113,7 @@ def _count(words):
 def results_for(test, folder):
     """The file of results that the test is read from, or None."""
     own = folder.get(test.manifest)
-    if own is not None and (rows_of(own, test.id) or own.where(table="problem", test=test.id)):
-        return own
-    return folder.get(test.earlier) if test.earlier else None
+    return own if own is not None and (rows_of(own, test.id) or own.where(table="problem", test=test.id)) else None
 
 
 def effect_seen(row):
@@ -134,12 +131,10 @@ def of_claim(claim, folder):
     for test in claim.tests:
         results = results_for(test, folder)
         if results is None:
-            out.unmeasured.append(test.manifest)
-            out.missing += test.rows
+            out.unmeasured[test.manifest] = out.unmeasured.get(test.manifest, 0) + test.rows
             continue
         rows = rows_of(results, test.id)
         out.rows += rows
-        out.earlier += [results.name] if results.name == test.earlier else []
         out.problems += [row["row"] for row in results.where(table="problem", test=test.id)]
         out.missing += max(0, test.rows - len(rows))
         words = of_rows(rows, test)
@@ -155,7 +150,7 @@ def of_claim(claim, folder):
     out.counts, out.one_by_one = _count(at_once), _count(plain)
     out.seeds = min(seeds, default=0)
     if at_once or out.problems:
-        decided = not out.missing and not out.problems
+        decided = not (out.unmeasured or out.missing or out.problems)
         out.word = ("fails" if out.counts["fails"] else
                     "holds" if decided and out.counts["holds"] == len(at_once) > 0 else "open")
     return out

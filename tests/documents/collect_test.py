@@ -100,6 +100,12 @@ class Collect(unittest.TestCase):
             method = None if row["method"] == "float" else row["method"]
             self.assertAlmostEqual(row["value"], self.loss[row["branch"], int(row["step"]), method, int(row["seed"])], delta=1e-8)
 
+    def test_checkpoints_have_their_learning_rate(self):
+        rates = {(row["branch"], row["step"]): row["value"] for row in self.results.where(quantity="lr", seed="0")}
+        self.assertEqual(len(rates), 7)
+        self.assertAlmostEqual(rates["trunk", "16"], 8e-3)
+        self.assertAlmostEqual(rates["late", "16"], 8e-3 / 5)  # the last of four steps
+
     def test_rows_of_a_contrast_are_differences_of_records_over_seeds(self):
         rows = verdicts.rows_of(self.results, "1")
         self.assertEqual(len(rows), 6, [row.what for row in rows])  # three forks, two widths, and nothing else

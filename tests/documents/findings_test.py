@@ -14,6 +14,10 @@ from pathlib import Path
 
 SOURCE = Path(sys.argv.pop(1)).resolve()
 NUMBERS, PAGE, MAKE = SOURCE / "docs/findings", SOURCE / "docs/findings.md", SOURCE / "bench/findings/page"
+sys.path.insert(0, str(MAKE.parent))
+import claims  # noqa: E402
+import figures  # noqa: E402
+
 WORDS = ("holds", "fails", "open", "waits")
 LIMIT = 2_000_000
 
@@ -58,10 +62,8 @@ class Findings(unittest.TestCase):
         self.assertIn("out of date", done.stderr)
 
     def test_no_label_and_no_interval_is_cut_off_in_a_figure(self):
-        sys.path.insert(0, str(MAKE.parent))
-        import figures  # noqa: PLC0415
-        label = "a difference, with a long name of what its two sides have in common"
-        drawn = figures.forest("Differences", [(label, 1.0, [-2.0, 3.0], [-90.0, 80.0], "open")], "nats")
+        label, heading = "a difference, with a long name of what its two sides have in common", "a heading " * 16
+        drawn = figures.forest("Differences", [heading, (label, 1.0, [-2.0, 3.0], [-90.0, 80.0], "open")], "nats")
         width = float(re.search(r'viewBox="0 0 ([0-9.]+) ', drawn)[1])
         end = float(re.search(r'<text x="([0-9.]+)"[^>]*>' + label, drawn)[1])
         self.assertGreater(end, 7 * len(label))
@@ -69,6 +71,19 @@ class Findings(unittest.TestCase):
         at_once, plain = [float(x2) - float(x1) for x1, y1, x2, y2 in lines if y1 == y2][:2]
         self.assertAlmostEqual(at_once / plain, 170 / 5, delta=1)  # pixels have one digit behind the point
         self.assertLess(max(float(x2) for _, _, x2, _ in lines), width)
+        self.assertGreater(width, 10 + 7 * len(heading))
+
+    def test_a_decay_is_joined_to_the_run_that_it_leaves_and_has_its_rate_below(self):
+        lines = {"constant rate": [([(0, 1.0, 1.0, 1.0), (10, 2.0, 2.0, 2.0)], None)], "decay": [([(15, 4.0, 3.0, 5.0)], (10, 2.0))]}
+        rates = {"constant rate": [[(0, 0.1), (10, 0.1)]], "decay": [[(10, 0.1), (15, 0.0)]]}
+        without, drawn = (figures.curves("Along a run", [("rtn", lines)], "step", "nats", found) for found in ((), rates))
+        decay = figures.LINES[1]
+        joins = re.findall(rf'<line x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)" stroke="{decay}" stroke-width="1"', without)
+        self.assertEqual(len(joins), 1)
+        constant = re.search(rf'<polyline points="[^ ]+ ([0-9.]+),([0-9.]+)" fill="none" stroke="{figures.LINES[0]}"', without)
+        self.assertEqual(joins[0][:2], constant.groups())
+        self.assertEqual(len(re.findall("<polyline", drawn)), len(re.findall("<polyline", without)) + 2)
+        self.assertIn(">0.1</text>", drawn)
 
     def test_the_folder_stays_small(self):
         size = sum(file.stat().st_size for file in NUMBERS.rglob("*"))
@@ -83,7 +98,16 @@ class Findings(unittest.TestCase):
             if row[5].startswith("**waits**"):
                 self.assertRegex(row[5], r"`\w+`|configs/experiments/\w+\.yaml", f"claim {row[0]} waits for no manifest")
             if row[5].startswith("**open**"):
-                self.assertRegex(row[5], "would have been seen|no row could be computed", f"claim {row[0]} hides what it could have seen")
+                self.assertRegex(row[5], "would have been seen|no row could be computed|to be measured by a run of `|without a number",
+                                 f"claim {row[0]} hides what it could have seen")
+
+    def test_a_manifest_has_as_many_seeds_as_its_tests_ask_for(self):
+        for test in (test for claim in claims.read() for test in claim.tests):
+            text = (SOURCE / f"configs/experiments/{test.manifest}.yaml").read_text(encoding="utf-8")
+            sweep = text.split("\nsweep:\n")[1] if "\nsweep:\n" in text else ""
+            listed = re.search(r"^ +seed: \[([0-9, ]+)\]", sweep, re.M)
+            seeds = set(listed[1].split(", ") if listed else re.findall(r"^  - \{seed: (\d+)", sweep, re.M))
+            self.assertGreaterEqual(len(seeds), test.seeds, f"{test.manifest}: test {test.id}")
 
     def test_the_first_screen_answers_in_at_most_ten_sentences(self):
         answer = PAGE.read_text(encoding="utf-8").split("# Findings\n")[1].split("![")[0]
@@ -102,27 +126,31 @@ class Findings(unittest.TestCase):
             self.assertTrue(after is None and said or digest not in after, f"{file.name}: a changed number changes nothing")
 
     def test_a_number_is_shown_where_it_stands(self):
-        self.change("small_models.csv", ",apertus,,,float,,loss,nats/token,3.9165", ",apertus,,,float,,loss,nats/token,3.9161")
+        file = self.folder / "soup_tiny.csv"
+        content = file.read_text(encoding="utf-8")
+        changed = re.sub(r"^(contrast,8,.*,seeds\.mean,nats/token),.*$", r"\1,0.123456", content, count=1, flags=re.M)
+        self.assertNotEqual(changed, content)
+        file.write_text(changed, encoding="utf-8")
         after, _ = made(self.folder)
-        self.assertIn("| apertus | 3.9161 | +14.67 |", after)
+        self.assertRegex(after, r"\|  \|  \| gptq 3, .* \| 3 seeds \| \+123\.46 \|")
 
     def test_an_interval_that_moves_moves_the_verdict(self):
-        file = self.folder / "earlier_weight_decay.csv"
-        self.assertRegex(dict((row[0], row[5]) for row in claims_of(made(self.folder)[0]))["16"], r"^\*\*open\*\*")
+        file = self.folder / "soup_tiny.csv"
+        self.assertRegex(dict((row[0], row[5]) for row in claims_of(made(self.folder)[0]))["8"], r"^\*\*open\*\*")
         moved = []
         for line in file.read_text(encoding="utf-8").splitlines():
             parts = line.rsplit(",", 1)
-            is_end = re.search(r"^contrast,16,.*,seeds\.(low|high)(_all)?,", line)
+            is_end = re.search(r"^contrast,8,.*,(items|seeds)\.(low|high)(_all)?,", line)
             moved.append(f"{parts[0]},{-abs(float(parts[1])) - 1}" if is_end else line)
         file.write_text("\n".join(moved) + "\n", encoding="utf-8")
-        after = dict((row[0], row[5]) for row in claims_of(made(self.folder)[0]))["16"]
-        self.assertRegex(after, r"^\*\*(holds\*\*: holds in 8)", after)
+        after = dict((row[0], row[5]) for row in claims_of(made(self.folder)[0]))["8"]
+        self.assertRegex(after, r"^\*\*(holds\*\*: holds in 12)", after)
 
     def test_numbers_that_contradict_the_table_are_refused(self):
-        self.change("one_run.csv", "\nloss,", "\nlosses,")
+        self.change("soup_tiny.csv", "\nloss,", "\nlosses,")
         page, said = made(self.folder)
         self.assertIsNone(page)
-        self.assertIn("one_run.csv:", said)
+        self.assertIn("soup_tiny.csv:", said)
 
     def test_prose_holds_no_measured_number(self):
         template = (SOURCE / "bench/findings/page.in").read_text(encoding="utf-8")

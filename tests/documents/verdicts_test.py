@@ -17,6 +17,7 @@ sys.path.insert(0, str(SOURCE / "bench/findings"))
 import claims  # noqa: E402
 import long_table  # noqa: E402
 import paired  # noqa: E402
+import run_tables  # noqa: E402
 import student  # noqa: E402
 import text  # noqa: E402
 import verdicts  # noqa: E402
@@ -104,6 +105,18 @@ class Verdicts(unittest.TestCase):
         found = verdict(rows)
         self.assertEqual((found.word, found.problems), ("open", ["the float losses do not overlap"]))
 
+    def test_what_is_open_for_want_of_a_run_names_the_run(self):
+        claim = claims.Claim(id="c", claim="", test="", paper="", tests=[
+            claims.Test(id="t", manifest="m", rule="above", rows=1), claims.Test(id="u", manifest="n", rule="above", rows=36)])
+        found = verdicts.of_claim(claim, folder_of(m=spread_rows("t", "a − b", "r", numbers(0.1, 0.02))))
+        self.assertEqual((found.word, found.unmeasured, found.missing, found.seen), ("open", {"n": 36}, 0, {}))
+        self.assertIn("36 rows to be measured by a run of `n`", text.verdict(found))
+
+    def test_rows_that_a_measured_run_does_not_give_are_counted(self):
+        found = verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rows=2)
+        self.assertEqual((found.word, found.missing, found.unmeasured), ("open", 1, {}))
+        self.assertIn("1 row without a number", text.verdict(found))
+
     def test_two_rows_of_one_name_are_refused(self):
         with self.assertRaisesRegex(long_table.Wrong, "two rows a − b / r"):
             verdict(2 * spread_rows("t", "a − b", "r", numbers(0.1, 0.02)))
@@ -147,16 +160,6 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(of(0.1, 0.1, 0.0).word, "open")
         self.assertEqual(of(0.1, 0.1).word, "open", "an architecture that nobody has measured")
 
-    def test_earlier_results_count_until_the_manifest_has_run(self):
-        earlier = spread_rows("t", "a − b", "r", numbers(0.1, 0.02))
-        own = spread_rows("t", "a − b", "r", numbers(-0.1, 0.02))
-        claim = claim_of(earlier="old")
-        found = verdicts.of_claim(claim, folder_of(old=earlier))
-        self.assertEqual((found.word, found.earlier), ("holds", ["old"]))
-        self.assertIn("rests on earlier results, `old`", text.verdict(found))
-        found = verdicts.of_claim(claim, folder_of(old=earlier, m=own))
-        self.assertEqual((found.word, found.earlier), ("fails", []))
-
     def test_a_table_of_claims_that_contradicts_itself_is_refused(self):
         test = '[[claim]]\nid = "1"\nclaim = ""\ntest = ""\npaper = ""\n'
         rule = '[[claim.tests]]\nid = "1"\nmanifest = "m"\nrule = "{}"\nrows = {}\n'
@@ -168,6 +171,44 @@ class Verdicts(unittest.TestCase):
                 file.write_text(content, encoding="utf-8")
                 with self.assertRaisesRegex(claims.Wrong, wanted):
                     claims.read(file)
+
+
+class Sentences(unittest.TestCase):
+    def rows(self, *rows):
+        measured = [part for contrast, what, mean in rows for part in spread_rows("t", contrast, what, numbers(mean, 0.01))]
+        return verdicts.rows_of(folder_of(m=measured)["m"], "t")
+
+    def rule(self):
+        return claims.Test(id="t", manifest="m", rule="below", about="Error at the end")
+
+    def test_a_row_is_labelled_by_what_the_rows_of_its_contrast_do_not_share(self):
+        rows = self.rows(("a − b", "3 bits, step 9, rtn bits=3", 0.1), ("a − b", "3 bits, step 9, gptq bits=3", 0.1), ("c − d", "step 9", 0.1))
+        self.assertEqual(run_tables.short_labels(rows), [("a − b", "rtn 3"), ("a − b", "gptq 3"), ("c − d", "")])
+
+    def test_of_few_rows_each_has_its_interval_and_its_verdict(self):
+        rows = self.rows(("a − b", "rtn bits=3", -0.1), ("a − b", "rtn bits=4", 0.01))
+        self.assertEqual(run_tables.sentence(rows, self.rule()), "Error at the end, a − b (test t), in thousandths of a nat: "
+                         "rtn 3 −100.00 [−120.00, −80.00], holds; rtn 4 +10.00 [−10.00, +30.00], open.")
+
+    def test_of_many_rows_stand_the_ends_and_those_that_are_decided(self):
+        rows = self.rows(*[("a − b", f"rtn bits={bits}", mean) for bits, mean in ((2, -0.1), (3, 0.0), (4, 0.01))])
+        self.assertEqual(run_tables.sentence(rows, self.rule()), "Error at the end, a − b (test t), in thousandths of a nat: "
+                         "−100.00 to +10.00 in 3 rows, holds in 1 and open in 2 (rtn 2 −100.00 [−120.00, −80.00]).")
+
+
+class CurvatureEnds(unittest.TestCase):
+    def test_the_last_step_has_its_curvature_and_the_terms_of_its_error(self):
+        def rows(table, quantity, method, *of_steps):
+            return [{"table": table, "branch": "trunk", "step": str(step), "method": method, "seed": str(seed), "quantity": quantity,
+                     "value": repr(value)} for step, values in of_steps for seed, value in enumerate(values)]
+
+        measured = rows("curvature", "hessian", "float", (10, (1.0, 3.0)), (20, (4.0, 6.0)))
+        measured += rows("curvature", "hessian/trace", "float", (10, (1.0, 1.0)), (20, (40.0, 60.0)))
+        for quantity, value in (("change", 0.05), ("slope", -0.01), ("quadratic", 0.06)):
+            measured += rows("taylor", quantity, "rtn bits=3", (10, (1.0, 1.0)), (20, (value, value)))
+        table = run_tables.curvature_ends(folder_of(m=measured)["m"])
+        self.assertIn("| one | trunk | none | 20 | 5.0 (4.0 to 6.0) | 50.0 (40.0 to 60.0) | +50.00: −10.00, +60.00 |", table)
+        self.assertEqual(run_tables.curvature_ends(folder_of(m=rows("loss", "loss", "float", (10, (1.0,))))["m"]), "")
 
 
 class Tables(unittest.TestCase):
