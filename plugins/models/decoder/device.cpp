@@ -1,6 +1,7 @@
 #include "models/decoder/device.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
@@ -20,6 +21,10 @@ at::Device usable_device(quench_device device) {
   }
   if (!at::hasCUDA()) {
     kit::fail(QUENCH_UNSUPPORTED, "device cuda:%d: libtorch finds no CUDA device", device.index);
+  }
+  if (const int count = at::detail::getCUDAHooks().deviceCount(); device.index >= count) {
+    kit::fail(QUENCH_UNSUPPORTED, "device cuda:%d: libtorch finds %d CUDA devices, from 0 on",
+              device.index, count);
   }
   keep_precision();
   return kit::torch_device(device);

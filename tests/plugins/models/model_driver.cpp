@@ -14,6 +14,7 @@
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/kit/torch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/torch_gpu.hpp"
 
 namespace quench::test {
@@ -72,6 +73,10 @@ quench_device test_device() {
   }
   static const c10::Device gpu = gpu_or_skip();
   return {QUENCH_DEVICE_CUDA, gpu.index()};
+}
+
+void need_host_memory() {
+  skip_unless(test_device().type == QUENCH_DEVICE_CPU, "needs a model in host memory");
 }
 
 const quench_model_table& linked_model() {

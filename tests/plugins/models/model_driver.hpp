@@ -32,6 +32,9 @@ enum class Storage { kSeparate, kShared };
 // devices there are, the choice holds for a process.
 quench_device test_device();
 
+// Skips a test that asks for host memory, or for the processor's kernels, on another device.
+void need_host_memory();
+
 // An open model. Every method throws kit::Error with the status of a call that fails. Tensors lie
 // on the model's device, in its dtype unless a comment says otherwise.
 class ModelDriver {

@@ -152,6 +152,7 @@ TEST_CASE("gpt_neox: argmax is the most likely id", "[models][gpt_neox]") {
 
 TEST_CASE("gpt_neox: libtorch alone, as on a GPU, gives the forward of plain float64 loops",
           "[models][gpt_neox]") {
+  need_host_memory();
   struct Case {
     quench_dtype dtype;
     double tolerance;  // those of the test of dtypes

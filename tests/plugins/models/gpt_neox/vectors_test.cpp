@@ -18,6 +18,7 @@ namespace {
 class Vectors {
  public:
   explicit Vectors(quench_dtype dtype) {
+    need_host_memory();
     TinyModel tiny;
     tiny.draw().store(source_, dtype);
     model_ = std::make_unique<ModelDriver>(tiny.config(), source_, dtype);

@@ -159,6 +159,7 @@ struct Product {
 }  // namespace
 
 TEST_CASE("gpt_neox: a replaced linear computes what its replacement says", "[models][gpt_neox]") {
+  need_host_memory();
   const uint32_t group = GENERATE(0u, 1u, 2u, 3u);
   auto opened = std::make_unique<Opened>(kit::kFloat64);
   const at::Tensor before = opened->forward();

@@ -128,6 +128,7 @@ TEST_CASE("mamba: the backward of a scan in slabs is the one in one piece", "[mo
 }
 
 TEST_CASE("mamba: libtorch alone, as on a GPU, gives the reference's numbers", "[models][mamba]") {
+  need_host_memory();
   struct Case {
     quench_dtype dtype;
     double tolerance;  // those of the kernels
