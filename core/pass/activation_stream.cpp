@@ -24,7 +24,11 @@ uint64_t widest_carry(const ModelHandle& model) {
 }
 
 int64_t micro_batch_tokens(const ModelHandle& model) {
-  if (model.info().device.type == QUENCH_DEVICE_CPU) {
+  return micro_batch_tokens(model, model.info().device.type != QUENCH_DEVICE_CPU);
+}
+
+int64_t micro_batch_tokens(const ModelHandle& model, bool on_gpu) {
+  if (!on_gpu) {
     return kMicroBatchTokens;
   }
   int64_t widest = model.info().width;

@@ -20,8 +20,9 @@ namespace quench {
 // The most bytes that a token carries from one stage to the next.
 uint64_t widest_carry(const ModelHandle& model);
 
-// Tokens of a micro-batch, where the model is.
+// Tokens of a micro-batch where the model is, and where it would be.
 int64_t micro_batch_tokens(const ModelHandle& model);
+int64_t micro_batch_tokens(const ModelHandle& model, bool on_gpu);
 
 // Whether what `tokens` carry would leave too little of the model's device: it may take a third of
 // what is free, for a float model may run beside, and a third is for the rest.

@@ -15,6 +15,7 @@ namespace {
 struct Shapes {
   ModelHandle& model;
   quench_dtype weight_dtype;  // dtype of a weight as quantizers get it
+  bool on_gpu;
   uint64_t element() const { return model.info().dtype.bits / 8u; }
   uint64_t weight_element() const { return weight_dtype.bits / 8u; }
 };
@@ -58,9 +59,8 @@ uint64_t extra_elements(ModelHandle& model, uint32_t needs) {
 
 quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantizer,
                             const quench_group_info& group) {
-  const bool on_device = shapes.model.info().device.type != QUENCH_DEVICE_CPU;
   return quantizer.memory(
-      {sizeof(quench_group_memory_args), on_device ? QUENCH_GROUP_ON_DEVICE : 0u, &group,
+      {sizeof(quench_group_memory_args), shapes.on_gpu ? QUENCH_GROUP_ON_DEVICE : 0u, &group,
        group.linears[0].in_features, shapes.model.info().dtype, shapes.weight_dtype});
 }
 
@@ -113,14 +113,15 @@ uint64_t stage_bytes(const Shapes& shapes, uint64_t longest_row) {
     widest = std::max(widest, static_cast<uint64_t>(linear.out_features));
   });
   const uint64_t tokens =
-      std::max(longest_row, static_cast<uint64_t>(micro_batch_tokens(shapes.model)));
+      std::max(longest_row, static_cast<uint64_t>(micro_batch_tokens(shapes.model, shapes.on_gpu)));
   return tokens * 3 * widest * shapes.element();
 }
 
 }  // namespace
 
-PassWork work_of(const QuantizeOptions& options, uint64_t settings) {
+PassWork work_of(const ModelHandle& model, const QuantizeOptions& options, uint64_t settings) {
   PassWork work;
+  work.on_gpu = model.info().device.type != QUENCH_DEVICE_CPU;
   work.settings = settings;
   for (const ScoreRequest& request : options.fused) {
     work.scored.push_back(request.ids.size());
@@ -139,16 +140,18 @@ PassWork work_of(const QuantizeOptions& options, uint64_t settings) {
 PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quantizer,
                                const PassWork& work) {
   const quench_model_info info = model.info();
-  const Shapes shapes{model, same_dtype(info.dtype, kFloat64) ? kFloat64 : kFloat32};
+  const Shapes shapes{model, same_dtype(info.dtype, kFloat64) ? kFloat64 : kFloat32, work.on_gpu};
   const uint32_t needs = quantizer.needs();
   const uint64_t residual = static_cast<uint64_t>(info.width) * shapes.element();  // per token
   uint64_t weights = extra_elements(model, needs);
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 
   PassMemory memory;
-  memory.stays_on_gpu = info.device.type != QUENCH_DEVICE_CPU && quantizer.takes_device_weights() &&
-                        (needs & QUENCH_NEEDS_FLOAT_ROWS) == 0;
-  memory.kept_on_gpu = memory.stays_on_gpu && keeps_weights_on_device(model);
+  memory.stays_on_gpu =
+      work.on_gpu && quantizer.takes_device_weights() && (needs & QUENCH_NEEDS_FLOAT_ROWS) == 0;
+  const bool is_there =
+      info.device.type != QUENCH_DEVICE_CPU;  // else that GPU is taken to be large
+  memory.kept_on_gpu = memory.stays_on_gpu && (!is_there || keeps_weights_on_device(model));
   memory.kept = weights * (memory.stays_on_gpu ? shapes.element() : shapes.weight_element());
   memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? work.settings * memory.kept : 0;
   memory.quantizing = widest_quantizing(shapes, quantizer, work.settings);
@@ -157,7 +160,7 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
     memory.scoring += work.settings * tokens * residual;
     memory.scoring_rests = memory.scoring_rests || has_to_rest(model, tokens);
   }
-  const auto batch = static_cast<uint64_t>(micro_batch_tokens(model));
+  const auto batch = static_cast<uint64_t>(micro_batch_tokens(model, work.on_gpu));
   memory.turn = batch * widest;
   if (work.tokens > 0) {
     const uint64_t streams = (needs & QUENCH_NEEDS_FLOAT_STREAM) != 0 ? 2 : 1;

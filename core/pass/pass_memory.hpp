@@ -31,10 +31,11 @@ struct PassMemory {
   // The same of a model on a GPU. Buffers of quantizers are there, and in host memory, too, where
   // weights come from and go to it; what sequences carry is there, or waits in host memory until
   // its turn.
-  uint64_t on_gpu() const {
+  uint64_t on_gpu() const { return on_gpu_by_block() + (kept_on_gpu ? kept : 0); }
+  // Where the model comes block by block, whose float weights are in host memory.
+  uint64_t on_gpu_by_block() const {
     return (rests ? 0 : activations) + (scoring_rests ? 0 : scoring) +
-           (rests || scoring_rests ? turn : 0) + (kept_on_gpu ? kept : 0) + stage + observing +
-           quantizing;
+           (rests || scoring_rests ? turn : 0) + stage + observing + quantizing;
   }
   uint64_t beside_gpu() const {
     return (kept_on_gpu ? 0 : kept) + made + (stays_on_gpu ? 0 : quantizing) +
@@ -44,13 +45,14 @@ struct PassMemory {
 
 // What a pass is given.
 struct PassWork {
+  bool on_gpu = false;                     // whether the model is, or would be, on one
   uint64_t settings = 1;                   // quantizers that share the pass
   uint64_t tokens = 0;                     // of all calibration sequences; 0: no calibration
   uint64_t longest = 0;                    // tokens of the longest of them
   std::vector<uint64_t> scored;            // tokens of each fused score request
   const QuantizerHandle* judge = nullptr;  // layer-error evaluator, or null
 };
-PassWork work_of(const QuantizeOptions& options, uint64_t settings);
+PassWork work_of(const ModelHandle& model, const QuantizeOptions& options, uint64_t settings);
 
 // Asks the quantizer for the size of groups' states (quench.quantizer.memory/1); without an answer,
 // counts only the weights. `model` may be open for its shapes only (extension/shapes.h). Throws

@@ -64,8 +64,8 @@ void QuantizationPass::run() {
 }
 
 void QuantizationPass::predict_memory() {
-  const PassMemory memory =
-      predict_pass_memory(model_, settings_.first(), work_of(options_, settings_.all().size()));
+  const PassMemory memory = predict_pass_memory(model_, settings_.first(),
+                                                work_of(model_, options_, settings_.all().size()));
   const quench_device device = model_.info().device;
   const bool on_gpu = device.type != QUENCH_DEVICE_CPU;
   counts_.predicted_peak_bytes =

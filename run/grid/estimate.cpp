@@ -276,9 +276,9 @@ class Estimator {
                        bool on_gpu) {
     out.memory = std::max(out.memory, kProgramBytes + model + peak.host);
     if (on_gpu) {
-      const uint64_t most = std::max(peak.device, measuring);
-      out.device = model + most;
-      out.device_by_block = std::min(model, peak.visiting) + most;
+      out.device = model + std::max(peak.device, measuring);
+      out.device_by_block =
+          std::min(model, peak.visiting) + std::max(peak.device_by_block, measuring);
     }
   }
 

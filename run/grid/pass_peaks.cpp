@@ -64,6 +64,7 @@ uint64_t settings_of(const Experiment& experiment, const QuantizerCell& cell,
 PassWork work_of(const Experiment& experiment, const QuantizerCell& cell,
                  const ModelHandle& model) {
   PassWork work;
+  work.on_gpu = is_on_gpu(experiment);
   if (cell.calibration) {
     const auto positions = static_cast<uint64_t>(std::max<int64_t>(model.info().max_positions, 0));
     work.tokens = calibration_tokens(*cell.calibration);
@@ -101,7 +102,10 @@ std::vector<PassPeak> predict_pass_peaks(Catalog& catalog, const Experiment& exp
         peak.parameters = std::max(peak.parameters, parameters);
         peak.host =
             std::max(peak.host, is_on_gpu(experiment) ? memory.beside_gpu() : memory.total());
-        peak.device = std::max(peak.device, is_on_gpu(experiment) ? memory.on_gpu() : 0);
+        if (is_on_gpu(experiment)) {
+          peak.device = std::max(peak.device, memory.on_gpu());
+          peak.device_by_block = std::max(peak.device_by_block, memory.on_gpu_by_block());
+        }
         peak.visiting = std::max(peak.visiting, visiting_elements(each.model, parameters) *
                                                     dtype_size(experiment.dtype));
       } catch (const Error&) {  // the checks of a run report what is wrong

@@ -14,9 +14,12 @@ namespace quench {
 struct PassPeak {
   uint64_t parameters = 0;  // elements; 0: no model could be described
   uint64_t host = 0;        // in host memory beside the program and the model
-  uint64_t device = 0;      // on a GPU beside the model, where the experiment names one; else 0
-  uint64_t visiting = 0;    // of the model on a GPU if its blocks take turns there: two of them and
-                            // what belongs to none
+  // On a GPU, where the experiment names one: beside the whole model, on one that is large enough
+  // to keep its float weights, too; beside a model that comes block by block.
+  uint64_t device = 0;
+  uint64_t device_by_block = 0;
+  uint64_t visiting = 0;  // of the model on a GPU if its blocks take turns there: two of them and
+                          // what belongs to none
 };
 
 // Parallel to the experiment's quantizers; reads no weights and no corpora. What cannot be

@@ -107,7 +107,8 @@ TEST_CASE("plan: the memory of a calibrated pass is within 15 % of what it takes
   const double whole = predicted("g.yaml", "device_peak_memory_bytes");
   const double by_block = predicted("g.yaml", "device_peak_memory_by_block_bytes");
   CHECK(whole > 55e6 * 4);
-  CHECK(whole - by_block == Approx(4 * 4 * 12 * 768 * 768));  // four of six blocks are away
+  // Four of six blocks are away, and so are the float weights of all, which a large GPU keeps.
+  CHECK(whole - by_block == Approx((4 + 6) * 4 * 12 * 768 * 768));
   CHECK_THAT(here.run({"plan", "g.yaml"}).out,
              Catch::Contains("on the GPU: about") && Catch::Contains("block by block"));
 }

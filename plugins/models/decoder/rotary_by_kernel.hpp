@@ -5,8 +5,8 @@
 
 namespace quench::decoder {
 
-// Whether there is a kernel for these tensors: not for other types, for 2^32 pairs and more, or on a
-// GPU where kernels.so is not there.
+// Whether there is a kernel for these tensors: not for other types, for 2^32 pairs and more, or on
+// a GPU where kernels.so is not there.
 bool has_rotation_kernel(const at::Tensor& x, const Angles& angles);
 
 // Rotates x [B,T,H,D], of inner stride 1, in place, with the bits of libtorch's operations. False,

@@ -392,7 +392,7 @@ TEST_CASE("pass memory: what is kept and carried follows from shapes", "[core][r
   const QuantizerHandle handle =
       quantizer(json::object(), has_gptq() ? "gptq" : "template_quantizer_c");
   const quench::PassMemory memory =
-      quench::predict_pass_memory(f.model, handle, quench::work_of(options, 1));
+      quench::predict_pass_memory(f.model, handle, quench::work_of(f.model, options, 1));
   CHECK(memory.kept == 2 * 32 * 32 * 4);
   CHECK(memory.made == 0);
   CHECK(memory.activations >= kTokens * 32 * 4);
@@ -408,7 +408,7 @@ TEST_CASE("pass memory: what a state holds is what its quantizer says", "[core][
   options.calibration = &f.rows;
   const auto predicted = [&](const json& parameters, uint64_t settings) {
     return quench::predict_pass_memory(f.model, quantizer(parameters),
-                                       quench::work_of(options, settings));
+                                       quench::work_of(f.model, options, settings));
   };
   // By hand, of a group with one weight [32, 32] in float32: the Gram matrix, 1024 rows of a panel
   // and 256 columns of a product, all float64.
@@ -436,6 +436,24 @@ TEST_CASE("pass memory: what a state holds is what its quantizer says", "[core][
   CHECK(three.made == 3 * plain.kept);
 }
 
+TEST_CASE("pass memory: on a GPU that is not here weights stay on the device", "[core][run]") {
+  need_gptq();
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  quench::PassWork work = quench::work_of(f.model, options, 1);
+  CHECK(!work.on_gpu);
+  work.on_gpu = true;
+  const quench::PassMemory taking =
+      quench::predict_pass_memory(f.model, quantizer({{"bits", 4}}), work);
+  CHECK(taking.on_gpu() == taking.on_gpu_by_block() + taking.kept);
+  CHECK(taking.beside_gpu() == 0);
+  const QuantizerHandle silent = quantizer(json::object(), "template_quantizer_c");
+  const quench::PassMemory by_host = quench::predict_pass_memory(f.model, silent, work);
+  CHECK(by_host.on_gpu() == by_host.on_gpu_by_block());
+  CHECK(by_host.beside_gpu() == by_host.kept + by_host.quantizing);
+}
+
 TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counted", "[core][run]") {
   Fixture f;
   quench::QuantizeOptions options;
@@ -443,7 +461,7 @@ TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counte
   const QuantizerHandle silent = quantizer(json::object(), "template_quantizer_c");
   REQUIRE_FALSE(silent.says_memory());
   const quench::PassMemory memory =
-      quench::predict_pass_memory(f.model, silent, quench::work_of(options, 1));
+      quench::predict_pass_memory(f.model, silent, quench::work_of(f.model, options, 1));
   CHECK(memory.observing == 0);
   CHECK(memory.quantizing == 2 * 32 * 32 * 4);
 }
