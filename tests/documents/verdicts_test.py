@@ -3,6 +3,8 @@
 
 usage: verdicts_test.py SOURCE
 """
+import importlib.machinery
+import importlib.util
 import json
 import math
 import random
@@ -348,6 +350,18 @@ class Accuracy(unittest.TestCase):
             paired.row_of(accuracy_records(0, {"float": (2.0, 0.8), "a": (2.1, 0.8), "b": (2.4, 0.8)}), pair, 1)
         with self.assertRaises(KeyError):
             paired.row_of(records, {**pair, "value": "accuracy"}, 1)
+
+
+class Collected(unittest.TestCase):
+    def test_what_another_label_asks_is_no_second_value(self):
+        loader = importlib.machinery.SourceFileLoader("collect", str(SOURCE / "bench/findings/collect"))
+        collect = importlib.util.module_from_spec(importlib.util.spec_from_loader("collect", loader))
+        loader.exec_module(collect)
+        records = [{**record("hessian", 40.0, 0), "label": "hessian rows=24", "quantizer": None},
+                   {**record("hessian", 30.0, 0), "label": "spectrum", "quantizer": None}]
+        self.assertEqual([row["value"] for row in collect.value_rows(records)], ["40"])
+        with self.assertRaisesRegex(SystemExit, "two values of hessian at curvature trunk 10 float"):
+            collect.value_rows(records[:1] * 2)
 
 
 class LineEndings(unittest.TestCase):
