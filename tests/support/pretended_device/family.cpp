@@ -3,11 +3,13 @@
 // memory. What a caller does with a model on a device is so run where there is none.
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "quench/abi/extension/device_memory.h"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/vectors.h"
 #include "quench/kit/model.hpp"
@@ -286,12 +288,29 @@ constexpr quench_model_vectors kVectors = {
       });
     }};
 
+constexpr quench_model_device_memory kMemory = {
+    sizeof(quench_model_device_memory),
+    [](quench_model*, uint64_t* free_bytes, uint64_t* total_bytes,
+       quench_error*) noexcept -> quench_status {
+      *free_bytes = pretended_free();
+      *total_bytes = pretended_free() + pretended_bytes();
+      return QUENCH_OK;
+    },
+    [](quench_model*, uint64_t bytes, void** memory, quench_error*) noexcept -> quench_status {
+      *memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+      return *memory != nullptr ? QUENCH_OK : QUENCH_RESOURCE_EXHAUSTED;
+    },
+    [](quench_model*, void* memory) noexcept { std::free(memory); }};
+
 const void* Pretended::extension(const char* id) const {
   if (std::strcmp(id, QUENCH_MODEL_GRADIENT) == 0) {
     return &kGradient;
   }
   if (std::strcmp(id, QUENCH_MODEL_CURVATURE) == 0) {
     return &kCurvature;
+  }
+  if (std::strcmp(id, QUENCH_MODEL_DEVICE_MEMORY) == 0) {
+    return &kMemory;
   }
   return std::strcmp(id, QUENCH_MODEL_VECTORS) == 0 ? &kVectors : nullptr;
 }

@@ -16,6 +16,7 @@ struct Pages {
   int inside = 0;
   size_t bytes = 0;
   size_t peak = 0;
+  size_t free = size_t{1} << 30;
 };
 
 Pages& pages() {
@@ -76,6 +77,18 @@ void pretended_leave() {
       protect(memory, bytes, false);
     }
   }
+}
+
+void pretended_free_bytes(size_t bytes) {
+  Pages& all = pages();
+  const std::lock_guard lock(all.mutex);
+  all.free = bytes;
+}
+
+size_t pretended_free() {
+  Pages& all = pages();
+  const std::lock_guard lock(all.mutex);
+  return all.free;
 }
 
 size_t pretended_bytes() {

@@ -18,6 +18,9 @@ void pretended_leave(void);
 /* Bytes that are allocated now, and the most at once since the last call. */
 size_t pretended_bytes(void);
 size_t pretended_peak(void);
+/* What the device says is free from now on: 1 GiB at first. The second gives it. */
+void pretended_free_bytes(size_t bytes);
+size_t pretended_free(void);
 
 #ifdef __cplusplus
 }

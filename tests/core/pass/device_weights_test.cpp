@@ -1,0 +1,133 @@
+// A pass whose quantizer takes weights in the memory of a device that is none
+// (tests/support/pretended_device): what the host touches of it ends the process.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "core/checkpoint/dtype.hpp"
+#include "core/pass/quantize_model.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/parameters.hpp"
+#include "quench/abi/extension/initialize.h"
+#include "tests/run/built_catalog.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/pretended_device/memory.h"
+
+namespace quench::test {
+
+namespace {
+
+constexpr const char* kConfig = R"({"model_type": "gpt_neox", "hidden_size": 16,
+  "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 37,
+  "max_position_embeddings": 16, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "rotary_pct": 0.25,
+  "rotary_emb_base": 10000, "use_parallel_residual": true, "attention_bias": true,
+  "tie_word_embeddings": false, "initializer_range": 0.2})";
+
+Catalog& pretended_catalog() {
+  static Catalog catalog([] {
+    CatalogOptions out;
+    out.search_path = {PRETENDED_PLUGINS};
+    out.self = binary_dir() / "bin" / "quench";
+    return out;
+  }());
+  return catalog;
+}
+
+ModelHandle drawn(bool pretended) {
+  Catalog& catalog = pretended ? pretended_catalog() : built_catalog();
+  HostServices::instance().set_seed(3);
+  return ModelHandle::open(catalog, catalog.require("model", pretended ? "pretended" : "gpt_neox"),
+                           {sizeof(quench_model_open_args),
+                            QUENCH_OPEN_INITIALIZE,
+                            nullptr,
+                            kConfig,
+                            std::strlen(kConfig),
+                            {pretended ? QUENCH_DEVICE_CUDA : QUENCH_DEVICE_CPU, 0},
+                            kFloat32});
+}
+
+QuantizerHandle rounding() {
+  const PluginDescription& plugin = pretended_catalog().require("quantizer", "pretended_rounding");
+  std::vector<ParameterProblem> problems;
+  return {pretended_catalog(), plugin,
+          complete_parameters(plugin, nlohmann::json::object(), problems)};
+}
+
+// All weights, one after the other; `rounded`: those of linears as the quantizer makes them.
+std::vector<float> weights_of(const ModelHandle& model, bool rounded = false) {
+  std::vector<float> out;
+  for (const quench_parameter_info& parameter : model.parameters()) {
+    HostTensor value(kFloat32, {parameter.shape, parameter.shape + parameter.dimensions});
+    model.weight_get(parameter.name, value.view());
+    for (float& x : value.as<float>()) {
+      x = rounded && parameter.role == QUENCH_ROLE_MATRIX ? std::nearbyint(x * 64) / 64 : x;
+    }
+    out.insert(out.end(), value.as<float>().begin(), value.as<float>().end());
+  }
+  return out;
+}
+
+void check_texts(const QuantizationResult& result, const char* memory, const char* codes) {
+  REQUIRE(result.layers.size() == 8);
+  for (const LayerResult& layer : result.layers) {
+    CHECK(layer.texts.at("memory") == memory);
+    CHECK(layer.texts.at("codes") == codes);
+  }
+}
+
+// A pass on the device, with everything that is done with float weights afterwards. Returns how
+// many bytes there are on the device after it beyond before.
+size_t pass_on_device(size_t free_bytes) {
+  pretended_free_bytes(free_bytes);
+  ModelHandle model = drawn(true);
+  const std::vector<float> original = weights_of(model);
+  const std::vector<float> wanted = weights_of(model, /*rounded=*/true);
+  REQUIRE((wanted != original));
+  QuantizerHandle quantizer = rounding();
+  FloatWeights kept(model);
+  const size_t before = pretended_bytes();
+  check_texts(quantize_model(model, quantizer, {}, kept), "device", "left out");
+  const size_t more = pretended_bytes() - before;
+  CHECK((weights_of(model) == wanted));
+  kept.during_exchange([&] { CHECK((weights_of(model) == original)); });
+  CHECK((weights_of(model) == wanted));
+  const quench_linear_info& linear = model.block(1).groups[0].linears[0];
+  const HostTensor* value = kept.find(linear.weight);
+  REQUIRE(value != nullptr);
+  kept.put_back(linear.weight);
+  HostTensor now(kFloat32, value->shape());
+  model.weight_get(linear.weight, now.view());
+  CHECK(std::ranges::equal(now.bytes(), value->bytes()));
+  kept.restore();
+  CHECK((weights_of(model) == original));
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("pass: a quantizer that takes them gets weights on the device", "[core][run]") {
+  constexpr size_t kLinears = 2 * (48 * 16 + 16 * 16 + 2 * 40 * 16) * sizeof(float);
+  CHECK(pass_on_device(5 * kLinears) == kLinears);  // the float weights wait there
+  CHECK(pass_on_device(4 * kLinears) == 0);         // or in host memory
+}
+
+TEST_CASE("pass: in host memory the same quantizer gets weights there", "[core][run]") {
+  ModelHandle model = drawn(false);
+  const std::vector<float> wanted = weights_of(model, /*rounded=*/true);
+  QuantizerHandle quantizer = rounding();
+  FloatWeights kept(model);
+  check_texts(quantize_model(model, quantizer, {}, kept), "host", "wanted");
+  CHECK((weights_of(model) == wanted));
+}
+
+TEST_CASE("pass: where tensors are kept, weights come from host memory", "[core][run]") {
+  ModelHandle model = drawn(true);
+  QuantizerHandle quantizer = rounding();
+  FloatWeights kept(model);
+  QuantizeOptions options;
+  options.keep_tensors = true;
+  check_texts(quantize_model(model, quantizer, options, kept), "host", "wanted");
+}
+
+}  // namespace quench::test
