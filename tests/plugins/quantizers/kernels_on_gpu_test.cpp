@@ -110,6 +110,7 @@ TEST_CASE("kernels: on a GPU the column loop has the bits of its host form",
     CHECK(differences(got.scales, wanted.scales) == "");
     CHECK(differences(got.zeros, wanted.zeros) == "");
     CHECK(got.loss == wanted.loss);
+    CHECK(dequantized_by_kernels(layer, type, gpu).equal(dequantized_from(wanted, layer, type)));
   }
 }
 

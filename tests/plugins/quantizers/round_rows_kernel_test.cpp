@@ -1,6 +1,7 @@
 // Rounding to nearest as a kernel, run on the host: held against round_rows(), to the bit.
 #include "quantizers/grid/round_rows_kernel.hpp"
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 
 #include <catch2/catch.hpp>
@@ -60,6 +61,11 @@ Rounded by_tensors(const std::vector<T>& weight, int64_t rows, int64_t columns, 
   const at::Tensor tensor = at::from_blob(const_cast<T*>(weight.data()), {rows, columns},
                                           std::is_same_v<T, double> ? at::kDouble : at::kFloat);
   quantizers::round_rows_by_kernel(tensor, groups, kind, coded);
+  at::Tensor wanted = at::empty_like(tensor);
+  quantizers::dequantize(coded, kit::view_of(wanted), "weight");
+  const at::Tensor made = at::empty_like(tensor);
+  quantizers::round_rows_into(tensor, groups, kind, made, "weight");
+  CHECK(made.equal(wanted));
   return {{coded.codes.begin(), coded.codes.end()},
           {coded.scales.begin(), coded.scales.end()},
           {coded.zeros.begin(), coded.zeros.end()}};

@@ -26,6 +26,7 @@ void check_layer(ColumnLoopLayer layer, at::ScalarType type) {
   const quantizers::reference::Solution reference =
       quantizers::reference::quantize_columns(layer.weight, layer.factored, layer.options);
   CHECK(differences(got.g_idx, reference.g_idx) == "");
+  CHECK(dequantized_by_kernels(layer, type, at::kCPU).equal(dequantized_from(got, layer, type)));
 }
 
 }  // namespace

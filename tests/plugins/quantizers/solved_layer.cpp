@@ -1,5 +1,7 @@
 #include "tests/plugins/quantizers/solved_layer.hpp"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 
 namespace quench::test {
@@ -40,6 +42,29 @@ SolvedLayer solved_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type,
           {coded.zeros.begin(), coded.zeros.end()},
           {coded.g_idx.begin(), coded.g_idx.end()},
           loss};
+}
+
+at::Tensor dequantized_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type,
+                                  at::Device device) {
+  const at::Tensor weight = tensor_of(layer.weight).to(type).to(device);
+  const at::Tensor out = at::empty_like(weight);
+  quantizers::solve_by_kernels_into(weight, factor_of(layer), layer.options, out, "layer");
+  return out.cpu();
+}
+
+at::Tensor dequantized_from(const SolvedLayer& solved, const ColumnLoopLayer& layer,
+                            at::ScalarType type) {
+  const int64_t rows = layer.weight.rows;
+  const int64_t columns = layer.weight.columns;
+  const auto groups = static_cast<int64_t>(solved.scales.size()) / rows;
+  at::Tensor out = at::empty({rows, columns}, at::kDouble);
+  auto* to = out.data_ptr<double>();
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t g = i / columns * groups + solved.g_idx[static_cast<size_t>(i % columns)];
+    const auto at = static_cast<size_t>(g);
+    to[i] = solved.scales[at] * (solved.codes[static_cast<size_t>(i)] - solved.zeros[at]);
+  }
+  return out.to(type);
 }
 
 }  // namespace quench::test
