@@ -7,11 +7,11 @@ double training_flops_per_token(const ModelHandle& model, uint64_t length) {
   double linear = static_cast<double>(info.width) * static_cast<double>(info.vocabulary);
   for (const quench_parameter_info& parameter : model.parameters()) {
     if (parameter.role == QUENCH_ROLE_MATRIX) {
-      double elements = 1;
+      uint64_t elements = 1;
       for (int32_t d = 0; d < parameter.dimensions; ++d) {
-        elements *= static_cast<double>(parameter.shape[d]);
+        elements *= static_cast<uint64_t>(parameter.shape[d]);
       }
-      linear += elements;
+      linear += static_cast<double>(elements);
     }
   }
   // QKᵀ and AV: 2·2·T/2·width forward, twice that backward.

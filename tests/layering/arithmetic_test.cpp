@@ -39,7 +39,7 @@ const std::map<Computed, const char*>& allowed() {
       {{"run/grid/estimate.cpp", "seconds"}, kCost},
       {{"run/manifest/learning_rate.cpp", "cos"}, kAxis},
       {{"run/manifest/learning_rate.cpp", "sqrt"}, kAxis},
-      {{"train/training_model.cpp", "linear"}, kCost},
+      {{"train/training_flops.cpp", "linear"}, kCost},
       {{"train/training_segment.cpp", "loss"}, kLog},
   };
   return all;

@@ -73,7 +73,7 @@ double Decoder::inner_product(const quench_tensor& a, const quench_tensor& b) co
   const c10::InferenceMode mode;
   const at::Tensor left = borrow_range(a, -1, "dot: a");
   const at::Tensor right = borrow_range(b, left.numel(), "dot: b");
-  if (left.data_ptr() == right.data_ptr()) {  // a norm, in one reading
+  if (left.is_cuda() && left.data_ptr() == right.data_ptr()) {  // a norm, in one reading
     return at::linalg_vector_norm(left, 2, std::nullopt, false, at::kDouble)
         .square()
         .item<double>();
