@@ -8,9 +8,9 @@
 #include "core/error.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/named_op.hpp"
+#include "core/pass/pass_memory.hpp"
 #include "core/pass/store_layer.hpp"
 #include "core/weights/device_tensor.hpp"
-#include "core/weights/host_copy_memory.hpp"
 
 namespace quench {
 
@@ -19,21 +19,6 @@ namespace {
 // Quantizers work on float32, or on float64 if the model does.
 quench_dtype weight_dtype(quench_dtype model) {
   return same_dtype(model, kFloat64) ? kFloat64 : kFloat32;
-}
-
-// Of all linears of all blocks, as the model has them.
-uint64_t weight_bytes(const ModelHandle& model) {
-  uint64_t elements = 0;
-  for (uint32_t b = 0; b < model.info().blocks; ++b) {
-    const quench_block_info& block = model.block(b);
-    for (uint32_t g = 0; g < block.group_count; ++g) {
-      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
-        const quench_linear_info& linear = block.groups[g].linears[l];
-        elements += static_cast<uint64_t>(linear.out_features * linear.in_features);
-      }
-    }
-  }
-  return elements * (model.info().dtype.bits / 8u);
 }
 
 // The weight times the group's input scale, if it has one.
@@ -67,11 +52,6 @@ void take_times(LayerResult& layer, PassClock& clock) {
 }
 
 }  // namespace
-
-bool keeps_weights_on_device(ModelHandle& model) {
-  const uint64_t free = free_device_bytes(model);
-  return free != UINT64_MAX && weight_bytes(model) < free / 4;
-}
 
 LinearQuantization::LinearQuantization(ModelHandle& model, const QuantizeOptions& options,
                                        FloatWeights& kept, PassSettings& settings, PassClock& clock)

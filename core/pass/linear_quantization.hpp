@@ -13,10 +13,6 @@
 
 namespace quench {
 
-// Whether the device of the model has room for a second copy of what is quantized: the float
-// weights then stay there until they are put back.
-bool keeps_weights_on_device(ModelHandle& model);
-
 class LinearQuantization {
  public:
   // All arguments must outlive it.

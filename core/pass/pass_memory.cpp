@@ -6,7 +6,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/io/tensor_memory.hpp"
 #include "core/pass/activation_stream.hpp"
-#include "core/pass/linear_quantization.hpp"
+#include "core/weights/host_copy_memory.hpp"
 
 namespace quench {
 
@@ -135,6 +135,13 @@ PassWork work_of(const ModelHandle& model, const QuantizeOptions& options, uint6
     work.judge = options.judge;
   }
   return work;
+}
+
+bool keeps_weights_on_device(ModelHandle& model) {
+  const uint64_t free = free_device_bytes(model);
+  uint64_t weights = 0;
+  for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
+  return free != UINT64_MAX && weights * (model.info().dtype.bits / 8u) < free / 4;
 }
 
 PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quantizer,

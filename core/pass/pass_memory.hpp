@@ -54,6 +54,10 @@ struct PassWork {
 };
 PassWork work_of(const ModelHandle& model, const QuantizeOptions& options, uint64_t settings);
 
+// Whether the device of the model has room for a second copy of what is quantized: the float
+// weights then stay there until they are put back.
+bool keeps_weights_on_device(ModelHandle& model);
+
 // Asks the quantizer for the size of groups' states (quench.quantizer.memory/1); without an answer,
 // counts only the weights. `model` may be open for its shapes only (extension/shapes.h). Throws
 // what the quantizer throws.

@@ -115,10 +115,8 @@ void PanelSum::finish(const at::Tensor& to) {
 
 void add_quadratic_forms_on_device(const at::Tensor& gram, const at::Tensor& rows,
                                    const at::Tensor& sums) {
-  const int64_t columns = rows.size(1);
-  const int64_t block = block_columns(columns);
-  for (int64_t begin = 0; begin < columns; begin += block) {
-    const int64_t size = std::min(block, columns - begin);
+  for_block_columns(rows.size(1), [&](int64_t begin, int64_t end) {
+    const int64_t size = end - begin;
     const at::Tensor own = rows.narrow(1, begin, size);
     const at::Tensor part = gram.narrow(1, begin, size);
     at::Tensor product = at::mm(own, part.narrow(0, begin, size));
@@ -127,7 +125,7 @@ void add_quadratic_forms_on_device(const at::Tensor& gram, const at::Tensor& row
     }
     at::Tensor to = sums;
     to.add_(product.mul_(own).view({2, -1}).sum(1));
-  }
+  });
 }
 
 }  // namespace quench::quantizers

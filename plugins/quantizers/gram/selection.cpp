@@ -1,31 +1,18 @@
 #include "quantizers/gram/selection.hpp"
 
-#include <ATen/ops/aminmax.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/finite.hpp"
 
 namespace quench::quantizers {
 
 namespace {
-
-// One pass over the rows where at::isfinite takes four: both extremes propagate NaN.
-bool all_finite(const at::Tensor& rows) {
-  std::atomic<bool> finite = true;
-  kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
-    const auto [low, high] = at::aminmax(rows.narrow(0, first, count));
-    if (!std::isfinite(low.item<double>()) || !std::isfinite(high.item<double>())) {
-      finite = false;
-    }
-  });
-  return finite;
-}
 
 // Row and column of the first element that is NaN or Inf.
 [[noreturn]] void fail_not_finite(const at::Tensor& finite, const Selection& selection) {
@@ -104,7 +91,7 @@ at::Tensor chosen(const at::Tensor& x, const Selection& selection) {
 
 at::Tensor selected(const at::Tensor& x, const Selection& selection) {
   const at::Tensor rows = chosen(x, selection);
-  if (rows.size(0) > 0 && !all_finite(rows)) {
+  if (rows.size(0) > 0 && !matrix::all_finite(rows)) {
     fail_not_finite(at::isfinite(rows), selection);
   }
   return rows;

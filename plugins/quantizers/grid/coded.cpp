@@ -4,13 +4,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/finite.hpp"
 
 namespace quench::quantizers {
 
@@ -107,7 +107,7 @@ void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
                           const at::Tensor& zeros, const std::vector<int32_t>& g_idx,
                           const at::Tensor& to, const char* name) {
   constexpr int64_t kHeld = int64_t{1} << 23;  // elements that are float64 at once
-  if (!at::isfinite(scales).all().item<bool>()) {
+  if (!matrix::all_finite(scales)) {
     kit::fail(QUENCH_NUMERICAL, "%s: the range of a row overflows", name);
   }
   const at::Tensor group = at::tensor(g_idx, at::kInt).to(codes.device());
@@ -122,6 +122,9 @@ void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
                    .to(at::kDouble)
                    .sub_(of_columns(zeros))
                    .mul_(of_columns(scales)));
+  }
+  if (!matrix::all_finite(to)) {  // a float64 scale may be finite where the weight's type is not
+    kit::fail(QUENCH_NUMERICAL, "%s: the dequantized weight is not finite", name);
   }
 }
 

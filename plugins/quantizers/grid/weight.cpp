@@ -1,11 +1,9 @@
 #include "quantizers/grid/weight.hpp"
 
-#include <ATen/ops/aminmax.h>
-#include <ATen/ops/isfinite.h>
-
 #include <cmath>
 
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/finite.hpp"
 
 namespace quench::quantizers {
 
@@ -69,8 +67,7 @@ at::Tensor weight_on(const kit::LinearToQuantize& linear, at::Device device) {
   }
   check_views(linear);
   const at::Tensor weight = kit::borrow(linear.weight).contiguous();
-  const auto [low, high] = at::aminmax(weight);  // both propagate NaN
-  if (!at::isfinite(low.sub(high)).item<bool>()) {
+  if (!matrix::all_finite(weight)) {
     kit::fail(QUENCH_NUMERICAL, "%s: weight: not finite", linear.info.name);
   }
   return weight;

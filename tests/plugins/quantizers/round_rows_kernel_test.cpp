@@ -1,8 +1,11 @@
 // Rounding to nearest as a kernel, run on the host: held against round_rows(), to the bit.
 #include "quantizers/grid/round_rows_kernel.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -127,6 +130,21 @@ TEST_CASE("rounding kernel: dead columns count as zero", "[quantizers][rtn][cuda
   cuda::run_on_host(kernel, kernel.blocks());
   CHECK(scales == std::vector<double>{4.0 / 3, 16.0 / 3});  // [0, 4] and [0, 16] in three steps
   CHECK(zeros == std::vector<double>{0, 0});
+}
+
+TEST_CASE("dequantizing on a device: what is not finite is refused", "[quantizers][rtn][cuda]") {
+  const at::Tensor codes = at::full({1, 2}, 15, at::kByte);
+  const at::Tensor zeros = at::zeros({1, 1}, at::kDouble);
+  const at::Tensor to = at::empty({1, 2}, at::kFloat);
+  const auto with_scale = [&](double scale) {
+    quantizers::dequantize_on_device(codes, at::full({1, 1}, scale, at::kDouble), zeros, {0, 0}, to,
+                                     "a.dense");
+  };
+  with_scale(2e37);
+  CHECK(to[0][1].item<float>() == 3e38F);
+  CHECK_THROWS_WITH(with_scale(1e38), "a.dense: the dequantized weight is not finite");
+  CHECK_THROWS_WITH(with_scale(std::numeric_limits<double>::infinity()),
+                    "a.dense: the range of a row overflows");
 }
 
 }  // namespace quench::test
