@@ -9,8 +9,8 @@
 #include "core/plugin/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"
-#include "tests/support/fixtures.hpp"
 #include "tests/support/pretended_device/memory.h"
+#include "tests/support/pretended_device/scene.hpp"
 #include "tests/support/temporary.hpp"
 #include "train/training_model.hpp"
 
@@ -20,34 +20,17 @@ namespace quench::test {
 
 namespace {
 
-constexpr const char* kConfig = R"({"model_type": "gpt_neox", "hidden_size": 16,
-  "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 37,
-  "max_position_embeddings": 16, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "rotary_pct": 0.25,
-  "rotary_emb_base": 10000, "use_parallel_residual": true, "attention_bias": true,
-  "tie_word_embeddings": false, "initializer_range": 0.02})";
 constexpr uint64_t kLength = 11;
 constexpr uint64_t kSequences = 2;  // of a micro-batch; a step has two
 constexpr double kPeak = 0.02;
 // Σ g² in another order, in float64.
 constexpr double kNorm = 1e-13;
 
-CatalogOptions options_of(const fs::path& plugins) {
-  CatalogOptions out;
-  out.search_path = {plugins};
-  out.self = binary_dir() / "bin" / "quench";
-  return out;
-}
-
-Catalog& pretended_catalog() {
-  static Catalog catalog(options_of(PRETENDED_PLUGINS));
-  return catalog;
-}
-
 TrainingRecipe recipe_of(Catalog& catalog, const std::string& family, const std::string& optimizer,
                          nlohmann::json parameters) {
   TrainingRecipe out;
   out.family = &catalog.require("model", family);
-  out.config = kConfig;
+  out.config = kTinyConfig;
   out.optimizer = &catalog.require("optimizer", optimizer);
   std::vector<ParameterProblem> problems;
   out.optimizer_parameters = complete_parameters(*out.optimizer, parameters, problems);
@@ -100,7 +83,7 @@ std::vector<float> evaluated(TrainingModel& model) {
 
 void save(TrainingModel& model, TrainedStates& states, const std::string& key) {
   model.save_optimizer(states, key);
-  states.save_weights(key, {kConfig, "", nlohmann::json::object()}, model.parameters(),
+  states.save_weights(key, {kTinyConfig, "", nlohmann::json::object()}, model.parameters(),
                       model.evaluated());
 }
 

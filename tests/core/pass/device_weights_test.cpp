@@ -11,28 +11,12 @@
 #include "core/plugin/parameters.hpp"
 #include "quench/abi/extension/initialize.h"
 #include "tests/run/built_catalog.hpp"
-#include "tests/support/fixtures.hpp"
 #include "tests/support/pretended_device/memory.h"
+#include "tests/support/pretended_device/scene.hpp"
 
 namespace quench::test {
 
 namespace {
-
-constexpr const char* kConfig = R"({"model_type": "gpt_neox", "hidden_size": 16,
-  "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 37,
-  "max_position_embeddings": 16, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "rotary_pct": 0.25,
-  "rotary_emb_base": 10000, "use_parallel_residual": true, "attention_bias": true,
-  "tie_word_embeddings": false, "initializer_range": 0.2})";
-
-Catalog& pretended_catalog() {
-  static Catalog catalog([] {
-    CatalogOptions out;
-    out.search_path = {PRETENDED_PLUGINS};
-    out.self = binary_dir() / "bin" / "quench";
-    return out;
-  }());
-  return catalog;
-}
 
 ModelHandle drawn(bool pretended) {
   Catalog& catalog = pretended ? pretended_catalog() : built_catalog();
@@ -41,8 +25,8 @@ ModelHandle drawn(bool pretended) {
                            {sizeof(quench_model_open_args),
                             QUENCH_OPEN_INITIALIZE,
                             nullptr,
-                            kConfig,
-                            std::strlen(kConfig),
+                            kTinyConfig,
+                            std::strlen(kTinyConfig),
                             {pretended ? QUENCH_DEVICE_CUDA : QUENCH_DEVICE_CPU, 0},
                             kFloat32});
 }

@@ -12,6 +12,7 @@
 #include "tests/support/memory_source.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/pretended_device/memory.h"
+#include "tests/support/pretended_device/tiny_config.hpp"
 #include "tests/support/score_recorder.hpp"
 
 namespace quench::test {
@@ -20,11 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kConfig = R"({"model_type": "gpt_neox", "hidden_size": 16,
-  "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 37,
-  "max_position_embeddings": 16, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "rotary_pct": 0.25,
-  "rotary_emb_base": 10000, "use_parallel_residual": true, "attention_bias": true,
-  "tie_word_embeddings": false, "initializer_range": 0.02})";
 // Dot products in another order of float64, after which float32 vectors are rounded.
 constexpr double kSums = 1e-5;
 // The same weights but for elements that lie between two floats.
@@ -42,8 +38,8 @@ class Subject {
     const quench_model_open_args args = {sizeof args,
                                          weights == nullptr ? QUENCH_OPEN_INITIALIZE : 0u,
                                          weights == nullptr ? nullptr : weights->source(),
-                                         kConfig,
-                                         std::strlen(kConfig),
+                                         kTinyConfig,
+                                         std::strlen(kTinyConfig),
                                          {pretended ? QUENCH_DEVICE_CUDA : QUENCH_DEVICE_CPU, 0},
                                          kit::kFloat32};
     checked([&](quench_error* error) { return table_.open(&args, &model_, error); });
