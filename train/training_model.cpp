@@ -13,6 +13,7 @@
 #include "core/plugin/table_call.hpp"
 #include "quench/abi/extension/initialize.h"
 #include "quench/abi/extension/product_rate.h"
+#include "quench/abi/extension/shared_weights.h"
 #include "train/host_view.hpp"
 #include "train/training_flops.hpp"
 
@@ -72,6 +73,20 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
   gradient_.emplace(model_, on_device_, elements);
   if (optimizer_.evaluates_other()) {
     evaluated_.emplace(model_, on_device_, elements);
+  }
+  take_weights();
+}
+
+void TrainingModel::take_weights() {
+  if (on_device_ != nullptr && !optimizer_.evaluates_other()) {
+    const auto* table = static_cast<const quench_model_shared_weights*>(
+        model_.extension(QUENCH_MODEL_SHARED_WEIGHTS));
+    if (table != nullptr && table->struct_size >= sizeof *table && table->share != nullptr) {
+      const quench_tensor vector = weights_->view();
+      table_call(model_.label(), "shared weights", table->share, model_.get(), &vector);
+      shares_weights_ = true;
+      return;
+    }
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     model_.weight_get(parameters_[i].name, part_of(weights_->view(), i));
@@ -250,13 +265,21 @@ double TrainingModel::step(int64_t number, double lr) {
     fail(QUENCH_NUMERICAL, "the norm of the gradient is {}", norm);
   }
   const double scale = clip_factor(norm, recipe_.clip);
+  std::vector<quench_tensor> weights;
+  std::vector<quench_tensor> gradients;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const quench_tensor weight = part_of(weights_->view(), i);
-    const quench_tensor gradient = part_of(gradient_->view(), i);
-    optimizer_.step({sizeof(quench_step_args), 0, i, static_cast<uint64_t>(number), lr,
-                     recipe_.peak, decays(parameters_[i].role) ? 1 : 0, &weight, &gradient, nullptr,
-                     scale});
-    model_.weight_set(parameters_[i].name, weight);
+    weights.push_back(part_of(weights_->view(), i));
+    gradients.push_back(part_of(gradient_->view(), i));
+  }
+  std::vector<quench_step_args> steps;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    steps.push_back({sizeof(quench_step_args), 0, i, static_cast<uint64_t>(number), lr,
+                     recipe_.peak, decays(parameters_[i].role) ? 1 : 0, &weights[i], &gradients[i],
+                     nullptr, scale});
+  }
+  optimizer_.step(steps);
+  if (!shares_weights_) {
+    put_weights(weights_->view());
   }
   gradient_->clear();
   evaluated_is_current_ = false;

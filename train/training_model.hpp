@@ -34,6 +34,8 @@ class TrainingModel {
   uint64_t size() const { return weights_->size(); }
   // Whether weights, gradient and the optimizer's state are in the memory of the model's device.
   bool is_on_device() const { return on_device_ != nullptr; }
+  // Whether the model computes with the stepped weights themselves and keeps no copy of them.
+  bool shares_weights() const { return shares_weights_; }
   // As training_flops_per_token().
   double flops_per_token() const;
 
@@ -64,6 +66,9 @@ class TrainingModel {
   TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source);
   // Begins the optimizer where the vectors are to be, and settles where that is.
   void begin(Catalog& catalog);
+  // The model's weights as the stepped ones: the same memory, if both are on the device and what is
+  // evaluated is what is stepped.
+  void take_weights();
   double loss_of(const IdBatch& batch, double weight, const quench_tensor* gradient);
   // The part of a flat vector that belongs to a parameter.
   quench_tensor part_of(const quench_tensor& vector, size_t parameter) const;
@@ -80,6 +85,7 @@ class TrainingModel {
   std::vector<std::vector<int64_t>> strides_;        // strides of parameters_
   const quench_model_vectors* on_device_ = nullptr;  // null: the vectors are in host memory
   std::optional<FlatVector> weights_;                // the stepped weights
+  bool shares_weights_ = false;
   std::optional<FlatVector> gradient_;
   std::span<float> named_;  // where accumulate() adds in place of gradient_: what a closure named
   uint64_t evaluations_ = 0;

@@ -96,7 +96,9 @@ int main(int argc, char** argv) {
     uint64_t step = 0;
     const double seconds = best_seconds(rounds + 1, [&] {
       ++step;
-      optimizer.step({sizeof(quench_step_args), 0, 0, step, 1e-3, 1e-3, 1, &w, &g, nullptr, 1});
+      const quench_step_args args = {
+          sizeof(quench_step_args), 0, 0, step, 1e-3, 1e-3, 1, &w, &g, nullptr, 1};
+      optimizer.step({&args, 1});
     });
     const double rate = bytes * static_cast<double>(count) / seconds;
     fmt::print("{:20} {:6.2f} GB/s, {:.2f} of it\n", id, rate / 1e9, rate / limit);

@@ -125,8 +125,11 @@ void OptimizerHandle::gradient(uint64_t step, std::span<const float> weights,
   }
 }
 
-void OptimizerHandle::step(const quench_step_args& args) {
-  work_call(label_, "step", {}, table_->step, optimizer_, &args);
+void OptimizerHandle::step(std::span<const quench_step_args> tensors) {
+  for (const quench_step_args& args : tensors) {
+    table_call(label_, "step", table_->step, optimizer_, &args);
+  }
+  require_process_state(label_, "step");  // once: a step of a small tensor takes no longer
 }
 
 void OptimizerHandle::evaluation_weights(uint64_t tensor, const quench_tensor& stepped,

@@ -36,7 +36,8 @@ class OptimizerHandle {
   // throws.
   void gradient(uint64_t step, std::span<const float> weights, const Evaluate& evaluate,
                 std::span<float> gradient);
-  void step(const quench_step_args& args);
+  // Updates these tensors, one after the other.
+  void step(std::span<const quench_step_args> tensors);
   // Whether the weights to evaluate and save differ from the stepped ones.
   bool evaluates_other() const { return table_->evaluation_weights != nullptr; }
   void evaluation_weights(uint64_t tensor, const quench_tensor& stepped,

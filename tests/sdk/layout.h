@@ -23,6 +23,7 @@
 #include "quench/abi/extension/records.h"
 #include "quench/abi/extension/residual.h"
 #include "quench/abi/extension/shapes.h"
+#include "quench/abi/extension/shared_weights.h"
 #include "quench/abi/extension/token_wise.h"
 #include "quench/abi/extension/vectors.h"
 #include "quench/abi/json_values.h"
@@ -176,6 +177,7 @@ BEGINS_WITH_ITS_SIZE(quench_weights);
 BEGINS_WITH_ITS_SIZE(quench_journal);
 BEGINS_WITH_ITS_SIZE(quench_model_device_memory);
 BEGINS_WITH_ITS_SIZE(quench_model_product_rate);
+BEGINS_WITH_ITS_SIZE(quench_model_shared_weights);
 BEGINS_WITH_ITS_SIZE(quench_model_token_wise);
 BEGINS_WITH_ITS_SIZE(quench_model_vectors);
 BEGINS_WITH_ITS_SIZE(quench_model_pads);

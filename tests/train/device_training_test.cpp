@@ -160,6 +160,9 @@ TEST_CASE("device training: it has the bits of training in host memory", "[train
     CHECK(state_bytes(device) == state_bytes(host));
     // Weights and gradient, and state of at least the momentum.
     CHECK(pretended_bytes() >= 3 * sizeof(float) * device.size());
+    // The model keeps no others, unless other weights are evaluated than are stepped.
+    CHECK(device.shares_weights() == (optimizer != "schedule_free_adamw"));
+    CHECK_FALSE(host.shares_weights());
   }
   CHECK(pretended_bytes() == 0);
 }

@@ -16,6 +16,7 @@
 #include "quench/abi/extension/pads.h"
 #include "quench/abi/extension/product_rate.h"
 #include "quench/abi/extension/shapes.h"
+#include "quench/abi/extension/shared_weights.h"
 #include "quench/abi/extension/token_wise.h"
 #include "quench/abi/extension/vectors.h"
 #include "quench/kit/host.hpp"
@@ -247,6 +248,11 @@ constexpr quench_model_vectors kVectors = {
       return kit::guard(error, [&] { *value = self(model).inner_product(*a, *b); });
     }};
 
+constexpr quench_model_shared_weights kSharedWeights = {
+    sizeof(quench_model_shared_weights),
+    [](quench_model* model, const quench_tensor* vector, quench_error* error) noexcept
+    -> quench_status { return kit::guard(error, [&] { self(model).share_weights(*vector); }); }};
+
 }  // namespace
 
 const void* Decoder::extension(const char* id) const {
@@ -276,6 +282,9 @@ const void* Decoder::extension(const char* id) const {
   // Beside a model that is larger than its device there is no room for vectors as long as it.
   if (wanted == QUENCH_MODEL_VECTORS && !weights_.by_block()) {
     return &kVectors;
+  }
+  if (wanted == QUENCH_MODEL_SHARED_WEIGHTS && !weights_.by_block()) {
+    return &kSharedWeights;
   }
   return wanted == QUENCH_MODEL_CURVATURE ? &kCurvature : nullptr;
 }

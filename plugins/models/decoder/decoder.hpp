@@ -89,12 +89,14 @@ class Decoder : public kit::Model {
   void combine(std::span<const quench_tensor> vectors, const double* coefficients,
                const quench_tensor& to) const;
   double inner_product(const quench_tensor& a, const quench_tensor& b) const;
+  // quench.model.shared_weights/1.
+  void share_weights(const quench_tensor& vector);
   // quench.model.product_rate/1.
   double product_rate(bool bfloat16) const;
   // quench.model.token_wise/1.
   uint32_t token_wise_from(uint32_t block) const;
-  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, vectors/1, device_memory/1,
-  // product_rate/1, token_wise/1.
+  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, vectors/1,
+  // shared_weights/1, device_memory/1, product_rate/1, token_wise/1.
   const void* extension(const char* id) const override;
 
  protected:

@@ -1,4 +1,5 @@
-// quench.model.vectors/1: arithmetic on vectors over all parameters, where the weights are.
+// quench.model.vectors/1: arithmetic on vectors over all parameters, where the weights are; and
+// quench.model.shared_weights/1: weights that are such a vector.
 #include "quench/abi/extension/vectors.h"
 
 #include <ATen/ops/linalg_vector_norm.h>
@@ -84,6 +85,15 @@ double Decoder::inner_product(const quench_tensor& a, const quench_tensor& b) co
     total.add_(wide.mul(right.narrow(0, first, count).to(at::kDouble)).sum());
   });
   return total.item<double>();
+}
+
+void Decoder::share_weights(const quench_tensor& vector) {
+  const c10::InferenceMode mode;
+  if (vector_type() != dtype_) {
+    kit::fail(QUENCH_UNSUPPORTED, "share: a model of %s, whose flat vectors are %s",
+              at::toString(dtype_), at::toString(vector_type()));
+  }
+  weights_.move_to(borrow_range(vector, static_cast<int64_t>(weights_.total()), "share: vector"));
 }
 
 }  // namespace quench::decoder

@@ -184,4 +184,14 @@ void Weights::set(const std::string& name, const quench_tensor& value) {
   ++generations_[index];
 }
 
+void Weights::move_to(const at::Tensor& vector) {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const at::Tensor& weight = tensors_[i];
+    const at::Tensor place =
+        vector.narrow(0, static_cast<int64_t>(infos_[i].offset), weight.numel());
+    place.copy_(weight.view({-1}));
+    weight.storage().set_data_ptr(c10::DataPtr(place.data_ptr(), weight.device()));
+  }
+}
+
 }  // namespace quench::decoder

@@ -65,6 +65,9 @@ class Weights {
   // As in quench_model_table.
   void get(const std::string& name, const quench_tensor& destination) const;
   void set(const std::string& name, const quench_tensor& value);
+  // As in quench.model.shared_weights/1, for weights of the vector's dtype that do not come by
+  // block: moves each into its part of `vector`, where every view of it follows.
+  void move_to(const at::Tensor& vector);
   uint64_t generation(const std::string& name) const { return generations_[index_of(name)]; }
 
  private:

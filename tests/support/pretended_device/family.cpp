@@ -11,6 +11,7 @@
 
 #include "quench/abi/extension/device_memory.h"
 #include "quench/abi/extension/gradients.h"
+#include "quench/abi/extension/shared_weights.h"
 #include "quench/abi/extension/vectors.h"
 #include "quench/kit/model.hpp"
 #include "tests/support/pretended_device/memory.h"
@@ -158,6 +159,7 @@ class Pretended final : public kit::Model {
         [&](quench_error* error) { return inner().weight_get(model_, name.c_str(), &to, error); });
   }
   void weight_set(const std::string& name, const quench_tensor& value) override {
+    kit::expects(!shares_weights_, "pretended: its weights lie in the caller's vector");
     const quench_tensor from = seen(value);
     computed([&](quench_error* error) {
       return inner().weight_set(model_, name.c_str(), &from, error);
@@ -177,6 +179,14 @@ class Pretended final : public kit::Model {
   const void* extension(const char* id) const override;
 
   quench_model* model() const { return model_; }
+  void share_weights(const quench_tensor& vector) {
+    const quench_tensor place = seen_on_device(vector);
+    computed([&](quench_error* error) {
+      return table<quench_model_shared_weights>(QUENCH_MODEL_SHARED_WEIGHTS)
+          .share(model_, &place, error);
+    });
+    shares_weights_ = true;
+  }
   // A table of gpt_neox's.
   template <typename Table>
   const Table& table(const char* id) const {
@@ -185,6 +195,7 @@ class Pretended final : public kit::Model {
 
  private:
   quench_model* model_ = nullptr;
+  bool shares_weights_ = false;
 };
 
 const Pretended& self(quench_model* model) {
@@ -288,6 +299,14 @@ constexpr quench_model_vectors kVectors = {
       });
     }};
 
+constexpr quench_model_shared_weights kSharedWeights = {
+    sizeof(quench_model_shared_weights),
+    [](quench_model* model, const quench_tensor* vector,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(
+          error, [&] { static_cast<Pretended&>(kit::detail::self(model)).share_weights(*vector); });
+    }};
+
 constexpr quench_model_device_memory kMemory = {
     sizeof(quench_model_device_memory),
     [](quench_model*, uint64_t* free_bytes, uint64_t* total_bytes,
@@ -311,6 +330,9 @@ const void* Pretended::extension(const char* id) const {
   }
   if (std::strcmp(id, QUENCH_MODEL_DEVICE_MEMORY) == 0) {
     return &kMemory;
+  }
+  if (std::strcmp(id, QUENCH_MODEL_SHARED_WEIGHTS) == 0) {
+    return &kSharedWeights;
   }
   return std::strcmp(id, QUENCH_MODEL_VECTORS) == 0 ? &kVectors : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quench/abi/extension/shared_weights.h"
 #include "quench/abi/extension/vectors.h"
 #include "quench/kit/error.hpp"
 #include "quench/kit/torch.hpp"
@@ -77,6 +78,14 @@ at::Tensor values(int64_t count, uint64_t seed) {
   return out;
 }
 
+void share(ModelDriver& model, const at::Tensor& vector) {
+  const auto& table = *static_cast<const quench_model_shared_weights*>(
+      model.table().extension(model.get(), QUENCH_MODEL_SHARED_WEIGHTS));
+  const quench_tensor view = kit::view_of(vector);
+  quench_error error{sizeof error, 0, {}};
+  kit::check(table.share(model.get(), &view, &error), error);
+}
+
 // A range of the implementation has 2^22 elements.
 constexpr int64_t kSizes[] = {1, 7, (int64_t{1} << 22) + 3};
 
@@ -128,6 +137,41 @@ TEST_CASE("gpt_neox: vectors over the parameters are added and multiplied in flo
   check<float>(kit::kFloat32);
   check<float>(kit::kBFloat16);
   check<double>(kit::kFloat64);
+}
+
+TEST_CASE("gpt_neox: weights that lie in the caller's vector are what the vector holds",
+          "[models][gpt_neox]") {
+  need_host_memory();
+  TinyModel tiny;
+  MemorySource source;
+  tiny.draw().store(source, kit::kFloat32);
+  ModelDriver plain(tiny.config(), source, kit::kFloat32);
+  ModelDriver model(tiny.config(), source, kit::kFloat32);
+  const Tokens tokens = some_tokens(tiny, 2, 9);
+  const at::Tensor drawn = plain.parameters();
+  at::Tensor vector = at::zeros({drawn.numel()}, at::kFloat);
+  share(model, vector);
+  CHECK(vector.eq(drawn).all().item<bool>());
+  CHECK(model.next_id_nll(tokens) == plain.next_id_nll(tokens));
+
+  // A change of the vector is one of the weights, and the other way round.
+  vector.mul_(0.5);
+  plain.set_parameters(drawn.mul(0.5));
+  CHECK(model.next_id_nll(tokens) == plain.next_id_nll(tokens));
+  CHECK(model.parameters().eq(plain.parameters()).all().item<bool>());
+  model.set_parameters(drawn);
+  CHECK(vector.eq(drawn).all().item<bool>());
+}
+
+TEST_CASE("gpt_neox: weights of 16 bits cannot lie in a vector", "[models][gpt_neox]") {
+  need_host_memory();
+  TinyModel tiny;
+  MemorySource source;
+  tiny.draw().store(source, kit::kBFloat16);
+  ModelDriver model(tiny.config(), source, kit::kBFloat16);
+  const at::Tensor vector = at::zeros({model.parameters().numel()}, at::kFloat);
+  CHECK_THROWS_WITH(share(model, vector),
+                    "share: a model of BFloat16, whose flat vectors are Float");
 }
 
 TEST_CASE("gpt_neox: vectors of another length, dtype or device are refused",
