@@ -42,6 +42,8 @@ const std::set<std::pair<std::string, std::string>>& on_devices() {
   static const std::set<std::pair<std::string, std::string>> all = {
       {"plugins/models/decoder/activation.cpp", "gelu"},
       {"plugins/models/decoder/attention.cpp", "scaled_dot_product_attention"},
+      {"plugins/models/decoder/device_attention.cpp", "bmm"},
+      {"plugins/models/decoder/device_attention.cpp", "scaled_dot_product_attention"},
       {"plugins/models/decoder/differentiable.cpp", "gelu"},
       {"plugins/models/decoder/differentiable.cpp", "matmul"},
       {"plugins/models/decoder/head.cpp", "exp"},

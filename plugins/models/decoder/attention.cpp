@@ -17,6 +17,7 @@
 #include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/blocked_attention.hpp"
 #include "models/decoder/causal_attention.hpp"
+#include "models/decoder/device_attention.hpp"
 #include "models/decoder/differentiable.hpp"
 #include "models/decoder/double_backward/operations.hpp"
 #include "quench/abi/extension/pads.h"
@@ -61,6 +62,9 @@ at::Tensor on_device(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   const auto heads = [&](const at::Tensor& x) {
     return operand(recording() ? repeated(x, q.size(2)) : x).transpose(1, 2);
   };
+  if (const at::Tensor own = heads(q); recording() && at::elementSize(own.scalar_type()) >= 4) {
+    return device_attention(own, heads(k), heads(v), mask).transpose(1, 2);
+  }
   return at::scaled_dot_product_attention(
              heads(q), heads(k), heads(v),
              mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, /*dropout_p=*/0.0,
