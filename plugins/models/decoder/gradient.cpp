@@ -74,10 +74,11 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
         gradient != nullptr ? borrow_vector(*gradient, "gradient") : at::Tensor());
   }
   AutogradScope scope(AutogradMode::kTraining, autocast);
+  const ScoredTargets targets(given.targets, info_.vocabulary, device_);
   at::Tensor h = at::index_select(embedding_, 0, given.ids);
   if (gradient == nullptr) {
     const at::Tensor x = recorded_forward(given.batch, h);
-    return loss_and_gradient(x, given.targets, head_.weight(), 1.0, nullptr);
+    return loss_and_gradient(x, targets, head_.weight(), 1.0, nullptr).value();
   }
   const at::Tensor to = borrow_vector(*gradient, "gradient");
   const at::Tensor vector =
@@ -88,10 +89,10 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   h.requires_grad_(true);
   const at::Tensor x = recorded_forward(given.batch, h);
   at::Tensor dx;
-  double loss = 0;
+  LossSum loss;
   {
     const at::NoGradGuard constant;
-    loss = loss_and_gradient(x.detach(), given.targets, head_.weight(), args.weight, &dx);
+    loss = loss_and_gradient(x.detach(), targets, head_.weight(), args.weight, &dx);
   }
   {
     const OneOrderOfSums fixed(device_);
@@ -104,7 +105,7 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
     at::Tensor total = to;
     total.add_(vector.cpu());
   }
-  return loss;
+  return loss.value();
 }
 
 }  // namespace quench::decoder

@@ -47,6 +47,7 @@ class PartOfGradient {
 
 double Decoder::gradient_by_block(const LossBatch& given, double weight, bool autocast,
                                   const at::Tensor& to) {
+  const ScoredTargets targets(given.targets, info_.vocabulary, device_);
   std::vector<at::Tensor> inputs;  // of each block
   at::Tensor h = at::index_select(embedding_, 0, given.ids);
   {
@@ -60,7 +61,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
   }
   if (!to.defined()) {
     const AutogradScope scope(AutogradMode::kTraining, autocast);
-    return loss_and_gradient(final_norm(h), given.targets, head_.weight(), 1.0, nullptr);
+    return loss_and_gradient(final_norm(h), targets, head_.weight(), 1.0, nullptr).value();
   }
   const auto differentiate = [](const at::Tensor& y, const at::Tensor& dy, const at::Tensor& x,
                                 AutogradScope& scope) {
@@ -69,7 +70,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
     scope.collect();
     return x.grad();
   };
-  double loss = 0;
+  LossSum loss;
   at::Tensor dh;
   at::Tensor embedding_gradient;
   std::optional<PartOfGradient> ends;
@@ -82,7 +83,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
     at::Tensor dx;
     {
       const at::NoGradGuard constant;
-      loss = loss_and_gradient(x.detach(), given.targets, head_.weight(), weight, &dx);
+      loss = loss_and_gradient(x.detach(), targets, head_.weight(), weight, &dx);
     }
     dh = differentiate(x, dx, last, scope);
   }
@@ -98,7 +99,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
   const at::NoGradGuard constant;
   add_embedding_gradient(dh, given.ids, embedding_gradient);
   ends->add_to(to);
-  return loss;
+  return loss.value();
 }
 
 }  // namespace quench::decoder

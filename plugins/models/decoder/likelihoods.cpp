@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "models/decoder/loss.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -60,14 +59,14 @@ void gradient_of(const at::Tensor& likelihoods, const at::Tensor& targets, doubl
 
 }  // namespace
 
-double make_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
+LossSum make_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
   if (matrix::on_host(logits)) {
-    return logits.scalar_type() == at::kDouble ? likelihoods_of<double>(logits, targets)
-                                               : likelihoods_of<float>(logits, targets);
+    return LossSum(logits.scalar_type() == at::kDouble ? likelihoods_of<double>(logits, targets)
+                                                       : likelihoods_of<float>(logits, targets));
   }
   at::Tensor values = logits;
   values.copy_(at::log_softmax(logits, 1));
-  const double loss = -sum_of(values.gather(1, targets));
+  LossSum loss(values.gather(1, targets).neg());
   values.exp_();
   return loss;
 }

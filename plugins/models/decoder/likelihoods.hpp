@@ -3,11 +3,13 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "models/decoder/loss_sum.hpp"
+
 namespace quench::decoder {
 
 // Replaces each row of logits [R, V] (float32 or float64, contiguous) by its softmax. Returns the
 // sum of -log softmax(logits)[target] over the rows; targets int64 [R, 1].
-double make_likelihoods(const at::Tensor& logits, const at::Tensor& targets);
+LossSum make_likelihoods(const at::Tensor& logits, const at::Tensor& targets);
 
 // Replaces each softmax row p by factor * (p - 1 at the target).
 void make_gradient(const at::Tensor& likelihoods, const at::Tensor& targets, double factor);

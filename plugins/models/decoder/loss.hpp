@@ -6,14 +6,26 @@
 #include <cstdint>
 #include <span>
 
+#include "models/decoder/loss_sum.hpp"
+
 namespace quench::decoder {
+
+// The rows that have a target, and their targets, as scored_rows() and chosen_targets(). Made
+// before what it is to be compared with is computed: what goes to a GPU waits for all that it was
+// told.
+struct ScoredTargets {
+  ScoredTargets(std::span<const int32_t> targets, int64_t vocabulary, at::Device device);
+  at::Tensor rows;
+  at::Tensor chosen;
+};
 
 // Σ -log softmax(x headᵀ)[target] over the rows of x [N, width] with a target >= 0, in float64. If
 // `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to the current
 // AutogradScope's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows at a
-// time and are overwritten by their derivative. Throws NUMERICAL if the loss is not finite.
-double loss_and_gradient(const at::Tensor& x, std::span<const int32_t> targets,
-                         const at::Tensor& head, double factor, at::Tensor* dx);
+// time and are overwritten by their derivative. Throws NUMERICAL if the loss is not finite and
+// already known.
+LossSum loss_and_gradient(const at::Tensor& x, const ScoredTargets& targets, const at::Tensor& head,
+                          double factor, at::Tensor* dx);
 
 // The same losses as a tensor [scored] that can be differentiated any number of times; all logits
 // exist at once.
@@ -30,8 +42,5 @@ at::Tensor scored_rows(std::span<const int32_t> targets, int64_t vocabulary, at:
 
 // The targets of the scored rows, int64 [scored, 1] on `device`.
 at::Tensor chosen_targets(std::span<const int32_t> targets, at::Device device);
-
-// The sum in float64, one term after the other.
-double sum_of(const at::Tensor& losses);
 
 }  // namespace quench::decoder

@@ -84,7 +84,7 @@ at::Tensor double_backward_loss_gradient(const at::Tensor& logits, std::span<con
     const at::Tensor scored = all ? held : held.index_select(0, rows);
     const at::Tensor chosen = chosen_targets(targets, logits.device());
     at::Tensor values = scored.clone();
-    loss = make_likelihoods(values, chosen);
+    loss = make_likelihoods(values, chosen).value();
     likely = all ? values : at::zeros_like(held).index_copy_(0, rows, values);
     values = values.clone();
     make_gradient(values, chosen, weight);
