@@ -106,8 +106,12 @@ ContrastRow row_of(const ContrastSpec& spec, const Pair& pair, const Pairing& pa
     row.what += fmt::format("{}{}, member {}", row.what.empty() ? "" : ", ",
                             value_text(dimension_value(*a.record, "checkpoint")),
                             value_text(dimension_value(*b.record, "checkpoint")));
+    // Ends of several branches have checkpoints of one name.
     const nlohmann::json branch = dimension_value(*b.record, "branch");
-    if (!branch.is_null() && branch != dimension_value(*a.record, "branch")) {
+    const bool alone = std::all_of(pairing.pairs.begin(), pairing.pairs.end(), [&](const Pair& at) {
+      return base_of(at.a) != &a || dimension_value(*base_of(at.b)->record, "branch") == branch;
+    });
+    if (!branch.is_null() && (!alone || branch != dimension_value(*a.record, "branch"))) {
       row.what += " of " + value_text(branch);
     }
   }

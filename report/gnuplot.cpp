@@ -417,10 +417,13 @@ class Script {
         plots.push_back(fmt::format("{} with lines lc rgb '#808080' lw {} dt {}", line,
                                     trace.label == "no error" ? 1.2 : 0.7,
                                     trace.label == "no error" ? "'--'" : "1"));
-        plots.push_back(
-            fmt::format("'+' every ::0::0 using ({}):({}):({}) with labels left offset "
-                        "0.5,0.5 rotate by 45 font ',8' tc rgb '#606060' noenhanced",
-                        trace.x[0], trace.y[0], literal(trace.label)));
+        // That of the diagonal stands below its upper end, where no loss is.
+        plots.push_back(fmt::format(
+            "'+' every ::0::0 using ({}):({}):({}) with labels {} rotate by 45 font ',8' tc rgb "
+            "'#606060' noenhanced",
+            trace.label == "no error" ? trace.x.back() : trace.x[0],
+            trace.label == "no error" ? trace.y.back() : trace.y[0], literal(trace.label),
+            trace.label == "no error" ? "right offset -0.2,-1.2" : "left offset 0.5,0.5"));
         break;
       case Trace::Kind::kJoin:
         plots.push_back(

@@ -143,10 +143,13 @@
     out.yaxis.scaleanchor = "x";
     out.yaxis.constrain = "domain";
     out.xaxis.constrain = "domain";
-    // On the line, just inside the left edge, where the lines are furthest apart.
+    // On the line, just inside the left edge, where the lines are furthest apart; that of the diagonal below its upper end,
+    // where no loss is.
     out.annotations = guides.map((guide) => ({
-      x: guide.x[0], y: guide.y[0], xanchor: "left", yanchor: "bottom", text: plain(guide.label), showarrow: false,
-      textangle: -45, font: { size: 11, color: theme().soft }, xshift: 4, yshift: guide.label.length > 5 ? 0 : 2,
+      text: plain(guide.label), showarrow: false, textangle: -45, font: { size: 11, color: theme().soft },
+      ...(guide.label === "no error"
+        ? { x: guide.x.at(-1), y: guide.y.at(-1), xanchor: "right", yanchor: "top", xshift: -2 }
+        : { x: guide.x[0], y: guide.y[0], xanchor: "left", yanchor: "bottom", xshift: 4, yshift: 2 }),
     }));
   }
 

@@ -83,6 +83,21 @@ bool names_bits(const Selector& side) {
   });
 }
 
+// The parameters of the sweep that have one value in all of these: they tell no rows apart.
+std::vector<std::string> same_sweep(const Group& all) {
+  std::vector<std::string> out;
+  const nlohmann::json point = all.empty() ? nlohmann::json() : sweep_point(*all.front()->record);
+  for (const auto& [path, value] : sweep_values(point.is_object() ? point : nlohmann::json())) {
+    const std::string dimension = "sweep." + path;
+    if (std::all_of(all.begin(), all.end(), [&, &value = value](const Observation* it) {
+          return dimension_value(*it->record, dimension) == value;
+        })) {
+      out.push_back(dimension);
+    }
+  }
+  return out;
+}
+
 // Whether the weights of `it` are the checkpoint that a list of members calls `name`.
 bool is_member(const Observation& it, const std::string& name) {
   const nlohmann::json revision = dimension_value(*it.record, "revision");
@@ -271,6 +286,11 @@ Freedom freedom_of(const SelectedCells& a, const SelectedCells& b) {
   Freedom free = {a.by_quantizer || b.by_quantizer, a.by_averaging || b.by_averaging,
                   a.by_checkpoint || b.by_checkpoint, a.by_sweep};
   free.sweep.insert(free.sweep.end(), b.by_sweep.begin(), b.by_sweep.end());
+  Group all = a.found;
+  all.insert(all.end(), b.found.begin(), b.found.end());
+  for (std::string& dimension : same_sweep(all)) {
+    free.sweep.push_back(std::move(dimension));
+  }
   return free;
 }
 

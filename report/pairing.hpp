@@ -21,7 +21,7 @@ struct Freedom {
   bool quantizer = false;
   bool averaging = false;
   bool checkpoint = false;
-  std::vector<std::string> sweep;  // dimensions
+  std::vector<std::string> sweep;  // dimensions, with those that are equal in all cells
 };
 
 struct Pair {
