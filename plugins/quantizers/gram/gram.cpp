@@ -22,6 +22,7 @@ namespace {
 constexpr int64_t kErrorRows = 512;  // rows of a weight per step of the output error
 constexpr int64_t kErrorElements = int64_t{1} << 24;  // of differences that a device holds at once
 constexpr int64_t kErrorColumns = 256;                // columns of the Gram matrix per step
+constexpr int64_t kDeviceColumns = 2048;              // that a device mirrors at once
 constexpr int64_t kLanes = 8;                         // partial sums per row
 
 // Adds to sums[h] the sum over the rows of half h of (row of left) . (row of right), in a fixed
@@ -164,8 +165,9 @@ void Gram::add_panel(const at::Tensor& rows) {
 
 // Copies the upper triangle to the lower one. Throws if an element overflowed.
 void Gram::mirror() {
-  for (int64_t begin = 0; begin < columns_; begin += kBlockColumns) {
-    const int64_t size = std::min(kBlockColumns, columns_ - begin);
+  const int64_t block = on_device_ ? kDeviceColumns : kBlockColumns;
+  for (int64_t begin = 0; begin < columns_; begin += block) {
+    const int64_t size = std::min(block, columns_ - begin);
     const at::Tensor columns = matrix_.narrow(1, begin, size);
     if (begin > 0) {
       matrix_.narrow(0, begin, size).narrow(1, 0, begin).copy_(columns.narrow(0, 0, begin).t());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "quantizers/gptq/device/triangles.hpp"
 #include "quantizers/gptq/factor.hpp"
 #include "quantizers/gptq/reference.hpp"
 #include "quench/kit/error.hpp"
@@ -111,7 +112,7 @@ TEST_CASE("gptq: a singular Hessian is retried with more damping", "[quantizers]
 
 TEST_CASE("gptq: libtorch's factorization gives the factor of the plugin's own",
           "[quantizers][gptq][cuda]") {
-  const int64_t n = GENERATE(1, 2, 5, 127, 300);
+  const int64_t n = GENERATE(1, 2, 5, 127, 300, 600);
   const auto order = GENERATE(ColumnOrder::kGiven, ColumnOrder::kActivation);
   Matrix x = random_matrix(700, n, 11, true);
   for (int64_t r = 0; r < x.rows && n > 2; ++r) {
@@ -127,6 +128,35 @@ TEST_CASE("gptq: libtorch's factorization gives the factor of the plugin's own",
   CHECK(got.dead == wanted.dead);
   CHECK(got.pivots[0] == got.upper[0][0].item<double>());
   CHECK(got.condition() == Approx(wanted.condition()).epsilon(1e-9));
+}
+
+TEST_CASE("gptq: a lower triangle is inverted in place, in any blocks",
+          "[quantizers][gptq][cuda]") {
+  const int64_t n = GENERATE(1, 31, 32, 64, 200, 256, 300);
+  const int64_t block = GENERATE(32, 64, 128, 512);
+  const bool by_columns = GENERATE(false, true);
+  CAPTURE(n, block, by_columns);
+  const at::Tensor square = tensor_of(gram_of(random_matrix(2 * n + 3, n, 9)));
+  const at::Tensor lower = square.div(square.diagonal().max()).tril();
+  lower.diagonal().add_(1);
+  const at::Tensor inverse =
+      by_columns ? lower.t().clone(at::MemoryFormat::Contiguous).t() : lower.clone();
+  quantizers::invert_lower_in_place(inverse, block);
+  const at::Tensor one = lower.matmul(inverse);
+  one.diagonal().sub_(1);
+  CHECK(largest(one) < 1e-12);
+  CHECK(largest(inverse.triu(1)) == 0);
+}
+
+TEST_CASE("gptq: a matrix is reversed and transposed in place, in any tiles",
+          "[quantizers][gptq][cuda]") {
+  const int64_t n = GENERATE(1, 5, 12, 17);
+  const int64_t tile = GENERATE(1, 4, 5, 12, 4096);
+  CAPTURE(n, tile);
+  const at::Tensor matrix = tensor_of(random_matrix(n, n, 3));
+  const at::Tensor turned = matrix.clone();
+  quantizers::reverse_and_transpose_in_place(turned, tile);
+  CHECK(turned.equal(matrix.flip({0, 1}).t()));
 }
 
 TEST_CASE("gptq: libtorch's factorization is retried and given up like the plugin's own",

@@ -1,11 +1,7 @@
 #include <ATen/ops/empty.h>
-#include <ATen/ops/eye.h>
-#include <ATen/ops/flip.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
-#include <ATen/ops/linalg_solve_triangular.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -13,6 +9,7 @@
 #include <utility>
 
 #include "quantizers/gptq/decomposition.hpp"
+#include "quantizers/gptq/device/triangles.hpp"
 #include "quench/kit/error.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -25,11 +22,8 @@ namespace {
 constexpr double kFactorTolerance = 1e-9;
 constexpr double kInverseTolerance = 1e-6;
 constexpr int64_t kProbes = 4;
-constexpr int64_t kBlock = 512;  // rows and columns
-
-double largest(const at::Tensor& matrix) {
-  return matrix.abs().max().item<double>();
-}
+constexpr int64_t kLeastRows = 512;
+constexpr int64_t kElements = int64_t{1} << 24;  // of rows that are permuted at once, 128 MiB
 
 class LibtorchDecomposition final : public Decomposition {
  public:
@@ -51,7 +45,7 @@ class LibtorchDecomposition final : public Decomposition {
     at::linalg_cholesky_ex_out(lower, info, lower);
     // A pivot is the square of a diagonal element; the comparison is false for NaN.
     const bool positive =
-        info.item<int>() == 0 && lower.diagonal().square().gt(tolerance).all().item<bool>();
+        lower.diagonal().square().gt(tolerance).all().logical_and(info.eq(0)).item<bool>();
     if (positive) {
       check("the factor", matrix::product(lower, matrix::product(lower.t(), probes)), wanted,
             kFactorTolerance);
@@ -63,7 +57,7 @@ class LibtorchDecomposition final : public Decomposition {
   at::Tensor upper() override {
     const at::Tensor probes = probes_for(lower_);
     const at::Tensor wanted = matrix::product(lower_, probes);
-    invert_in_place(lower_);
+    invert_lower_in_place(lower_);
     check("its inverse", matrix::product(lower_, wanted), probes, kInverseTolerance);
     const at::Tensor rows = lower_.t();
     lower_.reset();
@@ -77,53 +71,13 @@ class LibtorchDecomposition final : public Decomposition {
   at::Tensor permuted(const at::Tensor& index) const {
     const int64_t n = gram_.size(0);
     at::Tensor out = at::empty({n, n}, gram_.options());
-    for (int64_t first = 0; first < n; first += kBlock) {
-      const int64_t count = std::min(kBlock, n - first);
+    const int64_t most = std::max(kLeastRows, kElements / n);
+    for (int64_t first = 0; first < n; first += most) {
+      const int64_t count = std::min(most, n - first);
       out.narrow(0, first, count)
           .copy_(gram_.index_select(0, index.narrow(0, first, count)).index_select(1, index));
     }
     return out.mul_(scale_);
-  }
-
-  // A lower triangle with zeros above it becomes its inverse, from the last block column to the
-  // first: the block below the diagonal is -(inverse of what is right of it) * it * (inverse of the
-  // block above it).
-  static void invert_in_place(const at::Tensor& lower) {
-    const int64_t n = lower.size(0);
-    for (int64_t begin = (n - 1) / kBlock * kBlock; begin >= 0; begin -= kBlock) {
-      const int64_t size = std::min(kBlock, n - begin);
-      const int64_t below = n - begin - size;
-      const at::Tensor columns = lower.narrow(1, begin, size);
-      const at::Tensor corner = columns.narrow(0, begin, size);
-      const at::Tensor one = at::eye(size, lower.options());
-      const at::Tensor inverse = at::linalg_solve_triangular(corner, one, /*upper=*/false);
-      corner.copy_(inverse);
-      if (below > 0) {
-        const at::Tensor rest = columns.narrow(0, begin + size, below);
-        const at::Tensor right =
-            lower.narrow(0, begin + size, below).narrow(1, begin + size, below);
-        rest.copy_(at::mm(right, at::mm(rest, inverse)).neg_());
-      }
-    }
-  }
-
-  // A becomes J Aᵀ J: element [i, j] changes places with [n - 1 - j, n - 1 - i].
-  static void reverse_and_transpose_in_place(const at::Tensor& matrix) {
-    const int64_t n = matrix.size(0);
-    const auto size = [n](int64_t first) { return std::min(kBlock, n - first); };
-    const auto tile = [&](int64_t row, int64_t from_right) {
-      return matrix.narrow(0, row, size(row))
-          .narrow(1, n - from_right - size(from_right), size(from_right));
-    };
-    for (int64_t p = 0; p < n; p += kBlock) {
-      for (int64_t q = 0; q <= p; q += kBlock) {
-        const at::Tensor one = tile(p, q);
-        const at::Tensor other = tile(q, p);
-        const at::Tensor turned = one.flip({0, 1}).t();
-        one.copy_(other.flip({0, 1}).t());
-        other.copy_(turned);
-      }
-    }
   }
 
   // Columns of 1 and -1 that differ from each other.
@@ -140,7 +94,8 @@ class LibtorchDecomposition final : public Decomposition {
 
   static void check(const char* what, const at::Tensor& got, const at::Tensor& wanted,
                     double tolerance) {
-    const double off = largest(got.sub(wanted)) / largest(wanted);
+    const at::Tensor off_by = got.sub(wanted).abs().max().div(wanted.abs().max());
+    const double off = off_by.item<double>();
     if (!(off <= tolerance)) {
       kit::fail(QUENCH_NUMERICAL, "libtorch on %s: %s is %g off, wanted at most %g",
                 got.device().str().c_str(), what, off, tolerance);
