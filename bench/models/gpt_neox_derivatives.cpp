@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
       {"hidden_size", shape.width},       {"num_attention_heads", shape.heads},
       {"intermediate_size", shape.inner}, {"vocab_size", shape.vocabulary},
       {"max_position_embeddings", 65536}};
-  ModelDriver driver(config.dump(), quench::kit::kFloat32);
+  ModelDriver driver(config.dump(), quench::kit::kFloat32, {QUENCH_DEVICE_CPU, 0});
   Tokens tokens{rows, length, {}};
   for (int64_t i = 0; i < rows * length; ++i) {
     tokens.ids.push_back(static_cast<int32_t>(i * 7919 % shape.vocabulary));

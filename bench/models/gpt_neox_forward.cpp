@@ -122,7 +122,8 @@ int main(int argc, char** argv) {
           "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50304,
           "max_position_embeddings": 65536})";
   const RandomSource source;
-  ModelDriver driver(config, source.get(), half ? quench::kit::kBFloat16 : quench::kit::kFloat32);
+  ModelDriver driver(config, source.get(), half ? quench::kit::kBFloat16 : quench::kit::kFloat32,
+                     {QUENCH_DEVICE_CPU, 0});
   Tokens tokens{1, length, {}};
   for (int64_t i = 0; i < length; ++i) {
     tokens.ids.push_back(static_cast<int32_t>(i * 7919 % kVocabulary));

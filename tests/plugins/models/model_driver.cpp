@@ -6,16 +6,12 @@
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <string_view>
 
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/initialize.h"
 #include "quench/kit/torch.hpp"
-#include "tests/support/skip.hpp"
-#include "tests/support/torch_gpu.hpp"
 
 namespace quench::test {
 
@@ -66,19 +62,6 @@ class BatchView {
 
 }  // namespace
 
-quench_device test_device() {
-  const char* named = std::getenv("QUENCH_TEST_DEVICE");
-  if (named == nullptr || std::string_view(named) == "cpu") {
-    return {QUENCH_DEVICE_CPU, 0};
-  }
-  static const c10::Device gpu = gpu_or_skip();
-  return {QUENCH_DEVICE_CUDA, gpu.index()};
-}
-
-void need_host_memory() {
-  skip_unless(test_device().type == QUENCH_DEVICE_CPU, "needs a model in host memory");
-}
-
 const quench_model_table& linked_model() {
   return *static_cast<const quench_model_table*>(quench_module_v1()->items[0]->table);
 }
@@ -91,9 +74,10 @@ ModelDriver::ModelDriver(const std::string& config, const quench_source* source,
   open(args);
 }
 
-ModelDriver::ModelDriver(const std::string& config, quench_dtype dtype) : table_(&linked_model()) {
+ModelDriver::ModelDriver(const std::string& config, quench_dtype dtype, quench_device device)
+    : table_(&linked_model()) {
   open({sizeof(quench_model_open_args), QUENCH_OPEN_INITIALIZE, nullptr, config.data(),
-        config.size(), test_device(), dtype});
+        config.size(), device, dtype});
 }
 
 void ModelDriver::open(const quench_model_open_args& args) {

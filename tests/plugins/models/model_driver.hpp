@@ -45,7 +45,7 @@ class ModelDriver {
               quench_device device = test_device())
       : ModelDriver(config, source.source(), dtype, device) {}
   // Of drawn weights, without a checkpoint.
-  ModelDriver(const std::string& config, quench_dtype dtype);
+  ModelDriver(const std::string& config, quench_dtype dtype, quench_device device = test_device());
   ~ModelDriver();
   ModelDriver(const ModelDriver&) = delete;
   ModelDriver& operator=(const ModelDriver&) = delete;
