@@ -148,14 +148,18 @@ struct QuantizePanel {
     panel.loss[at.row] = loss;
   }
 
-  // Takes the errors of columns [run, to) of the run that begins at `run` off column j.
+  // Takes the errors of columns [run, to) of the run that begins at `run` off column j. The loop
+  // has as many rounds as a run may have columns, so that nvcc unrolls it and reads ahead.
   QUENCH_KERNEL void update(Shared& shared, int lane, int64_t j, int64_t run, int64_t to) const {
     double value = shared.tile[j - panel.begin][lane];
-    for (int64_t k = run; k < to; ++k) {
-      const double product = shared.errors[k - run][lane] * shared.upper[k - run][j - panel.begin];
-      value -= panel.correction == nullptr ? product
-                                           : product + shared.negated[k - run][lane] *
-                                                           panel.correction[k * panel.columns + j];
+    for (int i = 0; i < kRun; ++i) {
+      const int64_t k = run + i;
+      if (k < to) {
+        const double product = shared.errors[i][lane] * shared.upper[i][j - panel.begin];
+        value -= panel.correction == nullptr
+                     ? product
+                     : product + shared.negated[i][lane] * panel.correction[k * panel.columns + j];
+      }
     }
     shared.tile[j - panel.begin][lane] = value;
   }
