@@ -5,9 +5,9 @@
 #include <string>
 
 #include "tests/cli/program.hpp"
+#include "tests/contract/device.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
-#include "tests/support/skip.hpp"
 
 namespace quench::test {
 
@@ -37,15 +37,6 @@ constexpr Bound kBounds[] = {
     {"int8", 2e-3},
     {"int8:transform=smoothquant", 2e-3},
 };
-
-// What a record calls it: a GPU by its model and compute capability.
-std::string recorded_device(const Workplace& here, const std::string& device) {
-  if (device == "cpu") {
-    return device;
-  }
-  const json gpu = data_of(here.run({"doctor", "--json"}).out).at("gpus").at("devices").at(0);
-  return gpu.at("name").get<std::string>() + ", " + gpu.at("capability").get<std::string>();
-}
 
 double loss_on(const Workplace& here, const std::string& device, const std::string& quantizer) {
   here.folder().write("sums.txt", [] {
@@ -81,12 +72,6 @@ double loss_on(const Workplace& here, const std::string& device, const std::stri
   return loss;
 }
 
-void need_device(const Workplace& here, const std::string& device) {
-  const json gpus = data_of(here.run({"doctor", "--json"}).out).at("gpus");
-  skip_unless(device == "cpu" || !gpus.at("devices").empty(),
-              "no GPU: " + gpus.at("absence").dump());
-}
-
 void check_on(const std::string& device) {
   const Workplace here;
   need_plugin("models/gpt_neox");
@@ -95,6 +80,7 @@ void check_on(const std::string& device) {
     CAPTURE(device, quantizer);
     const double wanted = loss_on(here, "cpu", quantizer);
     const double got = loss_on(here, device, quantizer);
+    CHECK(loss_on(Workplace(), device, quantizer) == got);
     CHECK(std::fabs(got - wanted) <= (device == "cpu" ? 0.0 : off * wanted));
   }
 }
