@@ -352,11 +352,23 @@ class Accuracy(unittest.TestCase):
             paired.row_of(records, {**pair, "value": "accuracy"}, 1)
 
 
+def collect_program():
+    loader = importlib.machinery.SourceFileLoader("collect", str(SOURCE / "bench/findings/collect"))
+    collect = importlib.util.module_from_spec(importlib.util.spec_from_loader("collect", loader))
+    loader.exec_module(collect)
+    return collect
+
+
 class Collected(unittest.TestCase):
+    def test_of_taylor_terms_the_last_step_of_each_line_is_kept(self):
+        place = {"point": "", "averaging": ""}
+        rows = [{**place, "table": table, "branch": branch, "step": step}
+                for table in ("loss", "taylor") for branch, steps in (("trunk", (10, 20)), ("fork", (10,))) for step in steps]
+        kept = collect_program().without_earlier_terms(rows)
+        self.assertEqual([row for row in rows if row not in kept], [{**place, "table": "taylor", "branch": "trunk", "step": 10}])
+
     def test_what_another_label_asks_is_no_second_value(self):
-        loader = importlib.machinery.SourceFileLoader("collect", str(SOURCE / "bench/findings/collect"))
-        collect = importlib.util.module_from_spec(importlib.util.spec_from_loader("collect", loader))
-        loader.exec_module(collect)
+        collect = collect_program()
         records = [{**record("hessian", 40.0, 0), "label": "hessian rows=24", "quantizer": None},
                    {**record("hessian", 30.0, 0), "label": "spectrum", "quantizer": None}]
         self.assertEqual([row["value"] for row in collect.value_rows(records)], ["40"])
