@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "quantizers/codebook/device/code_by_kernel.hpp"
 #include "quantizers/codebook/double_quantization.hpp"
+#include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/placed_group.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
@@ -51,7 +53,7 @@ FourBit::FourBit(const Params& params, const Levels& levels)
 }
 
 uint32_t FourBit::needs() const {
-  return (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
+  return QUENCH_TAKES_DEVICE_WEIGHTS | (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
 }
 
@@ -71,60 +73,76 @@ kit::GroupMemory FourBit::memory(const kit::GroupShapes& shapes) const {
 void FourBit::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                        kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Tensor weight = host_weight(linear);
+  const at::Tensor weight = weight_on(linear, static_cast<PlacedGroup&>(group).device());
   if (rules_.setting_of(linear.info.name, {{4, true}, -1, false}).skip) {
     keep_float(weight, linear, sink);
     return;
   }
-  const at::Tensor there = weight.to(static_cast<PlacedGroup&>(group).device());
   if (weight.scalar_type() == at::kDouble) {
-    quantize_as<double>(there, linear, sink);
+    quantize_as<double>(weight, linear, sink);
   } else {
-    quantize_as<float>(there, linear, sink);
+    quantize_as<float>(weight, linear, sink);
   }
 }
 
+// Codes and largest magnitudes stay where the weight is; the magnitudes, one per block, are looked
+// at, and coded in 8 bits, by the host.
 template <typename T>
 void FourBit::quantize_as(const at::Tensor& weight, const kit::LinearToQuantize& linear,
                           kit::QuantizeSink& sink) const {
   const auto& shape = linear.weight.shape;
   const auto count = static_cast<size_t>(weight.numel());
-  const auto codes = sink.tensor<uint8_t>("indices", {shape[0], shape[1]});
-  std::vector<float> factors = factors_and_codes<T>(weight, codes);
-  if (!std::all_of(factors.begin(), factors.end(), [](float f) { return std::isfinite(f); })) {
-    kit::fail(QUENCH_NUMERICAL, "%s: a weight is beyond float32", linear.info.name);
+  const bool stays = stays_on_device(linear) && !matrix::on_host(weight);
+  std::span<uint8_t> codes;
+  if (!stays) {
+    codes = sink.tensor<uint8_t>("indices", {shape[0], shape[1]});
+  }
+  BlocksThere there;
+  std::vector<float> factors;
+  if (matrix::on_host(weight)) {
+    const std::span<const T> values(weight.const_data_ptr<T>(), count);
+    factors = block_maxima(values, params_.block);
+    find_codes<T>(values, factors, params_.block, levels_, codes);
+  } else {
+    there = code_by_kernel(weight, params_.block, levels_);
+    const at::Tensor maxima = there.maxima.cpu();
+    factors.assign(maxima.const_data_ptr<float>(), maxima.const_data_ptr<float>() + maxima.numel());
   }
   double factor_bits = 32;
-  if (params_.double_quantization) {
-    const CodedFactors coded = code_factors(factors);
-    put(sink, coded);
-    factors = coded.decoded;
-    const double held = 32.0 * static_cast<double>(coded.maxima.size() + 1);
-    factor_bits = 8 + held / static_cast<double>(factors.size());
+  factors =
+      kept_factors(std::move(factors), linear.info.name, stays ? nullptr : &sink, factor_bits);
+  if (stays) {
+    look_up_there(there.codes, factors, params_.block, levels_, kit::borrow(linear.dequantized));
+  } else {
+    if (there.codes.defined()) {
+      take(there.codes, codes);
+    }
+    put(sink, "absmax", factors);
+    put(sink, "levels", levels_);
+    at::Tensor out = kit::host_empty({shape[0], shape[1]}, c10::CppTypeToScalarType<T>::value);
+    look_up<T>(codes, factors, params_.block, levels_, {out.template data_ptr<T>(), count});
+    kit::borrow(linear.dequantized).copy_(out);
   }
-  put(sink, "absmax", factors);
-  put(sink, "levels", levels_);
-  at::Tensor out = kit::host_empty({shape[0], shape[1]}, c10::CppTypeToScalarType<T>::value);
-  look_up<T>(codes, factors, params_.block, levels_, {out.template data_ptr<T>(), count});
-  kit::borrow(linear.dequantized).copy_(out);
   sink.number("bits", 4);
   sink.number("bits_per_weight",
               4 + factor_bits * static_cast<double>(factors.size()) / static_cast<double>(count));
 }
 
-template <typename T>
-std::vector<float> FourBit::factors_and_codes(const at::Tensor& weight,
-                                              std::span<uint8_t> codes) const {
-  if (matrix::on_host(weight)) {
-    const std::span<const T> values(weight.const_data_ptr<T>(), codes.size());
-    std::vector<float> factors = block_maxima(values, params_.block);
-    find_codes<T>(values, factors, params_.block, levels_, codes);
+std::vector<float> FourBit::kept_factors(std::vector<float> factors, const char* name,
+                                         kit::QuantizeSink* sink, double& bits) const {
+  if (!std::all_of(factors.begin(), factors.end(), [](float f) { return std::isfinite(f); })) {
+    kit::fail(QUENCH_NUMERICAL, "%s: a weight is beyond float32", name);
+  }
+  if (!params_.double_quantization) {
     return factors;
   }
-  const auto block = static_cast<size_t>(params_.block);
-  std::vector<float> factors((codes.size() + block - 1) / block);
-  code_by_kernel(weight, params_.block, levels_, factors, codes);
-  return factors;
+  CodedFactors coded = code_factors(factors);
+  if (sink != nullptr) {
+    put(*sink, coded);
+  }
+  const double held = 32.0 * static_cast<double>(coded.maxima.size() + 1);
+  bits = 8 + held / static_cast<double>(factors.size());
+  return std::move(coded.decoded);
 }
 
 }  // namespace quench::quantizers

@@ -42,9 +42,10 @@ class FourBit : public kit::Quantizer {
   template <typename T>
   void quantize_as(const at::Tensor& weight, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) const;
-  // Computed where the weight is.
-  template <typename T>
-  std::vector<float> factors_and_codes(const at::Tensor& weight, std::span<uint8_t> codes) const;
+  // The factors as they are stored, in `bits` each if those are not 32; written to `sink` in that
+  // form if it is not null.
+  std::vector<float> kept_factors(std::vector<float> factors, const char* name,
+                                  kit::QuantizeSink* sink, double& bits) const;
 
   Params params_;
   Levels levels_;

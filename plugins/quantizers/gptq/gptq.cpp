@@ -101,7 +101,7 @@ class Linear {
     options.group_aware = params_.act_group_aware;
     Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
     double loss = 0;
-    if (!linear_.wants_codes && linear_.dequantized.device.type != QUENCH_DEVICE_CPU) {
+    if (stays_on_device(linear_)) {
       loss = solve_into(weight, made.factor, options, kit::borrow(linear_.dequantized),
                         linear_.info.name);
     } else {

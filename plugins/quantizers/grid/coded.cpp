@@ -79,6 +79,17 @@ void take(const at::Tensor& made, std::span<double> to) {
   at::from_blob(to.data(), made.sizes(), at::kDouble).copy_(made);
 }
 
+CodedThere::CodedThere(const at::Tensor& weight, Groups groups)
+    : codes(at::empty(weight.sizes(), weight.options().dtype(at::kByte))),
+      scales(at::empty({weight.size(0), groups.count}, weight.options().dtype(at::kDouble))),
+      zeros(at::empty({weight.size(0), groups.count}, weight.options().dtype(at::kDouble))) {}
+
+void take(const CodedThere& made, const Coded& to) {
+  take(made.codes, to.codes);
+  take(made.scales, to.scales);
+  take(made.zeros, to.zeros);
+}
+
 void dequantize(const Coded& coded, const quench_tensor& to, const char* name) {
   for (size_t i = 0; i < coded.scales.size(); ++i) {
     if (!std::isfinite(coded.scales[i])) {
@@ -126,6 +137,19 @@ void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
   if (!matrix::all_finite(to)) {  // a float64 scale may be finite where the weight's type is not
     kit::fail(QUENCH_NUMERICAL, "%s: the dequantized weight is not finite", name);
   }
+}
+
+void dequantize_on_device(const CodedThere& coded, Groups groups, const at::Tensor& to,
+                          const char* name) {
+  std::vector<int32_t> g_idx(static_cast<size_t>(coded.codes.size(1)));
+  for (size_t c = 0; c < g_idx.size(); ++c) {
+    g_idx[c] = static_cast<int32_t>(static_cast<int64_t>(c) / groups.size);
+  }
+  dequantize_on_device(coded.codes, coded.scales, coded.zeros, g_idx, to, name);
+}
+
+bool stays_on_device(const kit::LinearToQuantize& linear) {
+  return !linear.wants_codes && linear.dequantized.device.type != QUENCH_DEVICE_CPU;
 }
 
 double bits_per_weight(const Coded& coded, GridKind kind, bool ordered) {

@@ -60,6 +60,16 @@ Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t
 void take(const at::Tensor& made, std::span<uint8_t> to);
 void take(const at::Tensor& made, std::span<double> to);
 
+// Codes, scales and zeros as in Coded, in the memory of the weight that they are of, C order.
+struct CodedThere {
+  // Uninitialized.
+  CodedThere(const at::Tensor& weight, Groups groups);
+  at::Tensor codes;   // uint8
+  at::Tensor scales;  // float64
+  at::Tensor zeros;   // float64
+};
+void take(const CodedThere& made, const Coded& to);
+
 // Writes scale * (code - zero), computed in float64 and rounded once to the dtype of `to` [rows,
 // columns]. Throws NUMERICAL with the linear's name if a scale overflowed.
 void dequantize(const Coded& coded, const quench_tensor& to, const char* name);
@@ -69,6 +79,12 @@ void dequantize(const Coded& coded, const quench_tensor& to, const char* name);
 void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
                           const at::Tensor& zeros, const std::vector<int32_t>& g_idx,
                           const at::Tensor& to, const char* name);
+// The same with groups of consecutive columns.
+void dequantize_on_device(const CodedThere& coded, Groups groups, const at::Tensor& to,
+                          const char* name);
+
+// Whether a quantizer's result is to be left on a device, without codes.
+bool stays_on_device(const kit::LinearToQuantize& linear);
 
 // Average storage per weight in bits: its code, 16 for each scale (float16), `bits` for each zero
 // unless the grid is symmetric (then the zero is known), and 32 for each column's group index if

@@ -71,7 +71,7 @@ Hqq::Hqq(const Params& params) : params_(params), rules_(params.modules) {
 }
 
 uint32_t Hqq::needs() const {
-  return (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
+  return QUENCH_TAKES_DEVICE_WEIGHTS | (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
          (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
 }
 
@@ -89,7 +89,7 @@ kit::GroupMemory Hqq::memory(const kit::GroupShapes& shapes) const {
 void Hqq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Tensor weight = host_weight(linear);
+  const at::Tensor weight = weight_on(linear, static_cast<PlacedGroup&>(group).device());
   const ModuleSetting setting =
       rules_.setting_of(linear.info.name, {{params_.bits, false}, params_.group_size, false});
   kit::expects(!setting.kind.sym, "hqq: modules: sym=true is not possible with this method");
@@ -98,18 +98,22 @@ void Hqq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
     return;
   }
   const Groups groups = groups_of(weight.size(1), setting.group_size);
-  const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
-  fill_group_index(coded, groups);
   const HalfQuadratic options{params_.exponent, params_.beta, params_.kappa, params_.iterations};
-  const at::Tensor there = weight.to(static_cast<PlacedGroup&>(group).device());
-  if (!matrix::on_host(there)) {
-    solve_by_kernel(there, groups, setting.kind.bits, options, coded);
-  } else if (weight.scalar_type() == at::kDouble) {
-    code_rows(weight.const_data_ptr<double>(), groups, setting.kind.bits, options, coded);
+  if (stays_on_device(linear) && !matrix::on_host(weight)) {
+    dequantize_on_device(solve_by_kernel(weight, groups, setting.kind.bits, options), groups,
+                         kit::borrow(linear.dequantized), linear.info.name);
   } else {
-    code_rows(weight.const_data_ptr<float>(), groups, setting.kind.bits, options, coded);
+    const Coded coded = make_coded(sink, weight.size(0), weight.size(1), groups.count);
+    fill_group_index(coded, groups);
+    if (!matrix::on_host(weight)) {
+      take(solve_by_kernel(weight, groups, setting.kind.bits, options), coded);
+    } else if (weight.scalar_type() == at::kDouble) {
+      code_rows(weight.const_data_ptr<double>(), groups, setting.kind.bits, options, coded);
+    } else {
+      code_rows(weight.const_data_ptr<float>(), groups, setting.kind.bits, options, coded);
+    }
+    dequantize(coded, linear.dequantized, linear.info.name);
   }
-  dequantize(coded, linear.dequantized, linear.info.name);
   const double halves = 32.0 * static_cast<double>(groups.count);
   sink.number("bits", static_cast<double>(setting.kind.bits));
   sink.number("bits_per_weight", static_cast<double>(setting.kind.bits) +

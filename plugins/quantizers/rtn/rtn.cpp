@@ -59,7 +59,7 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
   }
   const Groups groups = groups_of(weight.size(1), setting.group_size);
   Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
-  if (!linear.wants_codes && linear.dequantized.device.type != QUENCH_DEVICE_CPU) {
+  if (stays_on_device(linear)) {
     round_rows_into(weight, groups, setting.kind, kit::borrow(linear.dequantized),
                     linear.info.name);
   } else {

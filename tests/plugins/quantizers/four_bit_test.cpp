@@ -1,8 +1,13 @@
 // Built once with nf4 and once with fp4, against what bitsandbytes makes of the same weights
 // (tests/data/four_bit_reference.py).
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "quantizers/codebook/device/code_by_kernel.hpp"
 #include "quantizers/codebook/device/entries.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
@@ -131,6 +136,31 @@ TEST_CASE("a 4-bit type on a device: codes and factors have the bits of the plai
       CHECK(differences(got.dequantized.values, wanted.dequantized.values) == "");
     }
   }
+}
+
+TEST_CASE("a 4-bit type on a device: what is looked up there has the bits of the plain loop",
+          "[quantizers][nf4][fp4][cuda]") {
+  // Whole blocks and not, and more of them than are looked up at once.
+  const auto [count, block] = GENERATE(
+      table<int64_t, int64_t>({{300, 64}, {64, 64}, {5, 64}, {(int64_t{1} << 23) + 70, 48}}));
+  CAPTURE(count, block);
+  const quantizers::Levels levels = {-1, -0.5F, -0.3F, 0.1F, 0.25F, 1};
+  const at::Tensor codes =
+      at::arange(count, at::TensorOptions(at::kLong)).mul(7).remainder(16).to(at::kByte);
+  std::vector<float> factors(static_cast<size_t>((count + block - 1) / block));
+  for (size_t i = 0; i < factors.size(); ++i) {
+    factors[i] = 0.1F * static_cast<float>(i % 31) + 0.01F;
+  }
+  const auto check = [&]<typename T>(const T*) {
+    std::vector<T> wanted(static_cast<size_t>(count));
+    quantizers::look_up<T>({codes.const_data_ptr<uint8_t>(), wanted.size()}, factors, block, levels,
+                           wanted);
+    const at::Tensor got = at::zeros({count}, c10::CppTypeToScalarType<T>::value);
+    quantizers::look_up_there(codes, factors, block, levels, got);
+    CHECK(std::equal(wanted.begin(), wanted.end(), got.const_data_ptr<T>()));
+  };
+  check(static_cast<float*>(nullptr));
+  check(static_cast<double*>(nullptr));
 }
 
 TEST_CASE("a 4-bit type on a device: a weight beyond float32 is refused there, too",

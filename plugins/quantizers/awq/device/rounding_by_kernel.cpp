@@ -117,16 +117,14 @@ at::Tensor RoundingByKernel::magnitudes() const {
 }
 
 void RoundingByKernel::code(const Limits& limits, const Coded& coded) const {
-  const Run wanted{.first = 0,
-                   .count = weight_.rows,
-                   .limits = limits_of(limits, 0, weight_.rows),
-                   .codes = made(weight_.rows, weight_.columns, at::kByte),
-                   .scales = made(weight_.rows, weight_.groups.count, at::kDouble),
-                   .zeros = made(weight_.rows, weight_.groups.count, at::kDouble)};
-  run(wanted);
-  take(wanted.codes, coded.codes);
-  take(wanted.scales, coded.scales);
-  take(wanted.zeros, coded.zeros);
+  const CodedThere there(weight_.weight, weight_.groups);
+  run({.first = 0,
+       .count = weight_.rows,
+       .limits = limits_of(limits, 0, weight_.rows),
+       .codes = there.codes,
+       .scales = there.scales,
+       .zeros = there.zeros});
+  take(there, coded);
 }
 
 void add_magnitudes_by_kernel(const at::Tensor& rows, const std::vector<double>& roots,

@@ -11,9 +11,16 @@
 
 namespace quench::quantizers {
 
-// block_maxima() and find_codes() of `weight`, float32 or float64, C order. `maxima` has an element
-// per block, `codes` one per weight.
-void code_by_kernel(const at::Tensor& weight, int64_t block, const Levels& levels,
-                    std::span<float> maxima, std::span<uint8_t> codes);
+// block_maxima() and find_codes() of a weight, in its memory.
+struct BlocksThere {
+  at::Tensor maxima;  // float32 [blocks]
+  at::Tensor codes;   // uint8, in the shape of the weight
+};
+// `weight` is float32 or float64, C order.
+BlocksThere code_by_kernel(const at::Tensor& weight, int64_t block, const Levels& levels);
+
+// look_up() to `to`, float32 or float64, C order, in the memory of the codes.
+void look_up_there(const at::Tensor& codes, std::span<const float> factors, int64_t block,
+                   const Levels& levels, const at::Tensor& to);
 
 }  // namespace quench::quantizers

@@ -10,7 +10,7 @@
 namespace quench::quantizers {
 
 // Scales, zeros and codes of `weight` [rows, columns], float32 or float64, C order.
-void solve_by_kernel(const at::Tensor& weight, Groups groups, int64_t bits,
-                     const HalfQuadratic& options, const Coded& coded);
+CodedThere solve_by_kernel(const at::Tensor& weight, Groups groups, int64_t bits,
+                           const HalfQuadratic& options);
 
 }  // namespace quench::quantizers
