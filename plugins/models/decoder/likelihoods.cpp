@@ -1,5 +1,6 @@
 #include "models/decoder/likelihoods.hpp"
 
+#include <ATen/ops/exp.h>
 #include <ATen/ops/log_softmax.h>
 
 #include <cmath>
@@ -64,11 +65,10 @@ LossSum make_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
     return LossSum(logits.scalar_type() == at::kDouble ? likelihoods_of<double>(logits, targets)
                                                        : likelihoods_of<float>(logits, targets));
   }
+  const at::Tensor logs = at::log_softmax(logits, 1);
   at::Tensor values = logits;
-  values.copy_(at::log_softmax(logits, 1));
-  LossSum loss(values.gather(1, targets).neg());
-  values.exp_();
-  return loss;
+  at::exp_out(values, logs);
+  return LossSum(logs.gather(1, targets).neg());
 }
 
 void make_gradient(const at::Tensor& likelihoods, const at::Tensor& targets, double factor) {
