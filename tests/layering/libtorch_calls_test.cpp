@@ -49,6 +49,7 @@ const std::set<std::pair<std::string, std::string>>& on_devices() {
       {"plugins/models/decoder/head.cpp", "exp"},
       {"plugins/models/decoder/likelihoods.cpp", "exp"},
       {"plugins/models/decoder/vectors.cpp", "linalg_vector_norm"},
+      {"plugins/optimizers/muon/orthogonalize.cpp", "linalg_vector_norm"},
       {"plugins/quantizers/gptq/device/libtorch_decomposition.cpp", "linalg_cholesky_ex_out"},
       {"plugins/quantizers/gptq/device/triangles.cpp", "bmm"},
       {"plugins/quantizers/gptq/device/triangles.cpp", "linalg_solve_triangular"},

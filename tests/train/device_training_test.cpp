@@ -226,10 +226,7 @@ TEST_CASE("device training: from a checkpoint it goes on with the same bits, on 
 
 TEST_CASE("device training: an optimizer that only steps in host memory says so and does",
           "[train][cuda]") {
-  const auto [optimizer, reason] =
-      GENERATE(table<std::string, std::string>({{"muon", "this optimizer steps in host memory"},
-                                                {"sam", "the vectors of its closure are there"}}));
-  CAPTURE(optimizer);
+  const std::string optimizer = "sam";
   const TrainingRecipe there =
       recipe_of(pretended_catalog(), "pretended", optimizer, nlohmann::json::object());
   const TrainingRecipe here =
@@ -246,7 +243,8 @@ TEST_CASE("device training: an optimizer that only steps in host memory says so 
   }
   CHECK(differences(evaluated(device), evaluated(host)) == "");
   REQUIRE(said.lines().size() == 1);
-  CHECK(said.lines()[0] == "steps are made in host memory: optimizer " + optimizer + ": " + reason);
+  CHECK(said.lines()[0] == "steps are made in host memory: optimizer " + optimizer +
+                               ": the vectors of its closure are there");
 }
 
 TEST_CASE("device training: without kernels adamw steps in host memory", "[train][cuda]") {

@@ -23,12 +23,14 @@
 #include <string>
 #include <vector>
 
+#include "optimizers/device/update.hpp"
 #include "optimizers/muon/orthogonalize.hpp"
 #include "optimizers/shared/adamw_rule.hpp"
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
 #include "quench/kit/optimizer.hpp"
+#include "quench/kit/torch.hpp"
 
 namespace quench::optimizers {
 
@@ -68,7 +70,7 @@ class Muon final : public kit::Optimizer {
   }
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);
+    expect_host_memory_or_kernels(device);
     state_.begin(device);
     tensors_.clear();
     for (const quench_parameter_info& tensor : tensors) {
@@ -94,6 +96,11 @@ class Muon final : public kit::Optimizer {
     if (!tensor.second.empty()) {
       const AdamWStep numbers = adamw_step(args.step, args.lr, decay, params_.betas[0],
                                            params_.betas[1], params_.epsilon, args.gradient_scale);
+      if (state_.is_on_device()) {
+        return update_on_device(AdamWElements{numbers, views.weight.data(), views.gradient.data(),
+                                              tensor.first.data(), tensor.second.data()},
+                                views.weight.size(), state_.device());
+      }
       for_elements(views.weight.size(), [&](size_t begin, size_t end) {
         adamw_update(numbers, &views.weight[begin], &views.gradient[begin], &tensor.first[begin],
                      &tensor.second[begin], end - begin);
@@ -105,6 +112,9 @@ class Muon final : public kit::Optimizer {
 
   bool state(uint64_t index, const char*& name, quench_tensor& view) override {
     return state_.at(index, name, view);
+  }
+  void copy_device_state(uint64_t index, void* host, bool set) override {
+    state_.copy(index, host, set);
   }
 
  private:
@@ -120,14 +130,25 @@ class Muon final : public kit::Optimizer {
                    double decay) const {
     const MomentumStep numbers = {static_cast<float>(args.gradient_scale),
                                   static_cast<float>(params_.momentum), params_.nesterov};
-    for_elements(views.weight.size(), [&](size_t begin, size_t end) {
-      momentum_direction(numbers, &views.gradient[begin], &tensor.first[begin], end - begin);
-    });
-    orthogonalize(views.gradient, tensor.rows, tensor.columns, params_.iterations);
+    const size_t elements = views.weight.size();
+    if (state_.is_on_device()) {
+      update_on_device(MomentumElements{numbers, views.gradient.data(), tensor.first.data()},
+                       elements, state_.device());
+    } else {
+      for_elements(elements, [&](size_t begin, size_t end) {
+        momentum_direction(numbers, &views.gradient[begin], &tensor.first[begin], end - begin);
+      });
+    }
+    orthogonalize(kit::borrow(*args.gradient), params_.iterations);
     const double width = std::sqrt(static_cast<double>(std::max(tensor.rows, tensor.columns)));
     const auto keep = static_cast<float>(1 - decay);
     const auto rate = static_cast<float>(args.lr * kRootMeanSquare * width);
-    for_elements(views.weight.size(), [&](size_t begin, size_t end) {
+    if (state_.is_on_device()) {
+      return update_on_device(
+          DirectionElements{keep, rate, views.weight.data(), views.gradient.data()}, elements,
+          state_.device());
+    }
+    for_elements(elements, [&](size_t begin, size_t end) {
       take_direction(keep, rate, &views.weight[begin], &views.gradient[begin], end - begin);
     });
   }

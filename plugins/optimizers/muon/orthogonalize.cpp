@@ -1,12 +1,12 @@
 #include "optimizers/muon/orthogonalize.hpp"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linalg_vector_norm.h>
 
 #include <cmath>
-#include <vector>
+#include <optional>
 
+#include "shared/matrix/on_host.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::optimizers {
@@ -17,26 +17,32 @@ constexpr double kA = 3.4445;
 constexpr double kB = -4.7750;
 constexpr double kC = 2.0315;
 
-// The Frobenius norm, summed in one order for any number of threads.
-double norm_of(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) {
-    sum += static_cast<double>(value) * value;
+// Smaller norms are as good as none: a matrix of numbers above them is divided by its own.
+constexpr double kLeastNorm = 1e-38;
+
+// X/‖X‖ by the Frobenius norm, summed in float64; in host memory in one order for any number of
+// threads.
+at::Tensor normalized(const at::Tensor& x) {
+  if (!matrix::on_host(x)) {
+    return x.div(at::linalg_vector_norm(x, 2, std::nullopt, /*keepdim=*/false, at::kDouble)
+                     .clamp_min(kLeastNorm)
+                     .to(at::kFloat));
   }
-  return std::sqrt(sum);
+  const auto* values = x.const_data_ptr<float>();
+  double sum = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    sum += static_cast<double>(values[i]) * values[i];
+  }
+  return sum == 0 ? x.clone() : x.div(std::sqrt(sum));
 }
 
 }  // namespace
 
-void orthogonalize(std::span<float> matrix, int64_t rows, int64_t columns, int64_t iterations) {
-  const double norm = norm_of(matrix);
-  if (norm == 0) {
-    return;
-  }
+void orthogonalize(const at::Tensor& matrix, int64_t iterations) {
   const at::NoGradGuard no_gradients;
-  const at::Tensor given = at::from_blob(matrix.data(), {rows, columns}, at::kFloat);
-  const bool tall = rows > columns;
-  at::Tensor x = (tall ? given.t() : given).div(norm);
+  const bool tall = matrix.size(0) > matrix.size(1);
+  const at::Tensor whole = normalized(matrix);
+  at::Tensor x = tall ? whole.t() : whole;
   for (int64_t i = 0; i < iterations; ++i) {
     const at::Tensor a = matrix::product(x, x.t());
     const at::Tensor b = a.mul(kB);
@@ -45,7 +51,8 @@ void orthogonalize(std::span<float> matrix, int64_t rows, int64_t columns, int64
     matrix::add_product(next, b, x);
     x = next;
   }
-  given.copy_(tall ? x.t() : x);
+  at::Tensor to = matrix;
+  to.copy_(tall ? x.t() : x);
 }
 
 }  // namespace quench::optimizers
