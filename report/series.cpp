@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/store/derived.hpp"
 #include "report/dimension.hpp"
+#include "report/point_names.hpp"
 
 namespace quench {
 
@@ -47,7 +48,7 @@ class Naming {
     }
     several_models_ = models.size() > 1;
     several_metrics_ = metrics.size() > 1;
-    several_jobs_ = points.size() > 1;
+    points_ = point_names(points);
   }
 
   nlohmann::json panel_key(const Observation& it) const {
@@ -85,9 +86,11 @@ class Naming {
       }
     };
     add("model", several_models_);
-    if (several_jobs_) {
-      const std::string point = quench::point_text(*it.record, said_of_sweep());
-      words.push_back(point.empty() ? dimension_text("job", it.record->job) : point);
+    if (points_.size() > 1) {
+      const std::string& point = points_.at(sweep_point(*it.record, said_of_sweep()));
+      if (!point.empty()) {
+        words.push_back(point);
+      }
     }
     add("averaging", true);
     return words.empty() ? "checkpoints" : fmt::format("{}", fmt::join(words, ", "));
@@ -115,7 +118,7 @@ class Naming {
   const FigureSpec& spec_;
   bool several_models_ = false;
   bool several_metrics_ = false;
-  bool several_jobs_ = false;
+  std::map<nlohmann::json, std::string> points_;  // of the sweep, and what they are called
   std::set<nlohmann::json> ambiguous_ids_;
 };
 

@@ -12,7 +12,10 @@ namespace quench {
 
 namespace {
 
-constexpr uint64_t kCopies = 5;    // model, flat weights, gradient, two moments
+// Of float32 numbers, with two moments: weights, gradient, and in host memory the model's own
+// weights.
+constexpr uint64_t kCopies = 5;
+constexpr uint64_t kCopiesOnDevice = 4;
 constexpr double kPerForward = 2;  // floating-point operations that Rates counts per token
 constexpr double kPasses = 3;      // a forward, and a backward that costs two
 
@@ -57,7 +60,8 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
   }
   const ModelHandle model = described(catalog, training.recipe);
   out.parameters = parameter_count(model);
-  out.memory = kCopies * out.parameters * sizeof(float);
+  const bool on_device = training.recipe.device.type != QUENCH_DEVICE_CPU;
+  out.memory = (on_device ? kCopiesOnDevice : kCopies) * out.parameters * sizeof(float);
   const double per_token =
       training_flops_per_token(model, static_cast<uint64_t>(training.recipe.length));
   const double known = rates.rate_of(worker(training));
