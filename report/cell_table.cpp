@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/store/derived.hpp"
 #include "report/dimension.hpp"
 #include "report/item_sample.hpp"
+#include "report/point_names.hpp"
 #include "report/spread.hpp"
 
 namespace quench {
@@ -69,12 +71,22 @@ void add_spreads(const std::vector<const Observation*>& cell, std::vector<Cell>&
   }
 }
 
-std::vector<Cell> row_of(const std::vector<const Observation*>& cell) {
+std::map<nlohmann::json, std::string> points_of(const std::vector<Observation>& observations) {
+  std::set<nlohmann::json> points;
+  for (const Observation& it : observations) {
+    points.insert(sweep_point(*it.record));
+  }
+  return point_names(points);
+}
+
+std::vector<Cell> row_of(const std::vector<const Observation*>& cell,
+                         const std::map<nlohmann::json, std::string>& points) {
   const Observation& base = *cell[0];
   const Record& record = *base.record;
   std::vector<Cell> row;
-  const std::string point = point_text(record);
-  row.push_back(point.empty() ? Cell{} : Cell{point, point});
+  const nlohmann::json point = sweep_point(record);
+  const std::string& called = points.at(point);
+  row.push_back(called.empty() || !point.is_object() ? Cell{} : Cell{called, called});
   for (const char* name : {"model", "branch", "checkpoint"}) {
     row.push_back(text_cell(dimension_value(record, name)));
   }
@@ -129,7 +141,7 @@ void drop_empty_columns(CellTable& table) {
 CellTable make_cell_table(const std::vector<Observation>& observations) {
   CellTable out;
   out.columns = {
-      {"point", false, "what the point of the sweep sets, beside the seed"},
+      {"point", false, "what tells the point of the sweep from the others, beside the seed"},
       {"model", false, ""},
       {"branch", false, ""},
       {"checkpoint", false, ""},
@@ -150,6 +162,7 @@ CellTable make_cell_table(const std::vector<Observation>& observations) {
       {"Δ over draws", true, "95 % t interval over calibration draws"},
       {"Δ over jitter", true, "95 % t interval over orders of the same calibration rows"},
       {"Δ over seeds", true, "95 % t interval over seeds"}};
+  const auto points = points_of(observations);
   std::map<std::string, size_t> cells;
   std::vector<std::vector<const Observation*>> members;
   for (const Observation& it : observations) {
@@ -166,7 +179,7 @@ CellTable make_cell_table(const std::vector<Observation>& observations) {
     for (const Observation* it : cell) {
       out.row_of[it->record] = out.rows.size();
     }
-    out.rows.push_back(row_of(cell));
+    out.rows.push_back(row_of(cell, points));
   }
   drop_empty_columns(out);
   return out;
