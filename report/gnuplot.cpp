@@ -413,18 +413,18 @@ class Script {
                                     bars_of(p, t), color));
         plots.push_back(fmt::format("{} with points pt '\u2013' lc rgb '{}'", line, color));
         break;
-      case Trace::Kind::kGuide:
+      case Trace::Kind::kGuide: {
+        const bool diagonal = trace.label == "no error";
         plots.push_back(fmt::format("{} with lines lc rgb '#808080' lw {} dt {}", line,
-                                    trace.label == "no error" ? 1.2 : 0.7,
-                                    trace.label == "no error" ? "'--'" : "1"));
+                                    diagonal ? 1.2 : 0.7, diagonal ? "'--'" : "1"));
         // That of the diagonal stands below its upper end, where no loss is.
         plots.push_back(fmt::format(
             "'+' every ::0::0 using ({}):({}):({}) with labels {} rotate by 45 font ',8' tc rgb "
             "'#606060' noenhanced",
-            trace.label == "no error" ? trace.x.back() : trace.x[0],
-            trace.label == "no error" ? trace.y.back() : trace.y[0], literal(trace.label),
-            trace.label == "no error" ? "right offset -0.2,-1.2" : "left offset 0.5,0.5"));
+            diagonal ? trace.x.back() : trace.x[0], diagonal ? trace.y.back() : trace.y[0],
+            literal(trace.label), diagonal ? "right offset -0.2,-1.2" : "left offset 0.5,0.5"));
         break;
+      }
       case Trace::Kind::kJoin:
         plots.push_back(
             fmt::format("{} with lines lc rgb '{}' lw 0.9 dt {}", line, color, dash.gnuplot));

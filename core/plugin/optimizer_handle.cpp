@@ -129,7 +129,7 @@ void OptimizerHandle::step(std::span<const quench_step_args> tensors) {
   for (const quench_step_args& args : tensors) {
     table_call(label_, "step", table_->step, optimizer_, &args);
   }
-  require_process_state(label_, "step");  // once: a step of a small tensor takes no longer
+  require_process_state(label_, "step");  // takes as long as the step of a small tensor: once
 }
 
 void OptimizerHandle::evaluation_weights(uint64_t tensor, const quench_tensor& stepped,

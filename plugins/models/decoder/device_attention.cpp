@@ -4,6 +4,7 @@
 #include "models/decoder/device_attention.hpp"
 
 #include <ATen/ops/_softmax_backward_data.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
@@ -35,16 +36,17 @@ at::Tensor all_heads(const at::Tensor& x) {
   return x.contiguous().flatten(0, 1);
 }
 
-// True where a key (column) is hidden from a query (row), [heads of the slab or 1, T, T].
-at::Tensor hidden_from(const at::Tensor& q, const at::Tensor& mask, int64_t first, int64_t count) {
+// True where a key (column) is hidden from a query (row), [B,T,T], or [1,T,T] for all rows alike.
+at::Tensor hidden_keys(const at::Tensor& q, const at::Tensor& mask) {
   const int64_t length = q.size(2);
-  if (!mask.defined()) {
-    return at::triu(at::ones({1, length, length}, q.options().dtype(at::kBool)), 1);
-  }
-  return mask.logical_not()
-      .expand({q.size(0), q.size(1), length, length})
-      .flatten(0, 1)
-      .narrow(0, first, count);
+  return mask.defined() ? mask.logical_not().flatten(0, 1)
+                        : at::triu(at::ones({1, length, length}, q.options().dtype(at::kBool)), 1);
+}
+
+// Those of `count` heads of [B·H,T,T], from `first` on.
+at::Tensor of_heads(const at::Tensor& hidden, int64_t heads, int64_t first, int64_t count) {
+  const at::Tensor head = at::arange(first, first + count, hidden.options().dtype(at::kLong));
+  return hidden.size(0) == 1 ? hidden : hidden.index_select(0, head.floor_divide(heads));
 }
 
 struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
@@ -71,18 +73,19 @@ struct DeviceAttention : torch::autograd::Function<DeviceAttention> {
     const at::Tensor dq = at::empty(q.sizes(), q.options());
     const at::Tensor dk = at::empty(q.sizes(), q.options());
     const at::Tensor dv = at::empty(q.sizes(), q.options());
+    const at::Tensor hidden = hidden_keys(shaped, mask);
     const int64_t slab =
         std::max<int64_t>(1, context->saved_data["scores"].toInt() / (q.size(1) * q.size(1)));
     for (int64_t first = 0; first < q.size(0); first += slab) {
       const int64_t count = std::min(slab, q.size(0) - first);
       const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
       const at::Tensor own = part(q).mul(scale);
-      const at::Tensor hidden = hidden_from(shaped, mask, first, count);
+      const at::Tensor unseen = of_heads(hidden, shaped.size(1), first, count);
       at::Tensor likely = at::bmm(own, part(k).transpose(1, 2));
-      likely.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
+      likely.masked_fill_(unseen, -std::numeric_limits<double>::infinity());
       likely = at::softmax(likely, 2);
       if (mask.defined()) {
-        likely.masked_fill_(hidden, 0);  // a query that sees nothing
+        likely.masked_fill_(unseen, 0);  // a query that sees nothing
       }
       at::Tensor to = part(dv);
       at::bmm_out(to, likely.transpose(1, 2), part(dy));

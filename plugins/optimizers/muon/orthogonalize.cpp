@@ -17,8 +17,9 @@ constexpr double kA = 3.4445;
 constexpr double kB = -4.7750;
 constexpr double kC = 2.0315;
 
-// Smaller norms are as good as none: a matrix of numbers above them is divided by its own.
-constexpr double kLeastNorm = 1e-38;
+// On a GPU a matrix is divided by at least this, so that one of zeros stays one and nobody has to
+// wait for its norm. A float32 far from where numbers lose digits.
+constexpr double kLeastNorm = 1e-30;
 
 // X/‖X‖ by the Frobenius norm, summed in float64; in host memory in one order for any number of
 // threads.

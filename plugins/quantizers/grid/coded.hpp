@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include <cstdint>
 #include <span>
@@ -55,6 +56,14 @@ void fill_group_index(const Coded& coded, Groups groups);
 
 // Creates "codes", "scales", "zeros" and "g_idx" in the sink.
 Coded make_coded(kit::QuantizeSink& sink, int64_t rows, int64_t columns, int64_t groups);
+
+// The values as a tensor [count] in the memory of `like`; in host memory valid as long as they are.
+template <typename T>
+at::Tensor beside(const at::Tensor& like, std::span<const T> values) {
+  return at::from_blob(const_cast<T*>(values.data()), {static_cast<int64_t>(values.size())},
+                       c10::CppTypeToScalarType<T>::value)
+      .to(like.device());
+}
 
 // Copies a matrix that was made on any device into one of the host's.
 void take(const at::Tensor& made, std::span<uint8_t> to);

@@ -1,7 +1,6 @@
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 
 #include "quantizers/awq/device/entries.hpp"
 #include "shared/cuda/run_kernel.hpp"
@@ -9,13 +8,6 @@
 namespace quench::quantizers {
 
 namespace {
-
-// The values as a tensor [count] in the memory of `like`; valid as long as they are.
-at::Tensor beside(const at::Tensor& like, std::span<const double> values) {
-  return at::from_blob(const_cast<double*>(values.data()), {static_cast<int64_t>(values.size())},
-                       at::kDouble)
-      .to(like.device());
-}
 
 template <typename T>
 T* pointer(const at::Tensor& tensor) {
@@ -47,7 +39,7 @@ void add_relative(const ScaledWeight& weight, const at::Tensor& largest, double 
 }  // namespace
 
 RoundingByKernel::RoundingByKernel(const ScaledWeight& weight, std::span<const double> scale)
-    : weight_(weight), scale_(beside(weight.weight, scale).clone()) {}
+    : weight_(weight), scale_(beside<double>(weight.weight, scale).clone()) {}
 
 at::Tensor RoundingByKernel::made(int64_t rows, int64_t columns, at::ScalarType type) const {
   return at::empty({rows, columns}, weight_.weight.options().dtype(type));
@@ -58,8 +50,8 @@ at::Tensor RoundingByKernel::limits_of(const Limits& limits, int64_t first, int6
     return {};
   }
   const auto groups = static_cast<size_t>(weight_.groups.count);
-  return beside(weight_.weight, {limits.data() + static_cast<size_t>(first) * groups,
-                                 static_cast<size_t>(count) * groups});
+  return beside<double>(weight_.weight, {limits.data() + static_cast<size_t>(first) * groups,
+                                         static_cast<size_t>(count) * groups});
 }
 
 template <typename T>
@@ -133,7 +125,7 @@ void add_magnitudes_by_kernel(const at::Tensor& rows, const std::vector<double>&
   for (double& root : squares) {
     root *= root;
   }
-  const at::Tensor weights = squares.empty() ? at::Tensor() : beside(rows, squares);
+  const at::Tensor weights = squares.empty() ? at::Tensor() : beside<double>(rows, squares);
   if (rows.scalar_type() == at::kDouble) {
     add_magnitudes<double>(rows, weights, sums, kAddMagnitudesDouble);
   } else {
@@ -145,7 +137,7 @@ void add_relative_magnitudes_by_kernel(const ScaledWeight& weight, double floor,
                                        std::span<double> sums) {
   const std::vector<double> unscaled(static_cast<size_t>(weight.columns), 1.0);
   const at::Tensor largest = RoundingByKernel(weight, unscaled).magnitudes();
-  const at::Tensor there = beside(weight.weight, sums).clone();
+  const at::Tensor there = beside<double>(weight.weight, sums).clone();
   if (weight.weight.scalar_type() == at::kDouble) {
     add_relative<double>(weight, largest, floor, there, kAddRelativeDouble);
   } else {

@@ -1,7 +1,6 @@
 #include "quantizers/codebook/device/code_by_kernel.hpp"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 
 #include <algorithm>
@@ -29,12 +28,6 @@ BlocksThere code(const at::Tensor& weight, int64_t block, const LevelSearch& sea
   return made;
 }
 
-at::Tensor beside(const at::Tensor& there, std::span<const float> values) {
-  return at::from_blob(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())},
-                       at::kFloat)
-      .to(there.device());
-}
-
 }  // namespace
 
 BlocksThere code_by_kernel(const at::Tensor& weight, int64_t block, const Levels& levels) {
@@ -46,8 +39,8 @@ BlocksThere code_by_kernel(const at::Tensor& weight, int64_t block, const Levels
 
 void look_up_there(const at::Tensor& codes, std::span<const float> factors, int64_t block,
                    const Levels& levels, const at::Tensor& to) {
-  const at::Tensor values = beside(codes, levels).to(to.scalar_type());
-  const at::Tensor scales = beside(codes, factors).to(to.scalar_type());
+  const at::Tensor values = beside<float>(codes, levels).to(to.scalar_type());
+  const at::Tensor scales = beside<float>(codes, factors).to(to.scalar_type());
   const at::Tensor from = codes.view({-1});
   const at::Tensor out = to.view({-1});
   const int64_t step = std::max<int64_t>(1, kHeld / block) * block;
