@@ -21,6 +21,14 @@ const quench_model_vectors* device_vectors(const ModelHandle& model) {
   return table != nullptr && table->struct_size >= sizeof *table ? table : nullptr;
 }
 
+void clear(ModelHandle& model, const quench_model_vectors* on_device, const quench_tensor& vector) {
+  if (on_device == nullptr) {
+    std::fill_n(static_cast<float*>(vector.data), vector.shape[0], 0.0F);
+    return;
+  }
+  table_call(model.label(), "vectors", on_device->fill, model.get(), 0.0, &vector);
+}
+
 FlatVector::FlatVector(ModelHandle& model, const quench_model_vectors* on_device, uint64_t size)
     : model_(model), on_device_(on_device), size_(static_cast<int64_t>(size)) {
   if (on_device_ == nullptr) {
@@ -56,12 +64,7 @@ quench_tensor FlatVector::view() const {
 }
 
 void FlatVector::clear() {
-  if (on_device_ == nullptr) {
-    std::fill(values_.begin(), values_.end(), 0.0F);
-    return;
-  }
-  const quench_tensor to = view();
-  table_call(model_.label(), "vectors", on_device_->fill, model_.get(), 0.0, &to);
+  quench::clear(model_, on_device_, view());
 }
 
 double FlatVector::norm() const {

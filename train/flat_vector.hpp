@@ -15,6 +15,9 @@ namespace quench {
 // or its family has none.
 const quench_model_vectors* device_vectors(const ModelHandle& model);
 
+// Writes zeros over a flat vector in that memory; `on_device`: as for FlatVector.
+void clear(ModelHandle& model, const quench_model_vectors* on_device, const quench_tensor& vector);
+
 class FlatVector {
  public:
   // Zeros. `on_device`: what device_vectors() said of this model, for memory of its device; nullptr
@@ -34,8 +37,6 @@ class FlatVector {
   // The elements, or of a vector on a device a copy that is valid until the next call.
   std::span<const float> read();
   void write(uint64_t first, std::span<const float> values);
-  // Of a vector in host memory.
-  std::span<float> host() { return values_; }
 
  private:
   ModelHandle& model_;

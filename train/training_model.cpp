@@ -77,18 +77,29 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
   take_weights();
 }
 
+bool TrainingModel::share(const FlatVector& vector) {
+  const auto* table = static_cast<const quench_model_shared_weights*>(
+      model_.extension(QUENCH_MODEL_SHARED_WEIGHTS));
+  if (table == nullptr || table->struct_size < sizeof *table || table->share == nullptr) {
+    return false;
+  }
+  const quench_tensor view = vector.view();
+  table_call(model_.label(), "shared weights", table->share, model_.get(), &view);
+  return true;
+}
+
 void TrainingModel::take_weights() {
-  if (on_device_ != nullptr && !optimizer_.evaluates_other()) {
-    const auto* table = static_cast<const quench_model_shared_weights*>(
-        model_.extension(QUENCH_MODEL_SHARED_WEIGHTS));
-    if (table != nullptr && table->struct_size >= sizeof *table && table->share != nullptr) {
-      const quench_tensor vector = weights_->view();
-      table_call(model_.label(), "shared weights", table->share, model_.get(), &vector);
-      shares_weights_ = true;
+  if (on_device_ != nullptr && !optimizer_.evaluates_other() && !optimizer_.takes_closure()) {
+    shares_weights_ = share(*weights_);
+  } else if (on_device_ != nullptr) {
+    placed_.emplace(model_, on_device_, size());
+    if (share(*placed_)) {
+      model_.copy(placed_->view(), weights_->view());
       return;
     }
+    placed_.reset();
   }
-  for (size_t i = 0; i < parameters_.size(); ++i) {
+  for (size_t i = 0; i < parameters_.size() && !shares_weights_; ++i) {
     model_.weight_get(parameters_[i].name, part_of(weights_->view(), i));
   }
 }
@@ -102,8 +113,6 @@ void TrainingModel::begin(Catalog& catalog) {
   }
   if (device_vectors(model_) == nullptr) {
     reason = model_.label() + ": has no vectors on its device";
-  } else if (optimizer_.takes_closure()) {
-    reason = optimizer_.label() + ": the vectors of its closure are there";
   } else if (catalog.placed(*recipe_.optimizer).placement == Placement::kOwn) {
     reason = optimizer_.label() + ": runs in a process of its own";
   } else {
@@ -147,6 +156,10 @@ quench_tensor TrainingModel::part_of(const quench_tensor& vector, size_t paramet
 }
 
 void TrainingModel::put_weights(const quench_tensor& vector) {
+  if (placed_) {
+    model_.copy(vector, placed_->view());
+    return;
+  }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     model_.weight_set(parameters_[i].name, part_of(vector, i));
   }
@@ -240,22 +253,21 @@ double TrainingModel::gradient(int64_t number, const std::function<double()>& ba
     return evaluate();
   }
   optimizer_.gradient(
-      static_cast<uint64_t>(number), weights_->host(),
-      [&](std::span<const float> weights, std::span<float> gradient) {
-        put_weights(HostView(weights.data(), kFloat32, {static_cast<int64_t>(size())}).get());
-        std::fill(gradient.begin(), gradient.end(), 0.0F);
-        named_ = gradient;
+      static_cast<uint64_t>(number), weights_->view(),
+      [&](const quench_tensor& weights, const quench_tensor& gradient) {
+        put_weights(weights);
+        clear(model_, on_device_, gradient);
+        named_ = &gradient;
         const double loss = evaluate();
-        named_ = {};
+        named_ = nullptr;
         return loss;
       },
-      gradient_->host());
+      gradient_->view());
   return *first;
 }
 
 double TrainingModel::accumulate(const IdBatch& batch, double weight) {
-  const HostView named(named_.data(), kFloat32, {static_cast<int64_t>(named_.size())});
-  const quench_tensor to = named_.empty() ? gradient_->view() : named.get();
+  const quench_tensor to = named_ == nullptr ? gradient_->view() : *named_;
   return loss_of(batch, weight, &to);
 }
 

@@ -66,12 +66,14 @@ class TrainingModel {
   TrainingModel(Catalog& catalog, const TrainingRecipe& recipe, const quench_source* source);
   // Begins the optimizer where the vectors are to be, and settles where that is.
   void begin(Catalog& catalog);
-  // The model's weights as the stepped ones: the same memory, if both are on the device and what is
-  // evaluated is what is stepped.
+  // Takes the model's weights as the stepped ones. If both are on the device, the model computes
+  // from then on with these, or, where it computes with others, too, with those of placed_.
   void take_weights();
+  bool share(const FlatVector& vector);
   double loss_of(const IdBatch& batch, double weight, const quench_tensor* gradient);
   // The part of a flat vector that belongs to a parameter.
   quench_tensor part_of(const quench_tensor& vector, size_t parameter) const;
+  // Has the model compute with the weights of a flat vector in the memory of the others.
   void put_weights(const quench_tensor& vector);
   const FlatVector& made_evaluated();
   std::vector<TensorInfo> state_tensors();
@@ -86,8 +88,10 @@ class TrainingModel {
   const quench_model_vectors* on_device_ = nullptr;  // null: the vectors are in host memory
   std::optional<FlatVector> weights_;                // the stepped weights
   bool shares_weights_ = false;
+  std::optional<FlatVector>
+      placed_;  // what the model computes with, if that is a vector of its own
   std::optional<FlatVector> gradient_;
-  std::span<float> named_;  // where accumulate() adds in place of gradient_: what a closure named
+  const quench_tensor* named_ = nullptr;  // where accumulate() adds in place of gradient_
   uint64_t evaluations_ = 0;
   std::optional<FlatVector> evaluated_;  // nothing if they equal the stepped weights
   bool evaluated_is_current_ = false;

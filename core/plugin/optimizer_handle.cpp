@@ -41,26 +41,12 @@ void OptimizerHandle::begin(std::span<const quench_parameter_info> tensors, quen
 
 namespace {
 
-// A vector over all parameters, as it crosses the border.
-class FlatView {
- public:
-  FlatView(const float* values, size_t count) : count_(static_cast<int64_t>(count)) {
-    view_ = {const_cast<float*>(values), {QUENCH_DEVICE_CPU, 0}, 1, kFloat32, &count_, nullptr, 0};
-  }
-  FlatView(const FlatView&) = delete;
-  FlatView& operator=(const FlatView&) = delete;
-  const quench_tensor* get() const { return &view_; }
-
- private:
-  int64_t count_;
-  quench_tensor view_;
-};
-
 // The closure as a plugin calls it; an exception waits here until the plugin has returned.
 struct ClosureCall {
   const std::string& label;
   const OptimizerHandle::Evaluate& evaluate;
-  size_t parameters;
+  int64_t parameters;
+  quench_device device;
   uint64_t evaluations = 0;
   std::exception_ptr thrown;
 
@@ -69,8 +55,8 @@ struct ClosureCall {
                             quench_error* error) noexcept {
     auto& self = *static_cast<ClosureCall*>(context);
     try {
-      const std::span<float> at = self.elements(weights, "weights");
-      const std::span<float> to = self.elements(gradient, "gradient");
+      const quench_tensor at = self.vector_of(weights, "weights");
+      const quench_tensor to = self.vector_of(gradient, "gradient");
       *loss = self.evaluate(at, to);
       ++self.evaluations;
       return QUENCH_OK;
@@ -83,33 +69,37 @@ struct ClosureCall {
     }
   }
 
-  std::span<float> elements(const quench_tensor* view, const char* what) const {
-    const bool fits = view != nullptr && view->data != nullptr &&
-                      view->device.type == QUENCH_DEVICE_CPU && view->dimensions == 1 &&
-                      view->shape[0] == static_cast<int64_t>(parameters) &&
+  bool is_there(quench_device where) const {
+    return where.type == device.type &&
+           (device.type == QUENCH_DEVICE_CPU || where.index == device.index);
+  }
+  // A checked view whose elements begin at its data.
+  quench_tensor vector_of(const quench_tensor* view, const char* what) const {
+    const bool fits = view != nullptr && view->data != nullptr && is_there(view->device) &&
+                      view->dimensions == 1 && view->shape[0] == parameters &&
                       view->dtype.code == kFloat32.code && view->dtype.bits == kFloat32.bits &&
                       (view->strides == nullptr || view->strides[0] == 1);
     if (!fits) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: closure: {}: wanted float32 [{}] in host memory", label,
-           what, parameters);
+      fail(QUENCH_INVALID_ARGUMENT, "{}: closure: {}: wanted float32 [{}] in {}", label, what,
+           parameters, device.type == QUENCH_DEVICE_CPU ? "host memory" : "the device's memory");
     }
-    return {reinterpret_cast<float*>(static_cast<std::byte*>(view->data) + view->byte_offset),
-            parameters};
+    quench_tensor out = *view;
+    out.data = static_cast<std::byte*>(view->data) + view->byte_offset;
+    out.byte_offset = 0;
+    return out;
   }
 };
 
 }  // namespace
 
-void OptimizerHandle::gradient(uint64_t step, std::span<const float> weights,
-                               const Evaluate& evaluate, std::span<float> gradient) {
+void OptimizerHandle::gradient(uint64_t step, const quench_tensor& weights,
+                               const Evaluate& evaluate, const quench_tensor& gradient) {
   if (closure_ == nullptr) {
     fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_OPTIMIZER_CLOSURE);
   }
-  ClosureCall call{label_, evaluate, weights.size(), 0, nullptr};
+  ClosureCall call{label_, evaluate, weights.shape[0], weights.device, 0, nullptr};
   const quench_closure closure = {sizeof closure, &call, ClosureCall::call};
-  const FlatView at(weights.data(), weights.size());
-  const FlatView to(gradient.data(), gradient.size());
-  const quench_closure_args args = {sizeof args, 0, step, at.get(), &closure, to.get()};
+  const quench_closure_args args = {sizeof args, 0, step, &weights, &closure, &gradient};
   quench_error error{sizeof error, 0, {}};
   const quench_status status =
       guarded_call(label_, "gradient", {}, closure_->gradient, optimizer_, &args, &error);

@@ -30,12 +30,13 @@ class OptimizerHandle {
   // Whether the optimizer evaluates the batch itself (quench.optimizer.closure/1).
   bool takes_closure() const { return closure_ != nullptr; }
   // Writes the mean nll's gradient at `weights` over `gradient` and returns the mean nll; both are
-  // over all parameters.
-  using Evaluate = std::function<double(std::span<const float> weights, std::span<float> gradient)>;
-  // Writes the gradient from which step `step` is made to `gradient`. Rethrows what `evaluate`
-  // throws.
-  void gradient(uint64_t step, std::span<const float> weights, const Evaluate& evaluate,
-                std::span<float> gradient);
+  // float32 [all parameters], in C order, on the device that `begin` was given.
+  using Evaluate =
+      std::function<double(const quench_tensor& weights, const quench_tensor& gradient)>;
+  // Writes the gradient from which step `step` is made to `gradient`; vectors are as those of
+  // `evaluate`. Rethrows what that throws.
+  void gradient(uint64_t step, const quench_tensor& weights, const Evaluate& evaluate,
+                const quench_tensor& gradient);
   // Updates these tensors, one after the other.
   void step(std::span<const quench_step_args> tensors);
   // Whether the weights to evaluate and save differ from the stepped ones.

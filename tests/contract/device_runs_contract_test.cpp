@@ -34,6 +34,9 @@ constexpr Case kCases[] = {
     {"schedule_free_adamw: {weight_decay: 0.1}", "float32", 2e-3},
     {"muon: {weight_decay: 0.1}", "float32", 2e-3},
     {"sam: {rho: 0.05}", "float32", 2e-3},
+    {"trace_penalty: {strength: 1e-4}", "float32", 2e-3},
+    {"noise_injection: {sigma: 0.05}", "float32", 2e-3},
+    {"qat: {bits: 4, group_size: 8}", "float32", 2e-3},
     {"adamw: {weight_decay: 0.1}", "bfloat16", 5e-2},
 };
 

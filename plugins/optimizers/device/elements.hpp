@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "optimizers/shared/adamw_rule.hpp"
+#include "optimizers/shared/moved_elements.hpp"
 #include "optimizers/shared/schedule_free_rule.hpp"
 #include "optimizers/shared/sgd_rule.hpp"
 
@@ -66,6 +67,27 @@ struct ScheduleFreeAverageElements {
   float* x;
   QUENCH_BOTH void operator()(int64_t i) const {
     x[i] = schedule_free_average_element(share, y[i], z[i]);
+  }
+};
+
+// to = from + factor · direction, rounded once from float64.
+struct MovedElements {
+  const float* from;
+  double factor;
+  const float* direction;
+  float* to;
+  QUENCH_BOTH void operator()(int64_t i) const {
+    to[i] = moved_element(from[i], factor, direction[i]);
+  }
+};
+
+struct PenalizedElements {
+  double factor;
+  const float* above;
+  const float* below;
+  float* gradient;
+  QUENCH_BOTH void operator()(int64_t i) const {
+    gradient[i] = penalized_element(factor, above[i], below[i], gradient[i]);
   }
 };
 

@@ -7,7 +7,8 @@
 
 namespace quench::optimizers {
 
-// Applies the rule to all elements; returns when they are there. Throws INTERNAL with the reason.
+// Applies the rule to all elements; what the device runs next finds them there. Throws INTERNAL
+// with the reason.
 template <typename Rule>
 void update_on_device(const Rule& rule, size_t elements, quench_device device) {
   cuda::run_on_gpu(kUpdate<Rule>, cuda::ForEach<Rule>{rule, static_cast<int64_t>(elements)},

@@ -19,8 +19,7 @@
 #include <string>
 
 #include "optimizers/shared/adamw_steps.hpp"
-#include "optimizers/shared/flat_parameters.hpp"
-#include "optimizers/shared/step.hpp"
+#include "optimizers/shared/flat_arithmetic.hpp"
 #include "shared/random/random_vector.hpp"
 
 namespace quench::optimizers {
@@ -45,35 +44,42 @@ class NoiseInjection final : public AdamWSteps, public kit::ClosureGradient {
   explicit NoiseInjection(const Params& params) : AdamWSteps(params), params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
-    moved_ = flat_parameters(tensors, params_.tensors == "matrices");
+    flat_.begin(tensors, params_.tensors == "matrices", device);
   }
 
   void gradient(uint64_t step, std::span<const float> weights, const kit::Closure& closure,
                 std::span<float> gradient) override {
-    point_.assign(weights.begin(), weights.end());
-    for (const FlatParameter& tensor : moved_) {
-      const std::span<const float> values = part_of(weights, tensor);
+    const std::vector<double> deviations = deviations_of(weights);
+    const std::span<float> point = flat_.point_at(weights);
+    for (size_t t = 0; t < deviations.size(); ++t) {
+      const FlatParameter& tensor = flat_.moved()[t];
       noise_.resize(tensor.elements);
       random::draw_normal<float>(std::to_string(step) + "/" + tensor.name, noise_);
-      add_scaled(values, deviation_of(values), noise_, part_of<float>(point_, tensor));
+      flat_.move_along_drawn(part_of(weights, tensor), deviations[t], noise_,
+                             part_of(point, tensor));
     }
-    closure(point_, gradient);
+    closure(point, gradient);
   }
 
  private:
-  double deviation_of(std::span<const float> values) const {
-    if (!params_.relative || values.empty()) {
-      return params_.sigma;
+  // The standard deviation of each moved tensor's noise.
+  std::vector<double> deviations_of(std::span<const float> weights) {
+    if (!params_.relative) {
+      return std::vector<double>(flat_.moved().size(), params_.sigma);
     }
-    return params_.sigma * std::sqrt(squared_norm(values) / static_cast<double>(values.size()));
+    std::vector<double> out = flat_.squared_norms(weights);
+    for (size_t t = 0; t < out.size(); ++t) {
+      const size_t elements = flat_.moved()[t].elements;
+      out[t] = elements == 0 ? params_.sigma
+                             : params_.sigma * std::sqrt(out[t] / static_cast<double>(elements));
+    }
+    return out;
   }
 
   Params params_;
-  std::vector<FlatParameter> moved_;
-  std::vector<float> point_;
-  std::vector<float> noise_;  // of one tensor
+  FlatArithmetic flat_;
+  std::vector<float> noise_;  // of one tensor, in host memory
 };
 
 }  // namespace

@@ -17,13 +17,8 @@
 // quantizer rtn does by the same bits; no range is clipped, so nothing is cut off the gradient. One
 // gradient a step; the loss that is reported is that of the rounded weights. What is saved are the
 // weights before rounding. State: that of adamw.
-#include <algorithm>
-#include <cmath>
-
 #include "optimizers/shared/adamw_steps.hpp"
-#include "optimizers/shared/flat_parameters.hpp"
-#include "optimizers/shared/step.hpp"
-#include "shared/grid/grid.hpp"
+#include "optimizers/shared/flat_arithmetic.hpp"
 
 namespace quench::optimizers {
 
@@ -51,51 +46,23 @@ class Qat final : public AdamWSteps, public kit::ClosureGradient {
   }
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
-    rounded_ = flat_parameters(tensors, true);
+    flat_.begin(tensors, true, device);
   }
 
   void gradient(uint64_t, std::span<const float> weights, const kit::Closure& closure,
                 std::span<float> gradient) override {
-    point_.assign(weights.begin(), weights.end());
-    for (const FlatParameter& tensor : rounded_) {
-      round_rows(part_of<float>(point_, tensor), tensor.columns);
+    const std::span<float> point = flat_.point_at(weights);
+    for (const FlatParameter& tensor : flat_.moved()) {
+      flat_.round_rows(part_of(point, tensor), tensor.columns, params_.group_size, kind_);
     }
-    closure(point_, gradient);
+    closure(point, gradient);
   }
 
  private:
-  void round_rows(std::span<float> values, size_t columns) const {
-    if (values.empty()) {
-      return;
-    }
-    const size_t group = params_.group_size < 0
-                             ? columns
-                             : std::min(columns, static_cast<size_t>(params_.group_size));
-    const uint64_t grain = std::max<uint64_t>(1, kElementsPerTask / columns);
-    kit::parallel_for(values.size() / columns, grain, [&](uint64_t begin, uint64_t end) {
-      for (uint64_t row = begin; row < end; ++row) {
-        for (size_t first = 0; first < columns; first += group) {
-          round_group(values.subspan(row * columns + first, std::min(group, columns - first)));
-        }
-      }
-    });
-  }
-
-  void round_group(std::span<float> values) const {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    const quantizers::Grid grid = quantizers::grid_of(*low, *high, kind_);
-    for (float& value : values) {
-      const double code = quantizers::code_of(value, grid.scale, grid.zero, kind_.max_code());
-      value = static_cast<float>(grid.scale * (code - grid.zero));
-    }
-  }
-
   Params params_;
   quantizers::GridKind kind_;
-  std::vector<FlatParameter> rounded_;
-  std::vector<float> point_;
+  FlatArithmetic flat_;
 };
 
 }  // namespace

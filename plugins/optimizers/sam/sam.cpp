@@ -20,8 +20,7 @@
 #include <string>
 
 #include "optimizers/shared/adamw_steps.hpp"
-#include "optimizers/shared/flat_parameters.hpp"
-#include "optimizers/shared/step.hpp"
+#include "optimizers/shared/flat_arithmetic.hpp"
 
 namespace quench::optimizers {
 
@@ -50,35 +49,33 @@ class Sam final : public AdamWSteps, public kit::ClosureGradient {
   explicit Sam(const Params& params) : AdamWSteps(params), params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
-    moved_ = flat_parameters(tensors, params_.tensors == "matrices");
+    flat_.begin(tensors, params_.tensors == "matrices", device);
   }
 
   void gradient(uint64_t, std::span<const float> weights, const kit::Closure& closure,
                 std::span<float> gradient) override {
     closure(weights, gradient);
     double squares = 0;
-    for (const FlatParameter& tensor : moved_) {
-      squares += squared_norm(part_of<const float>(gradient, tensor));
+    for (const double of_tensor : flat_.squared_norms(gradient)) {
+      squares += of_tensor;
     }
     const double norm = std::sqrt(squares);
     if (norm == 0 || !std::isfinite(norm)) {
       return;  // no direction; the host reports what is not finite
     }
     const double factor = (params_.direction == "ascent" ? params_.rho : -params_.rho) / norm;
-    neighbour_.assign(weights.begin(), weights.end());
-    for (const FlatParameter& tensor : moved_) {
-      add_scaled(part_of(weights, tensor), factor, part_of<const float>(gradient, tensor),
-                 part_of<float>(neighbour_, tensor));
+    const std::span<float> neighbour = flat_.point_at(weights);
+    for (const FlatParameter& tensor : flat_.moved()) {
+      flat_.move(part_of(weights, tensor), factor, part_of<const float>(gradient, tensor),
+                 part_of(neighbour, tensor));
     }
-    closure(neighbour_, gradient);
+    closure(neighbour, gradient);
   }
 
  private:
   Params params_;
-  std::vector<FlatParameter> moved_;
-  std::vector<float> neighbour_;
+  FlatArithmetic flat_;
 };
 
 }  // namespace

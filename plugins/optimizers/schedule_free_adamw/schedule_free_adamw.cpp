@@ -114,8 +114,8 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
                           const quench_tensor& evaluated) override {
     kit::expects(index < tensors_.size(), "evaluation_weights: no such tensor");
     const Tensor& tensor = tensors_[index];
-    const auto y = elements_on(state_.device(), stepped, "stepped");
-    const auto x = elements_on(state_.device(), evaluated, "evaluated");
+    const auto y = kit::elements_on<float>(state_.device(), stepped, "stepped");
+    const auto x = kit::elements_on<float>(state_.device(), evaluated, "evaluated");
     kit::expects(y.size() == tensor.z.size() && x.size() == y.size(),
                  "evaluation_weights: wanted the shape given to `begin`");
     if (tensor.average[kBegun] == 0) {

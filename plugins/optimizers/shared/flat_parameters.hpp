@@ -1,4 +1,4 @@
-// Where the tensors lie in a vector over all parameters, and those of them that a rule perturbs.
+// Where the tensors lie in a vector over all parameters, and those of them that a rule moves.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,5 @@ template <typename T>
 std::span<T> part_of(std::span<T> vector, const FlatParameter& parameter) {
   return vector.subspan(parameter.offset, parameter.elements);
 }
-
-// Σ x², in float64 over fixed chunks, so that the number of threads changes nothing.
-double squared_norm(std::span<const float> values);
-
-// to = from + factor · direction, each element rounded once from float64.
-void add_scaled(std::span<const float> from, double factor, std::span<const float> direction,
-                std::span<float> to);
 
 }  // namespace quench::optimizers

@@ -21,25 +21,10 @@ struct Views {
   std::span<float> gradient;
 };
 
-// The elements of a contiguous float32 tensor on `device`; on a GPU they are addresses there.
-inline std::span<float> elements_on(quench_device device, const quench_tensor& view,
-                                    const char* what) {
-  if (device.type == QUENCH_DEVICE_CPU) {
-    return kit::elements<float>(view, what);
-  }
-  if (view.device.type != device.type || view.device.index != device.index ||
-      !kit::same(view.dtype, kit::kFloat32) || !kit::is_contiguous(view)) {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted float32 in C order on cuda:%d", what,
-              device.index);
-  }
-  auto* bytes = static_cast<std::byte*>(view.data) + view.byte_offset;
-  return {reinterpret_cast<float*>(bytes), static_cast<size_t>(kit::elements_of(view))};
-}
-
 // Throws kit::Error unless both are float32, on `device`, with `elements` elements.
 inline Views views_of(const quench_step_args& args, quench_device device, size_t elements) {
-  const Views out{elements_on(device, *args.weight, "weight"),
-                  elements_on(device, *args.gradient, "gradient")};
+  const Views out{kit::elements_on<float>(device, *args.weight, "weight"),
+                  kit::elements_on<float>(device, *args.gradient, "gradient")};
   kit::expects(out.weight.size() == elements && out.gradient.size() == elements,
                "step: weight and gradient: wanted the shape given to `begin`");
   return out;
@@ -67,19 +52,13 @@ void for_elements(size_t elements, Body body) {
   });
 }
 
-inline void expect_host_memory(quench_device device) {
-  if (device.type != QUENCH_DEVICE_CPU) {
-    kit::fail(QUENCH_UNSUPPORTED, "this optimizer steps in host memory");
-  }
-}
-
 // Host memory, or a GPU that this build has kernels for.
 inline void expect_host_memory_or_kernels(quench_device device) {
   if (device.type == QUENCH_DEVICE_CUDA && !std::filesystem::exists(cuda::kernels_file())) {
     kit::fail(QUENCH_UNSUPPORTED, "this build has no kernels for GPUs");
   }
-  if (device.type != QUENCH_DEVICE_CUDA) {
-    expect_host_memory(device);
+  if (device.type != QUENCH_DEVICE_CPU && device.type != QUENCH_DEVICE_CUDA) {
+    kit::fail(QUENCH_UNSUPPORTED, "this optimizer steps in host memory or on a GPU");
   }
 }
 

@@ -27,8 +27,7 @@
 #include <string>
 
 #include "optimizers/shared/adamw_steps.hpp"
-#include "optimizers/shared/flat_parameters.hpp"
-#include "optimizers/shared/step.hpp"
+#include "optimizers/shared/flat_arithmetic.hpp"
 #include "shared/random/random_vector.hpp"
 
 namespace quench::optimizers {
@@ -53,49 +52,41 @@ class TracePenalty final : public AdamWSteps, public kit::ClosureGradient {
   explicit TracePenalty(const Params& params) : AdamWSteps(params), params_(params) {}
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
-    expect_host_memory(device);  // as the closure's vectors
     AdamWSteps::begin(tensors, device);
-    moved_ = flat_parameters(tensors, params_.tensors == "matrices");
+    flat_.begin(tensors, params_.tensors == "matrices", device);
   }
 
   void gradient(uint64_t step, std::span<const float> weights, const kit::Closure& closure,
                 std::span<float> gradient) override {
     const double here = closure(weights, gradient);
-    above_.resize(weights.size());
-    below_.resize(weights.size());
-    move(step, params_.radius, weights);
-    const double above = closure(point_, above_);
-    move(step, -params_.radius, weights);
-    const double below = closure(point_, below_);
-    if (above + below < 2 * here) {
+    const std::span<float> above = above_.take(weights.size(), flat_.device());
+    const std::span<float> below = below_.take(weights.size(), flat_.device());
+    const double loss_above = closure(moved(step, params_.radius, weights), above);
+    const double loss_below = closure(moved(step, -params_.radius, weights), below);
+    if (loss_above + loss_below < 2 * here) {
       return;
     }
-    const double factor = params_.strength / (params_.radius * params_.radius);
-    for_elements(gradient.size(), [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        const double g = gradient[i];
-        gradient[i] = static_cast<float>(g + factor * ((above_[i] - g) + (below_[i] - g)));
-      }
-    });
+    flat_.add_second_difference(params_.strength / (params_.radius * params_.radius), above, below,
+                                gradient);
   }
 
  private:
-  // point_ = weights + distance · v of this step.
-  void move(uint64_t step, double distance, std::span<const float> weights) {
-    point_.assign(weights.begin(), weights.end());
-    for (const FlatParameter& tensor : moved_) {
+  // weights + distance · v of this step; valid until the next call.
+  std::span<const float> moved(uint64_t step, double distance, std::span<const float> weights) {
+    const std::span<float> point = flat_.point_at(weights);
+    for (const FlatParameter& tensor : flat_.moved()) {
       signs_.resize(tensor.elements);
       random::draw_signs<float>(std::to_string(step) + "/" + tensor.name, signs_);
-      add_scaled(part_of(weights, tensor), distance, signs_, part_of<float>(point_, tensor));
+      flat_.move_along_drawn(part_of(weights, tensor), distance, signs_, part_of(point, tensor));
     }
+    return point;
   }
 
   Params params_;
-  std::vector<FlatParameter> moved_;
-  std::vector<float> point_;
-  std::vector<float> signs_;  // of one tensor
-  std::vector<float> above_;  // g(θ + hv)
-  std::vector<float> below_;  // g(θ − hv)
+  FlatArithmetic flat_;
+  FlatVector above_;          // g(θ + hv)
+  FlatVector below_;          // g(θ − hv)
+  std::vector<float> signs_;  // of one tensor, in host memory
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <numeric>
 
+#include "core/checkpoint/dtype.hpp"
+#include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/model_handle.hpp"
@@ -50,26 +53,31 @@ TEST_CASE("optimizer handle: a closure that is not used as it should be is told"
   quench::OptimizerHandle optimizer(catalog, catalog.require("optimizer", "idle_optimizer"),
                                     nlohmann::json::object());
   REQUIRE(optimizer.takes_closure());
-  const std::vector<float> weights = {1, 2, 3};
-  std::vector<float> gradient(3);
-  const auto doubled = [](std::span<const float> at, std::span<float> to) {
-    for (size_t i = 0; i < at.size(); ++i) {
-      to[i] = 2 * at[i];
+  quench::HostTensor held_weights(quench::kFloat32, {3});
+  quench::HostTensor held_gradient(quench::kFloat32, {3});
+  const std::span<float> gradient = held_gradient.as<float>();
+  std::iota(held_weights.as<float>().begin(), held_weights.as<float>().end(), 1.0F);
+  const quench_tensor weights = held_weights.view();
+  const quench_tensor to_gradient = held_gradient.view();
+  const auto doubled = [](const quench_tensor& at, const quench_tensor& to) {
+    for (int64_t i = 0; i < 3; ++i) {
+      static_cast<float*>(to.data)[i] = 2 * static_cast<const float*>(at.data)[i];
     }
     return 1.0;
   };
-  const auto stopped = [](std::span<const float>, std::span<float>) -> double {
+  const auto stopped = [](const quench_tensor&, const quench_tensor&) -> double {
     quench::fail(QUENCH_CANCELLED, "stopped on request");
   };
-  CHECK_THROWS_WITH(optimizer.gradient(1, weights, doubled, gradient),
+  CHECK_THROWS_WITH(optimizer.gradient(1, weights, doubled, to_gradient),
                     "optimizer idle_optimizer: made a gradient without evaluating the batch");
   CHECK_THROWS_WITH(
-      optimizer.gradient(2, weights, doubled, gradient),
+      optimizer.gradient(2, weights, doubled, to_gradient),
       "optimizer idle_optimizer: closure: weights: wanted float32 [3] in host memory");
-  optimizer.gradient(3, weights, doubled, gradient);
-  CHECK(gradient == std::vector<float>{2, 4, 6});
+  optimizer.gradient(3, weights, doubled, to_gradient);
+  CHECK(std::vector<float>(gradient.begin(), gradient.end()) == std::vector<float>{2, 4, 6});
   for (const uint64_t step : {3u, 4u}) {
-    CHECK_THROWS_WITH(optimizer.gradient(step, weights, stopped, gradient), "stopped on request");
+    CHECK_THROWS_WITH(optimizer.gradient(step, weights, stopped, to_gradient),
+                      "stopped on request");
   }
   quench::shutdown_plugins();
 }

@@ -1,4 +1,5 @@
 // Updates as kernels for GPUs, run on the host: held against the loops for processors, to the bit.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "optimizers/device/entries.hpp"
+#include "optimizers/shared/flat_arithmetic.hpp"
 #include "quench/kit/error.hpp"
 #include "shared/cuda/device_memory.hpp"
 #include "shared/cuda/entries.h"
@@ -76,7 +78,7 @@ void check_equal(const Tensors& got, const Tensors& wanted) {
 
 // `by_processor` and `by_kernel` change tensors of `size` elements.
 template <typename ByProcessor, typename ByKernel>
-void check(const ByProcessor& by_processor, const ByKernel& by_kernel) {
+void check(const ByProcessor& by_processor, const ByKernel& by_kernel, bool changes = true) {
   for (const size_t size : kSizes) {
     CAPTURE(size);
     Tensors wanted(size);
@@ -86,7 +88,7 @@ void check(const ByProcessor& by_processor, const ByKernel& by_kernel) {
       by_kernel(got, size, order);
       check_equal(got, wanted);
     }
-    if (size > 0) {
+    if (size > 0 && changes) {
       CHECK(wanted.weight != Tensors(size).weight);
     }
   }
@@ -154,6 +156,90 @@ TEST_CASE("update kernels: schedule_free_adamw's have the bits of the processor'
       });
 }
 
+TEST_CASE("update kernels: those of moved weights have the bits of the processor's loops",
+          "[optimizers][cuda]") {
+  const double factor = GENERATE(0.0, -0.37, 1e4);
+  FlatArithmetic flat;
+  check(
+      [&](Tensors& t, size_t) {
+        flat.move(t.weight, factor, t.gradient, t.other);
+        flat.add_second_difference(factor, t.gradient, t.first, t.weight);
+      },
+      [&](Tensors& t, size_t size, cuda::Order order) {
+        run(MovedElements{t.weight.data(), factor, t.gradient.data(), t.other.data()}, size, order);
+        run(PenalizedElements{factor, t.gradient.data(), t.first.data(), t.weight.data()}, size,
+            order);
+      },
+      factor != 0);
+}
+
+TEST_CASE(
+    "update kernels: sums of squares have the bits of the processor's loop, for chunks of any "
+    "length",
+    "[optimizers][cuda]") {
+  // 33 tensors are more chunks than a block has threads; one has several chunks, one none.
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < 33; ++i) {
+    sizes.push_back(i == 7 ? 70'001 : i * 37 % 101);
+  }
+  std::vector<quench_parameter_info> infos;
+  std::vector<Chunk> chunks;
+  uint64_t offset = 3;
+  for (const int64_t& size : sizes) {
+    infos.push_back(
+        {sizeof(quench_parameter_info), QUENCH_ROLE_MATRIX, "w", 1, &size, offset, 0, nullptr});
+    for (int64_t first = 0; first < size; first += 1 << 15) {
+      chunks.push_back(
+          {static_cast<int64_t>(offset) + first, std::min<int64_t>(size - first, 1 << 15)});
+    }
+    offset += static_cast<uint64_t>(size) + 5;
+  }
+  REQUIRE(chunks.size() > 32);
+  const Values values = numbers(6, offset);
+  FlatArithmetic flat;
+  flat.begin(infos, true, {QUENCH_DEVICE_CPU, 0});
+  const std::vector<double> wanted = flat.squared_norms(values);
+  for (const cuda::Order order : kOrders) {
+    std::vector<double> sums(chunks.size(), -1);
+    const ChunkSquares kernel{values.data(), chunks.data(), static_cast<int64_t>(chunks.size()),
+                              sums.data()};
+    cuda::run_on_host(kernel, kernel.blocks(), order);
+    size_t chunk = 0;
+    for (size_t t = 0; t < sizes.size(); ++t) {
+      double total = 0;
+      for (int64_t first = 0; first < sizes[t]; first += 1 << 15) {
+        total += sums[chunk++];
+      }
+      CAPTURE(t);
+      CHECK(total == wanted[t]);
+    }
+  }
+}
+
+TEST_CASE("update kernels: rounded groups have the bits of the processor's loop",
+          "[optimizers][cuda]") {
+  const auto [columns, group_size, bits, sym] =
+      GENERATE(table<int64_t, int64_t, int64_t, bool>({{201, 64, 2, true},
+                                                       {201, 64, 4, false},
+                                                       {37, -1, 3, true},
+                                                       {300, 128, 8, false},
+                                                       {5, 1, 4, true}}));
+  const int64_t rows = 13;
+  Values wanted = numbers(9, static_cast<size_t>(rows * columns));
+  std::fill_n(wanted.begin(), columns, 0.0F);  // a row of zeros
+  const Values before = wanted;
+  const quantizers::GridKind kind{bits, sym, 0};
+  FlatArithmetic().round_rows(wanted, static_cast<size_t>(columns), group_size, kind);
+  CHECK(wanted != before);
+  for (const cuda::Order order : kOrders) {
+    Values got = before;
+    const int64_t group = group_size < 0 ? columns : group_size;
+    const RoundGroups kernel{got.data(), rows, columns, group, (columns + group - 1) / group, kind};
+    cuda::run_on_host(kernel, kernel.blocks(), order);
+    CHECK(differences(got, wanted) == "");
+  }
+}
+
 TEST_CASE("update kernels: without a GPU each says so, and there is no memory of one",
           "[optimizers][cuda]") {
   const std::filesystem::path kernels = QUENCH_KERNELS_LIBRARY;
@@ -172,6 +258,12 @@ TEST_CASE("update kernels: without a GPU each says so, and there is no memory of
   refuses(DirectionElements{});
   refuses(ScheduleFreeElements{});
   refuses(ScheduleFreeAverageElements{});
+  refuses(MovedElements{});
+  refuses(PenalizedElements{});
+  CHECK_THROWS_WITH(cuda::run_on_gpu(kChunkSquares, ChunkSquares{}, 2, kernels),
+                    Catch::StartsWith("device cuda:2: no such device: "));
+  CHECK_THROWS_WITH(cuda::run_on_gpu(kRoundGroups, RoundGroups{}, 2, kernels),
+                    Catch::StartsWith("device cuda:2: no such device: "));
   CHECK_THROWS_WITH(cuda::DeviceMemory(1, 4096, kernels),
                     Catch::StartsWith("device cuda:1: 4096 bytes: no such device: "));
   float one = 1;

@@ -10,8 +10,8 @@ namespace quench::optimizers {
 
 namespace {
 
-template <typename Rule>
-int update(const cuda::ForEach<Rule>* kernel) {
+template <typename Kernel>
+int run(const Kernel* kernel) {
   const test::OnPretendedDevice device;
   cuda::run_on_host(*kernel, kernel->blocks(), cuda::Order::kLastToFirst);
   return 0;
@@ -21,18 +21,22 @@ int update(const cuda::ForEach<Rule>* kernel) {
 
 extern "C" {
 
-#define QUENCH_UPDATE(name, Rule)                                                          \
-  __attribute__((visibility("default"))) int name(const cuda::ForEach<Rule>* kernel,       \
-                                                  int /*device*/, char* /*why*/, size_t) { \
-    return update(kernel);                                                                 \
+#define QUENCH_ENTRY(name, ...)                                                              \
+  __attribute__((visibility("default"))) int name(const __VA_ARGS__* kernel, int /*device*/, \
+                                                  char* /*why*/, size_t) {                   \
+    return run(kernel);                                                                      \
   }
-QUENCH_UPDATE(quench_cuda_adamw, AdamWElements)
-QUENCH_UPDATE(quench_cuda_sgd, SgdElements)
-QUENCH_UPDATE(quench_cuda_momentum, MomentumElements)
-QUENCH_UPDATE(quench_cuda_direction, DirectionElements)
-QUENCH_UPDATE(quench_cuda_schedule_free, ScheduleFreeElements)
-QUENCH_UPDATE(quench_cuda_schedule_free_average, ScheduleFreeAverageElements)
-#undef QUENCH_UPDATE
+QUENCH_ENTRY(quench_cuda_adamw, cuda::ForEach<AdamWElements>)
+QUENCH_ENTRY(quench_cuda_sgd, cuda::ForEach<SgdElements>)
+QUENCH_ENTRY(quench_cuda_momentum, cuda::ForEach<MomentumElements>)
+QUENCH_ENTRY(quench_cuda_direction, cuda::ForEach<DirectionElements>)
+QUENCH_ENTRY(quench_cuda_schedule_free, cuda::ForEach<ScheduleFreeElements>)
+QUENCH_ENTRY(quench_cuda_schedule_free_average, cuda::ForEach<ScheduleFreeAverageElements>)
+QUENCH_ENTRY(quench_cuda_moved, cuda::ForEach<MovedElements>)
+QUENCH_ENTRY(quench_cuda_penalized, cuda::ForEach<PenalizedElements>)
+QUENCH_ENTRY(quench_cuda_chunk_squares, ChunkSquares)
+QUENCH_ENTRY(quench_cuda_round_groups, RoundGroups)
+#undef QUENCH_ENTRY
 }
 
 }  // namespace quench::optimizers

@@ -33,11 +33,12 @@ class Optimizer {
 };
 
 // The loss of a step's batch as a function of all weights, flat: tensor i of `begin` has the
-// elements from its `offset` on.
+// elements from its `offset` on. Spans are of the memory that `begin` named: of another device's,
+// they hold addresses there.
 class Closure {
  public:
-  Closure(const quench_closure& closure, uint64_t size)
-      : closure_(closure), size_(static_cast<int64_t>(size)) {}
+  Closure(const quench_closure& closure, uint64_t size, quench_device device)
+      : closure_(closure), size_(static_cast<int64_t>(size)), device_(device) {}
   // The mean nll in nats at `weights`; writes its gradient over `gradient`. Throws what the model
   // reports, and CANCELLED.
   double operator()(std::span<const float> weights, std::span<float> gradient) const {
@@ -52,11 +53,12 @@ class Closure {
  private:
   quench_tensor view_of(float* values, size_t count) const {
     expects(count == static_cast<size_t>(size_), "closure: wanted vectors over all parameters");
-    return {values, {QUENCH_DEVICE_CPU, 0}, 1, kFloat32, &size_, nullptr, 0};
+    return {values, device_, 1, kFloat32, &size_, nullptr, 0};
   }
 
   const quench_closure& closure_;
   int64_t size_;
+  quench_device device_;
 };
 
 // A second base class for optimizers that take the gradient of a step elsewhere than at the
@@ -64,7 +66,7 @@ class Closure {
 class ClosureGradient {
  public:
   virtual ~ClosureGradient() = default;
-  // Writes the gradient from which step `step` is made.
+  // Writes the gradient from which step `step` is made. Spans are as those of the closure.
   virtual void gradient(uint64_t step, std::span<const float> weights, const Closure& closure,
                         std::span<float> gradient) = 0;
 };
@@ -151,10 +153,11 @@ inline quench_status optimizer_state_set(quench_optimizer* optimizer, uint64_t i
 inline quench_status closure_gradient(quench_optimizer* optimizer, const quench_closure_args* args,
                                       quench_error* error) noexcept {
   return guard(error, [&] {
-    const std::span<const float> weights = elements<float>(*args->weights, "weights");
-    const std::span<float> gradient = elements<float>(*args->gradient, "gradient");
+    const quench_device device = args->weights->device;
+    const auto weights = elements_on<float>(device, *args->weights, "weights");
+    const auto gradient = elements_on<float>(device, *args->gradient, "gradient");
     dynamic_cast<ClosureGradient&>(self(optimizer))
-        .gradient(args->step, weights, Closure(*args->closure, weights.size()), gradient);
+        .gradient(args->step, weights, Closure(*args->closure, weights.size(), device), gradient);
   });
 }
 inline const void* optimizer_extension(const quench_optimizer* optimizer, const char* id) noexcept {

@@ -48,12 +48,20 @@ inline std::span<const int64_t> shape_of(const quench_tensor& tensor) {
   return {tensor.shape, static_cast<size_t>(tensor.dimensions)};
 }
 
-// The elements of a C-contiguous host tensor of exactly this type; `what` names it in errors.
+inline std::string memory_text(quench_device device) {
+  return device.type == QUENCH_DEVICE_CPU ? "host memory"
+                                          : "memory of device " + std::to_string(device.type) +
+                                                ":" + std::to_string(device.index);
+}
+
+// The elements of a C-contiguous tensor of exactly this type on `device`, as addresses there;
+// `what` names it in errors.
 template <typename T>
-std::span<T> elements(const quench_tensor& tensor, const char* what) {
-  if (tensor.device.type != QUENCH_DEVICE_CPU) {
-    fail(QUENCH_INVALID_ARGUMENT, "%s: wanted host memory, got device %d", what,
-         tensor.device.type);
+std::span<T> elements_on(quench_device device, const quench_tensor& tensor, const char* what) {
+  const bool on_host = device.type == QUENCH_DEVICE_CPU;
+  if (tensor.device.type != device.type || (!on_host && tensor.device.index != device.index)) {
+    fail(QUENCH_INVALID_ARGUMENT, "%s: wanted %s, got %s", what, memory_text(device).c_str(),
+         memory_text(tensor.device).c_str());
   }
   if (!same(tensor.dtype, dtype_of<T>())) {
     fail(QUENCH_INVALID_ARGUMENT, "%s: wanted %s, got %s", what, name_of(dtype_of<T>()).c_str(),
@@ -64,6 +72,12 @@ std::span<T> elements(const quench_tensor& tensor, const char* what) {
   }
   auto* bytes = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   return {reinterpret_cast<T*>(bytes), static_cast<size_t>(elements_of(tensor))};
+}
+
+// The same in host memory.
+template <typename T>
+std::span<T> elements(const quench_tensor& tensor, const char* what) {
+  return elements_on<T>({QUENCH_DEVICE_CPU, 0}, tensor, what);
 }
 
 // All elements of a C-contiguous host tensor of any float dtype, as doubles (exact).

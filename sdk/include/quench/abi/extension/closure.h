@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-/* The loss of one step's batch, as a function of all weights. Vectors are flat: float32 [n] in host
- * memory, C order, where tensor i of `begin` has the elements from its `offset` on, and n is the
- * largest offset plus size. */
+/* The loss of one step's batch, as a function of all weights. Vectors are flat: float32 [n], C order,
+ * in the memory of the device that `begin` was given, where tensor i of `begin` has the elements from
+ * its `offset` on, and n is the largest offset plus size. On a GPU what its default stream runs next
+ * finds them written. */
 typedef struct quench_closure {
   uint32_t struct_size;
   void* context;

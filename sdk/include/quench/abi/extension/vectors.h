@@ -1,9 +1,9 @@
 /* Model extension for vectors over all parameters that stay in the memory of the model's device.
  *
  * A vector is what extension/gradients.h calls flat, or a range of one: [n], contiguous, in the
- * model's dtype (float32 for 16-bit models), in memory from quench_model_table.allocate. A family
- * that has this extension also takes such vectors of its device for `gradient` and `product` of
- * extension/gradients.h, and such parts of them for `weight_get` and `weight_set`.
+ * model's dtype (float32 for 16-bit models), in memory of the model's device, whoever allocated it.
+ * A family that has this extension also takes such vectors of its device for `gradient` and
+ * `product` of extension/gradients.h, and such parts of them for `weight_get` and `weight_set`.
  *
  * Arithmetic is in float64, and each element of a result is rounded once. Sums run in one order, so
  * that the same call gives the same bits again; the order is the family's own. INVALID_ARGUMENT
