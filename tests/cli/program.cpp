@@ -20,11 +20,16 @@ std::string program_path() {
 std::vector<std::string> program_environment() {
   // One cache of probes for all tests, or each would load every plugin.
   const char* path = std::getenv("PATH");
-  return {"PATH=" + std::string(path != nullptr ? path : "/usr/bin:/bin"),
-          "HOME=" + (binary_dir() / "tests/home").string(),
-          "QUENCH_HOME=" + (binary_dir() / "tests/quench-home").string(),
-          "QUENCH_PLUGIN_PATH=" + (binary_dir() / "template").string(),
-          "QUENCH_PLUGIN_SYSTEM_PATH="};
+  std::vector<std::string> out = {"PATH=" + std::string(path != nullptr ? path : "/usr/bin:/bin"),
+                                  "HOME=" + (binary_dir() / "tests/home").string(),
+                                  "QUENCH_HOME=" + (binary_dir() / "tests/quench-home").string(),
+                                  "QUENCH_PLUGIN_PATH=" + (binary_dir() / "template").string(),
+                                  "QUENCH_PLUGIN_SYSTEM_PATH="};
+  if (const std::filesystem::path driver = binary_dir() / "lib/libcuda.so.1";
+      std::filesystem::exists(driver)) {
+    out.push_back("LD_LIBRARY_PATH=" + driver.parent_path().string());
+  }
+  return out;
 }
 
 void need_plugin(const std::string& kind_and_id) {

@@ -1,5 +1,6 @@
 // Runs that train and differentiate, on each device: held against the processor's, and against
 // themselves. No two of them share a store.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -20,6 +21,10 @@ using nlohmann::json;
 // {metric, its part, checkpoint, method: value}
 using Values = std::map<std::vector<std::string>, double>;
 
+// How far a change by rounding may be from the processor's, in nats or of the loss: at these bits
+// one code that falls on the other side moves it by a tenth of that.
+constexpr double kRounded = 5e-4;
+
 struct Case {
   const char* optimizer;
   const char* precision;
@@ -36,7 +41,7 @@ constexpr Case kCases[] = {
     {"sam: {rho: 0.05}", "float32", 2e-3},
     {"trace_penalty: {strength: 1e-4}", "float32", 2e-3},
     {"noise_injection: {sigma: 0.05}", "float32", 2e-3},
-    {"qat: {bits: 4, group_size: 8}", "float32", 2e-3},
+    {"qat: {bits: 4, group_size: 8}", "float32", 5e-2},  // a code flips in a step, too
     {"adamw: {weight_decay: 0.1}", "bfloat16", 5e-2},
 };
 
@@ -124,7 +129,9 @@ void check_runs_on(const std::string& device) {
     }
     for (const auto& [place, value] : wanted) {
       CAPTURE(place);
-      CHECK(std::fabs(got.at(place) - value) <= of.off * largest.at(place[0] + place[1]));
+      const bool is_change = place[0] == "quantization_error" || place[0] == "taylor";
+      const double near = of.off * largest.at(place[0] + place[1]);
+      CHECK(std::fabs(got.at(place) - value) <= (is_change ? std::max(near, kRounded) : near));
     }
   }
 }

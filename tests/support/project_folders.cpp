@@ -11,7 +11,8 @@ std::filesystem::path source_dir() {
 }
 
 std::filesystem::path binary_dir() {
-  return QUENCH_BINARY_DIR;
+  const char* other = std::getenv("QUENCH_TEST_TREE");
+  return other != nullptr ? std::filesystem::path(other) : QUENCH_BINARY_DIR;
 }
 
 std::filesystem::path fixtures_root() {

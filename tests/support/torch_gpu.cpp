@@ -3,17 +3,15 @@
 #include <ATen/Context.h>
 #include <dlfcn.h>
 
-#include <filesystem>
 #include <string>
 
+#include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 
 namespace quench::test {
 
 void load_gpu_part_or_skip() {
-  Dl_info libtorch{};
-  dladdr(reinterpret_cast<const void*>(&at::globalContext), &libtorch);
-  const auto part = std::filesystem::path(libtorch.dli_fname).parent_path() / "libtorch_cuda.so";
+  const auto part = binary_dir() / "lib/quench/deps/torch/lib/libtorch_cuda.so";
   if (dlopen(part.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
     skip(std::string("no GPU: ") + dlerror());
   }

@@ -1,5 +1,5 @@
-// Runs kernels of block.hpp on a GPU, in memory that the caller holds there. Only for sources that
-// nvcc compiles.
+// Runs kernels of block.hpp on a GPU, in memory that the caller holds there. For sources that nvcc
+// compiles; a test compiles them with a stand-in for the CUDA runtime, which runs kernels as loops.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,12 +21,14 @@ inline void check(cudaError_t result, const char* what) {
   }
 }
 
+#ifdef __CUDACC__
 template <typename Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads) enter(Kernel kernel) {
   __shared__ typename Kernel::Shared shared;
   Block block;
   kernel.run(block, shared);
 }
+#endif
 
 // Starts a kernel; it runs after those that were started before, and nothing waits for it.
 struct Launch {
@@ -34,7 +36,11 @@ struct Launch {
   void operator()(const Kernel& kernel) const {
     const int64_t blocks = kernel.blocks();
     if (blocks > 0) {
+#ifdef __CUDACC__
       enter<<<static_cast<unsigned>(blocks), Kernel::kThreads>>>(kernel);
+#else
+      launch_on_stand_in(kernel, blocks);
+#endif
       check(cudaGetLastError(), "a kernel could not be started");
     }
   }

@@ -1,33 +1,98 @@
 #include "tests/support/pretended_device/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
 
 namespace {
 
+constexpr size_t kReserved = size_t{16} << 30;  // of address space; pages exist once written
+constexpr size_t kPage = 4096;
+
+struct Block {
+  size_t bytes;  // that were asked for
+  size_t size;   // in whole pages
+};
+
+// One file, mapped twice: `closed` has the device's addresses, `open` is for its own code.
 struct Pages {
   std::mutex mutex;
-  std::map<void*, size_t> blocks;  // address, bytes
+  std::byte* closed = nullptr;
+  std::byte* open = nullptr;
+  std::map<size_t, Block> blocks;  // by offset: in use
+  std::map<size_t, size_t> gaps;   // offset, size: given back, below `top`
+  size_t top = 0;
   int inside = 0;
   size_t bytes = 0;
   size_t peak = 0;
   size_t free = size_t{1} << 30;
+
+  Pages() {
+    const int file = memfd_create("pretended", 0);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(kReserved)) != 0) {
+      std::abort();
+    }
+    const auto map = [&](int protection) {
+      void* made = mmap(nullptr, kReserved, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
+      if (made == MAP_FAILED) {
+        std::abort();
+      }
+      return static_cast<std::byte*>(made);
+    };
+    closed = map(PROT_NONE);
+    open = map(PROT_READ | PROT_WRITE);
+    close(file);
+  }
+
+  // Whether the device's addresses can be used.
+  void protect(bool usable) const {
+    if (top > 0 && mprotect(closed, top, usable ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
+      std::abort();
+    }
+  }
+
+  size_t take(size_t size) {
+    const auto fits =
+        std::find_if(gaps.begin(), gaps.end(), [&](const auto& gap) { return gap.second >= size; });
+    if (fits == gaps.end()) {
+      return std::exchange(top, top + size);
+    }
+    const auto [at, length] = *fits;
+    gaps.erase(fits);
+    std::memset(open + at, 0, size);
+    if (length > size) {
+      gaps.emplace(at + size, length - size);
+    }
+    return at;
+  }
+
+  void give_back(size_t at, size_t size) {
+    const auto next = gaps.find(at + size);
+    if (next != gaps.end()) {
+      size += next->second;
+      gaps.erase(next);
+    }
+    const auto after = gaps.lower_bound(at);
+    if (after != gaps.begin() && std::prev(after)->first + std::prev(after)->second == at) {
+      std::prev(after)->second += size;
+    } else {
+      gaps.emplace(at, size);
+    }
+  }
 };
 
 Pages& pages() {
-  static Pages all;
-  return all;
-}
-
-void protect(void* memory, size_t bytes, bool open) {
-  if (mprotect(memory, bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
-    std::abort();
-  }
+  static auto* all = new Pages;  // what is released while the process ends finds it there
+  return *all;
 }
 
 }  // namespace
@@ -35,37 +100,44 @@ void protect(void* memory, size_t bytes, bool open) {
 void* pretended_allocate(size_t bytes) {
   Pages& all = pages();
   const std::lock_guard lock(all.mutex);
-  const size_t size = bytes > 0 ? bytes : 1;
-  void* made = mmap(nullptr, size, all.inside > 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (made == MAP_FAILED) {
+  const size_t size = std::max<size_t>(1, (bytes + kPage - 1) / kPage) * kPage;
+  if (bytes > kReserved || size > kReserved - all.top) {
     return nullptr;
   }
-  all.blocks.emplace(made, size);
-  all.bytes += size;
+  const size_t at = all.take(size);
+  all.protect(all.inside > 0);
+  all.blocks.emplace(at, Block{bytes, size});
+  all.bytes += bytes;
   all.peak = std::max(all.peak, all.bytes);
-  return made;
+  return all.closed + at;
 }
 
 void pretended_release(void* memory) {
   Pages& all = pages();
   const std::lock_guard lock(all.mutex);
-  const auto found = all.blocks.find(memory);
+  const auto at = static_cast<size_t>(static_cast<std::byte*>(memory) - all.closed);
+  const auto found = all.blocks.find(at);
   if (found == all.blocks.end()) {
     std::abort();  // not of here, or released twice
   }
-  munmap(found->first, found->second);
-  all.bytes -= found->second;
+  all.bytes -= found->second.bytes;
+  all.give_back(at, found->second.size);
   all.blocks.erase(found);
+}
+
+void* pretended_inside(const void* memory) {
+  const Pages& all = pages();
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  const auto closed = reinterpret_cast<uintptr_t>(all.closed);
+  const bool is_ours = address >= closed && address - closed < kReserved;
+  return is_ours ? all.open + (address - closed) : const_cast<void*>(memory);
 }
 
 void pretended_enter() {
   Pages& all = pages();
   const std::lock_guard lock(all.mutex);
   if (all.inside++ == 0) {
-    for (const auto& [memory, bytes] : all.blocks) {
-      protect(memory, bytes, true);
-    }
+    all.protect(true);
   }
 }
 
@@ -73,9 +145,7 @@ void pretended_leave() {
   Pages& all = pages();
   const std::lock_guard lock(all.mutex);
   if (--all.inside == 0) {
-    for (const auto& [memory, bytes] : all.blocks) {
-      protect(memory, bytes, false);
-    }
+    all.protect(false);
   }
 }
 

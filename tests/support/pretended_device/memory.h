@@ -1,5 +1,5 @@
 /* Host memory that poses as a device's. Only code that stands for the device's may touch it,
- * between enter and leave: any other access ends the process. */
+ * between enter and leave or through another address: any other access ends the process. */
 #ifndef QUENCH_TESTS_PRETENDED_MEMORY_H
 #define QUENCH_TESTS_PRETENDED_MEMORY_H
 
@@ -12,7 +12,11 @@ extern "C" {
 /* Zeroed; NULL if there is none. */
 void* pretended_allocate(size_t bytes);
 void pretended_release(void* memory);
-/* May be nested, on any thread; leaving the outermost closes the memory. */
+/* Where code that stands for the device's may touch the same memory at any time; an address that is
+ * not the device's is given back. */
+void* pretended_inside(const void* memory);
+/* For code that has only the device's addresses. May be nested, on any thread; leaving the
+ * outermost closes the memory. */
 void pretended_enter(void);
 void pretended_leave(void);
 /* Bytes that are allocated now, and the most at once since the last call. */

@@ -183,6 +183,7 @@ TEST_CASE("gpt_neox: a replaced linear computes what its replacement says", "[mo
 }
 
 TEST_CASE("gpt_neox: memory for tensors comes from the host and goes back", "[models][gpt_neox]") {
+  need_host_memory();
   const int64_t live = live_allocations();
   {
     const Opened opened(kit::kFloat32);

@@ -1,0 +1,60 @@
+/* What the sources of kernels.so ask of the CUDA runtime, for a GPU that is none: its memory is
+ * that of pretended_device/memory.h, and kernels run as loops. With it a compiler for processors
+ * makes kernels.so of the very sources that nvcc gets. */
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "shared/cuda/block.hpp"
+#include "tests/support/pretended_device/memory.h"
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
+enum cudaMemcpyKind { cudaMemcpyDefault };
+
+inline const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorInvalidDevice ? "invalid device ordinal" : "out of memory";
+}
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+inline cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() {
+  return cudaSuccess;
+}
+inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  *memory = pretended_allocate(bytes);
+  return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+inline cudaError_t cudaFree(void* memory) {
+  pretended_release(memory);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  std::memset(pretended_inside(to), value, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  if (bytes > 0) {
+    std::memmove(pretended_inside(to), pretended_inside(from), bytes);
+  }
+  return cudaSuccess;
+}
+
+namespace quench::cuda {
+
+// Last thread first: a kernel whose threads disturb each other then gives other bits than the
+// processor's loops do.
+template <typename Kernel>
+void launch_on_stand_in(const Kernel& kernel, int64_t blocks) {
+  const test::OnPretendedDevice device;
+  run_on_host(kernel, blocks, Order::kLastToFirst);
+}
+
+}  // namespace quench::cuda

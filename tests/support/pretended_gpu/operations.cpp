@@ -1,0 +1,172 @@
+// libtorch's operations on cuda:0 of a GPU that is none: each runs on the processor, on copies of
+// its tensors, and what it makes is copied back. So a model or a method goes the way that it goes
+// on a GPU, and is told where it leaves that way: memory of the device is closed to anyone else,
+// and tensors of an operation must lie together, as CUDA's own operations want them to.
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/CPUFallback.h>
+#include <ATen/ops/_local_scalar_dense_native.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/baddbmm.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/resize_native.h>
+#include <ATen/ops/set_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_native.h>
+#include <c10/core/Allocator.h>
+#include <torch/library.h>
+
+#include <set>
+#include <string>
+
+#include "tests/support/pretended_device/memory.h"
+
+namespace quench::test {
+
+namespace {
+
+// The same elements through the address that is open.
+at::Tensor opened(const at::Tensor& tensor) {
+  if (!tensor.is_cuda()) {
+    return tensor;
+  }
+  return at::from_blob(pretended_inside(tensor.data_ptr()), tensor.sizes(), tensor.strides(),
+                       tensor.options().device(at::kCPU));
+}
+
+at::Tensor empty(c10::IntArrayRef size, std::optional<c10::ScalarType> dtype,
+                 std::optional<c10::Layout>, std::optional<c10::Device> device, std::optional<bool>,
+                 std::optional<c10::MemoryFormat> format) {
+  TORCH_CHECK(device && device->is_cuda() && device->index() <= 0, "this GPU has one device");
+  return at::detail::empty_generic(size, c10::GetAllocator(at::kCUDA),
+                                   c10::DispatchKeySet(c10::DispatchKey::CUDA),
+                                   c10::dtype_or_default(dtype), format);
+}
+
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
+                         std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
+                         std::optional<c10::Device>, std::optional<bool>) {
+  return at::detail::empty_strided_generic(size, stride, c10::GetAllocator(at::kCUDA),
+                                           c10::DispatchKeySet(c10::DispatchKey::CUDA),
+                                           c10::dtype_or_default(dtype));
+}
+
+at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool) {
+  opened(to).copy_(opened(from));
+  return to;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+  if (to.sizes() != from.sizes()) {
+    to.resize_(from.sizes());
+  }
+  opened(to).copy_(opened(from));
+  return to;
+}
+
+at::Scalar item(const at::Tensor& tensor) {
+  return at::native::_local_scalar_dense_cpu(opened(tensor));
+}
+
+const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef size,
+                         std::optional<at::MemoryFormat> format) {
+  return at::native::resize_(self, C10_AS_INTARRAYREF_SLOW(size), format);
+}
+
+at::Tensor view(const at::Tensor& self, c10::SymIntArrayRef size) {
+  return at::native::view(self, C10_AS_INTARRAYREF_SLOW(size));
+}
+
+at::Tensor reshape_alias(const at::Tensor& self, c10::SymIntArrayRef size,
+                         c10::SymIntArrayRef stride) {
+  return at::native::_reshape_alias(self, C10_AS_INTARRAYREF_SLOW(size),
+                                    C10_AS_INTARRAYREF_SLOW(stride));
+}
+
+at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef size, c10::SymIntArrayRef stride,
+                      std::optional<c10::SymInt> offset) {
+  return at::native::as_strided_tensorimpl(
+      self, C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride),
+      offset ? std::optional<int64_t>(offset->expect_int()) : std::nullopt);
+}
+
+// Products of 16-bit floats into float32, which libtorch has for GPUs alone. Products of two such
+// numbers are exact in float32.
+at::Tensor wide_mm(const at::Tensor& a, const at::Tensor& b, at::ScalarType to) {
+  return at::mm(a.to(to), b.to(to));
+}
+at::Tensor wide_bmm(const at::Tensor& a, const at::Tensor& b, at::ScalarType to) {
+  return at::bmm(a.to(to), b.to(to));
+}
+
+at::Tensor softmax(const at::Tensor& x, int64_t dim, bool half_to_float) {
+  return half_to_float ? at::_softmax(x.to(at::kFloat), dim, false)
+                       : at::_softmax(opened(x), dim, false).to(x.device());
+}
+
+// Exact sums; of sizes that cuBLAS takes. (The processor's own form saturates in 16 bits where
+// oneDNN may not use VNNI.)
+at::Tensor int8_mm(const at::Tensor& a, const at::Tensor& b) {
+  TORCH_CHECK(a.size(0) > 16 && a.size(1) % 8 == 0 && b.size(1) % 8 == 0, "_int_mm: ", a.sizes(),
+              " by ", b.sizes(), ": wanted more than 16 rows, and multiples of 8");
+  return at::mm(a.to(at::kDouble), b.to(at::kDouble)).to(at::kInt);
+}
+
+// What CUDA's operations refuse: tensors in two memories, unless one is a number or an index.
+void expect_together(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  static const std::set<std::string> takes_both = {"aten::index_put_", "aten::index",
+                                                   "aten::_index_put_impl_"};
+  const std::string name = op.schema().name();
+  const auto check = [&](const at::Tensor& tensor) {
+    TORCH_CHECK(!tensor.defined() || tensor.is_cuda() || tensor.dim() == 0, name, ": a tensor of ",
+                tensor.sizes(), " in host memory beside one on cuda:0");
+  };
+  if (takes_both.contains(name)) {
+    return;
+  }
+  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size())) {
+    if (value.isTensor()) {
+      check(value.toTensor());
+    } else if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorVector()) {
+        check(tensor);
+      }
+    }
+  }
+}
+
+void on_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  expect_together(op, *stack);
+  at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, CUDA, library) {
+  library.impl("empty.memory_format", empty);
+  library.impl("empty_strided", empty_strided);
+  library.impl("copy_", copy);
+  library.impl("_copy_from_and_resize", copy_from_and_resize);
+  library.impl("_local_scalar_dense", item);
+  library.impl("resize_", resize);
+  library.impl("view", view);
+  library.impl("_reshape_alias", reshape_alias);
+  library.impl("as_strided", as_strided);
+  library.impl("unfold", at::native::unfold);
+  library.impl("set_.source_Tensor", at::native::set_tensor_);
+  library.impl("mm.dtype", wide_mm);
+  library.impl("bmm.dtype", wide_bmm);
+  library.impl("_int_mm", int8_mm);
+  library.impl("_softmax", softmax);
+}
+
+TORCH_LIBRARY_IMPL(_, CUDA, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&on_processor>());
+}
+
+}  // namespace quench::test
