@@ -1,10 +1,30 @@
 #include "core/weights/float_source.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/dtype.hpp"
 
 namespace quench {
+
+namespace {
+
+// Exactly, from a narrower type.
+HostTensor widened(const HostTensor& from, quench_dtype dtype) {
+  constexpr uint64_t kAtOnce = uint64_t{1} << 16;
+  HostTensor out(dtype, from.shape());
+  std::vector<double> values(std::min(kAtOnce, from.elements()));
+  for (uint64_t first = 0; first < from.elements(); first += kAtOnce) {
+    const uint64_t count = std::min(kAtOnce, from.elements() - first);
+    to_float64(from.dtype(), from.bytes().data() + first * dtype_size(from.dtype()), count,
+               values.data());
+    from_float64(values.data(), count, dtype, out.bytes().data() + first * dtype_size(dtype));
+  }
+  return out;
+}
+
+}  // namespace
 
 FloatSource::FloatSource(const ModelHandle& model, const FloatWeights& kept)
     : TensorSource("the weights before quantization") {
@@ -16,6 +36,9 @@ FloatSource::FloatSource(const ModelHandle& model, const FloatWeights& kept)
       HostTensor& copy = copied_.emplace(parameter.name, HostTensor(dtype, shape)).first->second;
       model.weight_get(parameter.name, copy.view());
       value = &copy;
+    } else if (!same_dtype(value->dtype(),
+                           dtype)) {  // a model in 16 bits keeps those on its device
+      value = &copied_.emplace(parameter.name, widened(*value, dtype)).first->second;
     }
     add({parameter.name, value->dtype(), shape, count()});
     values_.push_back(value);
