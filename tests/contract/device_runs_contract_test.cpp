@@ -4,22 +4,15 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/cli/program.hpp"
 #include "tests/contract/device.hpp"
-#include "tests/support/answer.hpp"
 
 namespace quench::test {
 
 namespace {
-
-using nlohmann::json;
-
-// {metric, its part, checkpoint, method: value}
-using Values = std::map<std::vector<std::string>, double>;
 
 // How far a change by rounding may be from the processor's, in nats or of the loss: at these bits
 // one code that falls on the other side moves it by a tenth of that.
@@ -90,25 +83,7 @@ Values measured(const Case& of, const std::string& device) {
   }
   here.folder().write("t.txt", text);
   here.folder().write("m.yaml", manifest_of(of, device));
-  const Outcome ran = here.run({"run", "m.yaml", "--out", "done"});
-  INFO(ran.err);
-  REQUIRE(ran.code == 0);
-  Values out;
-  const json results = data_of(here.run({"results", "done", "--json"}).out);
-  for (const json& record : results.at("records")) {
-    CHECK(record.at("environment").at("device") == recorded_device(here, device));
-    std::vector<std::string> place = {record.at("metric"), record.at("label")};
-    for (const char* part : {"checkpoint", "averaging", "quantizer"}) {
-      const json& of_part = record.at(part);
-      place.push_back(of_part.is_null()              ? ""
-                      : of_part.contains("revision") ? of_part.at("revision").dump()
-                                                     : of_part.at("id").dump());
-    }
-    if (record.at("value").is_number()) {
-      out[place] = record.at("value").get<double>();
-    }
-  }
-  return out;
+  return measured(here, device);
 }
 
 void check_runs_on(const std::string& device) {
@@ -122,15 +97,11 @@ void check_runs_on(const std::string& device) {
     // Three sets of weights with a loss, float and rounded, and three of derivatives.
     REQUIRE(got.size() >= 12);
     REQUIRE(got.size() == wanted.size());
-    std::map<std::string, double> largest;
-    for (const auto& [place, value] : wanted) {
-      double& most = largest[place[0] + place[1]];
-      most = std::max(most, std::fabs(value));
-    }
+    const std::map<std::string, double> largest = largest_of(wanted);
     for (const auto& [place, value] : wanted) {
       CAPTURE(place);
       const bool is_change = place[0] == "quantization_error" || place[0] == "taylor";
-      const double near = of.off * largest.at(place[0] + place[1]);
+      const double near = of.off * largest.at(kind_of(place));
       CHECK(std::fabs(got.at(place) - value) <= (is_change ? std::max(near, kRounded) : near));
     }
   }

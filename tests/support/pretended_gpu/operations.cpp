@@ -100,6 +100,15 @@ at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef size, c10::Sym
 at::Tensor wide_mm(const at::Tensor& a, const at::Tensor& b, at::ScalarType to) {
   return at::mm(a.to(to), b.to(to));
 }
+at::Tensor& wide_mm_out(const at::Tensor& a, const at::Tensor& b, at::ScalarType to,
+                        at::Tensor& out) {
+  return out.copy_(wide_mm(a, b, to));
+}
+at::Tensor& wide_addmm_out(const at::Tensor& added, const at::Tensor& a, const at::Tensor& b,
+                           at::ScalarType to, const at::Scalar& beta, const at::Scalar& alpha,
+                           at::Tensor& out) {
+  return out.copy_(added.mul(beta).add(wide_mm(a, b, to), alpha));
+}
 at::Tensor wide_bmm(const at::Tensor& a, const at::Tensor& b, at::ScalarType to) {
   return at::bmm(a.to(to), b.to(to));
 }
@@ -160,6 +169,8 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("unfold", at::native::unfold);
   library.impl("set_.source_Tensor", at::native::set_tensor_);
   library.impl("mm.dtype", wide_mm);
+  library.impl("mm.dtype_out", wide_mm_out);
+  library.impl("addmm.dtype_out", wide_addmm_out);
   library.impl("bmm.dtype", wide_bmm);
   library.impl("_int_mm", int8_mm);
   library.impl("_softmax", softmax);
