@@ -11,6 +11,7 @@
 
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -149,7 +150,7 @@ void dequantize_on_device(const CodedThere& coded, Groups groups, const at::Tens
 }
 
 bool stays_on_device(const kit::LinearToQuantize& linear) {
-  return !linear.wants_codes && linear.dequantized.device.type != QUENCH_DEVICE_CPU;
+  return !linear.wants_codes && !matrix::on_host(kit::borrow(linear.dequantized));
 }
 
 double bits_per_weight(const Coded& coded, GridKind kind, bool ordered) {

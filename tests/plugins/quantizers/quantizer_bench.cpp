@@ -177,6 +177,11 @@ Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool f
   return quantize_state(state_, weight, linear, float64);
 }
 
+Quantized QuantizerBench::quantize_without_codes(const Matrix& weight, uint32_t linear,
+                                                 bool float64) {
+  return quantize_state(state_, weight, linear, float64, QUENCH_QUANTIZE_WITHOUT_CODES);
+}
+
 Quantized QuantizerBench::quantize_on(const QuantizerBench& other, const Matrix& weight) {
   return quantize_state(other.state_, weight, 0, false);
 }
@@ -188,7 +193,7 @@ bool QuantizerBench::accepts_groups_of(const QuantizerBench& other) const {
 }
 
 Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Matrix& weight,
-                                         uint32_t linear, bool float64) {
+                                         uint32_t linear, bool float64, uint32_t flags) {
   auto narrow = handed_over<float>(weight);
   auto wide = handed_over<double>(weight);
   auto narrow_out = handed_over<float>(weight);
@@ -198,7 +203,7 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   Store store;
   const quench_quantize_sink sink{sizeof sink,  &store,     store_tensor,
                                   store_number, store_text, store_op};
-  const quench_quantize_args args{sizeof args, 0, linear, &in, &out, &sink, nullptr};
+  const quench_quantize_args args{sizeof args, flags, linear, &in, &out, &sink, nullptr};
   quench_error error{sizeof error, 0, {}};
   Quantized result;
   result.status = table_->quantize(quantizer_, state, &args, &error);

@@ -58,6 +58,8 @@ class QuantizerBench {
   // Hands over all weights of the group (extension/group_weights.h); returns the error, or "".
   std::string prepare(const std::vector<Matrix>& weights, bool float64 = false);
   Quantized quantize(const Matrix& weight, uint32_t linear = 0, bool float64 = false);
+  // The same without codes, as the host asks where the weight stays on a device.
+  Quantized quantize_without_codes(const Matrix& weight, uint32_t linear = 0, bool float64 = false);
   // On the rows that `other` has observed.
   Quantized quantize_on(const QuantizerBench& other, const Matrix& weight);
   bool accepts_groups_of(const QuantizerBench& other) const;
@@ -75,7 +77,7 @@ class QuantizerBench {
   std::vector<quench_linear_info> linears_;
   quench_group_info info_{};
   Quantized quantize_state(quench_quantizer_state* state, const Matrix& weight, uint32_t linear,
-                           bool float64);
+                           bool float64, uint32_t flags = 0);
   std::string error_;
 };
 
