@@ -124,12 +124,16 @@ void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group
     call_quantizer(setting, group, index, QUENCH_QUANTIZE_WITHOUT_CODES, weight.view(),
                    dequantized.view(), sink);
     LayerResult layer = layer_of(linear, block);
-    if (options_.calibration != nullptr) {
-      clock_.timed("error", [&] {
-        layer.relative_error = group.relative_error(weight.view(), dequantized.view());
-      });
+    if (const std::optional<quench_linear_op> op = sink.take_op()) {
+      set_op(setting, block, group, index, *op);
+    } else {
+      if (options_.calibration != nullptr) {
+        clock_.timed("error", [&] {
+          layer.relative_error = group.relative_error(weight.view(), dequantized.view());
+        });
+      }
+      model_.weight_set(linear.weight, dequantized.view());
     }
-    model_.weight_set(linear.weight, dequantized.view());
     layer.numbers = std::move(sink.numbers);
     layer.texts = std::move(sink.texts);
     if (options_.calibration != nullptr) {

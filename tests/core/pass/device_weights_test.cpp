@@ -31,11 +31,11 @@ ModelHandle drawn(bool pretended) {
                             kFloat32});
 }
 
-QuantizerHandle rounding() {
+QuantizerHandle rounding(const nlohmann::json& parameters = nlohmann::json::object()) {
   const PluginDescription& plugin = pretended_catalog().require("quantizer", "pretended_rounding");
   std::vector<ParameterProblem> problems;
   return {pretended_catalog(), plugin,
-          complete_parameters(plugin, nlohmann::json::object(), problems)};
+          complete_parameters(plugin, parameters, problems)};
 }
 
 // All weights, one after the other; `rounded`: those of linears as the quantizer makes them.
@@ -94,6 +94,22 @@ TEST_CASE("pass: a quantizer that takes them gets weights on the device", "[core
   constexpr size_t kLinears = 2 * (48 * 16 + 16 * 16 + 2 * 40 * 16) * sizeof(float);
   CHECK(pass_on_device(5 * kLinears) == kLinears);  // the float weights wait there
   CHECK(pass_on_device(4 * kLinears) == 0);         // or in host memory
+}
+
+TEST_CASE("pass: an op that is made of a weight on the device replaces the linear",
+          "[core][run]") {
+  pretended_free_bytes(0);  // float weights wait in host memory
+  ModelHandle model = drawn(true);
+  const std::vector<float> original = weights_of(model);
+  QuantizerHandle quantizer = rounding({{"op", true}});
+  FloatWeights kept(model);
+  const size_t before = pretended_bytes();
+  check_texts(quantize_model(model, quantizer, {}, kept), "device", "left out");
+  CHECK(kept.has_ops());
+  CHECK(pretended_bytes() == before + 8 * 128);  // of eight linears: the model has the ops
+  CHECK((weights_of(model) == original));        // and no weight of theirs
+  kept.restore();
+  CHECK(pretended_bytes() == before);
 }
 
 TEST_CASE("pass: in host memory the same quantizer gets weights there", "[core][run]") {

@@ -172,8 +172,11 @@ class Pretended final : public kit::Model {
     });
     return out;
   }
-  void set_linear_op(uint32_t, uint32_t, uint32_t, const quench_linear_op*) override {
-    kit::fail(QUENCH_UNSUPPORTED, "pretended: no ops");
+  void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
+                     const quench_linear_op* op) override {
+    computed([&](quench_error* error) {
+      return inner().set_linear_op(model_, block, group, linear, op, error);
+    });
   }
 
   const void* extension(const char* id) const override;
