@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/checkpoint/dtype.hpp"
@@ -72,16 +73,30 @@ HostTensor LinearQuantization::float_weight(const quench_linear_info& linear) co
   return weight;
 }
 
+DeviceTensor LinearQuantization::device_weight(const quench_linear_info& linear) const {
+  DeviceTensor weight(model_, weight_dtype(model_.info().dtype),
+                      {linear.out_features, linear.in_features});
+  model_.weight_get(linear.weight, weight.view());
+  return weight;
+}
+
 void LinearQuantization::prepare_group(ObservedGroup& group) {
-  std::vector<HostTensor> weights;
+  std::vector<std::variant<HostTensor, DeviceTensor>> weights;
   std::vector<quench_tensor> views;
+  const bool stays = stays_on_device(group);
+  weights.reserve(group.info().linear_count);  // a view points into its tensor
   settings_.for_each([&](PassSetting& setting) {
     if (!setting.quantizer->wants_group_weights()) {
       return;
     }
     for (uint32_t l = static_cast<uint32_t>(views.size()); l < group.info().linear_count; ++l) {
-      weights.push_back(scaled(float_weight(group.info().linears[l]), group));
-      views.push_back(weights.back().view());
+      const quench_linear_info& linear = group.info().linears[l];
+      if (stays) {
+        weights.emplace_back(device_weight(linear));
+      } else {
+        weights.emplace_back(scaled(float_weight(linear), group));
+      }
+      views.push_back(std::visit([](auto& weight) { return weight.view(); }, weights.back()));
     }
     try {
       clock_.timed("quantize", [&] { group.prepare(*setting.quantizer, views); });
@@ -94,7 +109,6 @@ void LinearQuantization::prepare_group(ObservedGroup& group) {
 bool LinearQuantization::stays_on_device(const ObservedGroup& group) const {
   return model_.info().device.type != QUENCH_DEVICE_CPU && group.input_scale() == nullptr &&
          options_.store_as == nullptr && !options_.keep_tensors &&
-         settings_.rows_from() != RowsFrom::kFloat && settings_.all().size() == 1 &&
          settings_.first().takes_device_weights();
 }
 
@@ -115,11 +129,10 @@ void LinearQuantization::keep(const quench_linear_info& linear) {
 void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group,
                                             const quench_linear_info& linear, uint32_t index) {
   keep(linear);
-  const quench_dtype dtype = weight_dtype(model_.info().dtype);
-  const DeviceTensor weight(model_, dtype, {linear.out_features, linear.in_features});
-  model_.weight_get(linear.weight, weight.view());
+  const DeviceTensor weight = device_weight(linear);
   settings_.for_each([&](PassSetting& setting) {
-    const DeviceTensor dequantized(model_, dtype, {linear.out_features, linear.in_features});
+    const DeviceTensor dequantized(model_, weight_dtype(model_.info().dtype),
+                                   {linear.out_features, linear.in_features});
     QuantizeSink sink;
     call_quantizer(setting, group, index, QUENCH_QUANTIZE_WITHOUT_CODES, weight.view(),
                    dequantized.view(), sink);
@@ -132,7 +145,7 @@ void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group
           layer.relative_error = group.relative_error(weight.view(), dequantized.view());
         });
       }
-      model_.weight_set(linear.weight, dequantized.view());
+      take_weight(setting, linear.weight, dequantized);
     }
     layer.numbers = std::move(sink.numbers);
     layer.texts = std::move(sink.texts);
@@ -227,6 +240,18 @@ void LinearQuantization::set_op(const PassSetting& setting, uint32_t block,
   }
   model_.set_linear_op(block, group.index(), linear, &op);
   kept_.keep_op(block, group.index(), linear);
+}
+
+void LinearQuantization::take_weight(PassSetting& setting, const std::string& name,
+                                     const DeviceTensor& dequantized) {
+  const quench_tensor view = dequantized.view();
+  if (settings_.rows_from() == RowsFrom::kFloat) {
+    HostTensor waiting(view.dtype, {view.shape, view.shape + view.dimensions});
+    model_.copy(view, waiting.view());
+    setting.out.weights.emplace_back(name, std::move(waiting));
+  } else {
+    model_.weight_set(name, view);
+  }
 }
 
 void LinearQuantization::take_weight(PassSetting& setting, const std::string& name,

@@ -27,6 +27,8 @@ class LinearQuantization {
  private:
   // The weight in the form that quantizers get; NUMERICAL naming it if it is not finite.
   HostTensor float_weight(const quench_linear_info& linear) const;
+  // The same on the model's device, where the quantizer looks whether it is finite.
+  DeviceTensor device_weight(const quench_linear_info& linear) const;
   // Whether nobody needs the weight or its codes in host memory.
   bool stays_on_device(const ObservedGroup& group) const;
   void quantize_on_device(uint32_t block, ObservedGroup& group, const quench_linear_info& linear,
@@ -39,6 +41,8 @@ class LinearQuantization {
                       QuantizeSink& sink);
   void set_op(const PassSetting& setting, uint32_t block, const ObservedGroup& group,
               uint32_t linear, quench_linear_op op);
+  // Into the model, or to wait in host memory for the end of the pass.
+  void take_weight(PassSetting& setting, const std::string& name, const DeviceTensor& dequantized);
   void take_weight(PassSetting& setting, const std::string& name, const HostTensor& dequantized);
 
   ModelHandle& model_;

@@ -154,13 +154,14 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 
   PassMemory memory;
-  memory.stays_on_gpu =
-      work.on_gpu && quantizer.takes_device_weights() && (needs & QUENCH_NEEDS_FLOAT_ROWS) == 0;
+  memory.stays_on_gpu = work.on_gpu && quantizer.takes_device_weights();
   const bool is_there =
       info.device.type != QUENCH_DEVICE_CPU;  // else that GPU is taken to be large
   memory.kept_on_gpu = memory.stays_on_gpu && (!is_there || keeps_weights_on_device(model));
   memory.kept = weights * (memory.stays_on_gpu ? shapes.element() : shapes.weight_element());
-  memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0 ? work.settings * memory.kept : 0;
+  memory.made = (needs & QUENCH_NEEDS_FLOAT_ROWS) != 0
+                    ? work.settings * weights * shapes.weight_element()
+                    : 0;
   memory.quantizing = widest_quantizing(shapes, quantizer, work.settings);
   const uint64_t widest = widest_carry(model);
   for (const uint64_t tokens : work.scored) {

@@ -34,8 +34,7 @@ ModelHandle drawn(bool pretended) {
 QuantizerHandle rounding(const nlohmann::json& parameters = nlohmann::json::object()) {
   const PluginDescription& plugin = pretended_catalog().require("quantizer", "pretended_rounding");
   std::vector<ParameterProblem> problems;
-  return {pretended_catalog(), plugin,
-          complete_parameters(plugin, parameters, problems)};
+  return {pretended_catalog(), plugin, complete_parameters(plugin, parameters, problems)};
 }
 
 // All weights, one after the other; `rounded`: those of linears as the quantizer makes them.
@@ -96,8 +95,7 @@ TEST_CASE("pass: a quantizer that takes them gets weights on the device", "[core
   CHECK(pass_on_device(4 * kLinears) == 0);         // or in host memory
 }
 
-TEST_CASE("pass: an op that is made of a weight on the device replaces the linear",
-          "[core][run]") {
+TEST_CASE("pass: an op that is made of a weight on the device replaces the linear", "[core][run]") {
   pretended_free_bytes(0);  // float weights wait in host memory
   ModelHandle model = drawn(true);
   const std::vector<float> original = weights_of(model);
@@ -110,6 +108,31 @@ TEST_CASE("pass: an op that is made of a weight on the device replaces the linea
   CHECK((weights_of(model) == original));        // and no weight of theirs
   kept.restore();
   CHECK(pretended_bytes() == before);
+}
+
+TEST_CASE("pass: settings of one float pass get weights on the device, their results wait here",
+          "[core][run]") {
+  pretended_free_bytes(size_t{1} << 30);
+  ModelHandle model = drawn(true);
+  const std::vector<float> original = weights_of(model);
+  const std::vector<float> wanted = weights_of(model, /*rounded=*/true);
+  QuantizerHandle first = rounding({{"float_rows", true}});
+  QuantizerHandle second = rounding({{"float_rows", true}});
+  QuantizerHandle* const both[] = {&first, &second};
+  const size_t before = pretended_bytes();
+  const std::vector<QuantizedSetting> settings = quantize_settings(model, both, {});
+  CHECK(pretended_bytes() == before);
+  CHECK((weights_of(model) == original));
+  REQUIRE(settings.size() == 2);
+  for (const QuantizedSetting& setting : settings) {
+    check_texts(setting.result, "device", "left out");
+    CHECK(setting.result.layers[0].texts.at("prepared") == "device");
+    FloatWeights kept(model);
+    set_weights(model, setting, kept);
+    CHECK((weights_of(model) == wanted));
+    kept.restore();
+    CHECK((weights_of(model) == original));
+  }
 }
 
 TEST_CASE("pass: in host memory the same quantizer gets weights there", "[core][run]") {

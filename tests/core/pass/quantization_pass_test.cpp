@@ -448,6 +448,13 @@ TEST_CASE("pass memory: on a GPU that is not here weights stay on the device", "
       quench::predict_pass_memory(f.model, quantizer({{"bits", 4}}), work);
   CHECK(taking.on_gpu() == taking.on_gpu_by_block() + taking.kept);
   CHECK(taking.beside_gpu() == 0);
+  // Of a pass over the float model the results wait in host memory.
+  work.settings = 3;
+  const quench::PassMemory sharing =
+      quench::predict_pass_memory(f.model, quantizer({{"inputs", "float"}}), work);
+  CHECK(sharing.on_gpu() == sharing.on_gpu_by_block() + sharing.kept);
+  CHECK(sharing.beside_gpu() == 3 * taking.kept);
+  work.settings = 1;
   const QuantizerHandle silent = quantizer(json::object(), "template_quantizer_c");
   const quench::PassMemory by_host = quench::predict_pass_memory(f.model, silent, work);
   CHECK(by_host.on_gpu() == by_host.on_gpu_by_block());

@@ -16,7 +16,7 @@ typedef struct quench_group_weights_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   uint32_t count; /* linears of the group */
-  /* [count], each as in quench_quantize_args; borrowed for the call */
+  /* [count], each as and where `quantize` would get it; borrowed for the call */
   const quench_tensor* weights;
   void* stream;
 } quench_group_weights_args;
