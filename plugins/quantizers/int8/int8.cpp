@@ -13,6 +13,8 @@
 
 #include "quantizers/gram/extension.hpp"
 #include "quantizers/gram/selection.hpp"
+#include "quantizers/gram/squares.hpp"
+#include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/product.hpp"
@@ -48,38 +50,28 @@ class Int8Group final : public GramGroup {
   at::Tensor sample_;
 };
 
-// The sum of squares in float64, in the order of memory.
-double squared(const at::Tensor& values) {
-  const at::Tensor flat = values.to(at::kCPU).contiguous();
-  const float* from = flat.const_data_ptr<float>();
-  double sum = 0;
-  for (int64_t i = 0; i < flat.numel(); ++i) {
-    sum += static_cast<double>(from[i]) * from[i];
-  }
-  return sum;
-}
-
 // Reports the errors on the rows relative to the squared outputs: that of coding only the weight,
 // and that of coding only the inputs (on the sample, as one batch).
-void report_errors(const at::Tensor& weight, const CodedLinear& made, bool activations,
-                   Int8Group& group, kit::QuantizeSink& sink) {
+void report_errors(const at::Tensor& weight, const CodedLinear& made, const at::Tensor& decoded,
+                   bool activations, Int8Group& group, kit::QuantizeSink& sink) {
   if (group.gram().empty()) {
     return;
   }
-  const at::Tensor decoded = made.decoded().to(weight.scalar_type());
-  const OutputError part = group.gram().output_error(kit::view_of(weight), kit::view_of(decoded));
+  const at::Tensor rounded_weight = decoded.to(weight.scalar_type());
+  const OutputError part =
+      group.gram().output_error(kit::view_of(weight), kit::view_of(rounded_weight));
   sink.number("weight_error", part.reference > 0 ? part.error / part.reference : 0);
   if (!activations) {
     return;
   }
   const at::Tensor& x = group.sample();
   const at::Tensor exact = matrix::product(x, weight.to(at::kFloat).t());
-  const at::Tensor rounded = matrix::product(x, made.decoded().t());
+  const at::Tensor rounded = matrix::product(x, decoded.t());
   at::Tensor out = at::empty_like(exact);
   made.apply(x, out);
-  const double reference = squared(exact);
-  sink.number("activation_error", reference > 0 ? squared(out.sub(rounded)) / reference : 0);
-  sink.number("both_errors", reference > 0 ? squared(out.sub(exact)) / reference : 0);
+  const double reference = sum_of_squares(exact);
+  sink.number("activation_error", reference > 0 ? sum_of_squares(out.sub(rounded)) / reference : 0);
+  sink.number("both_errors", reference > 0 ? sum_of_squares(out.sub(exact)) / reference : 0);
   sink.number("outlier_columns", static_cast<double>(made.outlier_columns()));
 }
 
@@ -140,7 +132,8 @@ Int8::Int8(const Params& params) : params_(params), rules_(params.modules) {
 }
 
 uint32_t Int8::needs() const {
-  return QUENCH_USES_ROWS | (params_.activations ? QUENCH_MAKES_LINEAR_OP : 0u);
+  return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
+         (params_.activations ? QUENCH_MAKES_LINEAR_OP : 0u);
 }
 
 std::unique_ptr<kit::QuantizerGroup> Int8::begin(const quench_group_args& group) {
@@ -155,20 +148,22 @@ Int8Options Int8::options() const {
 void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                     kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Tensor weight = host_weight(linear);
+  auto& own = static_cast<Int8Group&>(group);
+  const at::Tensor weight = weight_on(linear, own.device());
   if (rules_.setting_of(linear.info.name, {{8, true}, -1, false}).skip) {
     keep_float(weight, linear, sink);
     return;
   }
-  auto& own = static_cast<Int8Group&>(group);
-  const at::Tensor there = weight.to(own.device());
-  std::unique_ptr<CodedLinear> made = coded_linear(there, options(), linear.info.name);
-  put_codes(made->weight(), sink);
-  report_errors(there, *made, params_.activations, own, sink);
+  std::unique_ptr<CodedLinear> made = coded_linear(weight, options(), linear.info.name);
+  if (!stays_on_device(linear)) {
+    put_codes(made->weight(), sink);
+  }
+  const at::Tensor decoded = made->decoded();  // no larger than the weight's largest value
+  report_errors(weight, *made, decoded, params_.activations, own, sink);
   sink.number("bits", 8);
   sink.number("bits_per_weight", 8 + 32.0 / static_cast<double>(weight.size(1)));
   if (!params_.activations) {
-    kit::borrow(linear.dequantized).copy_(made->decoded());
+    kit::borrow(linear.dequantized).copy_(decoded);
     return;
   }
   sink.text("batch_scope", params_.scope == "row"
@@ -179,14 +174,14 @@ void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
 }
 
 // The rows on which the activations' part is measured are kept beside the Gram matrix; with them a
-// linear is applied three ways. Of its weight there are codes (also packed for products, and in the
-// sink) and what they stand for.
+// linear is applied three ways. Of its weight there are codes (in host memory also packed for
+// products, and in the sink), what they stand for, and the values that are coded.
 kit::GroupMemory Int8::memory(const kit::GroupShapes& shapes) const {
   const auto in = static_cast<uint64_t>(shapes.in_features);
   const uint64_t weights = shapes.largest_weight();
   kit::GroupMemory out;
   out.observing = gram_bytes(shapes, false) + kSampleRows * in * sizeof(float);
-  out.linear = weights * (3 + 2 * sizeof(float)) +
+  out.linear = weights * ((shapes.on_device ? 1 : 3) + 2 * sizeof(float)) +
                (params_.activations ? 3 * kSampleRows * (weights / in) * sizeof(float) : 0);
   return out;
 }

@@ -1,5 +1,5 @@
-// The kernels of awq, hqq, the 4-bit types and int8 as nvcc made them, called as the plugins call
-// them. What their host forms compute is tested beside each plugin.
+// The kernels of awq, hqq, the 4-bit types, int8 and noise as nvcc made them, called as the plugins
+// call them. What their host forms compute is tested beside each plugin.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
@@ -10,6 +10,7 @@
 
 #include "quantizers/awq/device/entries.hpp"
 #include "quantizers/codebook/device/entries.hpp"
+#include "quantizers/gram/squares_entries.hpp"
 #include "quantizers/hqq/device/entries.hpp"
 #include "quantizers/int8/device/entries.hpp"
 #include "shared/cuda/run_kernel.hpp"
@@ -160,6 +161,17 @@ std::vector<at::Tensor> code_and_decode(at::Device device, at::ScalarType to, co
   return {codes, maxima, out};
 }
 
+template <typename T>
+std::vector<at::Tensor> column_squares(at::Device device, at::ScalarType type, const char* entry) {
+  const at::Tensor values = layer(type).to(device);
+  const at::Tensor sums = at::empty({kColumns}, values.options().dtype(at::kDouble));
+  cuda::run_kernel(entry,
+                   quantizers::ColumnSquares<T>{values.const_data_ptr<T>(), kRows, kColumns,
+                                                sums.data_ptr<double>()},
+                   device);
+  return {sums};
+}
+
 }  // namespace
 
 TEST_CASE("kernels: the library has each function that a plugin asks for", "[quantizers][cuda]") {
@@ -170,7 +182,8 @@ TEST_CASE("kernels: the library has each function that a plugin asks for", "[qua
         quantizers::kAddMagnitudesFloat, quantizers::kAddMagnitudesDouble,
         quantizers::kAddRelativeFloat, quantizers::kAddRelativeDouble, quantizers::kSolveRowsFloat,
         quantizers::kSolveRowsDouble, quantizers::kCodeBlocksFloat, quantizers::kCodeBlocksDouble,
-        quantizers::kInt8CodeRows, quantizers::kInt8SumsToFloat, quantizers::kInt8SumsToDouble}) {
+        quantizers::kInt8CodeRows, quantizers::kInt8SumsToFloat, quantizers::kInt8SumsToDouble,
+        quantizers::kColumnSquaresFloat, quantizers::kColumnSquaresDouble}) {
     CAPTURE(name);
     CHECK(cuda::kernel_function(kernels, name) != nullptr);
   }
@@ -220,6 +233,17 @@ TEST_CASE("kernels: on a GPU rounding of rows to int8 has the bits of its host f
   });
   check_on(gpu, [](at::Device device) {
     return code_and_decode<double>(device, at::kDouble, quantizers::kInt8SumsToDouble);
+  });
+}
+
+TEST_CASE("kernels: on a GPU sums of squares have the bits of their host form",
+          "[quantizers][int8][awq][cuda]") {
+  const at::Device gpu = gpu_or_skip();
+  check_on(gpu, [](at::Device device) {
+    return column_squares<float>(device, at::kFloat, quantizers::kColumnSquaresFloat);
+  });
+  check_on(gpu, [](at::Device device) {
+    return column_squares<double>(device, at::kDouble, quantizers::kColumnSquaresDouble);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 #include <random>
+#include <string>
 
 #include "quantizers/int8/device/entries.hpp"
 #include "quantizers/int8/device/linear_on_device.hpp"
@@ -189,6 +190,35 @@ TEST_CASE("int8 on a device: a layer gets the processor's codes, weight and erro
   CHECK(differences(got.scales, wanted.scales) == "");
   CHECK(differences(got.dequantized.values, wanted.dequantized.values) == "");
   CHECK(got.numbers.at("weight_error") == Approx(wanted.numbers.at("weight_error")).epsilon(1e-5));
+}
+
+TEST_CASE("int8 on a device: an op needs no codes in the sink, and its errors are the processor's",
+          "[quantizers][int8][cuda]") {
+  const Matrix weight = random_matrix(21, 93, 1);
+  const Matrix x = inputs(1100, 93);  // more rows than are compared
+  const bool float64 = GENERATE(false, true);
+  const double threshold = GENERATE(0.0, 6.0);
+  CAPTURE(float64, threshold);
+  const auto run = [&](bool codes) {
+    QuantizerBench bench("{\"threshold\":" + std::to_string(threshold) + "}", 93);
+    REQUIRE(bench.observe(x, float64) == QUENCH_OK);
+    return codes ? bench.quantize(weight, 0, float64)
+                 : bench.quantize_without_codes(weight, 0, float64);
+  };
+  const Quantized wanted = run(true);
+  REQUIRE(wanted.error == "");
+  const matrix::LibtorchAlone as_on_a_gpu;
+  const Quantized got = run(false);
+  REQUIRE(got.error == "");
+  CHECK(wanted.codes.size() == weight.values.size());
+  CHECK(wanted.numbers.at("activation_error") > 0);
+  CHECK((wanted.numbers.at("outlier_columns") > 0) == (threshold > 0));
+  CHECK(got.bytes.empty());
+  CHECK(got.texts == wanted.texts);
+  for (const auto& [name, value] : wanted.numbers) {
+    CAPTURE(name);
+    CHECK(got.numbers.at(name) == Approx(value).epsilon(1e-5));  // products of float32
+  }
 }
 
 }  // namespace quench::test

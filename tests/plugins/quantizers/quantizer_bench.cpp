@@ -54,8 +54,9 @@ quench_status store_text(void* context, const char* name, const char* value,
   return QUENCH_OK;
 }
 
-quench_status store_op(void*, const quench_linear_op*, quench_error*) noexcept {
-  return QUENCH_UNSUPPORTED;
+quench_status drop_op(void*, const quench_linear_op* op, quench_error*) noexcept {
+  op->release(op->context);
+  return QUENCH_OK;
 }
 
 template <typename T>
@@ -202,7 +203,7 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   const quench_tensor out = float64 ? wide_out.view() : narrow_out.view();
   Store store;
   const quench_quantize_sink sink{sizeof sink,  &store,     store_tensor,
-                                  store_number, store_text, store_op};
+                                  store_number, store_text, drop_op};
   const quench_quantize_args args{sizeof args, flags, linear, &in, &out, &sink, nullptr};
   quench_error error{sizeof error, 0, {}};
   Quantized result;

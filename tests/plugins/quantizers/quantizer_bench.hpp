@@ -14,7 +14,7 @@
 
 namespace quench::test {
 
-// All that a quantizer handed over for one linear.
+// All that a quantizer handed over for one linear, but an op.
 struct Quantized {
   quench_status status = QUENCH_OK;
   std::string error;

@@ -17,7 +17,9 @@ constexpr const char* kCodes[] = {"codes", "indices", "scales", "zeros", "absmax
 // Of the plugin that is linked: settings that take most of its steps.
 std::string settings() {
   const std::string id = linked_item().id;
-  return id == "nf4" || id == "fp4" ? R"({"double_quantization":true})" : R"({"group_size":32})";
+  return id == "nf4" || id == "fp4" ? R"({"double_quantization":true})"
+         : id == "int8"             ? R"({"activations":false})"
+                                    : R"({"group_size":32})";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -21,8 +22,9 @@ namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kAligned = 8;     // of the sizes that int8_product() multiplies
-constexpr int64_t kLeastRows = 24;  // more than 16
+constexpr int64_t kAligned = 8;              // of the sizes that int8_product() multiplies
+constexpr int64_t kLeastRows = 24;           // more than 16
+constexpr int64_t kHeld = int64_t{1} << 23;  // decoded values that are float64 at once
 
 int64_t round_up(int64_t value) {
   return (value + kAligned - 1) / kAligned * kAligned;
@@ -142,7 +144,17 @@ void LinearOnDevice::add_outliers(const at::Tensor& x, const at::Tensor& values,
 at::Tensor LinearOnDevice::decoded_columns(const at::Tensor& columns) const {
   const at::Tensor own = codes_.narrow(0, 0, out_).narrow(1, 0, in_);
   const at::Tensor codes = columns.defined() ? at::index_select(own, 1, columns) : own;
-  return codes.to(at::kDouble).mul_(maxima_.unsqueeze(1)).div_(127).to(at::kFloat);
+  at::Tensor made = at::empty(codes.sizes(), maxima_.options());
+  const int64_t most = std::max<int64_t>(1, kHeld / std::max<int64_t>(1, codes.size(1)));
+  for (int64_t first = 0; first < out_; first += most) {
+    const int64_t count = std::min(most, out_ - first);
+    made.narrow(0, first, count)
+        .copy_(codes.narrow(0, first, count)
+                   .to(at::kDouble)
+                   .mul_(maxima_.narrow(0, first, count).unsqueeze(1))
+                   .div_(127));
+  }
+  return made;
 }
 
 at::Tensor LinearOnDevice::decoded() const {
