@@ -17,6 +17,7 @@ void round_rows(const at::Tensor& weight, at::Device device, Groups groups, Grid
                 const Coded& coded);
 
 // With the kernel, where the weight is: on a GPU as kernels.so has it, in host memory as loops.
+CodedThere round_rows_there(const at::Tensor& weight, Groups groups, GridKind kind);
 void round_rows_by_kernel(const at::Tensor& weight, Groups groups, GridKind kind,
                           const Coded& coded);
 // Likewise, but writes the dequantized weight, where the weight is; `name` is for errors.

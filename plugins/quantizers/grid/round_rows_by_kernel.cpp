@@ -28,22 +28,22 @@ CodedThere run(const at::Tensor& weight, Groups groups, GridKind kind) {
   return made;
 }
 
-CodedThere run(const at::Tensor& weight, Groups groups, GridKind kind) {
+}  // namespace
+
+CodedThere round_rows_there(const at::Tensor& weight, Groups groups, GridKind kind) {
   const at::Tensor dense = weight.contiguous();
   return weight.scalar_type() == at::kDouble ? run<double>(dense, groups, kind)
                                              : run<float>(dense, groups, kind);
 }
 
-}  // namespace
-
 void round_rows_by_kernel(const at::Tensor& weight, Groups groups, GridKind kind,
                           const Coded& coded) {
-  take(run(weight, groups, kind), coded);
+  take(round_rows_there(weight, groups, kind), coded);
 }
 
 void round_rows_into(const at::Tensor& weight, Groups groups, GridKind kind,
                      const at::Tensor& dequantized, const char* name) {
-  dequantize_on_device(run(weight, groups, kind), groups, dequantized, name);
+  dequantize_on_device(round_rows_there(weight, groups, kind), groups, dequantized, name);
 }
 
 }  // namespace quench::quantizers

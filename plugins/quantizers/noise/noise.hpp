@@ -27,6 +27,7 @@ class Noise final : public kit::Quantizer {
   };
 
   explicit Noise(const Params& params);
+  uint32_t needs() const override { return QUENCH_TAKES_DEVICE_WEIGHTS; }
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,

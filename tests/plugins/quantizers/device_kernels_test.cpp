@@ -1,6 +1,7 @@
 // The kernels of awq, hqq, the 4-bit types, int8 and noise as nvcc made them, called as the plugins
 // call them. What their host forms compute is tested beside each plugin.
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
@@ -13,6 +14,7 @@
 #include "quantizers/gram/squares_entries.hpp"
 #include "quantizers/hqq/device/entries.hpp"
 #include "quantizers/int8/device/entries.hpp"
+#include "quantizers/noise/device/entries.hpp"
 #include "shared/cuda/run_kernel.hpp"
 #include "tests/plugins/quantizers/matrix.hpp"
 #include "tests/support/differences.hpp"
@@ -172,6 +174,24 @@ std::vector<at::Tensor> column_squares(at::Device device, at::ScalarType type, c
   return {sums};
 }
 
+template <typename T>
+std::vector<at::Tensor> add_noise(at::Device device, at::ScalarType type, const char* entry) {
+  const at::Tensor weight = layer(type).to(device);
+  const at::Tensor noise = layer(at::kDouble).mul(0.3).to(device);
+  const at::Tensor codes = weight.mul(7).add(8).clamp(0, 15).to(at::kByte);
+  const at::Tensor scales = at::zeros({kRows, kGroups}, noise.options()).add(1.0 / 7);
+  const at::Tensor zeros = at::zeros({kRows, kGroups}, noise.options()).add(8);
+  const at::Tensor out = at::empty_like(weight);
+  cuda::run_kernel(
+      entry,
+      quantizers::AddNoise<T>{weight.const_data_ptr<T>(), kRows, kColumns, kGroupSize, kGroups,
+                              codes.const_data_ptr<uint8_t>(), scales.const_data_ptr<double>(),
+                              zeros.const_data_ptr<double>(), noise.const_data_ptr<double>(), 1.5,
+                              out.data_ptr<T>()},
+      device);
+  return {out};
+}
+
 }  // namespace
 
 TEST_CASE("kernels: the library has each function that a plugin asks for", "[quantizers][cuda]") {
@@ -183,7 +203,8 @@ TEST_CASE("kernels: the library has each function that a plugin asks for", "[qua
         quantizers::kAddRelativeFloat, quantizers::kAddRelativeDouble, quantizers::kSolveRowsFloat,
         quantizers::kSolveRowsDouble, quantizers::kCodeBlocksFloat, quantizers::kCodeBlocksDouble,
         quantizers::kInt8CodeRows, quantizers::kInt8SumsToFloat, quantizers::kInt8SumsToDouble,
-        quantizers::kColumnSquaresFloat, quantizers::kColumnSquaresDouble}) {
+        quantizers::kColumnSquaresFloat, quantizers::kColumnSquaresDouble,
+        quantizers::kAddNoiseFloat, quantizers::kAddNoiseDouble}) {
     CAPTURE(name);
     CHECK(cuda::kernel_function(kernels, name) != nullptr);
   }
@@ -244,6 +265,17 @@ TEST_CASE("kernels: on a GPU sums of squares have the bits of their host form",
   });
   check_on(gpu, [](at::Device device) {
     return column_squares<double>(device, at::kDouble, quantizers::kColumnSquaresDouble);
+  });
+}
+
+TEST_CASE("kernels: on a GPU noise is added with the bits of its host form",
+          "[quantizers][noise][cuda]") {
+  const at::Device gpu = gpu_or_skip();
+  check_on(gpu, [](at::Device device) {
+    return add_noise<float>(device, at::kFloat, quantizers::kAddNoiseFloat);
+  });
+  check_on(gpu, [](at::Device device) {
+    return add_noise<double>(device, at::kDouble, quantizers::kAddNoiseDouble);
   });
 }
 

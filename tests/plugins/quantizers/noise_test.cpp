@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "quantizers/noise/device/add_noise_kernel.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
@@ -103,17 +104,54 @@ TEST_CASE("noise of scale 0 is none", "[quantizers][noise]") {
 
 TEST_CASE("noise on a device: the weight has the bits of the processor's",
           "[quantizers][noise][cuda]") {
-  const Matrix weight = random_matrix(9, 70, 3);
+  // The second shape is drawn in more than one slab, the last of which is shorter.
+  const auto [rows, columns] = GENERATE(table<int64_t, int64_t>({{9, 70}, {5, 300'001}}));
+  const Matrix weight = random_matrix(rows, columns, 3);
   for (const std::string parameters :
        {R"({})", R"({"distribution":"uniform","group_size":32,"sym":false,"mse":2,"draw":3})"}) {
     for (const bool float64 : {false, true}) {
-      const auto run = [&] { return QuantizerBench(parameters, 70).quantize(weight, 0, float64); };
+      const auto run = [&] {
+        return QuantizerBench(parameters, columns).quantize(weight, 0, float64);
+      };
       const Quantized wanted = run();
       REQUIRE(wanted.error == "");
       const matrix::LibtorchAlone as_on_a_gpu;
-      CHECK(differences(run().dequantized.values, wanted.dequantized.values) == "");
+      const Quantized got = run();
+      REQUIRE(got.error == "");
+      CHECK(differences(got.dequantized.values, wanted.dequantized.values) == "");
+      CHECK(got.numbers == wanted.numbers);
     }
   }
+}
+
+TEST_CASE("noise on a device: a thread reads nothing that another writes",
+          "[quantizers][noise][cuda]") {
+  const Matrix weight = random_matrix(5, 70, 6);
+  const Matrix noise = random_matrix(5, 70, 7);
+  const std::vector<uint8_t> codes(350, 3);
+  const std::vector<double> scales(15, 0.25);
+  const std::vector<double> zeros(15, 1);
+  std::vector<double> out[2];
+  for (const cuda::Order order : {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst}) {
+    std::vector<double>& own = out[order == cuda::Order::kFirstToLast ? 0 : 1];
+    own.resize(350);
+    const quantizers::AddNoise<double> kernel{
+        weight.values.data(), 5, 70,        32, 3, codes.data(), scales.data(), zeros.data(),
+        noise.values.data(),  1, own.data()};
+    cuda::run_on_host(kernel, kernel.blocks(), order);
+  }
+  CHECK(differences(out[0], out[1]) == "");
+}
+
+TEST_CASE("noise on a device: what overflows is refused there", "[quantizers][noise][cuda]") {
+  const matrix::LibtorchAlone as_on_a_gpu;
+  const auto error = [](const std::string& parameters, const Matrix& weight, bool float64) {
+    return QuantizerBench(parameters, 2).quantize_without_codes(weight, 0, float64).error;
+  };
+  CHECK(error("{}", matrix({{1.7e308, -1.7e308}}), true) ==
+        "linear0: the range of a row overflows");
+  CHECK(error(R"({"scale":1000,"bits":2})", matrix({{3e38, -1.1e38}}), false) ==
+        "linear0: the weight with its noise is not finite");
 }
 
 }  // namespace quench::test
