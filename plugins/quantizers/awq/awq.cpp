@@ -15,13 +15,16 @@
 #include <cmath>
 #include <cstring>
 
+#include "quantizers/awq/device/objective_on_device.hpp"
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
+#include "quantizers/awq/effective_weight.hpp"
 #include "quantizers/awq/search.hpp"
 #include "quantizers/gram/extension.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/abi/extension/group_weights.h"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/finite.hpp"
 #include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
@@ -88,25 +91,6 @@ std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> we
 // A vector [columns] of ones, which stands for no scale.
 std::vector<double> ones(int64_t columns) {
   return std::vector<double>(static_cast<size_t>(columns), 1.0);
-}
-
-template <typename T>
-void divide_columns(T* values, int64_t rows, std::span<const double> scale) {
-  const auto columns = static_cast<int64_t>(scale.size());
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      T& value = values[r * columns + c];
-      value = static_cast<T>(static_cast<double>(value) / scale[static_cast<size_t>(c)]);
-    }
-  }
-}
-
-void divide_by(const at::Tensor& weight, std::span<const double> scale) {
-  if (weight.scalar_type() == at::kDouble) {
-    divide_columns(weight.data_ptr<double>(), weight.size(0), scale);
-  } else {
-    divide_columns(weight.data_ptr<float>(), weight.size(0), scale);
-  }
 }
 
 }  // namespace
@@ -183,7 +167,7 @@ Awq::Awq(const Params& params) : params_(params), rules_(params.modules) {
 }
 
 uint32_t Awq::needs() const {
-  return QUENCH_NEEDS_ROWS |
+  return QUENCH_NEEDS_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
          (params_.inputs == "float" ? QUENCH_NEEDS_FLOAT_ROWS : QUENCH_NEEDS_SEQUENTIAL) |
          (params_.objective == "block" ? QUENCH_NEEDS_BLOCK_REPLAY : 0u);
 }
@@ -247,10 +231,14 @@ void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count)
   const at::Device where = replays(group) ? at::Device(at::kCPU) : group.device();
   std::vector<NamedWeight> named;
   for (uint32_t l = 0; l < count; ++l) {
-    const ModuleSetting setting = setting_of(group.info().linears[l]);
+    const quench_linear_info& linear = group.info().linears[l];
+    const ModuleSetting setting = setting_of(linear);
     if (!setting.skip) {
-      named.push_back({group.info().linears[l].weight,
-                       scaled(kit::borrow(weights[l]).to(where).contiguous(), setting)});
+      const at::Tensor weight = kit::borrow(weights[l]).to(where).contiguous();
+      if (!matrix::on_host(weight) && !matrix::all_finite(weight)) {
+        kit::fail(QUENCH_NUMERICAL, "%s: weight: not finite", linear.name);
+      }
+      named.push_back({linear.weight, scaled(weight, setting)});
     }
   }
   if (!named.empty()) {
@@ -296,40 +284,44 @@ void Awq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
 void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
                           kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Tensor weight = host_weight(linear);
+  const at::Tensor weight = weight_on(linear, group.device());
   const ModuleSetting setting = setting_of(linear.info);
   if (setting.skip) {
     keep_float(weight, linear, sink);
     return;
   }
-  const ScaledWeight own = scaled(weight.to(group.device()), setting);
+  const ScaledWeight own = scaled(weight, setting);
   const std::string unscaled = unscaled_because(group);
   FoundScale found;
   if (const FoundScale* prepared = group.found(this)) {
     found = *prepared;
   } else if (unscaled.empty()) {
-    const NamedWeight named{linear.info.weight, replays(group) ? scaled(weight, setting) : own};
+    const NamedWeight named{linear.info.weight,
+                            replays(group) ? scaled(weight.cpu(), setting) : own};
     found = search(group, {&named, 1});
   }
   const bool scales = !found.scale.empty();
   const std::vector<double> scale = scales ? found.scale : ones(own.columns);
   const auto objective = gram_objective(group.gram().matrix(), own.weight);
   const Limits limits = limits_for(own, scale, linear.info, *objective);
-  const Coded coded = make_coded(sink, own.rows, own.columns, own.groups.count);
-  fill_group_index(coded, own.groups);
-  if (matrix::on_host(own.weight)) {
-    code_rows(own, scale, limits, coded);
+  Coded coded{own.rows, own.columns, own.groups.count, {}, {}, {}, {}};
+  if (stays_on_device(linear)) {
+    write_effective_weight(RoundingByKernel(own, scale).code(limits), own.groups, found.scale,
+                           kit::borrow(linear.dequantized), linear.info.name);
   } else {
-    RoundingByKernel(own, scale).code(limits, coded);
+    coded = make_coded(sink, coded.rows, coded.columns, coded.groups);
+    fill_group_index(coded, own.groups);
+    if (matrix::on_host(own.weight)) {
+      code_rows(own, scale, limits, coded);
+    } else {
+      take(RoundingByKernel(own, scale).code(limits), coded);
+    }
+    write_effective_weight(coded, found.scale, kit::borrow(linear.dequantized), linear.info.name);
   }
-  at::Tensor out = kit::host_empty(weight.sizes(), weight.scalar_type());
-  dequantize(coded, kit::view_of(out), linear.info.name);
   if (scales) {
-    divide_by(out, scale);
     const auto kept = sink.tensor<double>("channel_scale", {own.columns});
     std::copy(scale.begin(), scale.end(), kept.begin());
   }
-  kit::borrow(linear.dequantized).copy_(out);
   const double outputs = static_cast<double>(own.rows) * group.gram().rows();
   sink.number("loss", objective->error(own, scale, limits) / outputs);
   report(group, found, unscaled, sink);
@@ -363,16 +355,19 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
   return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
 }
 
-// Per linear: the Gram matrix in float32, which only a search in host memory makes, the codes, and
-// the dequantized weight.
+// Per linear, in host memory: the Gram matrix in float32 for the search, the codes, and the
+// dequantized weight. On a device the search holds errors of some rows, which are gone before codes
+// are made.
 kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
   const auto in = static_cast<uint64_t>(shapes.in_features);
+  const uint64_t weights = shapes.largest_weight();
+  const uint64_t coded =
+      coded_bytes(weights, shapes.in_features, groups_of(shapes.in_features, params_.group_size));
   kit::GroupMemory out;
   out.observing = gram_bytes(shapes, false);
-  out.linear = in * in * sizeof(float) +
-               coded_bytes(shapes.largest_weight(), shapes.in_features,
-                           groups_of(shapes.in_features, params_.group_size)) +
-               shapes.largest_weight() * (shapes.weight_dtype.bits / 8);
+  out.linear = shapes.on_device
+                   ? std::max(coded, objective_bytes_on_device(weights / in, in))
+                   : in * in * sizeof(float) + coded + weights * (shapes.weight_dtype.bits / 8);
   return out;
 }
 

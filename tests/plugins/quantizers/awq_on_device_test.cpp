@@ -1,5 +1,6 @@
 // awq as it computes for rows on a GPU, on tensors in host memory: its kernels as loops, and
 // libtorch's operations, held against what it does for a processor.
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/tensor.h>
 
@@ -11,6 +12,7 @@
 #include "quantizers/awq/device/entries.hpp"
 #include "quantizers/awq/device/objective_on_device.hpp"
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
+#include "quantizers/awq/effective_weight.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
@@ -118,7 +120,7 @@ void check_rounding(const Case& given) {
     Codes wanted(weight);
     quantizers::code_rows(weight, given.scale, some, wanted.storage.view());
     Codes got(weight);
-    kernel.code(some, got.storage.view());
+    quantizers::take(kernel.code(some), got.storage.view());
     got.check_same_as(wanted);
     const int64_t first = weight.rows / 2;
     const int64_t count = weight.rows - first;
@@ -247,20 +249,22 @@ TEST_CASE("awq on a device: a layer gets the processor's scale, codes and loss",
   CAPTURE(parameters, float64);
   const std::vector<Matrix> weights = {random_matrix(24, 96, 1), random_matrix(40, 96, 2)};
   const Matrix x = random_matrix(300, 96, 3, true);
-  const auto run = [&] {
+  const auto run = [&](bool codes) {
     QuantizerBench bench(parameters, 96, 2);
     REQUIRE(bench.observe(x, float64) == QUENCH_OK);
     REQUIRE(bench.prepare(weights, float64) == "");
     std::vector<Quantized> out;
     for (uint32_t l = 0; l < 2; ++l) {
-      out.push_back(bench.quantize(weights[l], l, float64));
+      out.push_back(codes ? bench.quantize(weights[l], l, float64)
+                          : bench.quantize_without_codes(weights[l], l, float64));
       REQUIRE(out.back().error == "");
     }
     return out;
   };
-  const std::vector<Quantized> wanted = run();
+  const std::vector<Quantized> wanted = run(true);
   const matrix::LibtorchAlone as_on_a_gpu;
-  const std::vector<Quantized> got = run();
+  const std::vector<Quantized> got = run(true);
+  const std::vector<Quantized> left_there = run(false);
   for (size_t l = 0; l < 2; ++l) {
     CHECK(differences(got[l].tensor<double>("channel_scale"),
                       wanted[l].tensor<double>("channel_scale")) == "");
@@ -268,11 +272,83 @@ TEST_CASE("awq on a device: a layer gets the processor's scale, codes and loss",
     CHECK(differences(got[l].scales, wanted[l].scales) == "");
     CHECK(differences(got[l].zeros, wanted[l].zeros) == "");
     CHECK(differences(got[l].dequantized.values, wanted[l].dequantized.values) == "");
+    CHECK(differences(left_there[l].dequantized.values, wanted[l].dequantized.values) == "");
+    CHECK(left_there[l].bytes.size() == 1);  // the channel scale
+    CHECK(left_there[l].tensor<double>("channel_scale") ==
+          wanted[l].tensor<double>("channel_scale"));
+    CHECK(left_there[l].numbers == got[l].numbers);
     for (const auto& [name, value] : wanted[l].numbers) {
       CHECK(got[l].numbers.at(name) == Approx(value).epsilon(kProducts));
     }
   }
   CHECK(wanted[0].numbers.at("search_loss") < wanted[0].numbers.at("plain_loss"));
+}
+
+TEST_CASE("awq on a device: the weight over its channel scale has the bits of the plain loop",
+          "[quantizers][awq][cuda]") {
+  const auto type = GENERATE(at::kFloat, at::kDouble);
+  std::vector<Case> cases = all_cases(type);
+  // More weights than are float64 at once.
+  const at::Tensor large = tensor_of(random_matrix(3, 5'000'000, 4), type);
+  cases.push_back({{large,
+                    3,
+                    5'000'000,
+                    {4, false},
+                    quantizers::groups_of(5'000'000, 1'000'000),
+                    GridRule::kWidened},
+                   scale_for(5'000'000)});
+  for (const Case& given : cases) {
+    INFO(name_of(given.weight));
+    Codes codes(given.weight);
+    quantizers::code_rows(given.weight, given.scale, {}, codes.storage.view());
+    const quantizers::CodedThere there =
+        quantizers::RoundingByKernel(given.weight, given.scale).code({});
+    for (const bool scaled : {false, true}) {
+      const std::span<const double> scale =
+          scaled ? std::span<const double>(given.scale) : std::span<const double>();
+      const at::Tensor wanted = at::empty_like(given.weight.weight);
+      quantizers::write_effective_weight(codes.storage.view(), scale, wanted, "w");
+      const at::Tensor got = at::empty_like(wanted);
+      quantizers::write_effective_weight(there, given.weight.groups, scale, got, "w");
+      CHECK(got.equal(wanted));
+    }
+  }
+}
+
+TEST_CASE("awq on a device: what is rounded twice is rounded in the plain loop's order",
+          "[quantizers][awq][cuda]") {
+  // The quotient of the value that float32 rounded, not of 0.3.
+  const at::Tensor weight = tensor_of(matrix({{1}}), at::kFloat);
+  quantizers::CodedThere coded(weight, {1, 1});
+  coded.codes.fill_(3);
+  coded.scales.fill_(0.1);
+  coded.zeros.fill_(0);
+  const at::Tensor out = at::empty_like(weight);
+  const std::vector<double> scale = {5};
+  quantizers::write_effective_weight(coded, {1, 1}, scale, out, "w");
+  const auto once = static_cast<float>(0.1 * 3);
+  CHECK(out.item<float>() == static_cast<float>(static_cast<double>(once) / 5));
+  CHECK(out.item<float>() != static_cast<float>(0.1 * 3 / 5));
+}
+
+TEST_CASE("awq on a device: what is not finite is refused there", "[quantizers][awq][cuda]") {
+  const at::Tensor weight = tensor_of(matrix({{1, 1}}), at::kFloat);
+  const at::Tensor out = at::empty_like(weight);
+  quantizers::CodedThere coded(weight, {2, 1});
+  coded.codes.fill_(3);
+  coded.scales.fill_(1e38);
+  coded.zeros.fill_(0);
+  const auto write = [&](const std::vector<double>& scale) {
+    quantizers::write_effective_weight(coded, {2, 1}, scale, out, "w");
+  };
+  write({1, 1});
+  CHECK_THROWS_WITH(write({1, 1e-4}), "w: the weight over its channel scale is not finite");
+  coded.scales.fill_(1e39);
+  CHECK_THROWS_WITH(write({1, 1}), "w: the dequantized weight is not finite");
+  const matrix::LibtorchAlone as_on_a_gpu;
+  QuantizerBench bench("{}", 2);
+  REQUIRE(bench.observe(matrix({{1, 2}, {3, 1}})) == QUENCH_OK);
+  CHECK(bench.prepare({matrix({{1, std::nan("")}})}) == "linear0: weight: not finite");
 }
 
 }  // namespace quench::test

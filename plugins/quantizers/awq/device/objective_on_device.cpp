@@ -109,4 +109,12 @@ std::unique_ptr<GramObjective> objective_on_device(const at::Tensor& gram) {
   return std::make_unique<ObjectiveOnDevice>(gram);
 }
 
+// Errors of rows as the kernel gives them and in float64, and a product of them with a part of the
+// Gram matrix.
+uint64_t objective_bytes_on_device(uint64_t rows, uint64_t columns) {
+  const uint64_t held = std::min(rows, static_cast<uint64_t>(kHeldRows));
+  return held * columns * (sizeof(float) + sizeof(double)) +
+         held * std::min(columns, static_cast<uint64_t>(kGramColumns)) * sizeof(double);
+}
+
 }  // namespace quench::quantizers

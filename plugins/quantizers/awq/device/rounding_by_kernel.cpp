@@ -108,15 +108,15 @@ at::Tensor RoundingByKernel::magnitudes() const {
   return wanted.magnitudes;
 }
 
-void RoundingByKernel::code(const Limits& limits, const Coded& coded) const {
-  const CodedThere there(weight_.weight, weight_.groups);
+CodedThere RoundingByKernel::code(const Limits& limits) const {
+  CodedThere there(weight_.weight, weight_.groups);
   run({.first = 0,
        .count = weight_.rows,
        .limits = limits_of(limits, 0, weight_.rows),
        .codes = there.codes,
        .scales = there.scales,
        .zeros = there.zeros});
-  take(there, coded);
+  return there;
 }
 
 void add_magnitudes_by_kernel(const at::Tensor& rows, const std::vector<double>& roots,

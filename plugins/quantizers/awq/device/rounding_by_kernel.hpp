@@ -23,8 +23,8 @@ class RoundingByKernel {
   at::Tensor clipped_errors(double part, int64_t first, int64_t count) const;
   // The largest |w * s| of each row and group, float64 [rows, groups], where the weight is.
   at::Tensor magnitudes() const;
-  // Codes, scales and zeros, in host memory.
-  void code(const Limits& limits, const Coded& coded) const;
+  // Codes, scales and zeros, where the weight is.
+  CodedThere code(const Limits& limits) const;
 
  private:
   // What one run of the kernel reads and writes beside the weight; undefined: not.
