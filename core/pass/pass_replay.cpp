@@ -1,19 +1,19 @@
 #include "core/pass/pass_replay.hpp"
 
-#include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"
+#include "core/weights/device_tensor.hpp"
 
 namespace quench {
 
 namespace {
 
-// Replaces weights of the model while the object lives.
+// Replaces weights of the model while the object lives. Those of the model wait on its device.
 class Overlays {
  public:
   Overlays(ModelHandle& model, std::span<const quench_overlay> overlays) : model_(model) {
     for (const quench_overlay& overlay : overlays) {
       const quench_tensor& value = overlay.value;
-      HostTensor before(value.dtype, {value.shape, value.shape + value.dimensions});
+      DeviceTensor before(model_, value.dtype, {value.shape, value.shape + value.dimensions});
       model_.weight_get(overlay.parameter, before.view());
       replaced_.emplace_back(overlay.parameter, std::move(before));
       model_.weight_set(overlay.parameter, value);
@@ -29,7 +29,7 @@ class Overlays {
 
  private:
   ModelHandle& model_;
-  std::vector<std::pair<std::string, HostTensor>> replaced_;
+  std::vector<std::pair<std::string, DeviceTensor>> replaced_;
 };
 
 }  // namespace

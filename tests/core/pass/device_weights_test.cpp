@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "core/checkpoint/dtype.hpp"
+#include "core/pass/activation_stream.hpp"
+#include "core/pass/pass_replay.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
@@ -133,6 +135,44 @@ TEST_CASE("pass: settings of one float pass get weights on the device, their res
     kept.restore();
     CHECK((weights_of(model) == original));
   }
+}
+
+TEST_CASE("block replay: a weight on the device takes the place of the model's there",
+          "[core][run]") {
+  ModelHandle model = drawn(true);
+  const std::vector<int32_t> ids = {1, 2, 3, 5, 8, 13, 21, 34};
+  const std::vector<uint64_t> starts = {0, 8};
+  ActivationStream stream(model, ids, starts);
+  stream.embed(0);
+  stream.stage(0, 0, 0);
+  PassReplay replay(model, stream, 0, 1, false);
+  const quench_linear_info& linear = model.block(0).groups[0].linears[0];
+  REQUIRE(model.block(0).groups[0].stage == 0);
+  const auto carried = [&](const std::vector<quench_overlay>& overlays) {
+    const quench_replay_args args{
+        sizeof args, 0, 0, 2, static_cast<uint32_t>(overlays.size()), overlays.data(), nullptr};
+    const quench_tensor h = replay.replay(args)[1];  // what the linear's outputs become
+    HostTensor out(h.dtype, {h.shape, h.shape + h.dimensions});
+    model.copy(h, out.view());
+    return std::vector<float>(out.as<float>().begin(), out.as<float>().end());
+  };
+  const std::vector<float> exact = carried({});
+  const HostTensor here(kFloat32, {linear.out_features, linear.in_features});
+  const DeviceTensor there(model, kFloat32, here.shape());
+  model.copy(here.view(), there.view());
+  const auto overlay = [&](const quench_tensor& value) {
+    return quench_overlay{sizeof(quench_overlay), 0, linear.weight, value};
+  };
+  const std::vector<float> wanted = carried({overlay(here.view())});
+  CHECK((wanted != exact));
+  const size_t before = pretended_bytes();
+  pretended_peak();
+  CHECK((carried({}) == exact));
+  const size_t plain = pretended_peak();
+  CHECK((carried({overlay(there.view())}) == wanted));
+  CHECK(pretended_peak() == plain + there.memory()->bytes());  // there the model's waits
+  CHECK((carried({}) == exact));
+  CHECK(pretended_bytes() == before);
 }
 
 TEST_CASE("pass: in host memory the same quantizer gets weights there", "[core][run]") {

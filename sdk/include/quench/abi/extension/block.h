@@ -35,7 +35,8 @@ typedef struct quench_overlay {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   const char* parameter;
-  quench_tensor value; /* the parameter's shape, any float dtype */
+  /* The parameter's shape, any float dtype, in host memory or on the model's device. */
+  quench_tensor value;
 } quench_overlay;
 
 typedef struct quench_replay_args {
