@@ -228,13 +228,12 @@ void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count)
     return;
   }
   kit::expects(count == group.info().linear_count, "prepare: wanted a weight per linear");
-  const at::Device where = replays(group) ? at::Device(at::kCPU) : group.device();
   std::vector<NamedWeight> named;
   for (uint32_t l = 0; l < count; ++l) {
     const quench_linear_info& linear = group.info().linears[l];
     const ModuleSetting setting = setting_of(linear);
     if (!setting.skip) {
-      const at::Tensor weight = kit::borrow(weights[l]).to(where).contiguous();
+      const at::Tensor weight = kit::borrow(weights[l]).to(group.device()).contiguous();
       if (!matrix::on_host(weight) && !matrix::all_finite(weight)) {
         kit::fail(QUENCH_NUMERICAL, "%s: weight: not finite", linear.name);
       }
@@ -296,8 +295,7 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   if (const FoundScale* prepared = group.found(this)) {
     found = *prepared;
   } else if (unscaled.empty()) {
-    const NamedWeight named{linear.info.weight,
-                            replays(group) ? scaled(weight.cpu(), setting) : own};
+    const NamedWeight named{linear.info.weight, own};
     found = search(group, {&named, 1});
   }
   const bool scales = !found.scale.empty();
@@ -357,17 +355,25 @@ bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
 
 // Per linear, in host memory: the Gram matrix in float32 for the search, the codes, and the
 // dequantized weight. On a device the search holds errors of some rows, which are gone before codes
-// are made.
+// are made. A search by running the block has, of all linears of the group, the weight, the rounded
+// one and what the host sets aside, and errors of one of them, where the host counts two weights.
 kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
   const auto in = static_cast<uint64_t>(shapes.in_features);
   const uint64_t weights = shapes.largest_weight();
+  const uint64_t element = shapes.weight_dtype.bits / 8;
   const uint64_t coded =
       coded_bytes(weights, shapes.in_features, groups_of(shapes.in_features, params_.group_size));
   kit::GroupMemory out;
   out.observing = gram_bytes(shapes, false);
-  out.linear = shapes.on_device
-                   ? std::max(coded, objective_bytes_on_device(weights / in, in))
-                   : in * in * sizeof(float) + coded + weights * (shapes.weight_dtype.bits / 8);
+  out.linear = shapes.on_device ? std::max(coded, objective_bytes_on_device(weights / in, in))
+                                : in * in * sizeof(float) + coded + weights * element;
+  if (params_.objective == "block") {
+    uint64_t all = 0;
+    for (uint32_t l = 0; l < shapes.info.linear_count; ++l) {
+      all += static_cast<uint64_t>(shapes.info.linears[l].out_features) * in;
+    }
+    out.linear = std::max(out.linear, (3 * all - 2 * weights) * element + weights * sizeof(float));
+  }
   return out;
 }
 

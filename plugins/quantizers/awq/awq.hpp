@@ -62,7 +62,7 @@ class Awq final : public kit::Quantizer {
  private:
   ModuleSetting setting_of(const quench_linear_info& linear) const;
   ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting) const;
-  // Whether the search runs blocks, in host memory, instead of reading the Gram matrix.
+  // Whether the search runs blocks instead of reading the Gram matrix.
   bool replays(const AwqGroup& group) const;
   // Why a group's inputs are not scaled; empty if they are.
   std::string unscaled_because(const AwqGroup& group) const;

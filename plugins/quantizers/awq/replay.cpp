@@ -1,11 +1,13 @@
 #include "quantizers/awq/replay.hpp"
 
-#include <ATen/ops/empty.h>
-
+#include <algorithm>
 #include <deque>
 
+#include "quantizers/awq/device/rounding_by_kernel.hpp"
+#include "quantizers/gram/squares.hpp"
 #include "quench/abi/extension/block.h"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -27,28 +29,35 @@ quench_replay_place find_place() {
   return place;
 }
 
+// The weight that rounding gives, where the weight is.
+at::Tensor rounded_weight(const ScaledWeight& from, std::span<const double> scale) {
+  const at::ScalarType type = from.weight.scalar_type();
+  if (!matrix::on_host(from.weight)) {
+    return from.weight.sub(RoundingByKernel(from, scale).errors({}, 0, from.rows).to(type));
+  }
+  at::Tensor value = kit::host_empty({from.rows, from.columns}, type);
+  std::vector<float> errors(static_cast<size_t>(value.numel()));
+  rounding_errors(from, scale, {}, 0, from.rows, errors.data());
+  const auto fill = [&]<typename T>(T* to) {
+    const T* weight = from.weight.const_data_ptr<T>();
+    for (size_t i = 0; i < errors.size(); ++i) {
+      to[i] = weight[i] - static_cast<T>(errors[i]);
+    }
+  };
+  if (type == at::kDouble) {
+    fill(value.data_ptr<double>());
+  } else {
+    fill(value.data_ptr<float>());
+  }
+  return value;
+}
+
 // The model's weights under a channel scale, as overlays for a replay.
 class Overlays {
  public:
   Overlays(std::span<const NamedWeight> weights, std::span<const double> scale) {
     for (const NamedWeight& named : weights) {
-      const ScaledWeight& from = named.weight;
-      const bool wide = from.weight.scalar_type() == at::kDouble;
-      at::Tensor& value = values_.emplace_back(
-          kit::host_empty({from.rows, from.columns}, wide ? at::kDouble : at::kFloat));
-      std::vector<float> errors(static_cast<size_t>(value.numel()));
-      rounding_errors(from, scale, {}, 0, from.rows, errors.data());
-      const auto fill = [&]<typename T>(T* to) {
-        const T* weight = from.weight.const_data_ptr<T>();
-        for (size_t i = 0; i < errors.size(); ++i) {
-          to[i] = weight[i] - static_cast<T>(errors[i]);
-        }
-      };
-      if (wide) {
-        fill(value.data_ptr<double>());
-      } else {
-        fill(value.data_ptr<float>());
-      }
+      const at::Tensor& value = values_.emplace_back(rounded_weight(named.weight, scale));
       views_.push_back({sizeof(quench_overlay), 0, named.parameter.c_str(), kit::view_of(value)});
     }
   }
@@ -59,7 +68,8 @@ class Overlays {
   std::vector<quench_overlay> views_;
 };
 
-// Copies of the tensors that a batch carries into `stage`, except the input of the next group.
+// The tensors that a batch carries into `stage`, except the input of the next group, where they
+// are. Valid until the next call.
 std::vector<at::Tensor> carried(const quench_replay_place& place, uint64_t batch, uint32_t stage,
                                 const std::vector<quench_overlay>& overlays) {
   const quench_replay_args args{
@@ -79,10 +89,37 @@ std::vector<at::Tensor> carried(const quench_replay_place& place, uint64_t batch
     const bool floating =
         tensors[i].dtype.code == QUENCH_DTYPE_FLOAT || tensors[i].dtype.code == QUENCH_DTYPE_BFLOAT;
     if (!feeds && floating) {
-      out.push_back(kit::borrow(tensors[i]).to(at::kCPU, at::kDouble, false, true).contiguous());
+      out.push_back(kit::borrow(tensors[i]));
     }
   }
   return out;
+}
+
+// Copies of what a batch carries with the model's weights.
+std::vector<at::Tensor> carried_exactly(const quench_replay_place& place, uint64_t batch,
+                                        uint32_t stage) {
+  std::vector<at::Tensor> out = carried(place, batch, stage, {});
+  for (at::Tensor& tensor : out) {
+    tensor = tensor.clone();
+  }
+  return out;
+}
+
+// The sum of squared differences, in float64: in host memory in the order of memory, on a device by
+// rows that are float64 at once.
+double squared_difference(const at::Tensor& a, const at::Tensor& b) {
+  constexpr int64_t kHeld = int64_t{1} << 23;
+  const int64_t rows = a.size(0);
+  const int64_t most = matrix::on_host(a)
+                           ? rows
+                           : std::max<int64_t>(1, kHeld * rows / std::max<int64_t>(1, a.numel()));
+  double sum = 0;
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    sum += sum_of_squares(
+        a.narrow(0, first, count).to(at::kDouble).sub(b.narrow(0, first, count).to(at::kDouble)));
+  }
+  return sum;
 }
 
 // Adds the squared differences to `sum`. Returns the number of elements in tensors that differ.
@@ -90,12 +127,7 @@ int64_t add_change(const std::vector<at::Tensor>& a, const std::vector<at::Tenso
                    double& sum) {
   int64_t changed = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    const double* x = a[i].const_data_ptr<double>();
-    const double* y = b[i].const_data_ptr<double>();
-    double own = 0;
-    for (int64_t k = 0; k < a[i].numel(); ++k) {
-      own += (x[k] - y[k]) * (x[k] - y[k]);
-    }
+    const double own = squared_difference(a[i], b[i]);
     changed += own > 0 ? a[i].numel() : 0;
     sum += own;
   }
@@ -106,9 +138,9 @@ int64_t add_change(const std::vector<at::Tensor>& a, const std::vector<at::Tenso
 // does.
 uint32_t first_change(const quench_replay_place& place, const Overlays& overlays) {
   for (uint32_t stage = place.stage + 1; stage < place.stages; ++stage) {
+    const std::vector<at::Tensor> exact = carried_exactly(place, 0, stage);
     double sum = 0;
-    if (add_change(carried(place, 0, stage, {}), carried(place, 0, stage, overlays.views()), sum) >
-        0) {
+    if (add_change(exact, carried(place, 0, stage, overlays.views()), sum) > 0) {
       return stage;
     }
   }
@@ -124,7 +156,7 @@ std::vector<double> replay_losses(std::span<const NamedWeight> weights,
   std::vector<double> losses(scales.size());
   std::vector<int64_t> elements(scales.size());
   for (uint64_t batch = 0; batch < place.batches; ++batch) {
-    const std::vector<at::Tensor> exact = carried(place, batch, stage, {});
+    const std::vector<at::Tensor> exact = carried_exactly(place, batch, stage);
     for (size_t s = 0; s < scales.size(); ++s) {
       kit::check_cancelled();
       const Overlays overlays(weights, scales[s]);

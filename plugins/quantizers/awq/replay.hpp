@@ -19,8 +19,8 @@ struct NamedWeight {
 // is later added to it. This equals the change of a parent module's output (attention for q, k and
 // v, the MLP for gate and up), because everything else that is added stays the same. Batches run
 // one after the other, so only one batch's outputs are held, and weights are rounded again for
-// each, in host memory. Throws FAILED_PRECONDITION if the host lacks the service
-// (quench/abi/extension/block.h).
+// each. Weights are rounded, and outputs compared, where they are. Throws FAILED_PRECONDITION if
+// the host lacks the service (quench/abi/extension/block.h).
 std::vector<double> replay_losses(std::span<const NamedWeight> weights,
                                   std::span<const std::vector<double>> scales);
 

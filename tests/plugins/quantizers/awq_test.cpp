@@ -5,6 +5,7 @@
 
 #include "quantizers/awq/candidates.hpp"
 #include "quench/abi/extension/group_weights.h"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/block_double.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/fixtures.hpp"
@@ -160,6 +161,38 @@ TEST_CASE("awq's loss by running the block is that of the outputs", "[quantizers
   CHECK(by_block.tensor<double>("channel_scale") == by_gram.tensor<double>("channel_scale"));
   for (const char* number : {"search_loss", "plain_loss"}) {
     CHECK(by_block.numbers.at(number) == Approx(by_gram.numbers.at(number)).epsilon(1e-5));
+  }
+}
+
+// The same with the kernels and by rows that are compared at once, as on a GPU.
+TEST_CASE("awq on a device: running the block gives the processor's scale and losses",
+          "[quantizers][awq][cuda]") {
+  linked_item();  // installs the host that the double stands on
+  const Matrix x = random_matrix(200, 96, 3, true);
+  const std::vector<Matrix> weights = {random_matrix(24, 96, 1), random_matrix(40, 96, 2)};
+  BlockDouble block({x}, {{"linear0", weights[0]}, {"linear1", weights[1]}});
+  const bool float64 = GENERATE(false, true);
+  const bool prepares = GENERATE(false, true);  // or searches each linear for itself
+  CAPTURE(float64, prepares);
+  const auto run = [&] {
+    QuantizerBench bench(R"({"group_size":32,"candidates":6,"objective":"block"})", 96, 2);
+    REQUIRE(bench.observe(x, float64) == QUENCH_OK);
+    if (prepares) {
+      REQUIRE(bench.prepare(weights, float64) == "");
+    }
+    const Quantized out = bench.quantize(weights[0], 0, float64);
+    REQUIRE(out.error == "");
+    return out;
+  };
+  const Quantized wanted = run();
+  const int replays = block.replays();
+  const matrix::LibtorchAlone as_on_a_gpu;
+  const Quantized got = run();
+  CHECK(block.replays() == 2 * replays);
+  CHECK(got.tensor<double>("channel_scale") == wanted.tensor<double>("channel_scale"));
+  for (const char* number : {"search_loss", "plain_loss"}) {
+    CHECK(wanted.numbers.at(number) > 0);
+    CHECK(got.numbers.at(number) == Approx(wanted.numbers.at(number)).epsilon(1e-12));
   }
 }
 
