@@ -17,6 +17,9 @@ NUMBERS, PAGE, MAKE = SOURCE / "docs/findings", SOURCE / "docs/findings.md", SOU
 sys.path.insert(0, str(MAKE.parent))
 import claims  # noqa: E402
 import figures  # noqa: E402
+import long_table  # noqa: E402
+import settings  # noqa: E402
+import waiting  # noqa: E402
 
 WORDS = ("holds", "fails", "open", "waits")
 LIMIT = 2_000_000
@@ -108,6 +111,54 @@ class Findings(unittest.TestCase):
             listed = re.search(r"^ +seed: \[([0-9, ]+)\]", sweep, re.M)
             seeds = set(listed[1].split(", ") if listed else re.findall(r"^  - \{seed: (\d+)", sweep, re.M))
             self.assertGreaterEqual(len(seeds), test.seeds, f"{test.manifest}: test {test.id}")
+
+    def manifests(self, **texts):
+        """Has the page read these manifests in place of those of configs/experiments."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder.parent))
+        for name, text in texts.items():
+            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+        self.addCleanup(setattr, waiting, "MANIFESTS", waiting.MANIFESTS)
+        waiting.MANIFESTS = folder
+
+    def test_what_a_manifest_tries_is_read_from_its_sweep_its_forks_and_its_averages(self):
+        self.manifests(
+            listed="# seed: 9\nseed: 8\ntrain:\n  steps: 1200\n  forks:\n    late: {steps: 900, decay_steps: 100}\n"
+                   "    early: {steps: 600}\n  every: 75\naveraging:\n  - lawa: {window: [3, 10], every: [25, 50]} # window: 7\n"
+                   "sweep:\n  seed: [0, 1, 2, 3]\n  train.lr.peak: [1.0e-2, 3.0e-3]\nreport:\n  - {seed: 7}\n",
+            rows="sweep:\n  - {seed: 3, train.optimizer: {adamw: {weight_decay: 0}}}\n  - {seed: 1, train.optimizer: {adamw: {weight_decay: 1.0}}}\n"
+                 "  - {seed: 2,\n     train.optimizer: {adamw: {weight_decay: 8.0e-4, decoupled: true}}}\n",
+            one="seed: 8\nsweep:\n  seed: [4]\n", none="seed: 8\n")
+        self.assertEqual(settings.seeds(["listed"]), "seeds 0 to 3")
+        self.assertEqual(settings.seeds(["rows"]), "seeds 1, 2, 3")
+        self.assertEqual(settings.seeds(["one"]), "seed 4")
+        self.assertEqual(settings.seeds(["rows", "rows"]), "seeds 1, 2, 3")
+        self.assertEqual(settings.tried("listed", "steps"), ["600", "900"])
+        self.assertEqual(settings.tried("listed", "window"), ["3", "10"])
+        self.assertEqual([settings.short(value) for value in settings.tried("listed", "train.lr.peak")], ["3e-3", "1e-2"])
+        self.assertEqual([settings.short(value) for value in settings.tried("rows", "weight_decay")], ["0", "8e-4", "1"])
+        self.assertEqual(settings.tried("rows", "weight_decay", "not decoupled"), ["0", "1.0"])
+        self.assertEqual(settings.tried("rows", "weight_decay", "decoupled"), ["8.0e-4"])
+        with self.assertRaisesRegex(long_table.Wrong, "different seeds"):
+            settings.seeds(["listed", "rows"])
+        with self.assertRaisesRegex(long_table.Wrong, "none.yaml tries no seed"):
+            settings.seeds(["none"])
+
+    def test_no_seed_of_the_table_of_settings_is_written_by_hand(self):
+        table = PAGE.read_text(encoding="utf-8").split("## Settings\n")[1].split("\n## ")[0]
+        self.assertIn("seeds 0 to 4", table)
+        self.assertNotRegex(table.replace("seeds 0 to 4", "").replace("seeds 0, 1, 2", ""), "seed")
+        template = (SOURCE / "bench/findings/page.in").read_text(encoding="utf-8")
+        self.assertNotRegex(template, r"\bseeds? \d", "seeds are read from the manifests")
+
+    def test_the_words_above_a_manifest_count_its_seeds(self):
+        counts = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+        said = 0
+        for path in sorted(waiting.MANIFESTS.glob("*.yaml")):
+            for word in re.findall(r"\b(\w+) seeds\b", waiting.head_of(path.stem)):
+                if word.lower() in counts:
+                    said += 1
+                    self.assertEqual(len(settings.tried(path.stem, "seed")), counts[word.lower()], path.name)
+        self.assertGreater(said, 10)
 
     def test_the_first_screen_answers_in_at_most_ten_sentences(self):
         answer = PAGE.read_text(encoding="utf-8").split("# Findings\n")[1].split("![")[0]

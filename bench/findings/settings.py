@@ -1,0 +1,62 @@
+"""What a manifest of configs/experiments tries, read from its text: its sweep, its forks and its averages."""
+
+import re
+
+import long_table
+import waiting
+
+BLOCKS = ("sweep", "forks", "averaging")
+
+
+def blocks_of(name):
+    """The lines of the manifest that say what is tried, without comments."""
+    lines, inside = [], None
+    for line in (waiting.MANIFESTS / f"{name}.yaml").read_text(encoding="utf-8").splitlines():
+        line = line.split(" #")[0].rstrip()
+        begins = re.match(r"( *)(\w+):$", line)
+        indent = len(line) - len(line.lstrip())
+        if inside is not None and line and indent <= inside:
+            inside = None
+        if inside is not None:
+            lines.append(line)
+        elif begins and begins[2] in BLOCKS:
+            inside = len(begins[1])
+    return lines
+
+
+def tried(name, key, condition=""):
+    """The values that `key` has there, as the manifest writes them, ascending where they are numbers. `condition`, a word or
+    'not' and a word: only lines with it, or without."""
+    word = condition.removeprefix("not ")
+    found = []
+    for line in blocks_of(name):
+        if word and (word in line) == condition.startswith("not "):
+            continue
+        for listed, single in re.findall(rf"(?:^|[ {{.-]){re.escape(key)}: *(?:\[([^\]]*)\]|([^,{{}}\s]+))", line):
+            found += [value.strip() for value in (listed or single).split(",")]
+    if not found:
+        raise long_table.Wrong(f"{name}.yaml tries no {key}")
+    return sorted(dict.fromkeys(found), key=number)
+
+
+def number(value):
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
+
+
+def short(value):
+    """1.0e-3 as 1e-3, 1.0 as 1."""
+    return re.sub(r"\.0(?=e|$)", "", value)
+
+
+def seeds(names):
+    """'seeds 0 to 4': those of all these manifests, which must agree."""
+    found = {tuple(tried(name, "seed")) for name in names}
+    if len(found) > 1:
+        raise long_table.Wrong(f"{', '.join(names)} have different seeds: {sorted(found)}")
+    values = [int(value) for value in next(iter(found))]
+    if len(values) > 3 and values == list(range(values[0], values[-1] + 1)):
+        return f"seeds {values[0]} to {values[-1]}"
+    return ("seeds " if len(values) > 1 else "seed ") + ", ".join(map(str, values))
