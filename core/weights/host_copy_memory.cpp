@@ -1,6 +1,7 @@
 #include "core/weights/host_copy_memory.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "core/error.hpp"
 #include "core/io/tensor_memory.hpp"
@@ -34,7 +35,8 @@ HostCopyMemory::~HostCopyMemory() {
 const quench_model_device_memory* device_memory_of(const ModelHandle& model) {
   const auto* table =
       static_cast<const quench_model_device_memory*>(model.extension(QUENCH_MODEL_DEVICE_MEMORY));
-  return table != nullptr && table->struct_size >= sizeof *table ? table : nullptr;
+  constexpr size_t kNeeded = offsetof(quench_model_device_memory, pin_host);
+  return table != nullptr && table->struct_size >= kNeeded ? table : nullptr;
 }
 
 uint64_t free_device_bytes(ModelHandle& model) {

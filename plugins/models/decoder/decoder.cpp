@@ -206,8 +206,13 @@ constexpr quench_model_device_memory kDeviceMemory = {
        quench_error* error) noexcept -> quench_status {
       return kit::guard(error, [&] { *memory = self(model).device_memory().allocate_host(bytes); });
     },
+    [](quench_model* model, void* memory) noexcept { self(model).device_memory().release(memory); },
+    [](quench_model* model, void* memory, uint64_t bytes, uint32_t flags,
+       quench_error* error) noexcept -> quench_status {
+      return kit::guard(error, [&] { self(model).device_memory().pin_host(memory, bytes, flags); });
+    },
     [](quench_model* model, void* memory) noexcept {
-      self(model).device_memory().release(memory);
+      self(model).device_memory().unpin_host(memory);
     }};
 
 constexpr quench_model_token_wise kTokenWise = {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <string>
 
+#include "quench/abi/extension/device_memory.h"
 #include "quench/kit/torch.hpp"
+#include "shared/cuda/device_memory.hpp"
 
 namespace quench::decoder {
 
@@ -90,6 +92,14 @@ void* DeviceMemory::allocate_host(uint64_t bytes) {
   } catch (const c10::Error&) {  // the driver's own words do not say how much was wanted
     no_memory(bytes, "the host, page-locked for " + device_.str());
   }
+}
+
+void DeviceMemory::pin_host(void* memory, uint64_t bytes, uint32_t flags) const {
+  cuda::pin(device_.index(), memory, bytes, (flags & QUENCH_PIN_READ_ONLY) != 0);
+}
+
+void DeviceMemory::unpin_host(void* memory) const {
+  cuda::unpin(device_.index(), memory);
 }
 
 void* DeviceMemory::keep(const at::Tensor& block) {

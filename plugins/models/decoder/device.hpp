@@ -50,6 +50,8 @@ class DeviceMemory {
   };
   Available available() const;
   void* allocate_host(uint64_t bytes);  // page-locked
+  void pin_host(void* memory, uint64_t bytes, uint32_t flags) const;
+  void unpin_host(void* memory) const;
 
  private:
   void* keep(const at::Tensor& block);

@@ -22,6 +22,19 @@ void copy_bytes(int device, void* to, const void* from, size_t bytes,
   }
 }
 
+void pin(int device, void* memory, size_t bytes, bool read_only,
+         const std::filesystem::path& kernels) {
+  char why[256] = {};
+  auto* pin = entry<decltype(quench_cuda_pin)>(kernels, "quench_cuda_pin");
+  if (pin(device, memory, bytes, read_only ? 1 : 0, why, sizeof why) != 0) {
+    kit::fail(QUENCH_RESOURCE_EXHAUSTED, "device cuda:%d: %s", device, why);
+  }
+}
+
+void unpin(int device, void* memory, const std::filesystem::path& kernels) {
+  entry<decltype(quench_cuda_unpin)>(kernels, "quench_cuda_unpin")(device, memory);
+}
+
 DeviceMemory::DeviceMemory(int device, size_t bytes, const std::filesystem::path& kernels)
     : device_(device),
       bytes_(bytes),

@@ -13,6 +13,13 @@ namespace quench::cuda {
 void copy_bytes(int device, void* to, const void* from, size_t bytes,
                 const std::filesystem::path& kernels = kernels_file());
 
+// Page-locks memory of the host for copies to and from devices; of what cannot be written in this
+// process, `read_only`. Throws RESOURCE_EXHAUSTED with the reason.
+void pin(int device, void* memory, size_t bytes, bool read_only,
+         const std::filesystem::path& kernels = kernels_file());
+// What was pinned from `memory` on.
+void unpin(int device, void* memory, const std::filesystem::path& kernels = kernels_file());
+
 class DeviceMemory {
  public:
   // Zeroed. Throws RESOURCE_EXHAUSTED with the bytes that were wanted and the runtime's reason, and

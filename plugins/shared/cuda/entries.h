@@ -27,6 +27,12 @@ void quench_cuda_release(int device, void* memory);
 int quench_cuda_copy(int device, void* to, const void* from, size_t bytes, char* why,
                      size_t why_bytes);
 
+/* Page-locks memory of the host for copies to and from all devices; `read_only`: the process cannot
+ * write there. 0, or 1 with the reason in why. What is unpinned was pinned from `memory` on. */
+int quench_cuda_pin(int device, void* memory, size_t bytes, int read_only, char* why,
+                    size_t why_bytes);
+void quench_cuda_unpin(int device, void* memory);
+
 #ifdef __cplusplus
 }
 #endif

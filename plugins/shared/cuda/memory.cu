@@ -29,6 +29,23 @@ int quench_cuda_copy(int device, void* to, const void* from, size_t bytes, char*
   return guarded(device, why, why_bytes,
                  [&] { check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "a copy"); });
 }
+
+int quench_cuda_pin(int device, void* memory, size_t bytes, int read_only, char* why,
+                    size_t why_bytes) {
+  const unsigned flags =
+      cudaHostRegisterPortable | (read_only != 0 ? cudaHostRegisterReadOnly : 0u);
+  const int failed = started(device, why, why_bytes, [&] {
+    check(cudaHostRegister(memory, bytes, flags), "page-locking of host memory");
+  });
+  cudaGetLastError();  // a refusal is no error of what comes next
+  return failed;
+}
+
+void quench_cuda_unpin(int device, void* memory) {
+  if (cudaSetDevice(device) == cudaSuccess) {
+    cudaHostUnregister(memory);
+  }
+}
 }
 
 }  // namespace quench::cuda

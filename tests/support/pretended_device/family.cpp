@@ -322,7 +322,9 @@ constexpr quench_model_device_memory kMemory = {
       *memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
       return *memory != nullptr ? QUENCH_OK : QUENCH_RESOURCE_EXHAUSTED;
     },
-    [](quench_model*, void* memory) noexcept { std::free(memory); }};
+    [](quench_model*, void* memory) noexcept { std::free(memory); },
+    nullptr,
+    nullptr};
 
 const void* Pretended::extension(const char* id) const {
   if (std::strcmp(id, QUENCH_MODEL_GRADIENT) == 0) {

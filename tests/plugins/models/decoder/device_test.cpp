@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "quench/abi/extension/device_memory.h"
+
 namespace quench::test {
 
 TEST_CASE("device: products are made in the bits of their operands", "[models][cuda]") {
@@ -31,6 +33,13 @@ TEST_CASE("device: one that libtorch does not find is refused by its number", "[
   }
   CHECK_THROWS_WITH(decoder::usable_device({5, 0}), "device type 5: wanted the CPU or CUDA");
   CHECK(decoder::usable_device({QUENCH_DEVICE_CPU, 0}) == at::Device(at::kCPU));
+}
+
+TEST_CASE("device: memory that cannot be pinned is refused with the reason", "[models][cuda]") {
+  const decoder::DeviceMemory memory(at::Device(at::kCUDA, 0));
+  CHECK_THROWS_WITH(memory.pin_host(nullptr, 4096, QUENCH_PIN_READ_ONLY),
+                    Catch::StartsWith("device cuda:0: ") ||
+                        Catch::Contains("this build has no kernels for GPUs"));
 }
 
 }  // namespace quench::test
