@@ -1,5 +1,6 @@
 #include "core/pass/copied_model.hpp"
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,6 +22,24 @@ namespace {
 
 ModelHandle& model_of(const quench_model* self) {
   return reinterpret_cast<CopiedModel*>(const_cast<quench_model*>(self))->model();
+}
+
+// Tensors in host memory that the model's own functions copy themselves; nullptr: none.
+void pin(const ModelHandle& model, std::initializer_list<const quench_tensor*> tensors) {
+  for (const quench_tensor* tensor : tensors) {
+    if (tensor != nullptr) {
+      model.pin(*tensor);
+    }
+  }
+}
+
+void pin(const ModelHandle& model, const quench_batch& batch) {
+  pin(model, {batch.tokens, batch.positions, batch.segments});
+}
+
+void pin(const ModelHandle& model, const quench_loss_args& args) {
+  pin(model, *args.batch);
+  pin(model, {args.targets});
 }
 
 // A place on the device for a tensor in host memory.
@@ -63,6 +82,7 @@ void embed(ModelHandle& model, quench_embed_args args) {
   const Placed h(model, *args.h);
   const quench_tensor view = h.view();
   args.h = &view;
+  pin(model, *args.batch);
   model.embed(args);
   h.fetch();
 }
@@ -77,6 +97,7 @@ void stage(ModelHandle& model, quench_stage_args args) {
   const std::vector<quench_tensor> outputs = views_of(out);
   args.in = inputs.data();
   args.out = outputs.data();
+  pin(model, *args.batch);
   model.stage(args);
   for (const Placed& each : out) {
     each.fetch();
@@ -88,6 +109,7 @@ void token_nll(ModelHandle& model, quench_head_args args) {
   h.bring();
   const quench_tensor view = h.view();
   args.h = &view;
+  pin(model, {args.targets, args.nll, args.argmax});
   model.token_nll(args);
 }
 
@@ -111,6 +133,8 @@ constexpr quench_model_gradient kGradient = {
     sizeof(quench_model_gradient),
     [](quench_model* self, const quench_loss_args* args, const quench_tensor* gradient,
        double* loss, quench_error* error) noexcept -> quench_status {
+      pin(model_of(self), *args);
+      pin(model_of(self), {gradient});
       return own<quench_model_gradient>(self, QUENCH_MODEL_GRADIENT)
           .gradient(model_of(self).get(), args, gradient, loss, error);
     }};
@@ -153,6 +177,7 @@ constexpr quench_model_token_wise kTokenWise = {
 
 // What the model has made of a batch. Its vectors are in host memory already.
 struct Opened {
+  const ModelHandle* model;
   const quench_model_curvature* table;
   quench_curvature* curvature;
 };
@@ -168,17 +193,20 @@ constexpr quench_model_curvature kCurvature = {
        quench_error* error) noexcept -> quench_status {
       const auto& table = own<quench_model_curvature>(self, QUENCH_MODEL_CURVATURE);
       quench_curvature* made = nullptr;
+      pin(model_of(self), *args);
+      pin(model_of(self), {gradient});
       const quench_status status =
           table.open(model_of(self).get(), args, kind, gradient, loss, &made, error);
       if (status != QUENCH_OK) {
         return status;
       }
       return guarded(error, [&] {
-        *curvature = reinterpret_cast<quench_curvature*>(new Opened{&table, made});
+        *curvature = reinterpret_cast<quench_curvature*>(new Opened{&model_of(self), &table, made});
       });
     },
     [](quench_curvature* curvature, const quench_tensor* v, const quench_tensor* product,
        quench_error* error) noexcept -> quench_status {
+      pin(*opened(curvature)->model, {v, product});
       return opened(curvature)->table->product(opened(curvature)->curvature, v, product, error);
     },
     [](quench_curvature* curvature) noexcept {

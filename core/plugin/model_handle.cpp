@@ -24,7 +24,7 @@ ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& descrip
     fail(QUENCH_UNSUPPORTED, "{}: on cuda:{}, without memory there that this process can copy",
          handle.label(), device.index);
   }
-  handle.copies_ = DeviceCopies(table, model, device);
+  handle.copies_ = DeviceCopies(handle.label(), table, model, device);
   return handle;
 }
 
@@ -115,6 +115,8 @@ void ModelHandle::copy(const quench_tensor& from, const quench_tensor& to, void*
   if (table_->copy == nullptr) {
     fail(QUENCH_UNSUPPORTED, "{}: has no memory of its own to copy to", label_);
   }
+  pin(from);
+  pin(to);
   table_call(label_, "copy", table_->copy, model_, &from, &to, stream);
 }
 
@@ -135,10 +137,12 @@ void ModelHandle::logits(const quench_tensor& h, const quench_tensor& logits, vo
 }
 
 void ModelHandle::weight_get(const std::string& name, const quench_tensor& destination) const {
+  pin(destination);
   table_call(label_, "weight_get", table_->weight_get, model_, name.c_str(), &destination);
 }
 
 void ModelHandle::weight_set(const std::string& name, const quench_tensor& value) {
+  pin(value);
   table_call(label_, "weight_set", table_->weight_set, model_, name.c_str(), &value);
 }
 

@@ -45,6 +45,9 @@ class ModelHandle {
   void* allocate(uint64_t bytes);
   void release(void* memory);
   void copy(const quench_tensor& from, const quench_tensor& to, void* stream = nullptr);
+  // To be called before a function that is not of this class, such as one of an extension, gets a
+  // tensor that may lie in memory of another process: no part of it is pinned, or all of it.
+  void pin(const quench_tensor& tensor) const { copies_.pin(tensor); }
 
   void embed(const quench_embed_args& args);
   void stage(const quench_stage_args& args);

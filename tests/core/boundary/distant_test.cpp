@@ -1,11 +1,14 @@
 // Plugins in processes of their own with a model in memory that only its family can reach: values
-// are those of one process with the model in host memory, to the last bit.
+// are those of one process with the model in host memory, to the last bit, and what the processes
+// share is pinned where it is copied (plugins/pins.hpp).
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cli/program.hpp"
@@ -23,10 +26,11 @@ const std::vector<std::string> kThatSeeTheModel = {
     "rtn",         "gptq",     "awq",        "hqq",    "int8",
     "smoothquant", "rotation", "divergence", "taylor", "sharpness"};
 
+// Its gradient is larger than what other copies have pinned.
 constexpr const char* kTraining = R"(name: trained
 checkpoints: {model: train}
 train:
-  model: {model_type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, num_attention_heads: 2,
+  model: {model_type: llama, hidden_size: 128, intermediate_size: 512, num_hidden_layers: 2, num_attention_heads: 2,
           num_key_value_heads: 2, vocab_size: 256, max_position_embeddings: 64, hidden_act: silu, rms_norm_eps: 1.0e-5,
           initializer_range: 0.02, tie_word_embeddings: false}
   corpus: words
@@ -44,7 +48,6 @@ corpora:
 )";
 
 constexpr const char* kMeasured = R"(
-processes: {model/distant: shared}
 calibration:
   words: {corpus: words, sequences: 2, length: 32, packing: concat}
 quantizers:
@@ -87,24 +90,29 @@ std::filesystem::path trained(const Workplace& here) {
   return {};
 }
 
-// Values, or errors, by what was measured.
-std::map<std::string, json> measure(const Workplace& here, const std::filesystem::path& checkpoint,
-                                    const std::string& family,
-                                    const std::vector<std::string>& isolated) {
+struct Measured {
+  std::map<std::string, json> values;  // or errors, by what was measured
+  std::string said;                    // on stderr
+};
+
+Measured measure(const Workplace& here, const std::filesystem::path& checkpoint,
+                 const std::string& family, const std::vector<std::string>& isolated) {
   here.folder().write(family + ".yaml",
                       "name: " + family + "\ncheckpoints: {model: " + checkpoint.string() +
-                          ", tokenizer: bytes, family: " + family + "}" + kMeasured);
-  Workplace::Arguments arguments = {"run",           family + ".yaml",
-                                    "--json",        "--fresh",
-                                    "--threads",     "2",
-                                    "--plugin-path", quench::test::boundary_plugin("distant")};
+                          ", tokenizer: bytes, family: " + family + "}\nprocesses: {model/" +
+                          family + ": shared}" + kMeasured);
+  Workplace::Arguments arguments = {
+      "run",           family + ".yaml",
+      "--json",        "--fresh",
+      "--threads",     "2",
+      "--plugin-path", quench::test::boundary_plugin(family == "llama" ? "distant" : family)};
   for (const std::string& plugin : isolated) {
     arguments.insert(arguments.end(), {"--isolate", plugin});
   }
   const Outcome got = here.run(arguments);
   INFO(got.err);
   REQUIRE(got.code <= 1);  // a derivative of int8's operations there is not
-  std::map<std::string, json> out;
+  Measured out{{}, got.err};
   const json told = quench::test::data_of(got.out);
   for (const json& record : told.at("records")) {
     std::string what = record.at("metric").dump();
@@ -115,7 +123,26 @@ std::map<std::string, json> measure(const Workplace& here, const std::filesystem
         what += transform->at("id").dump();
       }
     }
-    out[what] = record.at("value").is_null() ? record.at("error") : record.at("value");
+    out.values[what] = record.at("value").is_null() ? record.at("error") : record.at("value");
+  }
+  return out;
+}
+
+int times(const std::string& text, const std::string& part) {
+  int out = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++out;
+  }
+  return out;
+}
+
+// How many copies the family made in memory that was pinned, and in other shared memory.
+std::pair<int, int> copies(const std::string& said) {
+  std::pair<int, int> out;
+  static const std::regex kLine("pins: [0-9]+ asked, ([0-9]+) pinned copies, ([0-9]+) others");
+  for (std::sregex_iterator line(said.begin(), said.end(), kLine), end; line != end; ++line) {
+    out.first += std::stoi((*line)[1]);
+    out.second += std::stoi((*line)[2]);
   }
   return out;
 }
@@ -127,16 +154,31 @@ TEST_CASE("apart: values of a model in memory of its own are those of one in hos
   quench::test::need_plugin("models/llama");
   const Workplace here;
   const std::filesystem::path checkpoint = trained(here);
-  const std::map<std::string, json> together = measure(here, checkpoint, "llama", {"none"});
-  const std::map<std::string, json> apart = measure(here, checkpoint, "distant", kThatSeeTheModel);
+  const auto together = measure(here, checkpoint, "llama", {"none"}).values;
   CHECK(together.size() > 35);
   CHECK(std::count_if(together.begin(), together.end(),
                       [](const auto& each) { return each.second.is_number(); }) > 30);
-  CHECK(together.size() == apart.size());
-  for (const auto& [what, value] : together) {
-    INFO(what);
-    const auto found = apart.find(what);
-    REQUIRE(found != apart.end());
-    CHECK(found->second == value);
+  // Pinned or not, it is the same.
+  for (const std::string family : {"distant", "distant_unpinned"}) {
+    CAPTURE(family);
+    const Measured apart = measure(here, checkpoint, family, kThatSeeTheModel);
+    INFO(apart.said);
+    const auto [pinned, others] = copies(apart.said);
+    if (family == "distant") {
+      CHECK(pinned > 1000);
+      CHECK(others == 0);
+      CHECK(times(apart.said, "it pins nothing") == 0);
+    } else {
+      CHECK(pinned == 0);
+      CHECK(others > 1000);
+      CHECK(times(apart.said, "it pins nothing") == 1);
+    }
+    CHECK(together.size() == apart.values.size());
+    for (const auto& [what, value] : together) {
+      INFO(what);
+      const auto found = apart.values.find(what);
+      REQUIRE(found != apart.values.end());
+      CHECK(found->second == value);
+    }
   }
 }

@@ -1,15 +1,21 @@
 // A family whose memory is another device's: that of llama, with addresses at which nothing can be
-// read. What touches its rows in place of having them copied ends the process.
+// read. What touches its rows in place of having them copied ends the process, and so does a copy
+// that is not pinned as it should be (pins.hpp); DISTANT_REFUSES: it pins nothing.
 #include <dlfcn.h>
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
+#include "quench/abi/extension/device_memory.h"
+#include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/head.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/module.h"
 #include "quench/kit/error.hpp"
+#include "tests/core/boundary/plugins/pins.hpp"
 
 namespace kit = quench::kit;
 
@@ -21,6 +27,11 @@ constexpr quench_device kDevice = {QUENCH_DEVICE_CUDA, 0};
 
 quench_model_table near;   // the family in host memory
 quench_model_table table;  // this one
+
+quench::test::Pins& pins() {
+  static quench::test::Pins all(DISTANT_REFUSES);
+  return all;
+}
 
 void* moved(void* data, uint64_t by) {
   return reinterpret_cast<void*>(reinterpret_cast<uint64_t>(data) + by);
@@ -44,6 +55,25 @@ quench_tensor there(const quench_tensor& tensor) {
 }
 quench_tensor wherever(const quench_tensor& tensor) {
   return tensor.device.type == kDevice.type ? here(tensor) : tensor;
+}
+
+// A tensor in host memory of which a device makes a copy, or to which it copies; nullptr: none.
+// Those of this test are all in C order.
+void copies(std::initializer_list<const quench_tensor*> tensors) {
+  for (const quench_tensor* tensor : tensors) {
+    if (tensor == nullptr || tensor->device.type == kDevice.type) {
+      continue;
+    }
+    uint64_t bytes = tensor->dtype.bits / 8u;
+    for (int32_t d = 0; d < tensor->dimensions; ++d) {
+      bytes *= static_cast<uint64_t>(tensor->shape[d]);
+    }
+    pins().copies(static_cast<const std::byte*>(tensor->data) + tensor->byte_offset, bytes);
+  }
+}
+
+void copies(const quench_batch& batch) {
+  copies({batch.tokens, batch.positions, batch.segments});
 }
 
 std::vector<quench_tensor> all_here(const quench_tensor* tensors, uint32_t count) {
@@ -79,6 +109,7 @@ void release(quench_model* model, void* memory) noexcept {
 
 quench_status copy(quench_model* model, const quench_tensor* from, const quench_tensor* to,
                    void* stream, quench_error* error) noexcept {
+  copies({from, to});
   const quench_tensor source = wherever(*from);
   const quench_tensor target = wherever(*to);
   return near.copy(model, &source, &target, stream, error);
@@ -90,6 +121,7 @@ quench_status embed(quench_model* model, const quench_embed_args* args,
     quench_embed_args own = *args;
     const quench_tensor h = here(*args->h);
     own.h = &h;
+    copies(*args->batch);
     kit::check(near.embed(model, &own, error), *error);
   });
 }
@@ -102,6 +134,7 @@ quench_status stage(quench_model* model, const quench_stage_args* args,
     const std::vector<quench_tensor> out = all_here(args->out, args->out_count);
     own.in = in.data();
     own.out = out.data();
+    copies(*args->batch);
     kit::check(near.stage(model, &own, error), *error);
   });
 }
@@ -112,6 +145,7 @@ quench_status token_nll(quench_model* model, const quench_head_args* args,
     quench_head_args own = *args;
     const quench_tensor h = here(*args->h);
     own.h = &h;
+    copies({args->targets, args->nll, args->argmax});
     kit::check(near.token_nll(model, &own, error), *error);
   });
 }
@@ -123,6 +157,23 @@ quench_status logits(quench_model* model, const quench_tensor* h, const quench_t
     const quench_tensor to = here(*logits);
     kit::check(near.logits(model, &from, &to, stream, error), *error);
   });
+}
+
+quench_status weight_get(quench_model* model, const char* name, const quench_tensor* destination,
+                         quench_error* error) noexcept {
+  copies({destination});
+  return near.weight_get(model, name, destination, error);
+}
+
+quench_status weight_set(quench_model* model, const char* name, const quench_tensor* value,
+                         quench_error* error) noexcept {
+  copies({value});
+  return near.weight_set(model, name, value, error);
+}
+
+void close(quench_model* model) noexcept {
+  pins().close();
+  near.close(model);
 }
 
 // An op sees the device's tensors.
@@ -171,9 +222,56 @@ quench_status head_rows(quench_model* model, const quench_tensor* h, const quenc
   });
 }
 
+quench_status gradient(quench_model* model, const quench_loss_args* args,
+                       const quench_tensor* gradient, double* loss, quench_error* error) noexcept {
+  copies(*args->batch);
+  copies({args->targets, gradient});
+  return static_cast<const quench_model_gradient*>(near.extension(model, QUENCH_MODEL_GRADIENT))
+      ->gradient(model, args, gradient, loss, error);
+}
+
+quench_status available(quench_model*, uint64_t* free_bytes, uint64_t* total_bytes,
+                        quench_error*) noexcept {
+  *free_bytes = *total_bytes = uint64_t{1} << 40;
+  return QUENCH_OK;
+}
+
+quench_status allocate_host(quench_model* model, uint64_t bytes, void** memory,
+                            quench_error* error) noexcept {
+  return near.allocate(model, bytes, memory, error);
+}
+
+void release_host(quench_model* model, void* memory) noexcept {
+  near.release(model, memory);
+}
+
+quench_status pin_host(quench_model*, void* memory, uint64_t bytes, uint32_t flags,
+                       quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    if (!pins().pin(memory, bytes, flags)) {
+      kit::fail(QUENCH_RESOURCE_EXHAUSTED, "it pins nothing");
+    }
+  });
+}
+
+void unpin_host(quench_model*, void* memory) noexcept {
+  pins().unpin(memory);
+}
+
 const void* extension(const quench_model* model, const char* id) noexcept {
   static constexpr quench_model_head_rows kHeadRows = {sizeof kHeadRows, head_rows};
-  return std::strcmp(id, QUENCH_MODEL_HEAD_ROWS) == 0 ? &kHeadRows : near.extension(model, id);
+  static constexpr quench_model_gradient kGradient = {sizeof kGradient, gradient};
+  static constexpr quench_model_device_memory kMemory = {sizeof kMemory, available, allocate_host,
+                                                         release_host,   pin_host,  unpin_host};
+  const std::pair<const char*, const void*> own[] = {{QUENCH_MODEL_HEAD_ROWS, &kHeadRows},
+                                                     {QUENCH_MODEL_GRADIENT, &kGradient},
+                                                     {QUENCH_MODEL_DEVICE_MEMORY, &kMemory}};
+  for (const auto& [name, functions] : own) {
+    if (std::strcmp(id, name) == 0) {
+      return near.extension(model, id) != nullptr || functions == &kMemory ? functions : nullptr;
+    }
+  }
+  return near.extension(model, id);
 }
 
 const quench_module* near_module = nullptr;
@@ -193,6 +291,7 @@ void load() {
   table = near;
   table.probe = probe;
   table.info = info;
+  table.close = close;
   table.allocate = allocate;
   table.release = release;
   table.copy = copy;
@@ -200,6 +299,8 @@ void load() {
   table.stage = stage;
   table.token_nll = token_nll;
   table.logits = logits;
+  table.weight_get = weight_get;
+  table.weight_set = weight_set;
   table.set_linear_op = set_linear_op;
   table.extension = extension;
 }
@@ -211,7 +312,7 @@ extern "C" __attribute__((visibility("default"))) const quench_module* quench_mo
   static const quench_item kItem = {.struct_size = sizeof(quench_item),
                                     .flags = 0,
                                     .kind = QUENCH_KIND_MODEL,
-                                    .id = "distant",
+                                    .id = DISTANT_ID,
                                     .version = "1.0.0",
                                     .summary = "Llama, in memory that only it can reach.",
                                     .reference = nullptr,
@@ -220,13 +321,13 @@ extern "C" __attribute__((visibility("default"))) const quench_module* quench_mo
                                     .parameters = nullptr,
                                     .table = &table,
                                     .presets_json = nullptr,
-                                    .model_types = "distant"};
+                                    .model_types = DISTANT_ID};
   static const quench_item* const kItems[] = {&kItem};
   static const quench_module kModule = {.struct_size = sizeof(quench_module),
                                         .abi_major = QUENCH_ABI_MAJOR,
                                         .abi_minor = QUENCH_ABI_MINOR,
                                         .min_host_minor = 0,
-                                        .id = "test.distant",
+                                        .id = "test." DISTANT_ID,
                                         .version = "1.0.0",
                                         .build = "by hand",
                                         .init = init,
