@@ -15,7 +15,7 @@ namespace {
 struct Shapes {
   ModelHandle& model;
   quench_dtype weight_dtype;  // dtype of a weight as quantizers get it
-  bool on_gpu;
+  bool on_gpu;                // whether the model is
   uint64_t element() const { return model.info().dtype.bits / 8u; }
   uint64_t weight_element() const { return weight_dtype.bits / 8u; }
 };
@@ -59,35 +59,54 @@ uint64_t extra_elements(ModelHandle& model, uint32_t needs) {
 
 quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantizer,
                             const quench_group_info& group) {
+  const bool gets_rows_there = shapes.on_gpu && !quantizer.is_apart();
   return quantizer.memory(
-      {sizeof(quench_group_memory_args), shapes.on_gpu ? QUENCH_GROUP_ON_DEVICE : 0u, &group,
+      {sizeof(quench_group_memory_args), gets_rows_there ? QUENCH_GROUP_ON_DEVICE : 0u, &group,
        group.linears[0].in_features, shapes.model.info().dtype, shapes.weight_dtype});
 }
 
-// Bytes of one group's state, plus the layer-error evaluator's if one is used.
-uint64_t observing_bytes(const Shapes& shapes, const QuantizerHandle& quantizer,
-                         const QuantizerHandle* judge, const quench_group_info& group) {
+// Bytes of one group's state.
+uint64_t state_bytes(const Shapes& shapes, const QuantizerHandle& quantizer,
+                     const quench_group_info& group) {
   const bool observes = (quantizer.needs() & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0;
-  const bool judged = judge != nullptr && quantizer.extension(QUENCH_QUANTIZER_GRAM) == nullptr;
-  return (observes ? said_of(shapes, quantizer, group).observing : 0) +
-         (judged ? said_of(shapes, *judge, group).observing : 0);
+  return observes ? said_of(shapes, quantizer, group).observing : 0;
 }
 
-// Bytes of the states that exist at once: those of one stage, or of a whole block.
-uint64_t widest_observing(const Shapes& shapes, const QuantizerHandle& quantizer,
-                          const QuantizerHandle* judge) {
+// Bytes of the states that exist at once: those of one stage, or of a whole block. `bytes` says
+// those of a group.
+template <typename Bytes>
+uint64_t widest_observing(const Shapes& shapes, const QuantizerHandle& quantizer, Bytes bytes) {
   const bool whole_block = (quantizer.needs() & QUENCH_NEEDS_BLOCK_ROWS) != 0;
   uint64_t widest = 0;
   for (uint32_t b = 0; b < shapes.model.info().blocks; ++b) {
     const quench_block_info& block = shapes.model.block(b);
     std::vector<uint64_t> by_stage(block.stage_count);
     for (uint32_t g = 0; g < block.group_count; ++g) {
-      by_stage[whole_block ? 0 : block.groups[g].stage] +=
-          observing_bytes(shapes, quantizer, judge, block.groups[g]);
+      by_stage[whole_block ? 0 : block.groups[g].stage] += bytes(block.groups[g]);
     }
     widest = std::max(widest, *std::max_element(by_stage.begin(), by_stage.end()));
   }
   return widest;
+}
+
+// States of the quantizer, and of the layer-error evaluator if one is used.
+void predict_observing(const Shapes& shapes, const QuantizerHandle& quantizer,
+                       const QuantizerHandle* judge, PassMemory& memory) {
+  const bool judged = judge != nullptr && quantizer.extension(QUENCH_QUANTIZER_GRAM) == nullptr;
+  const auto own = [&](const quench_group_info& group) {
+    return state_bytes(shapes, quantizer, group);
+  };
+  const auto judging = [&](const quench_group_info& group) {
+    return judged ? said_of(shapes, *judge, group).observing : 0;
+  };
+  if (memory.computes_on_gpu) {
+    memory.observing = widest_observing(shapes, quantizer, [&](const quench_group_info& group) {
+      return own(group) + judging(group);
+    });
+  } else {
+    memory.observing = widest_observing(shapes, quantizer, judging);
+    memory.observing_apart = widest_observing(shapes, quantizer, own);
+  }
 }
 
 // The largest weight of a group, original and dequantized, and the quantizer's own buffers.
@@ -154,6 +173,7 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 
   PassMemory memory;
+  memory.computes_on_gpu = !work.on_gpu || !quantizer.is_apart();
   memory.stays_on_gpu = work.on_gpu && quantizer.takes_device_weights();
   const bool is_there =
       info.device.type != QUENCH_DEVICE_CPU;  // else that GPU is taken to be large
@@ -179,10 +199,11 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
       memory.activations += work.tokens * residual;  // the block's input, to run it again
     }
     memory.stage = stage_bytes(shapes, work.longest);
-    memory.observing = widest_observing(shapes, quantizer, work.judge);
+    predict_observing(shapes, quantizer, work.judge, memory);
   }
   memory.slack =
-      std::min<uint64_t>(kTensorMemorySlack, memory.stage + memory.observing + memory.quantizing);
+      std::min<uint64_t>(kTensorMemorySlack, memory.stage + memory.observing +
+                                                 memory.observing_apart + memory.quantizing);
   return memory;
 }
 

@@ -21,24 +21,28 @@ struct PassMemory {
   uint64_t turn = 0;          // of these two what micro-batches carry that are at their turn
   bool rests = false;         // activations wait in host memory, and only a turn is on the device
   bool scoring_rests = false;
-  uint64_t stage = 0;       // what one micro-batch needs inside a stage: an estimate
-  uint64_t observing = 0;   // the states of groups that exist at once
-  uint64_t quantizing = 0;  // buffers for the linears of one group, including the weight
-  uint64_t slack = 0;       // released memory of these three that stays cached for other sizes
+  uint64_t stage = 0;            // what one micro-batch needs inside a stage: an estimate
+  uint64_t observing = 0;        // the states of groups that exist at once, where the model is
+  uint64_t observing_apart = 0;  // those of a quantizer in a process of its own, in host memory
+  uint64_t quantizing = 0;       // buffers for the linears of one group, including the weight
+  bool computes_on_gpu = true;   // of a model there; a quantizer in a process of its own does not
+  uint64_t slack = 0;            // released memory of these three that stays cached for other sizes
   uint64_t total() const {
-    return kept + made + activations + scoring + stage + observing + quantizing + slack;
+    return kept + made + activations + scoring + stage + observing + observing_apart + quantizing +
+           slack;
   }
   // The same of a model on a GPU. Buffers of quantizers are there, and in host memory, too, where
-  // weights come from and go to it; what sequences carry is there, or waits in host memory until
-  // its turn.
+  // weights come from and go to it; those of one in a process of its own are in host memory alone.
+  // What sequences carry is there, or waits in host memory until its turn.
   uint64_t on_gpu() const { return on_gpu_by_block() + (kept_on_gpu ? kept : 0); }
   // Where the model comes block by block, whose float weights are in host memory.
   uint64_t on_gpu_by_block() const {
     return (rests ? 0 : activations) + (scoring_rests ? 0 : scoring) +
-           (rests || scoring_rests ? turn : 0) + stage + observing + quantizing;
+           (rests || scoring_rests ? turn : 0) + stage + observing +
+           (computes_on_gpu ? quantizing : 0);
   }
   uint64_t beside_gpu() const {
-    return (kept_on_gpu ? 0 : kept) + made + (stays_on_gpu ? 0 : quantizing) +
+    return (kept_on_gpu ? 0 : kept) + made + (stays_on_gpu ? 0 : quantizing) + observing_apart +
            (rests ? activations : 0) + (scoring_rests ? scoring : 0);
   }
 };

@@ -12,7 +12,7 @@ QuantizerHandle::QuantizerHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_quantizer_table>(catalog, description)),
-      apart_(is_apart(catalog, description)),
+      apart_(quench::is_apart(catalog, description)),
       quantizer_(create_instance(label_, "create", table_->create, parameters)),
       needs_(guarded_call(label_, "needs", {}, table_->needs, quantizer_)),
       alive_(catalog, description) {}

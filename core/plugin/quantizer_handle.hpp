@@ -81,6 +81,7 @@ class QuantizerHandle {
   // A quantizer in a process of its own is told that rows are in host memory: it gets copies.
   Group begin(const quench_group_args& args);
 
+  bool is_apart() const { return apart_; }  // runs in a process of its own
   // Whether `quantize` takes weights in the memory of the model's device.
   bool takes_device_weights() const {
     return !apart_ && (needs_ & QUENCH_TAKES_DEVICE_WEIGHTS) != 0;

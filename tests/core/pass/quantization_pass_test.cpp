@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/pass/pass_memory.hpp"
@@ -35,8 +36,22 @@ void need_gptq() {
   quench::test::skip_unless(has_gptq(), "this build has no gptq");
 }
 
-QuantizerHandle quantizer(const json& given, const std::string& id = "gptq") {
-  quench::Catalog& catalog = quench::test::built_catalog();
+// The plugins of the build as if each had a process of its own; they are loaded here.
+quench::Catalog& everything_apart() {
+  static const auto catalog = [] {
+    quench::CatalogOptions options = quench::test::built_catalog().options();
+    options.load_apart = [](const quench::PluginDescription& item) -> const quench_item& {
+      return quench::test::built_catalog().load(item);
+    };
+    auto made = std::make_unique<quench::Catalog>(options);
+    made->set_isolation(quench::parse_isolation({"all"}));
+    return made;
+  }();
+  return *catalog;
+}
+
+QuantizerHandle quantizer(const json& given, const std::string& id = "gptq",
+                          quench::Catalog& catalog = quench::test::built_catalog()) {
   const quench::PluginDescription& plugin = catalog.require("quantizer", id);
   std::vector<quench::ParameterProblem> problems;
   const json complete = quench::complete_parameters(plugin, given, problems);
@@ -459,6 +474,43 @@ TEST_CASE("pass memory: on a GPU that is not here weights stay on the device", "
   const quench::PassMemory by_host = quench::predict_pass_memory(f.model, silent, work);
   CHECK(by_host.on_gpu() == by_host.on_gpu_by_block());
   CHECK(by_host.beside_gpu() == by_host.kept + by_host.quantizing);
+}
+
+TEST_CASE("pass memory: what a quantizer in a process of its own holds is host memory",
+          "[core][run]") {
+  need_gptq();
+  Fixture f;
+  quench::QuantizeOptions options;
+  options.calibration = &f.rows;
+  const QuantizerHandle here = quantizer({{"bits", 4}});
+  const QuantizerHandle apart = quantizer({{"bits", 4}}, "gptq", everything_apart());
+  REQUIRE(apart.is_apart());
+  quench::PassWork work = quench::work_of(f.model, options, 1);
+  // Of a model in host memory nothing is elsewhere.
+  CHECK(quench::predict_pass_memory(f.model, apart, work).total() ==
+        quench::predict_pass_memory(f.model, here, work).total());
+  const uint64_t held = quench::predict_pass_memory(f.model, here, work).observing;
+  REQUIRE(held > 0);
+
+  work.on_gpu = true;
+  const quench::PassMemory memory = quench::predict_pass_memory(f.model, apart, work);
+  CHECK(memory.observing == 0);
+  CHECK(memory.observing_apart == held);
+  CHECK(memory.on_gpu() == memory.activations + memory.stage);
+  CHECK(memory.beside_gpu() == memory.kept + memory.quantizing + held);
+  // Its buffers are those of a processor's: the same as of a model in host memory.
+  work.on_gpu = false;
+  CHECK(memory.quantizing == quench::predict_pass_memory(f.model, here, work).quantizing);
+
+  // What evaluates its errors is here, where the rows are.
+  work.on_gpu = true;
+  const QuantizerHandle silent =
+      quantizer(json::object(), "template_quantizer_c", everything_apart());
+  work.judge = &here;
+  const quench::PassMemory judged = quench::predict_pass_memory(f.model, silent, work);
+  CHECK(judged.observing > 0);
+  CHECK(judged.observing_apart == 0);
+  CHECK(judged.on_gpu() == judged.activations + judged.stage + judged.observing);
 }
 
 TEST_CASE("pass memory: of a quantizer that says nothing, the weights are counted", "[core][run]") {
