@@ -40,12 +40,28 @@ uint32_t MetricHandle::needs() const {
 }
 
 uint64_t MetricHandle::memory(const ModelHandle& model) const {
+  constexpr size_t kNeeded = offsetof(quench_metric_memory, predict_on_device);
   const auto* table = static_cast<const quench_metric_memory*>(extension(QUENCH_METRIC_MEMORY));
   uint64_t bytes = 0;
-  if (table != nullptr && table->struct_size >= sizeof *table && table->predict != nullptr) {
+  if (table != nullptr && table->struct_size >= kNeeded && table->predict != nullptr) {
     table_call(label_, "memory", table->predict, metric_, &model.table(), model.get(), &bytes);
   }
   return bytes;
+}
+
+MetricHandle::Placed MetricHandle::memory_on_device(const ModelHandle& model,
+                                                    bool vectors_there) const {
+  const auto* table = static_cast<const quench_metric_memory*>(extension(QUENCH_METRIC_MEMORY));
+  if (table == nullptr || table->struct_size < sizeof *table ||
+      table->predict_on_device == nullptr) {
+    const uint64_t bytes = memory(model);
+    return {apart_ ? 0 : bytes, bytes};
+  }
+  Placed out;
+  table_call(label_, "memory on a device", table->predict_on_device, metric_, &model.table(),
+             model.get(), vectors_there && !apart_ ? QUENCH_METRIC_VECTORS_ON_DEVICE : 0u,
+             &out.device, &out.host);
+  return out;
 }
 
 void MetricHandle::check_fit(const ModelHandle& model) const {

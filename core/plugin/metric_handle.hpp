@@ -32,6 +32,13 @@ class MetricHandle {
   // Extension quench.metric.memory/1; `model` may be a description only.
   bool predicts_memory() const { return extension(QUENCH_METRIC_MEMORY) != nullptr; }
   uint64_t memory(const ModelHandle& model) const;  // 0 without the extension
+  // The same where `model` is or would be on a device. A metric that does not say where its memory
+  // is has it on both sides, one in a process of its own in host memory.
+  struct Placed {
+    uint64_t device = 0;
+    uint64_t host = 0;
+  };
+  Placed memory_on_device(const ModelHandle& model, bool vectors_there) const;
   // Extension quench.metric.fits/1; throws INVALID_ARGUMENT if the model cannot be measured.
   bool checks_fit() const { return extension(QUENCH_METRIC_FITS) != nullptr; }
   void check_fit(const ModelHandle& model) const;  // does nothing without the extension

@@ -83,6 +83,12 @@ class Evaluation {
   const quench_evaluate_args& args_;
 };
 
+// Bytes beside a model on a device.
+struct PlacedMemory {
+  uint64_t device = 0;
+  uint64_t host = 0;
+};
+
 class Metric {
  public:
   virtual ~Metric() = default;
@@ -91,6 +97,12 @@ class Metric {
   virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
   // Bytes that `evaluate` holds at its peak besides the model (quench.metric.memory/1).
   virtual uint64_t memory(const quench_model_table&, const quench_model*) const { return 0; }
+  // Where they are if the model is on a device, and its vectors are there or not. For who overrides
+  // `memory`, too.
+  virtual PlacedMemory memory_on_device(const quench_model_table&, const quench_model*,
+                                        bool /*vectors_there*/) const {
+    return {};
+  }
   // Throws INVALID_ARGUMENT for a model that `evaluate` would fail on (quench.metric.fits/1).
   virtual void fits(const quench_model_info&) const {}
 };
@@ -131,6 +143,18 @@ inline quench_status predict_memory(const quench_metric* metric, const quench_mo
   return guard(error,
                [&] { *bytes = reinterpret_cast<const Metric*>(metric)->memory(*table, model); });
 }
+inline quench_status predict_memory_on_device(const quench_metric* metric,
+                                              const quench_model_table* table,
+                                              const quench_model* model, uint32_t flags,
+                                              uint64_t* device_bytes, uint64_t* host_bytes,
+                                              quench_error* error) noexcept {
+  return guard(error, [&] {
+    const PlacedMemory placed = reinterpret_cast<const Metric*>(metric)->memory_on_device(
+        *table, model, (flags & QUENCH_METRIC_VECTORS_ON_DEVICE) != 0);
+    *device_bytes = placed.device;
+    *host_bytes = placed.host;
+  });
+}
 inline quench_status check_fit(const quench_metric* metric, const quench_model_table* table,
                                const quench_model* model, quench_error* error) noexcept {
   return guard(error, [&] {
@@ -144,7 +168,10 @@ inline quench_status check_fit(const quench_metric* metric, const quench_model_t
 template <typename Plugin>
 const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
   constexpr bool kPredicts = !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>;
-  static constexpr quench_metric_memory kMemory = {sizeof(quench_metric_memory), predict_memory};
+  constexpr bool kPlaces =
+      !std::is_same_v<decltype(&Plugin::memory_on_device), decltype(&Metric::memory_on_device)>;
+  static constexpr quench_metric_memory kMemory = {sizeof(quench_metric_memory), predict_memory,
+                                                   kPlaces ? predict_memory_on_device : nullptr};
   if (kPredicts && std::strcmp(id, QUENCH_METRIC_MEMORY) == 0) {
     return &kMemory;
   }
