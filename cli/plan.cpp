@@ -164,8 +164,8 @@ std::map<std::string, uint64_t> hungry_metrics(const LoadedRun& run,
                                                const std::vector<MetricMemory>& memory) {
   std::map<std::string, uint64_t> out;
   for (size_t job = 0; job < memory.size(); ++job) {
-    for (size_t m = 0; m < memory[job].bytes.size(); ++m) {
-      if (const uint64_t bytes = memory[job].bytes[m]; bytes > 0) {
+    for (size_t m = 0; m < memory[job].peaks.size(); ++m) {
+      if (const uint64_t bytes = memory[job].peaks[m].all; bytes > 0) {
         uint64_t& most = out[run.experiments[job].metrics[m].label];
         most = std::max(most, bytes);
       }

@@ -205,11 +205,17 @@ class Estimator {
                                 : described > 0   ? described
                                 : peak != nullptr ? peak->parameters
                                                   : 0;
-    const uint64_t measuring = memory_.empty() ? 0 : memory_[cell.job].bytes[cell.metric];
-    out.memory = model_memory(parameters, element, cell.variant.quantizer.has_value()) + measuring;
+    const MetricPeak measuring =
+        memory_.empty() ? MetricPeak() : memory_[cell.job].peaks[cell.metric];
+    out.memory =
+        model_memory(parameters, element, cell.variant.quantizer.has_value()) + measuring.host;
+    const bool on_gpu = experiment.device.type != QUENCH_DEVICE_CPU;
     if (peak != nullptr) {
-      add_peak(out, *peak, parameters * element, measuring,
-               experiment.device.type != QUENCH_DEVICE_CPU);
+      add_peak(out, *peak, parameters * element, measuring, on_gpu);
+    } else if (on_gpu && measuring.device > 0) {
+      out.device = parameters * element + measuring.device;
+      out.device_by_block =
+          std::min(parameters * element, memory_[cell.job].visiting) + measuring.device_by_block;
     }
     std::string missing;
     const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
@@ -271,14 +277,14 @@ class Estimator {
     return known ? &peaks_[cell.job][*cell.variant.quantizer] : nullptr;
   }
 
-  // The pass beside a model of `model` bytes; it is over when a metric takes `measuring` bytes.
-  static void add_peak(Cost& out, const PassPeak& peak, uint64_t model, uint64_t measuring,
+  // The pass beside a model of `model` bytes; it is over when a metric takes what it takes.
+  static void add_peak(Cost& out, const PassPeak& peak, uint64_t model, const MetricPeak& measuring,
                        bool on_gpu) {
     out.memory = std::max(out.memory, kProgramBytes + model + peak.host);
     if (on_gpu) {
-      out.device = model + std::max(peak.device, measuring);
-      out.device_by_block =
-          std::min(model, peak.visiting) + std::max(peak.device_by_block, measuring);
+      out.device = model + std::max(peak.device, measuring.device);
+      out.device_by_block = std::min(model, peak.visiting) +
+                            std::max(peak.device_by_block, measuring.device_by_block);
     }
   }
 

@@ -19,25 +19,6 @@ bool is_on_gpu(const Experiment& experiment) {
   return experiment.device.type != QUENCH_DEVICE_CPU;
 }
 
-// Elements of the weights that are on a GPU if blocks take turns there.
-uint64_t visiting_elements(const ModelHandle& model, uint64_t all) {
-  uint64_t in_blocks = 0;
-  uint64_t widest = 0;
-  for (uint32_t b = 0; b < model.info().blocks; ++b) {
-    const quench_block_info& block = model.block(b);
-    uint64_t elements = 0;
-    for (uint32_t g = 0; g < block.group_count; ++g) {
-      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
-        const quench_linear_info& linear = block.groups[g].linears[l];
-        elements += static_cast<uint64_t>(linear.out_features * linear.in_features);
-      }
-    }
-    in_blocks += elements;
-    widest = std::max(widest, elements);
-  }
-  return all - in_blocks + std::min(in_blocks, 2 * widest);
-}
-
 // How many quantizers share the pass of `cell`.
 uint64_t settings_of(const Experiment& experiment, const QuantizerCell& cell,
                      QuantizerInstances& quantizers) {
@@ -106,8 +87,8 @@ std::vector<PassPeak> predict_pass_peaks(Catalog& catalog, const Experiment& exp
           peak.device = std::max(peak.device, memory.on_gpu());
           peak.device_by_block = std::max(peak.device_by_block, memory.on_gpu_by_block());
         }
-        peak.visiting = std::max(peak.visiting, visiting_elements(each.model, parameters) *
-                                                    dtype_size(experiment.dtype));
+        peak.visiting =
+            std::max(peak.visiting, visiting_elements(each.model) * dtype_size(experiment.dtype));
       } catch (const Error&) {  // the checks of a run report what is wrong
         continue;
       }

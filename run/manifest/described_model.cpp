@@ -70,6 +70,24 @@ uint64_t parameter_count(const ModelHandle& model) {
   return total;
 }
 
+uint64_t visiting_elements(const ModelHandle& model) {
+  uint64_t in_blocks = 0;
+  uint64_t widest = 0;
+  for (uint32_t b = 0; b < model.info().blocks; ++b) {
+    const quench_block_info& block = model.block(b);
+    uint64_t elements = 0;
+    for (uint32_t g = 0; g < block.group_count; ++g) {
+      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
+        const quench_linear_info& linear = block.groups[g].linears[l];
+        elements += static_cast<uint64_t>(linear.out_features * linear.in_features);
+      }
+    }
+    in_blocks += elements;
+    widest = std::max(widest, elements);
+  }
+  return parameter_count(model) - in_blocks + std::min(in_blocks, 2 * widest);
+}
+
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
                                 const HubEnvironment& hub) {
   return describe_models(catalog, experiment, hub, experiment.dtype);

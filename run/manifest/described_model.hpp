@@ -37,5 +37,8 @@ ModelHandle describe_config(Catalog& catalog, const std::string& config_json,
                             quench_dtype dtype);
 // How many elements all its parameters have.
 uint64_t parameter_count(const ModelHandle& model);
+// Those of them that are on a GPU if blocks take turns there: two of them, and what belongs to
+// none.
+uint64_t visiting_elements(const ModelHandle& model);
 
 }  // namespace quench

@@ -10,10 +10,21 @@
 
 namespace quench {
 
+// Bytes at the peak of a metric; 0 if they are negligible.
+struct MetricPeak {
+  uint64_t all = 0;
+  uint64_t host = 0;  // in host memory; of a model on a GPU, if it comes block by block
+  // On a GPU, where the experiment names one: beside the whole model, and beside one that comes
+  // block by block, whose vectors are in host memory.
+  uint64_t device = 0;
+  uint64_t device_by_block = 0;
+};
+
 // For an experiment's largest model.
 struct MetricMemory {
-  uint64_t parameters = 0;      // 0: not described
-  std::vector<uint64_t> bytes;  // by metric, at its peak; 0 if negligible
+  uint64_t parameters = 0;        // 0: not described
+  uint64_t visiting = 0;          // bytes on a GPU of the model if its blocks take turns there
+  std::vector<MetricPeak> peaks;  // by metric
 };
 // Describes the models only if some metric needs them. Reads no weights and no corpora; what cannot
 // be predicted is 0.

@@ -65,6 +65,42 @@ TEST_CASE("plan: the memory of a Hessian is within 15 % of what it takes", "[cli
   CHECK_THAT(words.out, Catch::Contains("GiB of memory besides the model"));
 }
 
+TEST_CASE("plan: a metric's vectors are where they would be", "[cli][slow]") {
+  quench::test::need_plugin("models/gpt_neox");
+  quench::test::need_plugin("metrics/hessian");
+  const Workplace here;
+  const std::string metric =
+      "hessian: {corpus: v, length: 64, rows: 2, top: 1, basis: 24, steps: 24, trace_samples: 0}";
+  const auto predicted = [&](const std::string& more, const char* what) {
+    here.folder().write("p.yaml", manifest(metric) + more);
+    const Outcome plan = here.run({"plan", "p.yaml", "--json"});
+    INFO(plan.err);
+    REQUIRE(plan.code == 0);
+    return quench::test::data_of(plan.out).at("total").at(what).get<uint64_t>();
+  };
+  constexpr uint64_t kLinears = 12 * 256 * 256;  // of one block
+  constexpr uint64_t kBlock = kLinears + (3 + 1 + 4 + 1) * 256 + 2 * 2 * 256;
+  constexpr uint64_t kParameters = 2 * 8192 * 256 + 6 * kBlock + 2 * 256;
+  constexpr uint64_t kVectors = (24 + 5) * kParameters * 4;
+  const std::string gpu = "device: cuda\n";
+  const std::string apart = "device: cuda\nprocesses: {hessian: own}\n";
+
+  const uint64_t here_host = predicted("", "peak_memory_bytes");
+  CHECK(predicted("", "device_peak_memory_bytes") == 0);
+  // The graphs, which are the model's, are on the GPU whatever the metric does.
+  const uint64_t whole = predicted(gpu, "device_peak_memory_bytes");
+  const uint64_t graphs = whole - kParameters * 4 - kVectors;
+  CHECK(here_host == predicted(gpu, "peak_memory_bytes") + graphs);
+  CHECK(graphs > 0);
+  CHECK(graphs < kVectors);
+  // A model that comes block by block has vectors in host memory, and two of six blocks.
+  CHECK(predicted(gpu, "device_peak_memory_by_block_bytes") ==
+        (kParameters - 4 * kLinears) * 4 + graphs);
+  // So has a metric in a process of its own.
+  CHECK(predicted(apart, "device_peak_memory_bytes") == kParameters * 4 + graphs);
+  CHECK(predicted(apart, "peak_memory_bytes") == predicted(gpu, "peak_memory_bytes"));
+}
+
 TEST_CASE("plan: the memory of a calibrated pass is within 15 % of what it takes", "[cli][slow]") {
   quench::test::need_plugin("models/gpt_neox");
   quench::test::need_plugin("optimizers/sgd");

@@ -76,4 +76,29 @@ uint64_t rows_together(const GraphShapes& shapes, uint64_t length) {
   return rows;
 }
 
+uint64_t vector_bytes(const GraphShapes& shapes) {
+  return shapes.parameters * std::max<uint64_t>(shapes.element, sizeof(float));
+}
+
+namespace {
+
+uint64_t length_or_usual(uint64_t length) {
+  return length > 0 ? length : kTokensAtOnce;
+}
+
+}  // namespace
+
+uint64_t held_graphs(const GraphShapes& shapes, uint64_t rows, uint64_t length) {
+  const uint64_t ids = length_or_usual(length);
+  const uint64_t all = graph_bytes(shapes, rows, ids);
+  const bool keeps = rows > 0 && rows * ids <= kKeptTokens && all <= kGraphBytes;
+  return keeps ? all : passing_graph(shapes, rows, length);
+}
+
+uint64_t passing_graph(const GraphShapes& shapes, uint64_t rows, uint64_t length) {
+  const uint64_t ids = length_or_usual(length);
+  const uint64_t together = rows_together(shapes, ids);
+  return graph_bytes(shapes, rows == 0 ? together : std::min(rows, together), ids);
+}
+
 }  // namespace quench::curvature

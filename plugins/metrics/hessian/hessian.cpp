@@ -267,8 +267,14 @@ class Hessian final : public kit::Metric {
 
   uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
     const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);
-    const uint64_t element = std::max<uint64_t>(shapes.element, sizeof(float));
-    return vectors(shapes.parameters, element) * shapes.parameters * element + graphs(shapes);
+    return vectors(shapes) * curvature::vector_bytes(shapes) + graphs(shapes);
+  }
+  kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
+                                     bool vectors_there) const override {
+    const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);
+    const uint64_t vectors = this->vectors(shapes) * curvature::vector_bytes(shapes);
+    return vectors_there ? kit::PlacedMemory{graphs(shapes) + vectors + turned(shapes), 0}
+                         : kit::PlacedMemory{graphs(shapes), vectors};
   }
 
   void fits(const quench_model_info& model) const override {
@@ -290,31 +296,36 @@ class Hessian final : public kit::Metric {
 
  private:
   // The vectors at the end of a search: the basis, three work vectors of Krylov, an eigenvector and
-  // its product.
-  uint64_t vectors(uint64_t elements, uint64_t element) const {
-    constexpr uint64_t kBeside = 5;
+  // its product; of differences three more.
+  uint64_t vectors(const curvature::GraphShapes& shapes) const {
+    const uint64_t beside = settings_.curvature == "differences" ? 8 : 5;
     const auto top = static_cast<uint64_t>(settings_.top);
-    const uint64_t kept = vectors_kept(settings_, top, elements, element);
+    const uint64_t kept = kept_of(shapes);
     const uint64_t search =
         settings_.method == "power" ? top : std::min(kept, static_cast<uint64_t>(settings_.steps));
     const uint64_t density = settings_.density_probes > 0
                                  ? std::min(kept, static_cast<uint64_t>(settings_.density_steps))
                                  : 0;
-    return std::max(search, density) + kBeside;
+    return std::max(search, density) + beside;
+  }
+  uint64_t kept_of(const curvature::GraphShapes& shapes) const {
+    return vectors_kept(settings_, static_cast<uint64_t>(settings_.top), shapes.parameters,
+                        std::max<uint64_t>(shapes.element, sizeof(float)));
+  }
+  // A search that begins again turns its basis slice by slice, on a device into memory beside it.
+  uint64_t turned(const curvature::GraphShapes& shapes) const {
+    const uint64_t kept = kept_of(shapes);
+    const bool begins_again =
+        settings_.method != "power" && static_cast<uint64_t>(settings_.steps) > kept;
+    return begins_again ? kept * std::min(curvature::vector_bytes(shapes),
+                                          metrics::kTurned * std::max<uint64_t>(shapes.element, 4))
+                        : 0;
   }
 
-  // For the sequences of one set, or for one batch if the parameters do not tell how many there
-  // are.
+  // For the sequences of one set.
   uint64_t graphs(const curvature::GraphShapes& shapes) const {
-    const auto length = static_cast<uint64_t>(settings_.length > 0 ? settings_.length : 2048);
-    const uint64_t together = curvature::rows_together(shapes, length);
-    const auto rows = static_cast<uint64_t>(settings_.rows / settings_.sets);
-    if (rows == 0) {
-      return curvature::graph_bytes(shapes, together, length);
-    }
-    const uint64_t all = curvature::graph_bytes(shapes, rows, length);
-    const bool keeps = rows * length <= curvature::kKeptTokens && all <= curvature::kGraphBytes;
-    return keeps ? all : curvature::graph_bytes(shapes, std::min(rows, together), length);
+    return curvature::held_graphs(shapes, static_cast<uint64_t>(settings_.rows / settings_.sets),
+                                  static_cast<uint64_t>(settings_.length));
   }
 
   void tell(const std::vector<Found>& sets, kit::MetricSink& sink) const {

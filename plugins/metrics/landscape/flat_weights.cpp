@@ -14,7 +14,7 @@ namespace quench::metrics {
 namespace {
 
 std::span<const quench_parameter_info> parameters_of(const quench_model_table& table,
-                                                     quench_model* model) {
+                                                     const quench_model* model) {
   const quench_parameter_info* list = nullptr;
   uint64_t count = 0;
   quench_error error{sizeof error, 0, {}};
@@ -147,7 +147,7 @@ std::vector<Piece> pieces_of(const quench_model_table& table, quench_model* mode
   return out;
 }
 
-uint64_t parameter_count(const quench_model_table& table, quench_model* model) {
+uint64_t parameter_count(const quench_model_table& table, const quench_model* model) {
   const auto parameters = parameters_of(table, model);
   return parameters.empty() ? 0 : parameters.back().offset + elements_of(parameters.back());
 }

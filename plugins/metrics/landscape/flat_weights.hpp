@@ -29,7 +29,7 @@ struct Piece {
 std::vector<Piece> pieces_of(const quench_model_table& table, quench_model* model,
                              uint64_t longest);
 // The number of elements in the flat vector.
-uint64_t parameter_count(const quench_model_table& table, quench_model* model);
+uint64_t parameter_count(const quench_model_table& table, const quench_model* model);
 
 // The weights of a checkpoint, borrowed. Throws NOT_FOUND for a missing parameter and
 // INVALID_ARGUMENT for one with another shape.

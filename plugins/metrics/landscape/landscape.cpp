@@ -71,6 +71,14 @@ std::string quoted(const std::string& text) {
   return kit::detail::json_text(text);
 }
 
+quench_dtype dtype_of(const quench_model_table& table, const quench_model* model) {
+  quench_model_info info{};
+  info.struct_size = sizeof info;
+  quench_error error{sizeof error, 0, {}};
+  kit::check(table.info(model, &info, &error), error);
+  return info.dtype;
+}
+
 // Evenly spaced places from `low` to `high`, both included.
 std::vector<double> places(double low, double high, int64_t count) {
   std::vector<double> out;
@@ -135,13 +143,26 @@ class Landscape final : public kit::Metric {
     kit::check_context("block", params_.block, model);
   }
 
+  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
+    const kit::PlacedMemory placed = memory_on_device(table, model, false);
+    return placed.device + placed.host;
+  }
+  // The weights that the model had and those of a point; what spans the plane, which is found in
+  // host memory; and the quantized weights, if they are one of its corners.
+  kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
+                                     bool vectors_there) const override {
+    const bool is_wide = kit::same(dtype_of(table, model), kit::kFloat64);
+    const uint64_t vector =
+        parameter_count(table, model) * (is_wide ? sizeof(double) : sizeof(float));
+    const uint64_t spanning = params_.plane == "line" ? 2 : 3;
+    const uint64_t plane = spanning + (looks_at_quantized() ? 1 : 0);
+    return vectors_there ? kit::PlacedMemory{(2 + spanning) * vector, plane * vector}
+                         : kit::PlacedMemory{0, (2 + plane) * vector};
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
-    quench_model_info info{};
-    info.struct_size = sizeof info;
-    quench_error error{sizeof error, 0, {}};
     const quench_subject& subject = evaluation.subject();
-    kit::check(subject.table->info(subject.model, &info, &error), error);
-    if (kit::same(info.dtype, kit::kFloat64)) {
+    if (kit::same(dtype_of(*subject.table, subject.model), kit::kFloat64)) {
       measure<double>(evaluation, sink);
     } else {
       measure<float>(evaluation, sink);

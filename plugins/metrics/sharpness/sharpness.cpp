@@ -143,6 +143,21 @@ class Sharpness final : public kit::Metric {
     kit::check_context("length", settings_.length, model);
   }
 
+  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
+    const kit::PlacedMemory placed = memory_on_device(table, model, false);
+    return placed.device + placed.host;
+  }
+  // The weights, the moved ones and the gradient.
+  kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
+                                     bool vectors_there) const override {
+    const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);
+    const uint64_t graph = curvature::passing_graph(shapes, static_cast<uint64_t>(settings_.rows),
+                                                    static_cast<uint64_t>(settings_.length));
+    const uint64_t vectors = 3 * curvature::vector_bytes(shapes);
+    return vectors_there ? kit::PlacedMemory{graph + vectors, 0}
+                         : kit::PlacedMemory{graph, vectors};
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     if (curvature::has_wide_vectors(evaluation.subject())) {
       measure<double>(evaluation, sink);

@@ -133,6 +133,20 @@ class Taylor final : public kit::Metric {
     kit::check_context("length", settings_.length, model);
   }
 
+  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
+    const kit::PlacedMemory placed = memory_on_device(table, model, false);
+    return placed.device + placed.host;
+  }
+  kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
+                                     bool vectors_there) const override {
+    const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);
+    const uint64_t graphs = curvature::held_graphs(shapes, static_cast<uint64_t>(settings_.rows),
+                                                   static_cast<uint64_t>(settings_.length));
+    const uint64_t vectors = vectors_held() * curvature::vector_bytes(shapes);
+    return vectors_there ? kit::PlacedMemory{graphs + vectors, 0}
+                         : kit::PlacedMemory{graphs, vectors};
+  }
+
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     if (evaluation.weights().empty()) {
       kit::fail(QUENCH_FAILED_PRECONDITION, "wanted a quantized model and its float weights");
@@ -145,6 +159,12 @@ class Taylor final : public kit::Metric {
   }
 
  private:
+  // Both sets of weights, their difference, gradient and product, and one part's displacement; of
+  // differences three more.
+  uint64_t vectors_held() const {
+    return (settings_.parts == "none" ? 5u : 6u) + (settings_.curvature == "differences" ? 3u : 0u);
+  }
+
   template <typename T>
   void measure(const kit::Evaluation& evaluation, kit::MetricSink& sink) const {
     const quench_subject& subject = evaluation.subject();

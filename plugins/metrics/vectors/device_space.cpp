@@ -9,8 +9,6 @@ namespace quench::metrics {
 
 namespace {
 
-constexpr uint64_t kTurned = uint64_t{1} << 20;  // elements of all vectors turned at once
-
 template <typename Function>
 void checked(Function&& function) {
   quench_error error{sizeof error, 0, {}};

@@ -13,6 +13,9 @@
 
 namespace quench::metrics {
 
+// Elements of a vector that `turn` of a device's space turns at once.
+inline constexpr uint64_t kTurned = uint64_t{1} << 20;
+
 template <typename T>
 class Vector;
 

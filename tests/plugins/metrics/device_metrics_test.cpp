@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/extension/initialize.h"
+#include "quench/abi/extension/metric_memory.h"
 #include "quench/kit/scalar.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/memory_source.hpp"
@@ -153,9 +155,52 @@ struct Measured {
   Measurement device;
 };
 
+// What the metric predicts to hold beside that model on a device, with its vectors there or not.
+struct Predicted {
+  uint64_t device = 0;
+  uint64_t host = 0;
+};
+Predicted predicted(const quench_item& item, const json& parameters, const Subject& of,
+                    uint32_t flags) {
+  const auto& table = *static_cast<const quench_metric_table*>(item.table);
+  const std::string text = parameters.dump();
+  quench_error error{sizeof error, 0, {}};
+  quench_metric* metric = nullptr;
+  kit::check(table.create(text.c_str(), text.size(), &metric, &error), error);
+  const auto& memory =
+      *static_cast<const quench_metric_memory*>(table.extension(metric, QUENCH_METRIC_MEMORY));
+  Predicted out;
+  const quench_subject& subject = of.subject();
+  kit::check(memory.predict_on_device(metric, subject.table, subject.model, flags, &out.device,
+                                      &out.host, &error),
+             error);
+  uint64_t all = 0;
+  kit::check(memory.predict(metric, subject.table, subject.model, &all, &error), error);
+  if (flags == 0) {
+    CHECK(all == out.device + out.host);
+  }
+  table.destroy(metric);
+  return out;
+}
+
+// The device held what was predicted of its vectors, or less by `spare` vectors. Its model's graphs
+// are not there, those of a real one are: they are what is there without vectors.
+void check_prediction(const Pair& pair, const quench_item& item, const json& parameters,
+                      uint64_t peak, size_t spare) {
+  const uint64_t vector = sizeof(float) * pair.host->size();
+  const Predicted there =
+      predicted(item, parameters, *pair.device, QUENCH_METRIC_VECTORS_ON_DEVICE);
+  const Predicted here = predicted(item, parameters, *pair.device, 0);
+  const uint64_t vectors = there.device - here.device;
+  CHECK(vectors >= peak);
+  CHECK(vectors <= peak + spare * vector);
+  CHECK(here.host >= there.host);
+}
+
 // Of a metric that leaves the weights as they were, and nothing on the device, where it had at
-// least `vectors` vectors.
+// least `vectors` vectors, and at most `spare` fewer than it predicts (none: it predicts nothing).
 Measured measure_both(const Pair& pair, const std::string& id, json parameters, size_t vectors,
+                      std::optional<size_t> spare = std::nullopt,
                       const std::vector<quench_weights>& weights = {}) {
   parameters["corpus"] = "v";
   const quench_item& item = plugin_item(METRICS_DIR "/" + id + ".so", "metric");
@@ -163,7 +208,11 @@ Measured measure_both(const Pair& pair, const std::string& id, json parameters, 
                measure(item, parameters, kText, pair.device->subject(), weights)};
   CHECK(out.host.message == "");
   CHECK(out.device.message == "");
-  CHECK(pretended_peak() >= vectors * sizeof(float) * pair.host->size());
+  const uint64_t peak = pretended_peak();
+  CHECK(peak >= vectors * sizeof(float) * pair.host->size());
+  if (spare) {
+    check_prediction(pair, item, parameters, peak, *spare);
+  }
   CHECK(pretended_bytes() == 0);
   MemorySource before;
   MemorySource after;
@@ -215,15 +264,16 @@ TEST_CASE("device metrics: the hessian's vectors stay on the device", "[metrics]
   const std::string curvature = GENERATE("hessian", "gauss_newton", "differences");
   CAPTURE(curvature);
   // So few vectors that the search restarts.
-  const Measured both = measure_both(pair, "hessian",
-                                     {{"top", 2},
-                                      {"basis", 7},
-                                      {"tolerance", 1e-4},
-                                      {"steps", 40},
-                                      {"trace_samples", 3},
-                                      {"parts", "blocks"},
-                                      {"curvature", curvature}},
-                                     7 + 3);
+  const Measured both =
+      measure_both(pair, "hessian",
+                   {{"top", 2},
+                    {"basis", 7},
+                    {"tolerance", 1e-4},
+                    {"steps", 40},
+                    {"trace_samples", 3},
+                    {"parts", "blocks"},
+                    {"curvature", curvature}},
+                   7 + 3, 8);  // not all at once: its basis is turned between two products
   // Differences of gradients lose half of the digits.
   const double off = curvature == "differences" ? 2e-2 : kSums;
   check_near(both.device.values[0].value, both.host.values[0].value, off);
@@ -249,7 +299,7 @@ TEST_CASE("device metrics: power iteration and the density do, too", "[metrics][
                                       {"trace_samples", 0},
                                       {"density_probes", 1},
                                       {"density_steps", 8}},
-                                     5);
+                                     5, 4);
   check_near(both, kSums);
   check_near(both.device.json.at("density"), both.host.json.at("density"), 1e-3);
 }
@@ -257,15 +307,28 @@ TEST_CASE("device metrics: power iteration and the density do, too", "[metrics][
 TEST_CASE("device metrics: slope and curvature between float and moved weights",
           "[metrics][taylor][cuda]") {
   const Pair pair(0.01);
+  const std::string parts = GENERATE("none", "blocks");
+  const std::string curvature = GENERATE("hessian", "differences");
+  CAPTURE(parts, curvature);
   const quench_weights weights = {sizeof weights, "float", "main", 0, 0, pair.stored.source()};
-  const Measured both = measure_both(pair, "taylor", {{"parts", "blocks"}}, 4, {weights});
-  check_near(both, kSums);
-  check_near(both.device.json.at("parts"), both.host.json.at("parts"), kSums);
+  const Measured both = measure_both(pair, "taylor", {{"parts", parts}, {"curvature", curvature}},
+                                     parts == "none" ? 5 : 6, 0, {weights});
+  // Differences of gradients lose half of the digits.
+  const double off = curvature == "differences" ? 2e-2 : kSums;
+  check_near(both.device.details.at("slope"), both.host.details.at("slope"), kSums);
+  check_near(both.device.details.at("change"), both.host.details.at("change"), kSums);
+  check_near(both.device.details.at("quadratic"), both.host.details.at("quadratic"), off);
+  if (curvature == "hessian") {
+    check_near(both, kSums);
+    if (parts == "blocks") {
+      check_near(both.device.json.at("parts"), both.host.json.at("parts"), kSums);
+    }
+  }
 }
 
 TEST_CASE("device metrics: sharpness along the gradient", "[metrics][sharpness][cuda]") {
   const Pair pair;
-  check_near(measure_both(pair, "sharpness", {{"rho", 0.1}}, 3), kSums);
+  check_near(measure_both(pair, "sharpness", {{"rho", 0.1}}, 3, 0), kSums);
 }
 
 TEST_CASE("device metrics: norms of the gradient", "[metrics][weights][cuda]") {
@@ -288,7 +351,7 @@ TEST_CASE("device metrics: a landscape's plane lies on the device", "[metrics][l
   const Measured both =
       measure_both(pair, "landscape",
                    {{"plane", plane}, {"block", 8}, {"resolution", {3, plane == "line" ? 1 : 2}}},
-                   spanning + 2, weights);
+                   spanning + 2, 0, weights);
   check_near(both, kWeights);
   check_near(both.device.json.at("loss"), both.host.json.at("loss"), kWeights);
   check_near(both.device.json.at("points"), both.host.json.at("points"), kWeights);
