@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -137,6 +138,55 @@ void* pretended_inside(const void* memory) {
   const auto closed = reinterpret_cast<uintptr_t>(all.closed);
   const bool is_ours = address >= closed && address - closed < kReserved;
   return is_ours ? all.open + (address - closed) : const_cast<void*>(memory);
+}
+
+namespace {
+
+struct Pins {
+  std::mutex mutex;
+  std::map<uintptr_t, uintptr_t> ends;  // by beginning
+  // The first range that ends behind `begin`.
+  auto behind(uintptr_t begin) {
+    return std::find_if(ends.begin(), ends.end(),
+                        [&](const auto& range) { return range.second > begin; });
+  }
+};
+
+Pins& pins() {
+  static auto* all = new Pins;
+  return *all;
+}
+
+}  // namespace
+
+int pretended_pin(const void* memory, size_t bytes) {
+  Pins& all = pins();
+  const std::lock_guard lock(all.mutex);
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const auto next = all.behind(begin);
+  if (next != all.ends.end() && next->first < begin + bytes) {
+    return 0;
+  }
+  all.ends.emplace(begin, begin + bytes);
+  return 1;
+}
+
+int pretended_unpin(const void* memory) {
+  Pins& all = pins();
+  const std::lock_guard lock(all.mutex);
+  return static_cast<int>(all.ends.erase(reinterpret_cast<uintptr_t>(memory)));
+}
+
+void pretended_copies(const void* memory, size_t bytes) {
+  Pins& all = pins();
+  const std::lock_guard lock(all.mutex);
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const auto next = all.behind(begin);
+  const bool outside = next == all.ends.end() || next->first >= begin + bytes;
+  if (bytes > 0 && !outside && (next->first > begin || next->second < begin + bytes)) {
+    std::fputs("pretended: a copy of memory that is page-locked in part\n", stderr);
+    std::abort();
+  }
 }
 
 void pretended_enter() {

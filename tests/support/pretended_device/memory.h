@@ -19,6 +19,11 @@ void* pretended_inside(const void* memory);
  * outermost closes the memory. */
 void pretended_enter(void);
 void pretended_leave(void);
+/* Host memory that is page-locked for the device: 0 where a part of it is already. A copy of what
+ * is page-locked in part only ends the process, as it is an error to CUDA. */
+int pretended_pin(const void* memory, size_t bytes);
+int pretended_unpin(const void* memory);
+void pretended_copies(const void* memory, size_t bytes);
 /* Bytes that are allocated now, and the most at once since the last call. */
 size_t pretended_bytes(void);
 size_t pretended_peak(void);

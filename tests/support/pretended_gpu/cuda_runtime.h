@@ -9,11 +9,21 @@
 #include "shared/cuda/block.hpp"
 #include "tests/support/pretended_device/memory.h"
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorHostMemoryAlreadyRegistered = 712,
+  cudaErrorHostMemoryNotRegistered = 713
+};
+inline constexpr unsigned cudaHostRegisterPortable = 1;
+inline constexpr unsigned cudaHostRegisterReadOnly = 8;
 enum cudaMemcpyKind { cudaMemcpyDefault };
 
 inline const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorInvalidDevice ? "invalid device ordinal" : "out of memory";
+  return error == cudaErrorInvalidDevice      ? "invalid device ordinal"
+         : error == cudaErrorMemoryAllocation ? "out of memory"
+                                              : "host memory is registered, or not";
 }
 inline cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
@@ -41,10 +51,18 @@ inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  pretended_copies(to, bytes);
+  pretended_copies(from, bytes);
   if (bytes > 0) {
     std::memmove(pretended_inside(to), pretended_inside(from), bytes);
   }
   return cudaSuccess;
+}
+inline cudaError_t cudaHostRegister(void* memory, size_t bytes, unsigned) {
+  return pretended_pin(memory, bytes) != 0 ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+}
+inline cudaError_t cudaHostUnregister(void* memory) {
+  return pretended_unpin(memory) != 0 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
 
 namespace quench::cuda {

@@ -30,9 +30,10 @@ namespace quench::test {
 
 namespace {
 
-// The same elements through the address that is open.
+// The same elements through the address that is open; host memory as a copy may read or write it.
 at::Tensor opened(const at::Tensor& tensor) {
   if (!tensor.is_cuda()) {
+    pretended_copies(tensor.data_ptr(), tensor.nbytes());
     return tensor;
   }
   return at::from_blob(pretended_inside(tensor.data_ptr()), tensor.sizes(), tensor.strides(),
