@@ -162,13 +162,15 @@ quench_status logits(quench_model* model, const quench_tensor* h, const quench_t
 quench_status weight_get(quench_model* model, const char* name, const quench_tensor* destination,
                          quench_error* error) noexcept {
   copies({destination});
-  return near.weight_get(model, name, destination, error);
+  const quench_tensor to = wherever(*destination);
+  return near.weight_get(model, name, &to, error);
 }
 
 quench_status weight_set(quench_model* model, const char* name, const quench_tensor* value,
                          quench_error* error) noexcept {
   copies({value});
-  return near.weight_set(model, name, value, error);
+  const quench_tensor from = wherever(*value);
+  return near.weight_set(model, name, &from, error);
 }
 
 void close(quench_model* model) noexcept {
