@@ -44,6 +44,8 @@ class ResidentCurvature;
 
 class Decoder : public kit::Model {
  public:
+  static constexpr bool kHasDeviceMemory = true;  // allocate, release and copy are here
+
   // Loads the weights or, with QUENCH_OPEN_INITIALIZE, draws them. Throws whatever Weights and
   // usable_device throw.
   Decoder(Architecture architecture, const quench_model_open_args& args);

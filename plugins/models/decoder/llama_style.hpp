@@ -65,7 +65,6 @@ class LlamaFamily : public LlamaStyle {
   struct Params {
     static void describe(kit::Fields<Params>&) {}
   };
-  static constexpr bool kHasDeviceMemory = true;
 
   static kit::Fit probe(const kit::Json& config) {
     const LlamaDialect dialect = Family::dialect();

@@ -31,7 +31,6 @@ class GptNeox final : public decoder::Decoder {
   struct Params {
     static void describe(kit::Fields<Params>&) {}
   };
-  static constexpr bool kHasDeviceMemory = true;
 
   static kit::Fit probe(const kit::Json& json) {
     if (json.string_or("/model_type", "") != "gpt_neox") {
