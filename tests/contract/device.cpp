@@ -40,7 +40,8 @@ Values measured(const Workplace& here, const std::string& device,
     const std::string found = record.at("environment").at("device");
     CHECK((found == recorded_device(here, device) ||
            record.dump().find("\"process\":\"own\"") != std::string::npos));
-    std::vector<std::string> place = {record.at("metric"), record.at("label")};
+    std::vector<std::string> place = {record.at("metric"), record.at("label"),
+                                      record.at("job").dump()};
     for (const char* part : {"checkpoint", "averaging"}) {
       const json& of_part = record.at(part);
       place.push_back(of_part.is_null()              ? ""

@@ -15,14 +15,14 @@ void need_device(const Workplace& here, const std::string& device);
 // What a record calls it: a GPU by its model and compute capability.
 std::string recorded_device(const Workplace& here, const std::string& device);
 
-// {metric, its part, label, checkpoint, averaging, quantizer: value}
+// {metric, its label, job, checkpoint, averaging, quantizer: value}
 using Values = std::map<std::vector<std::string>, double>;
 
 // What a run of the manifest `m.yaml` of that folder measures. `environment`: set for it, too.
 Values measured(const Workplace& here, const std::string& device,
                 const std::vector<std::string>& environment = {});
 
-// The largest magnitude of each metric and part.
+// The largest magnitude of each metric and label.
 std::map<std::string, double> largest_of(const Values& values);
 std::string kind_of(const std::vector<std::string>& place);
 
