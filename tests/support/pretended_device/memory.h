@@ -19,6 +19,9 @@ void* pretended_inside(const void* memory);
  * outermost closes the memory. */
 void pretended_enter(void);
 void pretended_leave(void);
+/* One more of what a device is asked: an operation, a kernel, or a wait until it has answered. When
+ * the process ends, the file that PRETENDED_CENSUS names gets a line "count name" of each. */
+void pretended_count(const char* name);
 /* Host memory that is page-locked for the device: 0 where a part of it is already. A copy of what
  * is page-locked in part only ends the process, as it is an error to CUDA. */
 int pretended_pin(const void* memory, size_t bytes);

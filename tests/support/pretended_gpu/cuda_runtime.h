@@ -36,6 +36,7 @@ inline cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
 inline cudaError_t cudaDeviceSynchronize() {
+  pretended_count("wait: cudaDeviceSynchronize");
   return cudaSuccess;
 }
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
@@ -53,6 +54,7 @@ inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
   pretended_copies(to, bytes);
   pretended_copies(from, bytes);
+  pretended_count(pretended_inside(to) == to ? "wait: cudaMemcpy to the host" : "cudaMemcpy");
   if (bytes > 0) {
     std::memmove(pretended_inside(to), pretended_inside(from), bytes);
   }
@@ -72,6 +74,7 @@ namespace quench::cuda {
 template <typename Kernel>
 void launch_on_stand_in(const Kernel& kernel, int64_t blocks) {
   const test::OnPretendedDevice device;
+  pretended_count("kernel");
   run_on_host(kernel, blocks, Order::kLastToFirst);
 }
 
