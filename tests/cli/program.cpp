@@ -25,6 +25,9 @@ std::vector<std::string> program_environment() {
                                   "QUENCH_HOME=" + (binary_dir() / "tests/quench-home").string(),
                                   "QUENCH_PLUGIN_PATH=" + (binary_dir() / "template").string(),
                                   "QUENCH_PLUGIN_SYSTEM_PATH="};
+  if (const char* isa = std::getenv("QUENCH_ISA"); isa != nullptr) {
+    out.push_back("QUENCH_ISA=" + std::string(isa));
+  }
   if (const std::filesystem::path driver = binary_dir() / "lib/libcuda.so.1";
       std::filesystem::exists(driver)) {
     out.push_back("LD_LIBRARY_PATH=" + driver.parent_path().string());

@@ -46,8 +46,8 @@ inline bool holds_records(const std::filesystem::path& file) {
 // For the tests that run methods on libtorch: skips where those plugins are not built.
 void need_plugin(const std::string& kind_and_id);
 
-// The program's environment: nothing of the caller's beyond PATH. Its QUENCH_HOME knows all
-// plugins.
+// The program's environment: nothing of the caller's beyond PATH and QUENCH_ISA. Its QUENCH_HOME
+// knows all plugins.
 std::vector<std::string> program_environment();
 std::string program_path();
 

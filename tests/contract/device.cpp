@@ -60,6 +60,10 @@ std::string kind_of(const std::vector<std::string>& place) {
   return place[0] + " " + place[1];
 }
 
+double jump_of(const std::vector<std::string>& place) {
+  return place[0] == "sharpness/critical" ? 0.03 : 0.0;
+}
+
 std::map<std::string, double> largest_of(const Values& values) {
   std::map<std::string, double> out;
   for (const auto& [place, value] : values) {

@@ -1,4 +1,5 @@
 // Every family on each device, from drawn weights over a few steps to quantized ones.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -80,7 +81,7 @@ void check_families_on(const std::string& device) {
   const std::map<std::string, double> largest = largest_of(wanted);
   for (const auto& [place, value] : wanted) {
     CAPTURE(place);
-    const double near = kOffInFamilies * largest.at(kind_of(place));
+    const double near = std::max(kOffInFamilies, jump_of(place)) * largest.at(kind_of(place));
     const bool is_change = place[0] == "quantization_error";
     CHECK(std::fabs(got.at(place) - value) <=
           (is_change ? std::max(near, kRoundedInFamilies) : near));

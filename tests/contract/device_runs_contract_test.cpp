@@ -101,7 +101,7 @@ void check_runs_on(const std::string& device) {
     for (const auto& [place, value] : wanted) {
       CAPTURE(place);
       const bool is_change = place[0] == "quantization_error" || place[0] == "taylor";
-      const double near = of.off * largest.at(kind_of(place));
+      const double near = std::max(of.off, jump_of(place)) * largest.at(kind_of(place));
       CHECK(std::fabs(got.at(place) - value) <= (is_change ? std::max(near, kRounded) : near));
     }
   }
