@@ -265,10 +265,6 @@ class Hessian final : public kit::Metric {
   using Params = Settings;
   explicit Hessian(const Params& params) : settings_(params) {}
 
-  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
-    const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);
-    return vectors(shapes) * curvature::vector_bytes(shapes) + graphs(shapes);
-  }
   kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
                                      bool vectors_there) const override {
     const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);

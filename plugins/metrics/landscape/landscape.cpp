@@ -143,10 +143,6 @@ class Landscape final : public kit::Metric {
     kit::check_context("block", params_.block, model);
   }
 
-  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
-    const kit::PlacedMemory placed = memory_on_device(table, model, false);
-    return placed.device + placed.host;
-  }
   // The weights that the model had and those of a point; what spans the plane, which is found in
   // host memory; and the quantized weights, if they are one of its corners.
   kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,

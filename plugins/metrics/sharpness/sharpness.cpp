@@ -143,10 +143,6 @@ class Sharpness final : public kit::Metric {
     kit::check_context("length", settings_.length, model);
   }
 
-  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
-    const kit::PlacedMemory placed = memory_on_device(table, model, false);
-    return placed.device + placed.host;
-  }
   // The weights, the moved ones and the gradient.
   kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
                                      bool vectors_there) const override {

@@ -133,10 +133,6 @@ class Taylor final : public kit::Metric {
     kit::check_context("length", settings_.length, model);
   }
 
-  uint64_t memory(const quench_model_table& table, const quench_model* model) const override {
-    const kit::PlacedMemory placed = memory_on_device(table, model, false);
-    return placed.device + placed.host;
-  }
   kit::PlacedMemory memory_on_device(const quench_model_table& table, const quench_model* model,
                                      bool vectors_there) const override {
     const curvature::GraphShapes shapes = curvature::graph_shapes(table, model);

@@ -95,10 +95,13 @@ class Metric {
   virtual void evaluate(const Evaluation& evaluation, MetricSink& sink) = 0;
   virtual const void* extension(const char*) const { return nullptr; }
   virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
-  // Bytes that `evaluate` holds at its peak besides the model (quench.metric.memory/1).
-  virtual uint64_t memory(const quench_model_table&, const quench_model*) const { return 0; }
-  // Where they are if the model is on a device, and its vectors are there or not. For who overrides
-  // `memory`, too.
+  // Bytes that `evaluate` holds at its peak besides the model (quench.metric.memory/1). Override
+  // this or memory_on_device.
+  virtual uint64_t memory(const quench_model_table& table, const quench_model* model) const {
+    const PlacedMemory placed = memory_on_device(table, model, false);
+    return placed.device + placed.host;
+  }
+  // Where they are if the model is on a device, and its vectors are there or not.
   virtual PlacedMemory memory_on_device(const quench_model_table&, const quench_model*,
                                         bool /*vectors_there*/) const {
     return {};
@@ -167,9 +170,10 @@ inline quench_status check_fit(const quench_metric* metric, const quench_model_t
 }
 template <typename Plugin>
 const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
-  constexpr bool kPredicts = !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>;
   constexpr bool kPlaces =
       !std::is_same_v<decltype(&Plugin::memory_on_device), decltype(&Metric::memory_on_device)>;
+  constexpr bool kPredicts =
+      kPlaces || !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>;
   static constexpr quench_metric_memory kMemory = {sizeof(quench_metric_memory), predict_memory,
                                                    kPlaces ? predict_memory_on_device : nullptr};
   if (kPredicts && std::strcmp(id, QUENCH_METRIC_MEMORY) == 0) {
