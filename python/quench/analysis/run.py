@@ -1,0 +1,83 @@
+"""A run as a notebook holds it."""
+
+import json
+import os
+
+from ..run_records import DERIVED, read_run
+from .contrasts import Spec, contrasts_of
+from .frames import contrast_frame, value_frame
+from .observations import observe
+from .selection import holds, read_conditions
+
+
+class Run:
+    """The records of a run's folder, or of several folders taken as one run, with all that is computed of them.
+
+    `records` are dicts with every field of docs/records.md; `observations` the values among them that count once, each with
+    its float model's; `failed` the records of failed cells; `notes` sentences about what was left out; `manifest` the
+    resolved manifest, {} without one.
+    """
+
+    def __init__(self, folder):
+        self.folder = os.fspath(folder)
+        if not os.path.isdir(self.folder):
+            raise FileNotFoundError("%s: there is no such folder of a run" % self.folder)
+        self.name = os.path.basename(os.path.abspath(self.folder))
+        self.damaged = []  # (file, line, reason) of what does not count
+        self.records = read_run(self.folder, self.damaged)
+        if not self.records:
+            raise ValueError("%s: has no records" % self.folder)
+        self.observations, self.failed, self.notes = observe(
+            [record for record in self.records if record["metric"] not in DERIVED])
+        path = os.path.join(self.folder, "manifest.json")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                self.manifest = json.load(file)
+        else:
+            self.manifest = {}
+
+    def frame(self, engine="pandas", **where):
+        """A data frame with one row per value; a cell with replicates (draws, orders, seeds) has one row each.
+
+        `delta` is ΔCE, the value minus the float model's on the same weights (nats per token where the value is a loss),
+        `error` ΔQL = value/float − 1; `low` and `high` are the ends of ΔCE's 95 % interval over `sample`. Further columns are
+        dimensions (docs/report.md), those that no value has left out. Keywords are conditions on dimensions:
+        `frame(bits=[3, 4], averaging=None)`. `engine="polars"` gives a polars.DataFrame.
+        """
+        conditions = read_conditions(where)
+        return value_frame([it for it in self.observations if holds(conditions, it.record)], engine)
+
+    def contrast(self, a, b=None, *, comparisons=None, engine="pandas", **keys):
+        """A data frame of the paired contrast of `a` with `b`, one row per pair and spread.
+
+        `a` and `b` are names (the id or label of a quantizer or an averaging, a branch, `raw`) or conditions,
+        `{"quantizer": "gptq", "params.group_size": 64}`. Everything that they do not mention is equal on both sides, and what
+        `match` names. Further keywords are the other keys of a contrast in a manifest (docs/report.md): `at`, `of`,
+        `statistic`, `over`, `within`.
+
+        `value` is a − b in `unit`: of ΔCE in nats per token, negative where a costs less. `low` and `high` are the ends of its
+        95 % interval `over` items, draws, jitter or seeds; `mean` is the mean over that sample. `low_of_all` and `high_of_all`
+        hold for all `comparisons` at once (Bonferroni; by default these rows are all that there are), and an effect of
+        `detectable` would have been found in 4 of 5 such samples. `told_apart` is whether every spread's interval excludes
+        the value of no effect on the side of `value`.
+
+        What cannot be compared is in `frame.attrs["problems"]`; ValueError where that is everything.
+        """
+        return self.contrasts([{"a": a, "b": b, **keys}], comparisons, engine)
+
+    def contrasts(self, contrasts=None, comparisons=None, engine="pandas"):
+        """As contrast(), of several contrasts that are one family: by default those of the manifest's report."""
+        made = self.evaluate(contrasts, comparisons)
+        problems = [problem for contrast in made for problem in contrast.problems]
+        if problems and not any(contrast.rows for contrast in made):
+            raise ValueError("not compared: " + "; ".join(problems))
+        return contrast_frame(made, engine)
+
+    def evaluate(self, contrasts=None, comparisons=None):
+        """The same as objects (contrasts.Contrast), for programs."""
+        if contrasts is None:
+            contrasts = (self.manifest.get("report") or {}).get("contrasts") or []
+        return contrasts_of([Spec.read(given) for given in contrasts], self.observations, comparisons)
+
+    def __repr__(self):
+        return "<quench run %s: %d values, %d failed>" % (self.name, len(self.observations), len(self.failed))
