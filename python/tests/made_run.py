@@ -84,7 +84,7 @@ class MadeRun:
         value, more = floating, {}
         if method:
             size = (0.082 if bits == 3 else 0.017) * (1.9 if method == "rtn" else 1.0) * (1 + 0.05 * _noise(*name, method))
-            size *= (1 - 0.3 * 1000 / weights["checkpoint"]["step"]) * (1 + 1.3 * weights["decayed"] ** 2)
+            size *= (1 - 0.3 * min(1, 1000 / weights["checkpoint"]["step"])) * (1 + 1.3 * weights["decayed"] ** 2)
             size *= 0.68 if weights["averaging"] else 1
             value += (size if delta is None else delta) * (1 + 0.03 * _noise(*salt) * (1 if draw else 0.3 if jitter else 0))
             calibrated = method == "gptq"
@@ -191,6 +191,23 @@ def demo(items=48, documents=0, draws=3, jitter=2, failures=True):
                     run.loss(weights, method, bits, draw, order, error="not positive definite" if fails else None)
         if weights["averaging"] is None:
             run.value(weights, "hessian/trace", 100 * math.log(step) + 5 * _noise(step, weights["checkpoint"]["branch"]))
+    return run
+
+
+def quickstart():
+    """With the names and checkpoints of configs/quickstart.yaml."""
+    run = MadeRun(items=60, model="train")
+    lines = [run.weights("constant", step, 0.008) for step in range(150, 1201, 150)]
+    lines += [run.weights("constant", step, 0.008, averaging="lawa", members=["step%d" % (step - 50 * i) for i in range(5)])
+              for step in range(300, 1201, 150)]
+    for branch, end, steps, every in (("early", 600, 150, 50), ("late", 1200, 300, 75)):
+        lines += [run.weights(branch, end - steps + i, 0.008 * (1 - i / steps), i / steps, parent="constant")
+                  for i in range(every, steps + 1, every)]
+    for weights in lines:
+        run.loss(weights)
+        for method in ("rtn", "gptq"):
+            for bits in (3, 4):
+                run.loss(weights, method, bits)
     return run
 
 

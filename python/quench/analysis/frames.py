@@ -58,9 +58,8 @@ def contrast_frame(contrasts, engine="pandas"):
     rows = []
     for contrast in contrasts:
         for row in contrast.rows:
-            head = {"a": contrast.spec.a.name, "b": contrast.spec.b.name or contrast.spec.over, "what": row.what,
-                    "value": row.value}
-            tail = {"told_apart": contrast.told_apart(row), "unit": contrast.unit(row), "bits_per_byte": row.bits_per_byte,
+            head = {"a": contrast.spec.a.name, "b": contrast.spec.b.name or contrast.spec.over, "what": row.what}
+            tail = {"told_apart": contrast.told_apart(row), "value": row.value, "unit": contrast.unit(row), "bits_per_byte": row.bits_per_byte,
                     "statistic": contrast.spec.statistic, "cells": row.cells, "notes": " ".join(row.notes),
                     **_common_dimensions(row)}
             rows += [{**head, **_numbers(spread), **tail} for spread in row.spreads or [None]]
@@ -76,8 +75,8 @@ def _common_dimensions(row):
 
 
 def _numbers(spread):
-    names = ("over", "sample", "n", "mean", "stderr", "low", "high", "comparisons", "low_of_all", "high_of_all", "detectable")
+    names = ("over", "mean", "low", "high", "stderr", "n", "sample", "comparisons", "low_of_all", "high_of_all", "detectable")
     if spread is None:
         return dict.fromkeys(names)
-    return dict(zip(names, (spread.kind, spread.sample, spread.n, spread.mean, spread.stderr, *spread.interval,
+    return dict(zip(names, (spread.kind, spread.mean, *spread.interval, spread.stderr, spread.n, spread.sample,
                             spread.comparisons, *(spread.simultaneous or (None, None)), spread.detectable)))
