@@ -23,6 +23,7 @@ class MadeRun:
 
     def __init__(self, items=48, documents=0, model="hf://example/wsd-160m"):
         self.records, self.items, self.documents, self.model = [], items, documents, model
+        self.training = {}  # path below training/: rows of its log
 
     def weights(self, branch, step, lr=0.003, decayed=0.0, averaging=None, parent=None, revision=None, sweep=None, job=0,
                 members=None, tokens=True, mark=None):
@@ -86,6 +87,7 @@ class MadeRun:
             size = (0.082 if bits == 3 else 0.017) * (1.9 if method == "rtn" else 1.0) * (1 + 0.05 * _noise(*name, method))
             size *= (1 - 0.3 * min(1, 1000 / weights["checkpoint"]["step"])) * (1 + 1.3 * weights["decayed"] ** 2)
             size *= 0.68 if weights["averaging"] else 1
+            size *= 1 + 0.1 * _noise("point", weights["sweep"], method)
             value += (size if delta is None else delta) * (1 + 0.03 * _noise(*salt) * (1 if draw else 0.3 if jitter else 0))
             calibrated = method == "gptq"
             words = "".join(" %s=%s" % item for item in sorted(params.items()))
@@ -117,8 +119,28 @@ class MadeRun:
         out["details"].update(details or {})
         return out
 
+    def landscape(self, weights, is_line=False, trajectory=False):
+        """A bowl over a plane, with a hole where the loss is not finite, or its section along a line."""
+        x = [i / 4 - 1 for i in range(11)]
+        y = [0.0] if is_line else [i / 3 - 1 for i in range(7)]
+        loss = [[3 + a * a + 2 * b * b for a in x] for b in y]
+        loss[0][0] = None
+        points = [{"name": "step%d" % i, "at": [i / 3, 0.0 if is_line else i / 5], "loss": 3 + i} for i in range(4)]
+        details = {"x": x, "y": y, "loss": loss, "points": points, **({"singular_values": [2.0, 1.0]} if trajectory else {})}
+        self.value(weights, "landscape", 3.0, label="line" if is_line else "plane", details=details)
+
+    def spectrum(self, weights):
+        nodes = [weights["checkpoint"]["step"] / 1000 * (i + 1) ** 2 / 9 - 0.5 for i in range(8)]
+        shares = [2.0 ** -i for i in range(7)]
+        self.value(weights, "hessian/density", 1.0, details={"density": {"values": nodes, "weights": shares + [1 - sum(shares) / 2]}})
+
     def write(self, folder, manifest):
         os.makedirs(folder, exist_ok=True)
+        for path, rows in self.training.items():
+            path = os.path.join(folder, "training", path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
         with open(os.path.join(folder, "records-0-0001-00000000.jsonl"), "wb") as file:
             for record in self.records:
                 body = _canonical(record)
@@ -191,7 +213,52 @@ def demo(items=48, documents=0, draws=3, jitter=2, failures=True):
                     run.loss(weights, method, bits, draw, order, error="not positive definite" if fails else None)
         if weights["averaging"] is None:
             run.value(weights, "hessian/trace", 100 * math.log(step) + 5 * _noise(step, weights["checkpoint"]["branch"]))
+            run.spectrum(weights)
+        if step in (6000, 12000):
+            run.landscape(weights, is_line=step == 6000, trajectory=weights["averaging"] is None)
+    run.training = {"constant.jsonl": _log(2500), "decay6.jsonl": _log(1800, 1200), "decay12.jsonl": _log(2600, 2400)}
     return run
+
+
+def two_texts():
+    """The demo, of which a part was measured before the block of its metric was changed."""
+    run = demo(draws=1, jitter=0)
+    for record in run.records:
+        block = 64 if record["checkpoint"]["step"] <= 6000 else 128
+        record["parts"] = {**record["parts"], "metric": {"id": "validation_loss", "params": {"block": block}}}
+        record["key"] = hashlib.sha256(_canonical(record["parts"])).hexdigest()
+    return run
+
+
+def _log(steps, fork=None):
+    """The rows of a training; a fork has those of its parent and decays."""
+    return [{"step": i, "tokens": 2048 * i, "lr": 0.003 * (1 if fork is None or i <= fork else (steps - i) / (steps - fork)),
+             "loss": None if i == 40 else 3 + 30 / (i + 9) + 0.1 * _noise(i, fork is not None and i > fork)}
+            for i in range(1, steps + 1)]
+
+
+FIGURES = [
+    {"error_vs_tokens": {"lines": "branch", "panels": "bits", "right": "lr"}},
+    {"error_vs_tokens": {"name": "delta", "y": "delta", "x": "step", "spread": "draws", "right": "hessian/trace"}},
+    {"error_vs_tokens": {"name": "jitter", "spread": "jitter", "lines": [], "panels": ["quantizer", "bits"]}},
+    {"error_vs_tokens": {"name": "seeds", "spread": "seeds", "x": "position", "lines": ["branch", "label"]}},
+    {"error_vs_tokens": {"name": "none", "spread": "none", "where": {"bits": 3, "averaging": ["none", "lawa"]}}},
+    "loss_vs_tokens",
+    {"loss_vs_tokens": {"name": "loss_of_trunk", "right": "lr", "where": {"branch": ["constant", "trunk"]}}},
+    "loss_plane",
+    {"loss_plane": {"name": "whole_plane", "range": "all", "panels": [], "where": {"quantizer": "gptq"}}},
+    "accuracy_vs_loss",
+    {"loss_vs_bytes": {"lines": "branch"}},
+    {"loss_vs_bytes": {"name": "all_bytes", "at": "all", "panels": "branch"}},
+    "bars",
+    {"bars": {"name": "all_bars", "y": "error", "at": "all", "spread": "items"}},
+    {"bars": {"name": "first_bars", "at": "first", "spread": "none", "panels": [], "lines": ["branch", "bits"]}},
+    "contour",
+    "spectrum",
+    {"spectrum": {"name": "all_spectra", "at": "all", "panels": "branch", "lines": "step"}},
+    "training_loss",
+    {"training_loss": {"name": "over_steps", "x": "step"}},
+]
 
 
 def quickstart():

@@ -70,6 +70,28 @@ class AnalysisTest(support.FileTest):
         self.assertEqual(set(frame["b"]), {"rtn"})
         self.assertEqual(frame.attrs["problems"], ["no quantizer, averaging or branch with finished values is called nobody"])
 
+    def test_findings_say_first_what_is_decided_for_all_comparisons(self):
+        run = self.load(made_run.demo(), report={"contrasts": [{"a": "lawa", "b": "raw", "at": "last"},
+                                                              {"a": "gptq", "b": "rtn", "at": "last"}]})
+        findings, frame = run.findings(), run.contrasts()
+        sure = frame[frame["told_apart_of_all"]]["what"].nunique()
+        self.assertTrue(all(" loses " in text for text in findings[:sure]), findings)
+        self.assertIn("gptq against rtn: ΔCE is lower in ", "".join(findings[sure:sure + 2]))
+        self.assertTrue(findings[-1].startswith("One training run: "))
+        self.assertTrue((frame["told_apart"] | ~frame["told_apart_of_all"]).all())
+        self.assertIn("<li>branch: constant, decay12, decay6</li>", run._repr_html_())
+        alone = self.load(made_run.quickstart()).findings()
+        self.assertRegex(alone[0], r"^In this run, at step1200: quantized by rtn bits=3, the model loses 0\.\d+ nats per token "
+                                   r"\[.* over 60 validation items in runs of 10\]; by rtn bits=4, ")
+
+    def test_values_of_different_texts_are_not_compared(self):
+        run = self.load(made_run.two_texts())
+        self.assertRegex(run.notes[1], r"^validation_loss has values of several texts, which are neither compared nor averaged: "
+                                       r"\d+ of block 128, \d+ of block 64.$")
+        frame = run.contrast("gptq", "rtn", match=["bits"])
+        self.assertEqual(set(frame["what"].str.extract("(block [0-9]+)")[0]), {"block 64", "block 128"})
+        self.assertEqual(len(run.figure_data("error_vs_tokens").panels), 4)
+
     def test_a_frame_has_a_row_for_each_value_with_its_interval(self):
         run = self.load(made_run.demo())
         frame = run.frame(branch="decay6", bits=[3, 4])

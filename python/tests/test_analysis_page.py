@@ -31,6 +31,9 @@ class PageTest(support.FileTest):
             "contrasts": [{"a": {"as": "decayed", "branch": "late", "averaging": None, "quantizer": "rtn", "bits": 3},
                            "b": {"as": "constant rate", "branch": "constant", "averaging": None, "quantizer": "rtn",
                                  "bits": 3}, "match": ["step"], "at": "last"}]}})
+        import matplotlib  # noqa: PLC0415
+
+        matplotlib.use("agg")
         before, names, printed = os.getcwd(), {}, io.StringIO()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
@@ -45,6 +48,16 @@ class PageTest(support.FileTest):
         self.assertEqual(len(names["decay"]), 4)
         self.assertTrue((names["decay"]["mean"] > 0).all())
         self.assertIn("60 validation items in runs of 10", printed)
+
+    def test_the_code_of_the_notebook_runs(self):
+        cells = json.loads(read("analysis.ipynb"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        _, names = self.run_blocks(code)
+        self.assertEqual(set(names["gptq"]["branch"]), {"constant", "early", "late"})
+        self.assertEqual({line.get_label() for line in names["axes"].get_lines()}, {"constant", "early", "late"})
+        self.assertFalse(any(cell.get("outputs") or cell.get("execution_count") for cell in cells))
+        # a report with a changed colour and a contrast of one's own
+        self.assertLess(sum(len(block.splitlines()) for block in code[:4]), 10)
 
     def test_the_columns_of_the_page_exist(self):
         _, names = self.run_blocks(re.findall(r"```python\n(.*?)```", read("analysis.md"), re.S))

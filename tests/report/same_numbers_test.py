@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The numbers of python/quench/analysis are those of `quench report --json`, to 1e-9.
+"""The numbers of python/quench/analysis are those of `quench report`, to 1e-9: of contrasts and of what figures show.
 
     same_numbers_test.py SOURCE BUILD [RUN]...
 """
+import csv
 import importlib.util
+import io
 import json
 import os
 import random
@@ -41,21 +43,41 @@ def differences(theirs, ours, where=""):
             yield from differences(one, other, "%s[%d]" % (where, i))
     elif isinstance(theirs, float) or isinstance(ours, float):
         if not (isinstance(theirs, (int, float)) and isinstance(ours, (int, float))
-                and abs(theirs - ours) <= TOLERANCE * abs(theirs) + 1e-13):
+                and (abs(theirs - ours) <= TOLERANCE * abs(theirs) + 1e-13 or (theirs != theirs and ours != ours))):
             yield "%s: %r, Python has %r" % (where, theirs, ours)
     elif theirs != ours:
         yield "%s: %r, Python has %r" % (where, theirs, ours)
+
+
+def table(text):
+    def value(name, field):
+        return float(field) if name in ("x", "y", "low", "high", "z") and field else field
+    return [{name: value(name, field) for name, field in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+def figure_differences(folder):
+    with tempfile.TemporaryDirectory() as files:
+        subprocess.run([BUILD / "bin/quench", "report", folder, "--format", "csv", "-o", files], stdout=subprocess.DEVNULL,
+                       check=True)
+        theirs = {path.stem: path.read_text(encoding="utf-8") for path in Path(files).glob("*.csv")}
+    theirs = {name: text for name, text in theirs.items() if text.startswith("panel,trace,") and text.count("\n") > 1}
+    ours = {name: figure.csv() for name, figure in quench.load(folder).figures().items()}
+    if set(theirs) != set(ours):
+        yield "figures: %s, Python has %s" % (sorted(theirs), sorted(ours))
+    for name in sorted(set(theirs) & set(ours)):
+        yield from differences(table(theirs[name]), table(ours[name]), name)
 
 
 def check(folder):
     done = subprocess.run([BUILD / "bin/quench", "report", folder, "--json"], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit("%s: %s" % (folder, done.stderr))
-    theirs = json.loads(done.stdout)["data"]["contrasts"]
-    ours = [contrast.json() for contrast in quench.load(folder).evaluate()]
-    found = list(differences(theirs, ours))
+    report, run = json.loads(done.stdout)["data"], quench.load(folder)
+    theirs, ours = report["contrasts"], [contrast.json() for contrast in run.evaluate()]
+    found = list(differences(theirs, ours, "contrasts"))
+    found += list(figure_differences(folder))
     for text in found[:40]:
-        print("%s: contrasts%s" % (folder, text))
+        print("%s: %s" % (folder, text))
     rows = sum(len(contrast["rows"]) for contrast in theirs)
     print("%s: %d contrasts, %d rows, %d spreads, %d problems, %d differences" % (
         os.path.basename(folder), len(theirs), rows, sum(len(row["spreads"]) for each in theirs for row in each["rows"]),
@@ -64,7 +86,7 @@ def check(folder):
 
 
 def manifest(contrasts):
-    return {"name": "made", "report": {"contrasts": contrasts}}
+    return {"name": "made", "report": {"contrasts": contrasts, "figures": made_run.FIGURES}}
 
 
 def with_holes(run, share, seed):

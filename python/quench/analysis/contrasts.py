@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from . import statistics
+from . import sentences, statistics
 from .dimensions import is_dimension, is_number, ordered, value_text
 from .intervals import paired_spread, spread_of
 from .observations import Observation
@@ -121,9 +121,6 @@ class Row:
     bits_per_byte: float = None  # the same difference, if the size of the corpus is known
 
 
-_NO_EFFECT = {"difference": 0.0, "rank_correlation": 0.0, "slope_ratio": 1.0}
-
-
 @dataclass
 class Contrast:
     spec: Spec
@@ -135,15 +132,7 @@ class Contrast:
         spec = self.spec
         return {"a": spec.a.name, "b": spec.b.name, "statistic": spec.statistic,
                 "of": "loss" if spec.at_equal_loss else spec.of, "at_equal_loss": spec.at_equal_loss, "over": spec.over,
-                "rows": [self._row(row) for row in self.rows], "problems": self.problems}
-
-    def told_apart(self, row):
-        """Whether every spread's interval excludes the value of no effect, on the side of the row's value; None where
-        there is no such value or no spread."""
-        none = _NO_EFFECT.get(self.spec.statistic)
-        if none is None or not row.spreads:
-            return None
-        return all(high < none if row.value < none else low > none for low, high in (each.interval for each in row.spreads))
+                "rows": [self._row(row) for row in self.rows], "summary": sentences.summary_of(self), "problems": self.problems}
 
     def unit(self, row):
         return "1" if not self.spec.is_difference else row.a.record["unit"] if self.spec.of_metric else "nats/token"
@@ -152,7 +141,7 @@ class Contrast:
         side_a, side_b = (it and {"key": it.record["key"], "value": it.value} for it in (row.a, row.b))
         out = {"what": row.what, "value": row.value, "unit": self.unit(row), "bits_per_byte": row.bits_per_byte,
                "checkpoint": row.a.record["checkpoint"], "a": side_a, "b": side_b, "cells": row.cells,
-               "spreads": [spread.json() for spread in row.spreads], "notes": row.notes}
+               "spreads": [spread.json() for spread in row.spreads], "notes": row.notes, "sentence": sentences.sentence_of(self.spec, row)}
         return {**out, "difference": row.value} if self.spec.is_difference else out
 
 

@@ -3,6 +3,7 @@
 from .dimensions import ALONG_TRAINING, NAMES, canonical, member, sweep_values, value_text
 from .intervals import delta_spread
 from .packages import need
+from .sentences import decision_of
 
 
 def data_frame(rows, engine="pandas", **attrs):
@@ -46,7 +47,7 @@ def value_frame(observations, engine="pandas"):
         has_delta = not it.is_float and it.floating is not None
         spread = delta_spread(it) if has_delta else None
         low, high = spread.interval if spread and spread.interval else (None, None)
-        rows.append({**dimensions_of(it), "metric_id": it.record["metric"], "draw": it.record["draw"],
+        rows.append({**dimensions_of(it), "metric_id": it.record["metric"], "text": it.text or None, "draw": it.record["draw"],
                      "jitter": it.record["jitter"], "value": it.value, "unit": it.record["unit"],
                      "stderr": it.record["stderr"], "float": it.floating["value"] if has_delta else None,
                      "delta": it.delta if has_delta else None, "error": it.error if it.has_delta else None,
@@ -59,11 +60,18 @@ def contrast_frame(contrasts, engine="pandas"):
     for contrast in contrasts:
         for row in contrast.rows:
             head = {"a": contrast.spec.a.name, "b": contrast.spec.b.name or contrast.spec.over, "what": row.what}
-            tail = {"told_apart": contrast.told_apart(row), "value": row.value, "unit": contrast.unit(row), "bits_per_byte": row.bits_per_byte,
+            tail = {**_told_apart(contrast, row), "value": row.value, "unit": contrast.unit(row), "bits_per_byte": row.bits_per_byte,
                     "statistic": contrast.spec.statistic, "cells": row.cells, "notes": " ".join(row.notes),
                     **_common_dimensions(row)}
             rows += [{**head, **_numbers(spread), **tail} for spread in row.spreads or [None]]
     return data_frame(rows, engine, problems=[problem for contrast in contrasts for problem in contrast.problems])
+
+
+def _told_apart(contrast, row):
+    decision = decision_of(contrast.spec, row)
+    if decision == "no interval":
+        return {"told_apart": None, "told_apart_of_all": None}
+    return {"told_apart": decision != "none", "told_apart_of_all": decision == "at once"}
 
 
 def _common_dimensions(row):

@@ -4,6 +4,7 @@ import math
 
 from ..run_records import _common_ground
 from .dimensions import canonical, dimension, is_number, member, members, sweep_point, swept_seeds
+from .texts import metric_text, tell_apart
 
 
 def is_loss(record):
@@ -18,7 +19,7 @@ def is_accuracy(record):
 class Observation:
     """One measured value. `observation["step"]` is its value in a dimension (dimensions.py)."""
 
-    __slots__ = ("record", "floating", "position", "is_last", "weights", "cell", "draw", "jitter", "seed")
+    __slots__ = ("record", "floating", "position", "is_last", "weights", "cell", "text", "draw", "jitter", "seed")
 
     def __init__(self, record):
         self.record = record
@@ -26,9 +27,10 @@ class Observation:
         self.position, self.is_last = 0, False  # of the weights on their line of checkpoints
         self.weights = canonical([members(record["checkpoint"], "model", "branch", "revision", "commit", "step", "tokens"),
                                   members(record["averaging"], "id", "params", "label", "members")])
-        # one text for the replicates of one cell: draws, orders and seeds
+        self.text = ""  # what the metric measured on, where values under its label differ in that: "text 1a2b3c4d"
+        # equal for the replicates of one cell: draws, orders and seeds
         self.cell = self.weights + canonical([members(record["quantizer"], "id", "params", "label", "calibration"),
-                                              record["metric"], record["label"], sweep_point(record)])
+                                              record["metric"], record["label"], sweep_point(record), metric_text(record)])
         self.draw, self.jitter = record["draw"] or 0, record["jitter"] or 0
         self.seed = 0  # of the sweep, if it sets seeds
 
@@ -98,6 +100,7 @@ def observe(records):
     if len(all_) > len(kept):
         notes.append("%d values were measured more than once; the first of each counts." % (len(all_) - len(kept)))
     _set_positions(kept)
+    notes += tell_apart(kept)
     floats = {}  # common ground: point of the sweep: the first record
     for it in kept:
         if it.is_float:

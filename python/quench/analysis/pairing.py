@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from .dimensions import (AXES, NAMES, canonical, dimension_text, member, members, point_text, sweep_point, sweep_values,
                          value_text)
 from .selection import Selected
+from .texts import metric_text
 
 
 @dataclass
@@ -46,7 +47,7 @@ def common_key(it, free, match):
     """What both sides must have in common, as one text; None if a place on an axis is not known: that never matches."""
     record = it.record
     key = [record["metric"], record["label"], sweep_point(record, free.sweep),
-           members(record["details"], "params", "corpora"), members(record["environment"], "dtype", "device", "isa")]
+           metric_text(record), members(record["environment"], "dtype", "device", "isa")]
     if not free.checkpoint:
         key.append(members(record["checkpoint"], "model", "branch", "revision", "commit", "step", "tokens"))
     if not free.averaging:
@@ -255,6 +256,7 @@ def common_text(it, other, free, match):
     says_quantizer = "label" in dimensions and value_text(it["label"]).startswith(value_text(it["quantizer"]))
     words = [dimension_text(name, it[name]) for name in dimensions
              if (it[name] is not None or name == "bits") and not (says_quantizer and name == "quantizer")]
+    words += [it.text] if it.text else []
     said = free.sweep + dimensions
     said += ["sweep." + path for path, value in sweep_values(sweep_point(it.record)) if other["sweep." + path] != value]
     return ", ".join(words + list(filter(None, [point_text(it.record, said)])))
