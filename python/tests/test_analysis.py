@@ -102,6 +102,14 @@ class AnalysisTest(support.FileTest):
         self.assertEqual(len(run.frame()), len(run.observations))
         self.assertNotIn("quantization_error", set(run.frame()["metric_id"]))
 
+    def test_a_table_has_a_row_for_each_cell_with_what_its_replicates_say(self):
+        run = self.load(made_run.sweep(seeds=3))
+        cells = run.cells(label="gptq bits=3 damp=0.1", metric="code")
+        self.assertEqual(len(cells), 16)  # 4 steps of 4 trainings, each with 3 seeds
+        self.assertEqual(set(cells["seeds_n"]), {3})
+        self.assertEqual(cells["draws_n"].notna().sum(), 4)  # at the last step
+        self.assertEqual(set(cells["point"]), {"peak 0.001, adamw", "peak 0.001, sam", "peak 0.003, adamw", "peak 0.003, sam"})
+
     @unittest.skipUnless(importlib.util.find_spec("polars") and importlib.util.find_spec("pyarrow"), "no polars or no pyarrow")
     def test_frames_come_as_polars_too(self):
         run = self.load(made_run.demo())

@@ -23,6 +23,7 @@ if not all(map(importlib.util.find_spec, ("numpy", "scipy"))):
 
 import made_run  # noqa: E402
 import quench  # noqa: E402
+from quench.analysis.cells import cells_json  # noqa: E402
 from tiny_run import TinyRun  # noqa: E402
 
 TOLERANCE = 1e-9
@@ -75,6 +76,7 @@ def check(folder):
     report, run = json.loads(done.stdout)["data"], quench.load(folder)
     theirs, ours = report["contrasts"], [contrast.json() for contrast in run.evaluate()]
     found = list(differences(theirs, ours, "contrasts"))
+    found += list(differences(report["cells"], cells_json(run.observations), "cells"))
     found += list(figure_differences(folder))
     for text in found[:40]:
         print("%s: %s" % (folder, text))

@@ -5,6 +5,7 @@ import json
 import os
 
 from ..run_records import DERIVED, read_run
+from .cells import cell_frame
 from .contrasts import Spec, contrasts_of
 from .dimensions import value_text
 from .figures import Options, Palette, draw, figure_data, figures_of
@@ -57,6 +58,12 @@ class Run:
         """
         conditions = read_conditions(where)
         return value_frame([it for it in self.observations if holds(conditions, it.record)], engine)
+
+    def cells(self, engine="pandas", **where):
+        """A data frame with one row for each cell: the value at draw 0 and the first seed and, of ΔCE, the mean and the 95 %
+        interval over items, draws, jitter and seeds (`items_mean`, `items_low`, ...). `error` is ΔQL in percent."""
+        conditions = read_conditions(where)
+        return cell_frame([it for it in self.observations if holds(conditions, it.record)], engine)
 
     def contrast(self, a, b=None, *, comparisons=None, engine="pandas", **keys):
         """A data frame of the paired contrast of `a` with `b`, one row per pair and spread.
