@@ -22,7 +22,7 @@ def _some(texts, between):
 
 
 class Run:
-    """The records of a run's folder, or of several folders taken as one run, with all that is computed of them.
+    """The records of a run's folder, with all that is computed of them.
 
     `records` are dicts with every field of docs/records.md; `observations` the values among them that count once, each with
     its float model's; `failed` the records of failed cells; `notes` sentences about what was left out; `manifest` the

@@ -41,6 +41,8 @@ def _new_axes(figure, columns, pen):
     columns = min(columns, len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
     height = _HEIGHT + (_STRIP if any(panel.strip_title for panel in figure.panels) else 0)
+    if any(panel.is_square for panel in figure.panels):
+        height = _WIDTH
     entries, per_row = pen.legend(figure), max(1, 2 * columns)
     below = 0.22 * math.ceil(len(entries) / per_row) + 0.05
     whole = pyplot.figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
