@@ -40,6 +40,8 @@ class Run:
             raise ValueError("%s: has no records" % self.folder)
         self.observations, self.failed, self.notes = observe(
             [record for record in self.records if record["metric"] not in DERIVED])
+        if self.damaged:
+            self.notes.append("%d lines of the records do not count; `quench verify` lists them." % len(self.damaged))
         self.palette = Palette()  # one colour for one name in all figures
         path = os.path.join(self.folder, "manifest.json")
         if os.path.exists(path):

@@ -13,8 +13,10 @@ ALLOWED = {  # kind: options beside name, title and where
     "bars": {"lines", "panels", "spread", "y", "at"}, "contour": set(), "spectrum": {"lines", "panels", "at"},
     "training_loss": {"x"}, "table": set(),
 }
-DEFAULT = [kind for kind in ("error_vs_tokens", "loss_vs_tokens", "loss_plane", "accuracy_vs_loss", "bars", "contour",
-                             "spectrum", "training_loss", "table")]  # of a report that does not say which
+DEFAULT = [kind for kind in ALLOWED if kind != "loss_vs_bytes"]  # of a report that does not say which
+_CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"), "spread": ("auto", "none", *KINDS),
+            "x": ("auto", "tokens", "step", "position"), "y": ("error", "delta")}
+_OTHER_CHOICES = {("loss_plane", "x"): ("float",), ("loss_plane", "y"): ("quantized",), ("training_loss", "x"): ("tokens", "step")}
 
 
 @dataclass
@@ -47,12 +49,9 @@ class Options:
         out.panels = _dimensions(kind, given.get("panels", [] if kind in ("spectrum", "loss_vs_bytes") else ["bits"]))
         out.y = given.get("y", "delta" if kind == "bars" else "error")
         out.right = "" if out.right == "none" else out.right
-        choices = {"at": ("last", "first", "all"), "range": ("late", "all"), "spread": ("auto", "none", *KINDS),
-                   "x": ("auto", "tokens", "step", "position")}
-        if kind != "loss_plane":
-            choices["y"] = ("error", "delta")
-        for name, known in choices.items():
-            if name in given and given[name] not in known and kind != "loss_plane":
+        for name, known in _CHOICES.items():
+            known = _OTHER_CHOICES.get((kind, name), known)
+            if name in given and given[name] not in known:
                 raise ValueError("%s: `%s`: got %s, wanted %s" % (kind, name, given[name], ", ".join(known)))
         return out
 
