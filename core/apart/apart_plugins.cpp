@@ -9,6 +9,7 @@
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/device_copies.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library_environment.hpp"
 #include "core/plugin/search_path.hpp"
@@ -26,7 +27,7 @@ using nlohmann::json;
 
 // With a folder of its own for what it writes.
 std::vector<std::string> worker_environment(const fs::path& scratch) {
-  std::vector<std::string> out = plain_environment();
+  std::vector<std::string> out = foreign_environment();
   std::erase_if(out, [](const std::string& entry) {
     return entry.starts_with("TMPDIR=") || entry.starts_with("XDG_CACHE_HOME=");
   });

@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/process/child_process.hpp"
 
 namespace quench {
@@ -102,10 +103,11 @@ Command command_for(const ProbeQuestion& question, const ProbeOptions& options) 
   Command command;
   if (question.is_about_python()) {
     command.words = {question.interpreter.string(), "-m", "quench.describe"};
-    command.environment = python_environment(options.python);
+    command.environment = python_environment(options.python, foreign_environment());
     command.folder = options.python.package;  // modules are looked for in the working folder
   } else {
     command.words = {options.self.string(), "__probe"};
+    command.environment = probe_environment();
   }
   command.words.insert(command.words.end(), question.words.begin(), question.words.end());
   if (!question.library.empty()) {

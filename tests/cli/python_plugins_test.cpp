@@ -142,6 +142,28 @@ TEST_CASE("run: a plugin in Python writes no file of its user and opens no conne
   CHECK(fs::exists(outside));
 }
 
+TEST_CASE("run: a plugin in Python sees no secret among its user's variables", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  here.folder().write("plugins/rounded.py",
+                      "import os\nimport quench\n\n"
+                      "@quench.quantizer(bits=4)\n"
+                      "def rounded_in_python(weight, bits):\n"
+                      "    raise ValueError(\" \".join(sorted(os.environ)) + \" \")\n");
+  here.folder().write("m.yaml", kManifest);
+  quench::Command command =
+      here.command({"run", "m.yaml", "--plugin-path", "plugins", "--out", "runs/m"});
+  for (const char* variable :
+       {"HF_TOKEN=hf_0", "AWS_SECRET_ACCESS_KEY=0", "QUENCH_OF_MY_PLUGIN=1"}) {
+    command.environment->emplace_back(variable);
+  }
+  quench::ChildProcess process = quench::ChildProcess::start(command);
+  const Outcome got = here.wait(process);
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out + got.err, Contains(" QUENCH_OF_MY_PLUGIN ") && !Contains("HF_TOKEN") &&
+                                    !Contains("AWS_SECRET_ACCESS_KEY"));
+}
+
 TEST_CASE("run: `process: shared` of a plugin in Python is a mistake with its place", "[cli]") {
   need_numpy();
   const Workplace here;

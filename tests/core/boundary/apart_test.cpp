@@ -103,6 +103,23 @@ TEST_CASE("apart: the run's folder says what a process was confined to and what 
   }));
 }
 
+TEST_CASE("apart: no secret among its user's variables reaches a plugin", "[boundary]") {
+  const MisbehavingRun run("tell_variables", "", kApart);
+  quench::Command command = run.here.command(run.arguments({"--json"}));
+  for (const char* variable :
+       {"HF_TOKEN=hf_0", "AWS_SECRET_ACCESS_KEY=0", "QUENCH_OF_MY_PLUGIN=1"}) {
+    command.environment->emplace_back(variable);
+  }
+  quench::ChildProcess process = quench::ChildProcess::start(command);
+  const Outcome got = run.here.wait(process);
+  INFO(got.err);
+  REQUIRE(got.code == 1);
+  const json records = quench::test::data_of(got.out).at("records");
+  CHECK_THAT(MisbehavingRun::cell(records, "misbehaving").get<std::string>(),
+             Contains("HF_TOKEN is not set; AWS_SECRET_ACCESS_KEY is not set; "
+                      "QUENCH_OF_MY_PLUGIN is set"));
+}
+
 TEST_CASE("apart: a plugin that ends its process fails its cell alone", "[boundary]") {
   check_apart("exit", "its process, in quantize, exited with code 0");
   check_apart("_exit", "its process, in quantize, exited with code 0");

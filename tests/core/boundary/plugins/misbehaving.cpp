@@ -100,6 +100,14 @@ void print() {
   std::printf("noise that stays in a buffer\n");
 }
 
+void tell_variables() {
+  std::string told;
+  for (const char* name : {"HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "QUENCH_OF_MY_PLUGIN"}) {
+    told += std::string(name) + (getenv(name) != nullptr ? " is set; " : " is not set; ");
+  }
+  throw std::runtime_error(told);
+}
+
 void hang() {
   for (;;) {
     sleep(1);
@@ -141,6 +149,7 @@ const std::map<std::string, void (*)()>& deeds() {
     {"throw_over_border", throw_over_border},
     {"crash_in_task", crash_in_task},
     {"hang", hang},
+    {"tell_variables", tell_variables},
   };
   return all;
 }
