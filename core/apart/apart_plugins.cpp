@@ -12,7 +12,6 @@
 #include "core/plugin/foreign_code.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library_environment.hpp"
-#include "core/plugin/search_path.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/task_arena.hpp"
 #include "core/wire/copy.hpp"
@@ -150,7 +149,7 @@ class ApartPlugins::Module {
     json box;
     if (options_.sandbox && !description_.interpreter.empty()) {
       // What a file imports is not known before: it reads all, and writes and reaches nothing.
-      box = {{"library", (own_plugins(options_.self) / "host" / "confine.so").string()},
+      box = {{"library", interpreter_sandbox(options_.self).string()},
              {"readable", json::array({"/"})},
              {"writable", json::array({scratch_.path().string()})}};
     } else if (options_.sandbox) {

@@ -109,9 +109,7 @@ const std::vector<ProbeAnswer>& ask_children(const Catalog& catalog,
   const auto [entry, added] = known.try_emplace(std::move(question));
   if (added) {
     try {
-      const CatalogOptions& options = catalog.options();
-      entry->second = ask_families(families, config_json,
-                                   {options.self, options.probe_seconds, false, options.python});
+      entry->second = ask_families(families, config_json, probe_options(catalog.options()));
     } catch (const Error&) {
       known.erase(entry);
       throw;

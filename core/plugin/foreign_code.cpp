@@ -1,12 +1,16 @@
 #include "core/plugin/foreign_code.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
+#include <system_error>
+
+#include "core/plugin/search_path.hpp"
 
 extern char** environ;
 
 namespace quench {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -40,7 +44,17 @@ std::vector<std::string> variables(bool with_loader) {
   return out;
 }
 
+bool lies_beneath(const fs::path& path, const fs::path& folder) {
+  const auto [inside, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return !folder.empty() && inside == folder.end();
+}
+
 }  // namespace
+
+bool is_foreign(const fs::path& file, const fs::path& executable) {
+  std::error_code absent;
+  return !lies_beneath(file, fs::canonical(own_plugins(executable), absent));
+}
 
 std::vector<std::string> foreign_environment() {
   return variables(false);
@@ -48,6 +62,10 @@ std::vector<std::string> foreign_environment() {
 
 std::vector<std::string> probe_environment() {
   return variables(true);
+}
+
+fs::path interpreter_sandbox(const fs::path& executable) {
+  return own_plugins(executable) / "host" / "confine.so";
 }
 
 }  // namespace quench

@@ -6,6 +6,7 @@
 #include "core/io/sha256.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/foreign_code.hpp"
 
 namespace quench {
 
@@ -21,7 +22,8 @@ void LibraryProbes::look_up(const fs::path& library) {
     const fs::path interpreter =
         is_python_file(library) ? interpreter_of(library, options_.python) : fs::path();
     const bool same_links = entry != nullptr && cache_.links().are_current(entry->links) &&
-                            entry->interpreter == interpreter;
+                            entry->interpreter == interpreter &&
+                            entry->confined == is_confined(library);
     if (same_links && entry->stamp == File(library).identity()) {
       return;
     }
@@ -41,9 +43,12 @@ void LibraryProbes::look_up(const fs::path& library) {
   }
 }
 
+bool LibraryProbes::is_confined(const fs::path& library) const {
+  return options_.sandbox == Sandbox::kStrict && is_foreign(library, options_.self);
+}
+
 size_t LibraryProbes::probe() {
-  std::vector<ProbeResult> results =
-      probe_libraries(unknown_, {options_.self, options_.probe_seconds, false, options_.python});
+  std::vector<ProbeResult> results = probe_libraries(unknown_, probe_options(options_));
   for (size_t i = 0; i < unknown_.size(); ++i) {
     if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
       cache_.forget(unknown_[i]);
@@ -60,9 +65,10 @@ size_t LibraryProbes::probe() {
     if (!results[i].items.empty() && links.empty()) {  // the items of a library have the same
       links = cache_.links().rows_of(results[i].items.front().links);
     }
-    cache_.store(unknown_[i], {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
-                               std::move(links), hashes_[i].interpreter,
-                               std::move(results[i].rejected), std::move(results[i].items)});
+    cache_.store(unknown_[i],
+                 {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
+                  std::move(links), hashes_[i].interpreter, std::move(results[i].rejected),
+                  std::move(results[i].items), is_confined(unknown_[i])});
   }
   cache_.save();
   return unknown_.size();

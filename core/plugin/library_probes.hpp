@@ -38,6 +38,7 @@ class LibraryProbes {
     FileIdentity stamp;
     std::filesystem::path interpreter;  // of a Python file
   };
+  bool is_confined(const std::filesystem::path& library) const;  // while it is probed
   static FileHash hash_file(const std::filesystem::path& path);
   // Rejects a Python file that does not say what it stands on.
   static nlohmann::json code_of(const FileHash& hash, ProbeResult& result);

@@ -76,6 +76,7 @@ json entry_to_json(const ProbeEntry& entry, WrittenLinks& links) {
               {"sha256", entry.sha256},
               {"code", entry.code},
               {"interpreter", entry.interpreter.string()},
+              {"confined", entry.confined},
               {"links", links.numbers_of(entry.links)}};
   if (!entry.rejected.empty()) {
     out["rejected"] = entry.rejected;
@@ -97,6 +98,7 @@ ProbeEntry entry_from_json(const json& in, const fs::path& library, const LinkTa
   in.at("sha256").get_to(entry.sha256);
   entry.code = in.at("code");
   entry.interpreter = in.at("interpreter").get<std::string>();
+  entry.confined = in.value("confined", false);
   in.at("links").get_to(entry.links);
   const std::vector<LinkedLibrary> links =
       entry.interpreter.empty() ? table.libraries(entry.links) : std::vector<LinkedLibrary>{};

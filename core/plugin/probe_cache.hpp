@@ -27,6 +27,7 @@ struct ProbeEntry {
   std::filesystem::path interpreter;     // that a Python file was read by; "" of a library
   std::string rejected;                  // why, or ""
   std::vector<PluginDescription> items;  // complete
+  bool confined = false;                 // probed in the sandbox; without it the answer may differ
 };
 
 class ProbeCache {

@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMaxReport = size_t{8} << 20;
 constexpr size_t kTail = 600;  // of what the child prints, bytes kept
 constexpr int kTick = 20;      // ms between looks at children whose descriptors outlive them
+constexpr int kLastStream = 3;
 
 // A pipe whose ends are closed on exec and lie above the descriptors that a child is given.
 struct Pipe {
@@ -103,10 +104,18 @@ Command command_for(const ProbeQuestion& question, const ProbeOptions& options) 
   Command command;
   if (question.is_about_python()) {
     command.words = {question.interpreter.string(), "-m", "quench.describe"};
+    if (options.confined) {
+      command.words.insert(command.words.end(),
+                           {"--confine", interpreter_sandbox(options.self).string()});
+    }
     command.environment = python_environment(options.python, foreign_environment());
     command.folder = options.python.package;  // modules are looked for in the working folder
   } else {
     command.words = {options.self.string(), "__probe"};
+    if (options.confined && !question.library.empty() &&
+        is_foreign(question.library, options.self)) {
+      command.words.emplace_back("--confined");
+    }
     command.environment = probe_environment();
   }
   command.words.insert(command.words.end(), question.words.begin(), question.words.end());
@@ -114,6 +123,7 @@ Command command_for(const ProbeQuestion& question, const ProbeOptions& options) 
     command.words.push_back(question.library.string());
   }
   command.group = ChildGroup::kOwn;  // so that what it forks off can be ended with it
+  command.closed_from = kLastStream + 1;
   return command;
 }
 
@@ -124,7 +134,8 @@ Child start(size_t index, const ProbeQuestion& question, const ProbeOptions& opt
   int input = file_of(question.input);
   const int answers = question.is_about_python() ? report.write : output.write;
   command.streams = {ChildStream::copy(0, input), ChildStream::copy(1, answers),
-                     ChildStream::copy(2, output.write), ChildStream::copy(3, report.write)};
+                     ChildStream::copy(2, output.write),
+                     ChildStream::copy(kLastStream, report.write)};
   try {
     ChildProcess process = ChildProcess::start(command);
     close_descriptor(report.write);

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/plugin/catalog.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/probe_children.hpp"
-#include "core/plugin/search_path.hpp"
 
 namespace quench {
 
@@ -75,13 +76,9 @@ using Companions = std::map<std::vector<std::string>, std::vector<size_t>>;
 
 Companions companions_of(const std::vector<std::filesystem::path>& libraries,
                          const std::filesystem::path& executable) {
-  std::error_code absent;
-  const auto own_folder = std::filesystem::canonical(own_plugins(executable), absent);
   Companions out;
   for (size_t i = 0; i < libraries.size(); ++i) {
-    const auto [own, rest] = std::mismatch(own_folder.begin(), own_folder.end(),
-                                           libraries[i].begin(), libraries[i].end());
-    if (own_folder.empty() || own != own_folder.end() || is_python_file(libraries[i])) {
+    if (is_python_file(libraries[i]) || is_foreign(libraries[i], executable)) {
       continue;
     }
     try {
@@ -129,6 +126,11 @@ std::vector<bool> probe_together(const std::vector<std::filesystem::path>& libra
 }
 
 }  // namespace
+
+ProbeOptions probe_options(const CatalogOptions& options, bool create) {
+  return {options.self, options.probe_seconds, create, options.python,
+          options.sandbox == Sandbox::kStrict};
+}
 
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options) {

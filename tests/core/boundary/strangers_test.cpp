@@ -2,9 +2,13 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/sandbox/sandbox.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/skip.hpp"
 
+namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 using quench::test::boundary_plugin;
@@ -24,6 +28,37 @@ TEST_CASE("boundary: a family that dies of a config does so in a child", "[bound
   REQUIRE(with.code == 0);
   CHECK(quench::test::data_of(with.out).at("records").at(0).at("value") ==
         quench::test::data_of(without.out).at("records").at(0).at("value"));
+}
+
+TEST_CASE("boundary: a library that merely lies on the search path does nothing to its user",
+          "[boundary]") {
+  const quench::SandboxAbilities offered = quench::sandbox_abilities();
+  quench::test::skip_unless(offered.landlock_abi > 0 && offered.seccomp,
+                            "this kernel has no Landlock or no seccomp");
+  const Workplace::Arguments verbs[] = {
+      {"plugins", "list"},
+      {"doctor"},
+      {"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16"}};
+  for (Workplace::Arguments words : verbs) {
+    CAPTURE(words);
+    const Workplace here;
+    const fs::path prey = here.folder() / "prey";
+    here.folder().write("prey/secret", "42");
+    fs::create_directories(here.folder() / "plugins");
+    fs::copy_file(quench::test::binary_dir() / "tests/faults/nosy.so",
+                  here.folder() / "plugins/nosy.so");
+    words.insert(words.end(), {"--plugin-path", here.folder() / "plugins"});
+    quench::Command command = here.command(words);
+    command.environment->push_back("QUENCH_NOSY=" + prey.string());
+    command.environment->emplace_back("HF_TOKEN=hf_0");
+    quench::ChildProcess process = quench::ChildProcess::start(command);
+    const Outcome got = here.wait(process);
+    INFO(got.out << got.err);
+    CHECK(got.code == 0);
+    CHECK_FALSE(fs::exists(prey / "left"));
+    const std::string known = quench::test::read_file(here.folder() / "home/plugins.json");
+    CHECK_THAT(known, Contains("read 13, write 13, socket 13, token not seen"));
+  }
 }
 
 TEST_CASE("boundary: where no family fits, one that died is told with its end", "[boundary]") {

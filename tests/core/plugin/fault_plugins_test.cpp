@@ -28,7 +28,6 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
       {"init_fails", "init: no"},
       {"constructor_exit", "ended the process with exit code 0 while it was loaded"},
       {"constructor_abort", "ended by SIGABRT while it was loaded; it printed: the sky is falling"},
-      {"constructor_forks", "starts a process when it is loaded"},
       {"constructor_locale", "changes the locale when it is loaded"},
       {"needs_helper",
        "cannot be loaded: libfault_helper.so: cannot open shared object file: No such file or "
@@ -40,6 +39,17 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
     folder.add(id);
     CHECK(folder.reason() == reason);
   }
+}
+
+TEST_CASE("probing: a library that starts a process is rejected, where it may start one",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("constructor_forks");
+  quench::CatalogOptions options = folder.catalog().options();
+  options.sandbox = quench::Sandbox::kOff;
+  const quench::Catalog catalog(options);
+  REQUIRE(catalog.rejected().size() == 1);
+  CHECK(catalog.rejected()[0].reason == "starts a process when it is loaded");
 }
 
 TEST_CASE("probing: an exception that leaves init ends the child only", "[core][plugin]") {

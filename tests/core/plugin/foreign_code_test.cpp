@@ -1,4 +1,4 @@
-// What processes of strangers' code get.
+// What a stranger's code can do at first contact, and which interpreters are believed.
 #include "core/plugin/foreign_code.hpp"
 
 #include <algorithm>
@@ -6,7 +6,35 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/checkpoint/checkpoint_place.hpp"
+#include "core/plugin/probe.hpp"
+#include "core/plugin/show.hpp"
+#include "core/sandbox/sandbox.hpp"
+#include "tests/core/plugin/fault_plugins.hpp"
+#include "tests/core/plugin/python_plugins.hpp"
+#include "tests/support/skip.hpp"
+
+using Catch::Matchers::Contains;
+using quench::Catalog;
+using quench::CatalogOptions;
+using quench::Sandbox;
+using quench::test::need_numpy;
+using quench::test::PluginFolder;
+using quench::test::PythonFolder;
+using quench::test::TemporaryDir;
+namespace fs = std::filesystem;
+
 namespace {
+
+// Of EACCES, as the errors of this system are numbered.
+constexpr const char* kConfined = "read 13, write 13, socket 13, token not seen";
+constexpr const char* kFree = "read 0, write 0, socket 0, token not seen";
+
+void need_sandbox() {
+  const quench::SandboxAbilities offered = quench::sandbox_abilities();
+  quench::test::skip_unless(offered.landlock_abi > 0 && offered.seccomp,
+                            "this kernel has no Landlock or no seccomp");
+}
 
 // A variable of this process for as long as the object lives.
 class Variable {
@@ -22,7 +50,123 @@ class Variable {
   const char* name_;
 };
 
+// What the nosy plugin looks into, and what it must not see.
+struct Prey {
+  TemporaryDir folder;
+  Variable place{"QUENCH_NOSY", folder.path().string()};
+  Variable token{"HF_TOKEN", "hf_0"};
+
+  Prey() { folder.write("secret", "42"); }
+  bool was_written() const { return fs::exists(folder / "left"); }
+};
+
+CatalogOptions options_for(const PluginFolder& folder, Sandbox sandbox) {
+  CatalogOptions options = {{folder.path()}, folder.cache(), quench::test::quench_executable(), 20};
+  options.sandbox = sandbox;
+  return options;
+}
+
 }  // namespace
+
+TEST_CASE("foreign code: a library that is probed reads, writes and reaches nothing of its user's",
+          "[core][plugin]") {
+  need_sandbox();
+  const Prey prey;
+  PluginFolder folder;
+  const fs::path library = folder.add("nosy");
+  const Catalog catalog(options_for(folder, Sandbox::kStrict));
+  CHECK(catalog.require("corpus", "nosy").summary == kConfined);
+  CHECK_FALSE(prey.was_written());
+  CHECK(quench::plugin_check(catalog, library).passed);
+  CHECK_FALSE(prey.was_written());
+}
+
+TEST_CASE("foreign code: a library that is asked reads the files that it is asked about alone",
+          "[core][plugin]") {
+  need_sandbox();
+  const Prey prey;
+  PluginFolder folder;
+  folder.add("nosy");
+  const Catalog catalog(options_for(folder, Sandbox::kStrict));
+  const quench::ProbeOptions options = quench::probe_options(catalog.options());
+  const auto family = ask_families({&catalog.require("model", "nosy")}, "nosy", options).at(0);
+  CHECK(family.score == 50);
+  CHECK(family.message == kConfined);
+  const TemporaryDir cache;  // a hub's, whose files are links
+  const TemporaryDir place;
+  fs::create_symlink(cache.write("blob", "n"), place / "weights");
+  const auto format =
+      ask_formats({&catalog.require("format", "nosy")}, place.path(), true, options).at(0);
+  CHECK(format.score == 50);
+  CHECK(format.message == kConfined);
+  CHECK_FALSE(prey.was_written());
+}
+
+TEST_CASE("foreign code: without the sandbox a library may do what its user may",
+          "[core][plugin]") {
+  const Prey prey;
+  PluginFolder folder;
+  folder.add("nosy");
+  const Catalog catalog(options_for(folder, Sandbox::kOff));
+  CHECK(catalog.require("corpus", "nosy").summary == kFree);
+  CHECK(prey.was_written());
+}
+
+TEST_CASE("foreign code: what a library said in the sandbox is asked again without it",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  CHECK(Catalog(options_for(folder, Sandbox::kStrict)).probe_count() == 1);
+  CHECK(Catalog(options_for(folder, Sandbox::kStrict)).probe_count() == 0);
+  CHECK(Catalog(options_for(folder, Sandbox::kOff)).probe_count() == 1);
+  CHECK(Catalog(options_for(folder, Sandbox::kOff)).probe_count() == 0);
+  CHECK(Catalog(options_for(folder, Sandbox::kStrict)).probe_count() == 1);
+}
+
+TEST_CASE("foreign code: a constructor in the sandbox starts no process", "[core][plugin]") {
+  need_sandbox();
+  PluginFolder folder;
+  folder.add("constructor_forks");
+  const Catalog catalog(options_for(folder, Sandbox::kStrict));
+  CHECK(catalog.rejected().empty());
+  CHECK(catalog.find("corpus", "constructor_forks") != nullptr);
+}
+
+TEST_CASE("foreign code: a family in Python that is asked is confined before it is imported",
+          "[core][plugin]") {
+  need_numpy();
+  need_sandbox();
+  const Prey prey;
+  PythonFolder folder;
+  std::string methods;
+  for (const char* name : {"open", "parameters", "blocks", "embed", "stage", "logits"}) {
+    methods += std::string("    def ") + name + "(self, *given):\n        pass\n";
+  }
+  folder.add(
+      "nosy.py",
+      "import os\nimport socket\nimport quench\n\n"
+      "def outcome(deed):\n"
+      "    try:\n"
+      "        deed().close()\n"
+      "    except OSError as failure:\n"
+      "        return failure.errno\n"
+      "    return 0\n\n"
+      "told = \"write %d, socket %d, token %s\" % (\n"
+      "    outcome(lambda: open(os.environ[\"QUENCH_NOSY\"] + \"/left\", \"w\")),\n"
+      "    outcome(socket.socket), \"seen\" if \"HF_TOKEN\" in os.environ else \"not seen\")\n\n"
+      "@quench.model(model_types=[\"nosy\"])\n"
+      "class Nosy:\n"
+      "    def probe(config):\n"
+      "        raise quench.Error(quench.UNSUPPORTED, told)\n" +
+          methods);
+  const Catalog catalog = folder.catalog();
+  const auto answer =
+      ask_families({&catalog.require("model", "nosy")}, "{\"model_type\": \"nosy\"}",
+                   quench::probe_options(catalog.options()))
+          .at(0);
+  CHECK_THAT(answer.message + answer.rejected, Contains("write 13, socket 13, token not seen"));
+  CHECK_FALSE(prey.was_written());
+}
 
 TEST_CASE("foreign code: variables of a list reach it, and no secret", "[core][plugin]") {
   const Variable secrets[] = {
