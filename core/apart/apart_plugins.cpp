@@ -14,6 +14,7 @@
 #include "core/plugin/library_environment.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/task_arena.hpp"
+#include "core/sandbox/sandbox.hpp"
 #include "core/wire/copy.hpp"
 #include "core/wire/crossing.hpp"
 
@@ -191,7 +192,7 @@ class ApartPlugins::Module {
     require_links(description_, libraries);
     of_.note({{"plugin", plugin_label(description_)},
               {"module", library.string()},
-              {"sandbox", worker->ready().value("sandbox", "off")},
+              {"sandbox", box.is_null() ? "off" : sandbox_abilities().text},  // not its own word
               {"libraries", libraries}});
     return worker;
   }

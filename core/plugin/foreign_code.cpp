@@ -4,6 +4,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/error.hpp"
+#include "core/plugin/elf_file.hpp"
 #include "core/plugin/search_path.hpp"
 
 extern char** environ;
@@ -49,6 +51,33 @@ bool lies_beneath(const fs::path& path, const fs::path& folder) {
   return !folder.empty() && inside == folder.end();
 }
 
+// python, python3, python3.12: what a person calls by this name is theirs.
+bool is_called_python(const std::string& name) {
+  constexpr std::string_view kPython = "python";
+  return name.starts_with(kPython) &&
+         name.find_first_not_of("0123456789.", kPython.size()) == std::string::npos;
+}
+
+bool is_on_path(const fs::path& folder, std::string_view path) {
+  for (size_t from = 0; from <= path.size();) {
+    const size_t end = std::min(path.find(':', from), path.size());
+    if (folder == path.substr(from, end - from)) {
+      return true;
+    }
+    from = end + 1;
+  }
+  return false;
+}
+
+// CPython's program has the interpreter in it, or calls the library that has.
+bool is_cpython(const fs::path& program) {
+  try {
+    return names_symbol(program, "Py_BytesMain");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 bool is_foreign(const fs::path& file, const fs::path& executable) {
@@ -66,6 +95,29 @@ std::vector<std::string> probe_environment() {
 
 fs::path interpreter_sandbox(const fs::path& executable) {
   return own_plugins(executable) / "host" / "confine.so";
+}
+
+void require_confinable(const fs::path& interpreter, const fs::path& file,
+                        const PythonSetup& setup) {
+  const bool chosen = setup.interpreter && interpreter == *setup.interpreter;
+  if (chosen || (is_called_python(interpreter.filename().string()) &&
+                 is_on_path(interpreter.parent_path(), setup.path))) {
+    return;
+  }
+  std::error_code error;
+  const fs::path program = fs::canonical(interpreter, error);
+  const fs::path folder = fs::canonical(interpreter.parent_path(), error);
+  const fs::path own = fs::canonical(file, error).parent_path();
+  const char* fault = !is_cpython(program) ? "no Python interpreter itself"
+                      : lies_beneath(program, own) || lies_beneath(folder, own)
+                          ? "an interpreter that lies beside the plugin"
+                          : nullptr;
+  if (fault != nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "its first line: {} is {}, which nothing confines; name one that is installed elsewhere, "
+         "choose it yourself as QUENCH_PYTHON, or use --sandbox off",
+         printable(interpreter.string(), 400), fault);
+  }
 }
 
 }  // namespace quench

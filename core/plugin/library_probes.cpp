@@ -21,6 +21,9 @@ void LibraryProbes::look_up(const fs::path& library) {
     const ProbeEntry* entry = cache_.find(library);
     const fs::path interpreter =
         is_python_file(library) ? interpreter_of(library, options_.python) : fs::path();
+    if (is_confined(library) && !interpreter.empty()) {
+      require_confinable(interpreter, library, options_.python);
+    }
     const bool same_links = entry != nullptr && cache_.links().are_current(entry->links) &&
                             entry->interpreter == interpreter &&
                             entry->confined == is_confined(library);

@@ -149,6 +149,9 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
     try {
       if (is_python_file(libraries[i])) {
         question.interpreter = interpreter_of(libraries[i], options.python);
+        if (options.confined) {
+          require_confinable(question.interpreter, libraries[i], options.python);
+        }
       } else if (options.create) {
         question.words.emplace_back("--create");
       }

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/sandbox/sandbox.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
 
@@ -95,7 +96,7 @@ TEST_CASE("apart: the run's folder says what a process was confined to and what 
   });
   REQUIRE(process != found.end());
   CHECK(process->at("module").get<std::string>().ends_with("misbehaving.so"));
-  CHECK(!process->at("sandbox").get<std::string>().empty());
+  CHECK(process->at("sandbox") == quench::sandbox_abilities().text);
   const json libraries = process->at("libraries");
   CHECK(std::any_of(libraries.begin(), libraries.end(), [](const json& library) {
     return library.at("soname") == "libc.so.6" &&

@@ -1,6 +1,8 @@
 // What a stranger's code can do at first contact, and which interpreters are believed.
 #include "core/plugin/foreign_code.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -17,9 +19,12 @@
 using Catch::Matchers::Contains;
 using quench::Catalog;
 using quench::CatalogOptions;
+using quench::PythonSetup;
+using quench::require_confinable;
 using quench::Sandbox;
 using quench::test::need_numpy;
 using quench::test::PluginFolder;
+using quench::test::python_of_tests;
 using quench::test::PythonFolder;
 using quench::test::TemporaryDir;
 namespace fs = std::filesystem;
@@ -65,6 +70,25 @@ CatalogOptions options_for(const PluginFolder& folder, Sandbox sandbox) {
   options.sandbox = sandbox;
   return options;
 }
+
+// A quantizer's file that a program runs which writes a file beside itself.
+struct OwnProgram {
+  PythonFolder folder;
+  fs::path program = folder.path().parent_path() / "bin/program";
+  fs::path file;
+
+  OwnProgram() {
+    fs::create_directories(program.parent_path());
+    quench::test::TemporaryDir made;
+    fs::copy_file(
+        made.write("program", "#!/bin/sh\n: > \"$0.ran\"\nexec /usr/bin/python3 \"$@\"\n"),
+        program);
+    chmod(program.c_str(), 0700);
+    file = folder.add("mine.py",
+                      "#!" + program.string() + "\n" + quench::test::quantizer_in_python("mine"));
+  }
+  bool ran() const { return fs::exists(program.string() + ".ran"); }
+};
 
 }  // namespace
 
@@ -166,6 +190,61 @@ TEST_CASE("foreign code: a family in Python that is asked is confined before it 
           .at(0);
   CHECK_THAT(answer.message + answer.rejected, Contains("write 13, socket 13, token not seen"));
   CHECK_FALSE(prey.was_written());
+}
+
+TEST_CASE("foreign code: a program that is no interpreter of Python is not run in its place",
+          "[core][plugin]") {
+  const OwnProgram own;
+  const Catalog catalog = own.folder.catalog();
+  CHECK(catalog.items().empty());
+  REQUIRE(catalog.rejected().size() == 1);
+  CHECK(catalog.rejected()[0].reason ==
+        "its first line: " + own.program.string() +
+            " is no Python interpreter itself, which nothing confines; name one that is installed "
+            "elsewhere, choose it yourself as QUENCH_PYTHON, or use --sandbox off");
+  const quench::PluginCheck check = quench::plugin_check(catalog, own.file);
+  CHECK_FALSE(check.passed);
+  CHECK_THAT(check.text, Contains("is no Python interpreter itself"));
+  CHECK_FALSE(own.ran());
+}
+
+TEST_CASE("foreign code: without the sandbox a program of its own runs a Python file",
+          "[core][plugin]") {
+  need_numpy();
+  const OwnProgram own;
+  CatalogOptions options = own.folder.catalog().options();
+  options.sandbox = Sandbox::kOff;
+  CHECK(Catalog(options).find("quantizer", "mine") != nullptr);
+  CHECK(own.ran());
+  options.sandbox = Sandbox::kStrict;  // what is known of the file then says nothing
+  CHECK(Catalog(options).items().empty());
+}
+
+TEST_CASE("foreign code: interpreters that are installed elsewhere, or chosen, are believed",
+          "[core][plugin]") {
+  PythonFolder folder;
+  PythonSetup setup = python_of_tests();
+  setup.path = "/usr/bin:/bin";
+  const fs::path file = folder.add("mine.py", "");
+  const auto link = [&](const fs::path& made, const fs::path& to = "/usr/bin/python3") {
+    fs::create_directories(made.parent_path());
+    fs::create_symlink(to, made);
+    return made;
+  };
+  CHECK_NOTHROW(require_confinable("/usr/bin/python3", file, setup));
+  const fs::path beside = folder.path().parent_path();
+  const fs::path environment = link(beside / "env/bin/python");
+  CHECK_NOTHROW(require_confinable(environment, file, setup));
+  CHECK_THROWS_WITH(require_confinable(link(beside / "env/bin/python3", "/bin/true"), file, setup),
+                    Contains("is no Python interpreter itself"));
+  const fs::path carried = link(folder.path() / "env/bin/python");
+  CHECK_THROWS_WITH(require_confinable(carried, file, setup),
+                    Contains("is an interpreter that lies beside the plugin"));
+  setup.path = carried.parent_path().string();
+  CHECK_NOTHROW(require_confinable(carried, file, setup));
+  setup.path = "/usr/bin";
+  setup.interpreter = carried.string();
+  CHECK_NOTHROW(require_confinable(carried, file, setup));
 }
 
 TEST_CASE("foreign code: variables of a list reach it, and no secret", "[core][plugin]") {
