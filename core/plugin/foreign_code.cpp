@@ -81,8 +81,9 @@ bool is_cpython(const fs::path& program) {
 }  // namespace
 
 bool is_foreign(const fs::path& file, const fs::path& executable) {
+  const fs::path own = own_plugins(executable);
   std::error_code absent;
-  return !lies_beneath(file, fs::canonical(own_plugins(executable), absent));
+  return !lies_beneath(file, own) && !lies_beneath(file, fs::canonical(own, absent));
 }
 
 std::vector<std::string> foreign_environment() {

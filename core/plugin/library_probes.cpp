@@ -21,12 +21,12 @@ void LibraryProbes::look_up(const fs::path& library) {
     const ProbeEntry* entry = cache_.find(library);
     const fs::path interpreter =
         is_python_file(library) ? interpreter_of(library, options_.python) : fs::path();
-    if (is_confined(library) && !interpreter.empty()) {
+    const bool confined = is_confined(library);
+    if (confined && !interpreter.empty()) {
       require_confinable(interpreter, library, options_.python);
     }
     const bool same_links = entry != nullptr && cache_.links().are_current(entry->links) &&
-                            entry->interpreter == interpreter &&
-                            entry->confined == is_confined(library);
+                            entry->interpreter == interpreter && entry->confined == confined;
     if (same_links && entry->stamp == File(library).identity()) {
       return;
     }
