@@ -50,7 +50,9 @@ TEST_CASE("packed weights: a linear of hand-made words has the values worked out
           "[formats][packed]") {
   CHECK(weight_of(gptq_tensors(), gptq_config()) == std::vector<float>(64, 1.0F));
   nlohmann::json second = gptq_config();
-  second["checkpoint_format"] = "gptq_v2";  // the zeros are then 7 themselves
+  second["checkpoint_format"] = "gptq_v2";
+  CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 1.0F));
+  second["sym"] = false;  // the zeros are then 7 themselves
   CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 2.0F));
 }
 
