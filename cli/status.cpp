@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/heartbeat.hpp"
@@ -71,8 +72,8 @@ WeightsFolders count_folders(const fs::path& run) {
     return out;  // an earlier version wrote it
   }
   for (const nlohmann::json& name : *names) {
-    const bool there =
-        name.is_string() && fs::exists(run / name.get<std::string>() / kFolderSeal, unreadable);
+    const std::string inside = name.is_string() ? name.get<std::string>() : "";
+    const bool there = is_plain_path(inside) && fs::exists(run / inside / kFolderSeal, unreadable);
     ++(there ? out.written : out.owed);
   }
   return out;
