@@ -19,6 +19,7 @@
 #include "cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
+#include "core/store/home.hpp"
 #include "report/report.hpp"
 #include "run/runner.hpp"
 
@@ -135,6 +136,7 @@ int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
 int run(const RunOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
   context.apply_threads();
+  require_writable_home(context.home());
   std::optional<HubSession> session;
   if (options.fetch) {
     session.emplace(context);

@@ -43,6 +43,13 @@ class Corpora {
   CalibrationRows calibration_rows(const Calibration& calibration, TokenizerChoice& tokenizer,
                                    uint64_t longest, const CalibrationDraw& draw = {});
 
+  // What calibration_rows would say of too little text for `draws` samples together, or "". Throws
+  // what load throws.
+  std::string lack_of_text(const Calibration& calibration, TokenizerChoice& tokenizer,
+                           uint32_t draws);
+  // Whether lack_of_text tokenizes nothing: the cache has the ids. Hashes the corpus's files.
+  bool knows_text(const Calibration& calibration, TokenizerChoice& tokenizer, uint32_t draws);
+
   // Where the hub's data sets are cached.
   const HubEnvironment& hub() const { return hub_; }
 
@@ -50,6 +57,10 @@ class Corpora {
   uint64_t tokenized_documents() const { return tokenized_documents_; }
 
  private:
+  std::shared_ptr<const TokenizedCorpus> text_of(const Calibration& calibration,
+                                                 TokenizerChoice& tokenizer, uint32_t draws);
+  std::string key_of(const CorpusUse& use, const std::string& fingerprint,
+                     TokenizerChoice& tokenizer, uint64_t max_documents, uint64_t max_ids);
   std::shared_ptr<TokenizedCorpus> read(const CorpusUse& use, TokenizerChoice& tokenizer,
                                         uint64_t max_documents, uint64_t max_ids);
 
@@ -59,6 +70,10 @@ class Corpora {
   uint64_t tokenized_documents_ = 0;
   std::map<std::string, std::shared_ptr<const TokenizedCorpus>> loaded_;
 };
+
+// Throws Error(INVALID_ARGUMENT) if the calibration has sequences longer than a model's number of
+// positions.
+void check_length(const Calibration& calibration, uint64_t longest);
 
 // The corpus in the form that metrics get; valid as long as the corpus.
 quench_tokens tokens_view(const char* parameter, const TokenizedCorpus& corpus);

@@ -224,9 +224,9 @@ TEST_CASE("merge: a link or a pipe in what would be copied is refused before any
     fs::create_symlink(here.folder() / "secret", foreign);
   }
   const Outcome got = here.run({"merge", "a", "--into", "joined"});
-  CHECK(got.code == 2);
+  CHECK(got.code == 1);
   CHECK_THAT(got.err,
-             Contains(fs::relative(foreign, here.folder().path()).string() +
+             Contains(foreign.lexically_relative(here.folder().path()).string() +
                       (kind == "pipe" ? ": is neither a file nor a folder" : ": is a link") +
                       ", so quench did not write it; nothing merged"));
   CHECK_FALSE(fs::exists(here.folder() / "joined"));
