@@ -185,7 +185,7 @@ class ApartPlugins::Module {
     if (options_.debug.contains(description_.id)) {
       setup.hello["debug"] = true;
       setup.start_seconds = 0;
-      setup.limits = {0, 0};
+      setup.limits = {0, 0, 0};
     }
     std::shared_ptr<WorkerPeer> worker = WorkerPeer::start(setup);
     const json libraries = worker->ready().value("libraries", json::array());
