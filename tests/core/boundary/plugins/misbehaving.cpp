@@ -114,6 +114,76 @@ void hang() {
   }
 }
 
+// Of the call that does the deed.
+kit::QuantizeSink* sink = nullptr;
+
+// Long work of one linear, each tenth of a second of which says that it goes on.
+void for_three_seconds(void (*say)()) {
+  static bool done = false;
+  for (int i = 0; i < 30 && !done; ++i) {
+    usleep(100'000);
+    say();
+  }
+  done = true;
+}
+
+void for_ever(void (*say)()) {
+  for (;;) {
+    usleep(50'000);
+    say();
+  }
+}
+
+void log_a_line() {
+  kit::log(QUENCH_LOG_INFO, "still there");
+}
+
+// A thread that serves no call of the host.
+void log_on_thread() {
+  std::thread([] { for_three_seconds(log_a_line); }).join();
+}
+
+void ask_in_task() {
+  kit::parallel_for(2, 1, [](uint64_t, uint64_t) {
+    for (int i = 0; i < 15; ++i) {
+      usleep(100'000);
+      kit::check_cancelled();
+    }
+  });
+}
+
+void write_texts() {
+  const std::string text(size_t{15} << 20, 't');
+  for (int i = 0; i < 100; ++i) {
+    sink->text(("text" + std::to_string(i)).c_str(), text);
+  }
+}
+
+// The errors of the sink are not looked at.
+void write_texts_for_ever() {
+  for (;;) {
+    try {
+      sink->text("text", "once more");
+    } catch (const kit::Error&) {
+      continue;
+    }
+  }
+}
+
+void ignore_refusal() {
+  try {
+    write_texts();
+  } catch (const kit::Error&) {
+    return;
+  }
+}
+
+void make_tensors() {
+  for (const char* name : {"a", "b", "c"}) {
+    sink->tensor<uint8_t>(name, {512, 1 << 20});
+  }
+}
+
 const std::map<std::string, void (*)()>& deeds() {
   static const std::map<std::string, void (*)()> all = {
     {"nothing", [] {}},
@@ -150,6 +220,18 @@ const std::map<std::string, void (*)()>& deeds() {
     {"crash_in_task", crash_in_task},
     {"hang", hang},
     {"tell_variables", tell_variables},
+    {"ask_for_long", [] { for_three_seconds(kit::check_cancelled); }},
+    {"log_for_long", [] { for_three_seconds(log_a_line); }},
+    {"report_for_long", [] { for_three_seconds([] { kit::report_progress("work", 1, 2); }); }},
+    {"count_for_long", [] { for_three_seconds([] { sink->number("steps", 1); }); }},
+    {"log_on_thread", log_on_thread},
+    {"ask_in_task", ask_in_task},
+    {"ask_for_ever", [] { for_ever(kit::check_cancelled); }},
+    {"log_for_ever", [] { for_ever(log_a_line); }},
+    {"write_texts", write_texts},
+    {"write_texts_for_ever", write_texts_for_ever},
+    {"ignore_refusal", ignore_refusal},
+    {"make_tensors", make_tensors},
   };
   return all;
 }
@@ -169,10 +251,11 @@ class Misbehaving final : public kit::Quantizer {
   class Group final : public kit::QuantizerGroup {
    public:
     explicit Group(void (*deed)()) : deed_(deed) {}
-    void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
+    void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& to) override {
       kit::from_doubles(kit::to_doubles(linear.weight, "weight"), linear.dequantized,
                         "dequantized");
-      sink.number("bits_per_weight", 32);
+      to.number("bits_per_weight", 32);
+      sink = &to;
       deed_();
     }
 
