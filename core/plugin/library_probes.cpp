@@ -42,7 +42,7 @@ void LibraryProbes::look_up(const fs::path& library) {
     hashes_.push_back(std::move(hash));
   } catch (const Error& failure) {
     cache_.forget(library);
-    rejected_.push_back({library, failure.what()});
+    rejected_.push_back({library, failure.what(), true});
   }
 }
 
@@ -53,9 +53,11 @@ bool LibraryProbes::is_confined(const fs::path& library) const {
 size_t LibraryProbes::probe() {
   std::vector<ProbeResult> results = probe_libraries(unknown_, probe_options(options_));
   for (size_t i = 0; i < unknown_.size(); ++i) {
-    if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
+    const bool timed_out = results[i].timed_out;
+    // One that came with the program does not hang: the machine was busy.
+    if (results[i].passing || (timed_out && !is_foreign(unknown_[i], options_.self))) {
       cache_.forget(unknown_[i]);
-      rejected_.push_back({unknown_[i], std::move(results[i].rejected)});
+      rejected_.push_back({unknown_[i], std::move(results[i].rejected), true});
       continue;
     }
     for (PluginDescription& item : results[i].items) {
@@ -71,10 +73,20 @@ size_t LibraryProbes::probe() {
     cache_.store(unknown_[i],
                  {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
                   std::move(links), hashes_[i].interpreter, std::move(results[i].rejected),
-                  std::move(results[i].items), is_confined(unknown_[i])});
+                  timed_out, std::move(results[i].items), is_confined(unknown_[i])});
   }
   cache_.save();
   return unknown_.size();
+}
+
+std::string ask_again(const CatalogOptions& options, const fs::path& library) {
+  const ProbeResult result =
+      probe_libraries({library}, {options.self, options.probe_seconds, false, options.python})
+          .front();
+  if (!result.timed_out) {
+    forget_probes(options.cache_dir);  // others may have met the same busy machine
+  }
+  return result.rejected;
 }
 
 nlohmann::json LibraryProbes::code_of(const FileHash& hash, ProbeResult& result) {

@@ -50,4 +50,8 @@ class LibraryProbes {
   std::vector<FileHash> hashes_;  // of `unknown_`
 };
 
+// Asks a library that did not answer in time once more: why it is rejected, or "". Where it
+// answers, what was probed is forgotten, and the next catalog has it. Throws like probe_libraries.
+std::string ask_again(const CatalogOptions& options, const std::filesystem::path& library);
+
 }  // namespace quench

@@ -29,6 +29,7 @@ int probe_main(std::vector<std::string> arguments);
 struct ProbeResult {
   std::string rejected;                  // why the library is of no use, or ""
   bool timed_out = false;                // so: rejected, but a quieter machine may find otherwise
+  bool passing = false;                  // so: for want of memory, files or another library, say
   nlohmann::json surroundings;           // of a Python file, as quench.describe says; else null
   std::vector<LinkedLibrary> watched;    // of a Python file: what else the answer depends on
   std::vector<PluginDescription> items;  // with library, module fields and links; sha256 not set

@@ -23,7 +23,7 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 5;
+  constexpr int kFormat = 6;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
                      kVersion);
 }
@@ -80,6 +80,7 @@ json entry_to_json(const ProbeEntry& entry, WrittenLinks& links) {
               {"links", links.numbers_of(entry.links)}};
   if (!entry.rejected.empty()) {
     out["rejected"] = entry.rejected;
+    out["timed_out"] = entry.timed_out;
     return out;
   }
   const PluginDescription& first = entry.items.front();
@@ -104,6 +105,7 @@ ProbeEntry entry_from_json(const json& in, const fs::path& library, const LinkTa
       entry.interpreter.empty() ? table.libraries(entry.links) : std::vector<LinkedLibrary>{};
   if (const auto rejected = in.find("rejected"); rejected != in.end()) {
     rejected->get_to(entry.rejected);
+    in.at("timed_out").get_to(entry.timed_out);
     return entry;
   }
   for (const json& item : in.at("items")) {

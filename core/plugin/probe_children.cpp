@@ -172,6 +172,10 @@ std::string signal_name(int signal) {
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
 }
 
+bool comes_from_outside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGHUP || signal == SIGINT;
+}
+
 // What an interpreter says at last, where it ended by itself: the message of an error.
 std::string last_line(const std::string& printed) {
   const size_t end = printed.find_last_not_of(" \r\n\t");
@@ -212,7 +216,8 @@ json answer_of(const Child& child, const ProcessEnd& ended, double seconds) {
   if (answer.empty() || child.timed_out || ended.code() != 0) {
     const std::string said =
         child.is_python && !child.timed_out && ended.signal == 0 ? last_line(child.printed) : "";
-    return {{"rejected", said.empty() ? ending(child, ended, phase, seconds) : said}};
+    return {{"rejected", said.empty() ? ending(child, ended, phase, seconds) : said},
+            {"passing", !child.timed_out && comes_from_outside(ended.signal)}};
   }
   try {
     json in = parse_json(answer, "its description");
@@ -264,7 +269,7 @@ void ask(const std::vector<ProbeQuestion>& questions, const ProbeOptions& option
           std::for_each(children.begin(), children.end(), reap);
           throw;
         }
-        take(next, json{{"rejected", failure.what()}}, false);
+        take(next, json{{"rejected", failure.what()}, {"passing", true}}, false);
       }
       ++next;
     }
