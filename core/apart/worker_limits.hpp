@@ -30,7 +30,7 @@ class SilenceClock {
   explicit SilenceClock(double seconds) : seconds_(seconds) {}
 
   // A sign of life.
-  void restart(Clock::time_point now = Clock::now()) { count(false, 0, now); }
+  void hear(bool is_log_line, Clock::time_point now = Clock::now()) { count(is_log_line, 0, now); }
   // A call of the worker has arrived, which the host serves; nests.
   void pause(bool is_log_line, Clock::time_point now = Clock::now()) { count(is_log_line, 1, now); }
   // It is served. The worker's time begins anew.

@@ -55,15 +55,17 @@ class WorkerPeer::Wait final : public wire::Patience {
   }
   void end() override {
     --open_;
-    worker_.silence_.restart();
+    worker_.silence_.hear(false);
   }
   void pause(const wire::Header& call) override {
-    worker_.silence_.pause(is_log_line(call));
+    const bool is_log = is_log_line(call);
+    worker_.silence_.hear(is_log);
     wait();  // a worker that calls without end leaves no time to wait
+    worker_.silence_.pause(is_log);
   }
   void resume(const wire::Header& call) override { worker_.silence_.resume(is_log_line(call)); }
   void sign() override {
-    worker_.silence_.restart();
+    worker_.silence_.hear(false);
     wait();
   }
   void wait() override {

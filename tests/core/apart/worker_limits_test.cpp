@@ -27,7 +27,7 @@ TEST_CASE("silence clock: a worker that says nothing is silent for too long at i
   SilenceClock clock(10);
   CHECK(clock.exceeded(at(100), at(109.5)).empty());
   CHECK(clock.exceeded(at(100), at(110)) == "gave no sign for 10 s");
-  clock.restart(at(110));
+  clock.hear(false, at(110));
   CHECK(clock.exceeded(at(100), at(119)).empty());
   CHECK(clock.exceeded(at(115), at(124)).empty());  // a call that was sent later
   CHECK(clock.exceeded(at(100), at(120)) == "gave no sign for 10 s");
@@ -56,7 +56,7 @@ TEST_CASE("silence clock: log lines alone are a sign for ten silences in a row",
   };
   log_until(1, 100);
   CHECK(clock.exceeded(at(0), at(100)) == "gave no sign but log lines for 100 s");
-  clock.restart(at(100));
+  clock.hear(false, at(100));
   log_until(101, 200);
   CHECK(clock.exceeded(at(0), at(200)) == "gave no sign but log lines for 100 s");
 }
