@@ -155,6 +155,11 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
 
 void Catalog::add_library(const ProbeEntry& entry) {
   nlohmann::json code = entry.code;
+  // A build id is what the linker was told, and a patch leaves it: of a library from elsewhere the
+  // bytes count, too.
+  if (code.contains("build_id") && !is_shipped(entry.items.front())) {
+    code["sha256"] = entry.sha256;
+  }
   if (options_.counts_as) {
     code = options_.counts_as(code);
   }
