@@ -11,6 +11,7 @@
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/process_state.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/weights/float_source.hpp"
 #include "run/journal_of_cell.hpp"
 
@@ -135,3 +136,4 @@ void check_process(const std::string& plugins) {
 }
 
 }  // namespace quench
+  check_running_code();

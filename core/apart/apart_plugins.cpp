@@ -12,6 +12,7 @@
 #include "core/plugin/foreign_code.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library_environment.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/task_arena.hpp"
 #include "core/sandbox/sandbox.hpp"
@@ -140,7 +141,8 @@ class ApartPlugins::Module {
 
   std::shared_ptr<WorkerPeer> start() {
     const fs::path& library = description_.library;
-    if (const std::string now = sha256_of(File(library)); now != description_.sha256) {
+    const File file(library);
+    if (const std::string now = sha256_of(file); now != description_.sha256) {
       fail(QUENCH_DATA_LOSS,
            "{}: {} is not the file that was probed (sha256 {} then, {} now); run the command again",
            plugin_label(description_), library.string(), description_.sha256.substr(0, 12),
@@ -188,6 +190,14 @@ class ApartPlugins::Module {
       setup.limits = {0, 0, 0};
     }
     std::shared_ptr<WorkerPeer> worker = WorkerPeer::start(setup);
+    // Its linker opened the file by name; it must still be the file that was hashed.
+    if (File(library).identity() != file.identity()) {
+      fail(QUENCH_DATA_LOSS, "{}: {}: was replaced while it was loaded", plugin_label(description_),
+           library.string());
+    }
+    if (description_.interpreter.empty()) {  // an interpreter has read its file to the end
+      note_running_code(plugin_label(description_), file, description_.sha256);
+    }
     const json libraries = worker->ready().value("libraries", json::array());
     require_links(description_, libraries);
     of_.note({{"plugin", plugin_label(description_)},

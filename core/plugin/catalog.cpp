@@ -21,6 +21,7 @@
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/probe_cache.hpp"
 #include "core/plugin/process_state.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 
 namespace quench {
@@ -99,6 +100,7 @@ const quench_module* bring_up(const PluginDescription& description, const Placed
     if (File(description.library).identity() != file.identity()) {
       fail(QUENCH_DATA_LOSS, "was replaced while it was loaded");
     }
+    note_running_code(label, file, description.sha256);
     std::vector<PluginDescription> items = read_module(*module);
     quench_error error{sizeof(quench_error), 0, {}};
     const quench_status status = guarded_call(

@@ -19,6 +19,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "run/grid/watched_files.hpp"
@@ -192,6 +193,7 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
   commits_.remember_checkpoint(cell, folder.files, answer);
   return keep(cell, std::move(identity));
 }
+  check_running_code();
 
 std::string Identities::family_of(const CheckpointCell& cell, const std::string& config_hash,
                                   bool measure) {
@@ -302,6 +304,7 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
     }
   }
   const std::lock_guard lock(mutex_);
+    check_running_code();
   return corpora_[name] = fingerprint;
 }
 
