@@ -84,7 +84,11 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
     check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog), metrics);
   }
   check_row_folders(experiments, options.places);
-  Corpora corpora(catalog, TokenCache(options.home), options.hub);
+  const KeyedContent keyed =
+      options.memory
+          ? [&](const CorpusUse& use) { return options.memory->identities.measured_corpus(use); }
+          : KeyedContent();
+  Corpora corpora(catalog, TokenCache(options.home), options.hub, keyed);
   const std::unique_ptr<CellHistory> history = cell_history(options);
   check_calibration_text(catalog, experiments, wanted_quantizers(experiments, *history), corpora);
   if (options.on_start) {

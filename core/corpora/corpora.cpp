@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/running_code.hpp"
 
 namespace quench {
 
@@ -107,12 +108,12 @@ std::string Corpora::key_of(const CorpusUse& use, const std::string& fingerprint
 
 std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerChoice& tokenizer,
                                                uint64_t max_documents, uint64_t max_ids) {
-  CorpusHandle handle = open_corpus(catalog_, use, hub_);
-  const std::string fingerprint = handle.fingerprint();
+  const std::string fingerprint = expected_content(use);
   const std::string key = key_of(use, fingerprint, tokenizer, max_documents, max_ids);
   if (auto kept = cache_.find(key)) {
     return std::make_shared<TokenizedCorpus>(std::move(*kept));
   }
+  CorpusHandle handle = open_corpus(catalog_, use, hub_);
   auto corpus = std::make_shared<TokenizedCorpus>();
   corpus->name = use.name;
   Reader reader(catalog_, *corpus, tokenizer);
@@ -133,14 +134,33 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   }
   reader.flush();
   corpus->fingerprint = handle.fingerprint();
-  if (corpus->fingerprint != fingerprint) {
-    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed during reading", use.name);
-  }
+  check_content(use, corpus->fingerprint, fingerprint);
+  check_running_code();
   if (!corpus->bytes.empty()) {  // ids that the corpus supplies itself are not kept twice
     tokenized_documents_ += corpus->documents();
     cache_.keep(key, *corpus);
   }
   return corpus;
+}
+
+// Where there are no keys, another handle says it: one that is open already may read files that
+// have lost their names, and hash those that took them.
+std::string Corpora::expected_content(const CorpusUse& use) {
+  return keyed_ ? keyed_(use) : open_corpus(catalog_, use, hub_).fingerprint();
+}
+
+void Corpora::check_content(const CorpusUse& use, const std::string& found,
+                            const std::string& expected) {
+  if (found != expected) {
+    std::string files;
+    for (const std::filesystem::path& file : corpus_files(use)) {
+      files += file.string() + ": ";
+    }
+    fail(QUENCH_UNAVAILABLE,
+         "corpus {}: {}changed before it was read to its end (sha256 {} before, {} now); run the "
+         "command again",
+         use.name, files, expected.substr(0, 12), found.substr(0, 12));
+  }
 }
 
 namespace {
@@ -225,10 +245,10 @@ std::string Corpora::lack_of_text(const Calibration& calibration, TokenizerChoic
 bool Corpora::knows_text(const Calibration& calibration, TokenizerChoice& tokenizer,
                          uint32_t draws) {
   const auto [documents, ids] = bounds_of(calibration, draws);
-  const std::string fingerprint = open_corpus(catalog_, calibration.corpus, hub_).fingerprint();
   std::error_code unreadable;
   return std::filesystem::exists(
-      cache_.path_of(key_of(calibration.corpus, fingerprint, tokenizer, documents, ids)),
+      cache_.path_of(key_of(calibration.corpus, expected_content(calibration.corpus), tokenizer,
+                            documents, ids)),
       unreadable);
 }
 

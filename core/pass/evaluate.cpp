@@ -99,7 +99,7 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
   }
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
-  MetricHandle& handle = metrics.ready(metric, corpora.hub());
+  MetricHandle& handle = metrics.ready(metric, corpora);
   const Subject subject(model, cache, handle.is_apart());
   const OpenWeightsList further(weights);
   MetricSink sink;

@@ -1,13 +1,11 @@
 #include "run/grid/evaluation_parts.hpp"
 
-#include <filesystem>
 #include <vector>
 
 #include "core/arithmetic/build_id.hpp"
 #include "core/averaging/average_identity.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/plugin/averaging_handle.hpp"
@@ -207,8 +205,8 @@ class Parts {
           return false;
         }
       }
-      for (const std::filesystem::path& file : wanted.files) {
-        to["files"].push_back(sha256_of(File(file)));
+      for (const WantedFile& file : wanted.files) {
+        to["files"].push_back(file.sha256);
       }
       return true;
     } catch (const Error& error) {

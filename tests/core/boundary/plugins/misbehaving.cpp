@@ -11,6 +11,8 @@
 #endif
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -184,6 +186,25 @@ void make_tensors() {
   }
 }
 
+// Each file below new/ goes to its place in the current folder: under its name, or into the file
+// that has it.
+void bring_new_files(bool in_place) {
+  namespace fs = std::filesystem;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator("new")) {
+    const fs::path place = entry.path().lexically_relative("new");
+    if (!entry.is_regular_file()) {
+      continue;
+    }
+    if (!in_place) {
+      fs::rename(entry.path(), place);
+      continue;
+    }
+    std::fstream into(place, std::ios::in | std::ios::out | std::ios::binary);
+    into << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    fs::remove(entry.path());
+  }
+}
+
 const std::map<std::string, void (*)()>& deeds() {
   static const std::map<std::string, void (*)()> all = {
     {"nothing", [] {}},
@@ -232,6 +253,8 @@ const std::map<std::string, void (*)()>& deeds() {
     {"write_texts_for_ever", write_texts_for_ever},
     {"ignore_refusal", ignore_refusal},
     {"make_tensors", make_tensors},
+    {"replace_files", [] { bring_new_files(false); }},
+    {"overwrite_files", [] { bring_new_files(true); }},
   };
   return all;
 }
