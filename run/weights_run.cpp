@@ -102,7 +102,7 @@ void WeightsRun::look_at_open_model() {
 }
 
 void WeightsRun::check_calibrations() {
-  if (!job_.run.options.fail_fast) {
+  if (!job_.run.options.fail_fast && !job_.run.options.fail_without_values) {
     return;
   }
   for (const QuantizerCell& cell : job_.experiment.quantizers) {
