@@ -148,6 +148,7 @@ std::vector<Record> Attempt::run() {
   tell_of_unfinished(run_.folder);
   try {
     std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
+    progress_.clear();  // what follows is the results'
     write_processes();
     if (file_) {
       file_->close();
