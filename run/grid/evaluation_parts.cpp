@@ -46,6 +46,12 @@ class Parts {
            (what_.quantizer == nullptr || add_quantizer()) && add_environment();
   }
 
+  // Of the metric alone.
+  std::optional<nlohmann::json> metric_only() {
+    nlohmann::json out;
+    return add_evaluation(out, *what_.metric) ? std::optional(std::move(out)) : std::nullopt;
+  }
+
   nlohmann::json take() { return std::move(out_); }
   const std::string& missing() const { return missing_; }
 
@@ -282,6 +288,14 @@ std::optional<nlohmann::json> evaluation_parts(Identities& identities, const Eva
     missing = current_error().what();  // whoever measures it will report the error
   }
   return std::nullopt;
+}
+
+std::optional<nlohmann::json> metric_part(Identities& identities, const Experiment& experiment,
+                                          const MetricCell& metric, bool measure) {
+  EvaluationParts what;
+  what.experiment = &experiment;
+  what.metric = &metric;
+  return Parts(identities, what, measure).metric_only();
 }
 
 std::string content_key(const nlohmann::json& parts) {
