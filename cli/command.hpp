@@ -68,6 +68,7 @@ struct Context {
   std::string sandbox = "strict";         // --sandbox
   std::vector<std::string> debug_worker;  // --debug-worker
   double worker_silence = 600;            // --worker-silence, seconds
+  double worker_time = 0;                 // --worker-time, seconds; 0: no limit
   uint64_t worker_memory = 0;             // --worker-memory, bytes; 0: no limit
   unsigned threads = 0;                   // --threads; 0: all cores
   std::string log_level;                  // --log-level

@@ -47,6 +47,7 @@ Catalog& Context::catalog() {
       apart.sandbox = options.sandbox == Sandbox::kStrict;
       apart.debug.insert(debug_worker.begin(), debug_worker.end());
       apart.limits.silence_seconds = worker_silence;
+      apart.limits.call_seconds = worker_time;
       apart.limits.memory_bytes = worker_memory;
       apart_ = std::make_unique<ApartPlugins>(std::move(apart));
     }
@@ -132,6 +133,10 @@ void add_plugin_options(Verb& verb, Context& context) {
       .not_negative()
       .placeholder("SECONDS")
       .show_default();
+  verb.option("--worker-time", context.worker_time,
+              "Seconds that one call of such a plugin may take in all (default: no limit)")
+      .not_negative()
+      .placeholder("SECONDS");
   verb.option("--worker-memory", context.worker_memory,
               "Memory that each such process may hold, such as 8GB (default: no limit)")
       .bytes();

@@ -1,6 +1,8 @@
 // quench eval MODEL: measures one checkpoint with any quantizers and metrics, without a manifest.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/hub_commits.hpp"
@@ -49,7 +51,7 @@ std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& c
   RunnerOptions runner;
   runner.hub = context.hub();
   runner.home = context.home();
-  runner.fail_fast = true;
+  runner.fail_without_values = true;
   runner.on_start = [&] { started = true; };
   runner.on_step = [&](const std::string& what, uint64_t, uint64_t) { progress.step(what); };
   try {
@@ -67,17 +69,27 @@ int evaluate(const EvalOptions& options, Context& context) {
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
   HubClaim claim;
   claim.set(hub_commits(experiment.checkpoints, context));
-  const std::vector<Record> records = with_derived(measure(experiment, options.json, context));
-  if (!options.json) {
+  const std::vector<Record> measured = measure(experiment, options.json, context);
+  const std::vector<Record> records = with_derived(measured);
+  if (options.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const Record& record : records) {
+      list.push_back(to_json(record));
+    }
+    answer({{"model", options.model}, {"records", list}});
+  } else {
     fmt::print(results(), "{}", records_table(records, output_columns()));
+  }
+  const auto failures = std::count_if(measured.begin(), measured.end(),
+                                      [](const Record& record) { return !record.error.empty(); });
+  if (failures == 0) {
     return kExitOk;
   }
-  nlohmann::json list = nlohmann::json::array();
-  for (const Record& record : records) {
-    list.push_back(to_json(record));
+  const std::string failed = fmt::format("{} of {} records failed", failures, measured.size());
+  if (!options.json) {
+    print_error(failed);
   }
-  answer({{"model", options.model}, {"records", list}});
-  return kExitOk;
+  return incomplete(failed);
 }
 
 }  // namespace

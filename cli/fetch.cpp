@@ -74,6 +74,7 @@ int fetch_verb(const FetchVerbOptions& options, Context& context) {
                     context.log_levels(options.json));
   HubSession session(context);
   const FetchPlan plan = session.plan(options.source, options.sets, options.job);
+  progress.clear();
   if (options.json) {
     answer_plan(plan);
   } else {

@@ -8,7 +8,6 @@
 #include "run/check_experiment.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/training_cost.hpp"
-#include "run/manifest/check_plugins.hpp"
 
 namespace quench {
 
@@ -50,9 +49,7 @@ Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context&
   as_usage([&] {
     check_row_folders(run.experiments, folder_places(run.folder));
     for (const Experiment& experiment : run.experiments) {
-      check_plugins(context.catalog(), experiment);
-      QuantizerInstances quantizers(context.catalog());
-      check_shapes(context.catalog(), experiment, context.hub(), quantizers);
+      check_planned(context.catalog(), experiment, context.hub(), Fingerprints(context.home()));
       memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
     }
   });
@@ -60,6 +57,9 @@ Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context&
   const Rates rates(context.home());
   std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
                                    {/*fresh=*/false, options.retry_failed});
+  as_usage([&] {
+    check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
+  });
   const PlanCost cost =
       estimate(run.experiments, cells, knowledge.identities, rates, options.threads, memory);
   Outlook out;

@@ -23,7 +23,6 @@
 #include "run/grid/pass_peaks.hpp"
 #include "run/grid/plugins_apart.hpp"
 #include "run/grid/training_cost.hpp"
-#include "run/manifest/check_plugins.hpp"
 
 namespace quench {
 
@@ -199,7 +198,7 @@ PlannedFolder planned_folder(const Experiment& experiment, const RowFolder& row,
   } else if (there.state == FolderState::kCurrent) {
     out.state = "written";
   } else if (there.state != FolderState::kAbsent) {
-    out.state = there.state == FolderState::kStale ? "to replace" : "in the way";
+    out.state = there.state == FolderState::kForeign ? "in the way" : "to replace";
     out.reason = there.reason;
   }
   return out;
@@ -364,15 +363,16 @@ int plan(const PlanOptions& options, Context& context) {
   }
   as_usage([&] {
     for (const Experiment& experiment : run.experiments) {
-      check_plugins(context.catalog(), experiment);
-      QuantizerInstances quantizers(context.catalog());
-      check_shapes(context.catalog(), experiment, context.hub(), quantizers);
+      check_planned(context.catalog(), experiment, context.hub(), Fingerprints(context.home()));
     }
   });
   RunKnowledge knowledge(run, context);
   const Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  as_usage([&] {
+    check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
+  });
   const std::vector<PlannedFolder> folders = planned_folders(run, knowledge.identities);
   std::vector<MetricMemory> memory;
   for (const Experiment& experiment : run.experiments) {

@@ -25,7 +25,7 @@ constexpr std::string_view kTraining = "training steps";  // as the training loo
 }  // namespace
 
 Progress::Progress(Form form, LogLevels levels, RunLog* log, RunEta* eta)
-    : form_(form),
+    : form_(form == Form::kText && !levels.show(QUENCH_LOG_INFO, "") ? Form::kQuiet : form),
       levels_(std::move(levels)),
       run_log_(log),
       eta_(eta),

@@ -21,8 +21,9 @@ class Progress {
  public:
   enum class Form { kText, kQuiet, kJson };
   // Connects to the host's progress and log services; the destructor disconnects. Shows the log
-  // lines that `levels` lets through; `log`, if there is one, gets all and must outlive this, as
-  // `eta` must, which is told of training and cells.
+  // lines that `levels` lets through, and progress for people only if these are also shown what
+  // happens (QUENCH_LOG_INFO); `log`, if there is one, gets all and must outlive this, as `eta`
+  // must, which is told of training and cells.
   Progress(Form form, LogLevels levels, RunLog* log = nullptr, RunEta* eta = nullptr);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -3,6 +3,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@
 #include "core/parse_number.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
+#include "core/store/metric_text.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/selection.hpp"
 #include "core/store/sweep_point.hpp"
@@ -181,9 +183,32 @@ class TableReader {
     if (line.failed) {
       out.error = scalar(line.field("error"), where).get<std::string>();
     } else if (out.metric == "quantization_error") {
-      out.of_metric = parse_json(line.field("details"), where).at("metric").get<std::string>();
+      const std::string_view details = line.field("details");
+      out.of_metric = scalar(json_member(details, "metric"), where).get<std::string>();
+      out.of_value = number(json_member(details, "quantized"), where);
     }
     return out;
+  }
+
+  // What the metric of the line measured on.
+  std::shared_ptr<const MeasuredOn> measured_on(const RecordLine& line, const std::string& where) {
+    const std::string_view metric = json_member(line.field("parts"), "metric");
+    const std::string_view corpora = json_member(line.field("details"), "corpora");
+    const std::string_view params =
+        metric.empty() ? json_member(line.field("details"), "params") : std::string_view();
+    const auto [found, is_new] =
+        texts_.try_emplace(fmt::format("{}\n{}\n{}", metric, corpora, params));
+    if (is_new) {
+      const auto parsed = [&](std::string_view text) {
+        return text.empty() ? nlohmann::json() : parse_json(text, where);
+      };
+      const nlohmann::json details = {{"corpora", parsed(corpora)}, {"params", parsed(params)}};
+      nlohmann::json text = metric_text({{"metric", parsed(metric)}}, details);
+      if (!text.is_null()) {
+        found->second = std::make_shared<MeasuredOn>(MeasuredOn{std::move(text), details});
+      }
+    }
+    return found->second;
   }
 
  private:
@@ -227,16 +252,47 @@ class TableReader {
   std::string_view last_averaging_;
   std::string name_;
   std::unordered_map<std::string_view, nlohmann::json> known_;
+  std::unordered_map<std::string, std::shared_ptr<const MeasuredOn>> texts_;
 };
+
+// For each of `lines` the one that says what was measured on: itself, or of a derived value that of
+// the value from which it derives.
+std::vector<size_t> measured_lines(const RunScan& scan, const std::vector<size_t>& lines) {
+  const auto is_derived_line = [&](size_t i) {
+    return is_derived(plain_text(scan.lines[i].field("metric")));
+  };
+  std::vector<size_t> out = lines;
+  if (std::none_of(lines.begin(), lines.end(), is_derived_line)) {
+    return out;
+  }
+  const auto place_of = [&](size_t i) {
+    return (uint64_t{scan.lines[i].file} << 40) + scan.lines[i].line;
+  };
+  std::unordered_map<uint64_t, size_t> measured;
+  for (const size_t i : scan.counted) {
+    if (!is_derived_line(i)) {
+      measured[place_of(i)] = i;
+    }
+  }
+  for (size_t& i : out) {
+    if (is_derived_line(i)) {
+      i = measured.at(place_of(i));
+    }
+  }
+  return out;
+}
 
 void write_table(const RunScan& scan, const std::vector<size_t>& lines, TableStyle style) {
   std::vector<TableEntry> entries(lines.size());
+  const std::vector<size_t> measured = measured_lines(scan, lines);
   tbb::parallel_for(tbb::blocked_range<size_t>(0, lines.size(), 8 * kBlockRows),
                     [&](const tbb::blocked_range<size_t>& range) {
                       TableReader reader;
                       for (size_t i = range.begin(); i < range.end(); ++i) {
                         const RecordLine& line = scan.lines[lines[i]];
-                        entries[i] = reader.read(line, scan.files[line.file].string());
+                        const std::string where = scan.files[line.file].string();
+                        entries[i] = reader.read(line, where);
+                        entries[i].measured_on = reader.measured_on(scan.lines[measured[i]], where);
                       }
                     });
   write_out(records_table(entries, style, output_columns()));

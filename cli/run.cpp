@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "cli/answer.hpp"
+#include "cli/current_texts.hpp"
 #include "cli/duration.hpp"
 #include "cli/expected_run.hpp"
 #include "cli/fetched_weights.hpp"
@@ -19,6 +21,7 @@
 #include "cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
+#include "core/store/home.hpp"
 #include "report/report.hpp"
 #include "run/runner.hpp"
 
@@ -135,6 +138,7 @@ int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
 int run(const RunOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
   context.apply_threads();
+  require_writable_home(context.home());
   std::optional<HubSession> session;
   if (options.fetch) {
     session.emplace(context);
@@ -155,6 +159,11 @@ int run(const RunOptions& options, Context& context) {
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
              {options.fresh, options.retry == "failed"});
   const ExpectedRun expected = expected_run(loaded, cells, knowledge, rates, context);
+  nlohmann::json texts = current_texts(loaded, knowledge);
+  if (const std::string line = other_text_warning(loaded, knowledge.records, texts);
+      !line.empty()) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+  }
   const Clock::time_point start = Clock::now();
   const auto to_do = std::count_if(cells.begin(), cells.end(), [](const Cell& cell) {
     return cell.state != CellState::kDone && cell.state != CellState::kFailed;
@@ -166,8 +175,9 @@ int run(const RunOptions& options, Context& context) {
                                  knowledge.identities),
                    *session, knowledge.identities, hub_cache_root(context.hub_environment));
   }
-  Attempt attempt(options, loaded, knowledge, context, static_cast<uint64_t>(to_do), cells.size(),
-                  expected, supply ? &*supply : nullptr);
+  Attempt attempt(options, loaded, knowledge, context, std::move(texts),
+                  static_cast<uint64_t>(to_do), cells.size(), expected,
+                  supply ? &*supply : nullptr);
   const std::vector<Record> records = attempt.run();
   const std::chrono::duration<double> took = Clock::now() - start;
   const auto failed = [](const Record& record) { return !record.error.empty(); };

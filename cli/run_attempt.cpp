@@ -26,7 +26,8 @@ constexpr size_t kMaxPath = 4096;
 constexpr int kBeatsInLease = 6;
 
 // Everything besides the manifest that the numbers depend on.
-nlohmann::json run_description(const LoadedRun& run, Context& context) {
+nlohmann::json run_description(const LoadedRun& run, const nlohmann::json& texts,
+                               Context& context) {
   const Experiment& experiment = run.experiments.front();
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginDescription& item : context.catalog().items()) {
@@ -50,16 +51,18 @@ nlohmann::json run_description(const LoadedRun& run, Context& context) {
           {"threads", HostServices::instance().threads()},
           {"share", share},
           {"folders", run.folders},
+          {"texts", texts},
           {"plugins", plugins}};
 }
 
 // Creates the results folder with the files that describe the run.
-void prepare_folder(const LoadedRun& run, Context& context) {
+void prepare_folder(const LoadedRun& run, const nlohmann::json& texts, Context& context) {
   make_folders(run.folder);
   write_file_atomically(run.folder / "manifest.yaml", run.manifest.text);
   write_file_atomically(run.folder / "manifest.json",
                         yaml_to_json(run.manifest.resolved).dump(1) + "\n");
-  write_file_atomically(run.folder / "run.json", run_description(run, context).dump(1) + "\n");
+  write_file_atomically(run.folder / "run.json",
+                        run_description(run, texts, context).dump(1) + "\n");
 }
 
 // By key, the error of a cell at work when the process of an earlier attempt died.
@@ -93,13 +96,14 @@ void tell_of_unfinished(const fs::path& folder) {
 }  // namespace
 
 Attempt::Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
-                 Context& context, uint64_t to_do, uint64_t total, ExpectedRun expected,
-                 WeightsSupply* supply)
+                 Context& context, nlohmann::json texts, uint64_t to_do, uint64_t total,
+                 ExpectedRun expected, WeightsSupply* supply)
     : options_(options),
       run_(run),
       knowledge_(knowledge),
       context_(context),
       supply_(supply),
+      texts_(std::move(texts)),
       to_do_(to_do),
       total_(total),
       eta_(std::move(expected.training), std::move(expected.cells), RunEta::Clock::now()),
@@ -124,7 +128,7 @@ std::vector<Record> Attempt::run() {
   runner.fail_fast = options_.fail_fast;
   runner.on_start = [this] {
     started_ = true;
-    prepare_folder(run_, context_);
+    prepare_folder(run_, texts_, context_);
     if (to_do_ > 0) {
       for (const PluginApart& each : plugins_apart(run_.experiments, knowledge_.identities)) {
         HostServices::instance().log(QUENCH_LOG_INFO, "",
@@ -148,6 +152,7 @@ std::vector<Record> Attempt::run() {
   tell_of_unfinished(run_.folder);
   try {
     std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
+    progress_.clear();  // what follows is the results'
     write_processes();
     if (file_) {
       file_->close();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,10 +33,11 @@ struct RunOptions {
 // One attempt at a run: saves each record before the next cell begins.
 class Attempt {
  public:
-  // `to_do`, `total`: numbers of cells from the survey. `supply`: who brings weights, or nullptr.
+  // `texts`: of current_texts. `to_do`, `total`: numbers of cells from the survey. `supply`: who
+  // brings weights, or nullptr.
   Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
-          Context& context, uint64_t to_do, uint64_t total, ExpectedRun expected,
-          WeightsSupply* supply);
+          Context& context, nlohmann::json texts, uint64_t to_do, uint64_t total,
+          ExpectedRun expected, WeightsSupply* supply);
 
   // Throws CANCELLED with the command that continues; UsageError for what is found before any work.
   std::vector<Record> run();
@@ -55,6 +57,7 @@ class Attempt {
   RunKnowledge& knowledge_;
   Context& context_;
   WeightsSupply* supply_;  // nullptr: all weights are here
+  nlohmann::json texts_;
   const std::string job_ = std::to_string(std::max<int64_t>(0, options_.manifest.job));
   uint64_t to_do_;
   uint64_t total_;

@@ -11,9 +11,12 @@
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/heartbeat.hpp"
+#include "core/store/json_members.hpp"
+#include "core/store/metric_text.hpp"
 #include "core/store/run_scan.hpp"
 #include "core/store/sealed_folder.hpp"
 
@@ -36,18 +39,59 @@ struct Done {
   uint64_t done = 0;
   uint64_t failed = 0;
   uint64_t damaged = 0;
+  uint64_t of_other_text = 0;  // of the done, measured on another text than the manifest's
 };
 
-Done count_records(const RunScan& scan) {
+// Tells lines whose text is another one than what the manifest measures on now.
+class OtherTexts {
+ public:
+  explicit OtherTexts(const nlohmann::json& texts) : current_(texts) {}
+
+  bool has(const RecordLine& line) {
+    const std::string_view metric = json_member(line.field("parts"), "metric");
+    const auto [text, is_new] = known_.try_emplace(metric);  // few for many lines
+    if (is_new && !metric.empty()) {
+      text->second = metric_text({{"metric", parsed(metric)}}, nullptr);
+    }
+    return current_.is_other(parsed(line.field("job")).get<uint64_t>(),
+                             parsed(line.field("metric")).get<std::string>(), text->second);
+  }
+
+ private:
+  static nlohmann::json parsed(std::string_view text) {
+    return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  }
+
+  CurrentTexts current_;
+  std::map<std::string_view, nlohmann::json> known_;
+};
+
+Done count_records(const RunScan& scan, const nlohmann::json& description) {
+  const auto texts = description.find("texts");
+  const bool knows_texts = texts != description.end();
+  OtherTexts others(knows_texts ? *texts : nlohmann::json());
   Done out;
   out.damaged = scan.damaged.size();
   for (const size_t i : scan.counted) {
     const RecordLine& line = scan.lines[i];
     if (line.index == 0) {
       ++(line.failed ? out.failed : out.done);
+      out.of_other_text += knows_texts && !line.failed && others.has(line) ? 1 : 0;
     }
   }
   return out;
+}
+
+// What the last attempt wrote of itself; an empty object if there is nothing to read.
+nlohmann::json description_of(const fs::path& run) {
+  constexpr uint64_t kLargestDescription = uint64_t{64} << 20;
+  std::error_code unreadable;
+  if (!fs::exists(run / "run.json", unreadable)) {
+    return nlohmann::json::object();
+  }
+  nlohmann::json out =
+      nlohmann::json::parse(read_file(run / "run.json", kLargestDescription), nullptr, false);
+  return out.is_object() ? out : nlohmann::json::object();
 }
 
 // The folders of weights that the run is to write. What is there may be outdated: `quench plan`
@@ -57,22 +101,16 @@ struct WeightsFolders {
   uint64_t owed = 0;
 };
 
-WeightsFolders count_folders(const fs::path& run) {
-  constexpr uint64_t kLargestDescription = uint64_t{64} << 20;
+WeightsFolders count_folders(const fs::path& run, const nlohmann::json& description) {
   WeightsFolders out;
   std::error_code unreadable;
-  if (!fs::exists(run / "run.json", unreadable)) {
-    return out;
-  }
-  const auto description =
-      nlohmann::json::parse(read_file(run / "run.json", kLargestDescription), nullptr, false);
   const auto names = description.find("folders");
   if (names == description.end() || !names->is_array()) {
     return out;  // an earlier version wrote it
   }
   for (const nlohmann::json& name : *names) {
-    const bool there =
-        name.is_string() && fs::exists(run / name.get<std::string>() / kFolderSeal, unreadable);
+    const std::string inside = name.is_string() ? name.get<std::string>() : "";
+    const bool there = is_plain_path(inside) && fs::exists(run / inside / kFolderSeal, unreadable);
     ++(there ? out.written : out.owed);
   }
   return out;
@@ -147,8 +185,9 @@ std::string line_of(const HeartbeatState& state, Pulse life) {
 bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatcher& cluster) {
   const RunScan scan = scan_run(options.run);
   const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
-  const Done records = count_records(scan);
-  const WeightsFolders folders = count_folders(options.run);
+  const nlohmann::json description = description_of(options.run);
+  const Done records = count_records(scan, description);
+  const WeightsFolders folders = count_folders(options.run, description);
   bool alive = false;
   nlohmann::json jobs = nlohmann::json::array();
   std::string text;
@@ -167,14 +206,18 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatche
                  {"records",
                   {{"done", records.done},
                    {"failed", records.failed},
+                   {"of_other_text", records.of_other_text},
                    {"damaged", records.damaged},
                    {"conflicts", scan.conflicts.size()}}},
                  {"folders", {{"written", folders.written}, {"owed", folders.owed}}}});
   } else {
-    fmt::print("{}{}{}", fitted_lines(tasks.text), text,
-               fitted_lines(fmt::format(
-                   "records  {} done, {} failed, {} damaged lines, {} conflicts\n", records.done,
-                   records.failed, records.damaged, scan.conflicts.size())));
+    fmt::print(
+        "{}{}{}", fitted_lines(tasks.text), text,
+        fitted_lines(fmt::format(
+            "records  {} done{}, {} failed, {} damaged lines, {} conflicts\n", records.done,
+            records.of_other_text > 0 ? fmt::format(" ({} of another text)", records.of_other_text)
+                                      : "",
+            records.failed, records.damaged, scan.conflicts.size())));
     if (folders.written + folders.owed > 0) {
       fmt::print("folders  {} written, {} owed\n", folders.written, folders.owed);
     }

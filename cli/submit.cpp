@@ -138,6 +138,9 @@ std::vector<std::string> run_arguments(const SubmitOptions& options, const Loade
   if (context.worker_silence != usual.worker_silence) {
     add("--worker-silence", fmt::format("{}", context.worker_silence));
   }
+  if (context.worker_time != usual.worker_time) {
+    add("--worker-time", fmt::format("{}", context.worker_time));
+  }
   if (context.worker_memory != usual.worker_memory) {
     add("--worker-memory", std::to_string(context.worker_memory));
   }

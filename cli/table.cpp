@@ -8,12 +8,14 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "cli/progress_line.hpp"
 #include "core/error.hpp"
+#include "core/store/metric_text.hpp"
 
 namespace quench {
 
@@ -238,6 +240,11 @@ TableEntry entry_of(const Record& record) {
   out.error = record.error;
   if (out.metric == "quantization_error" && out.error.empty()) {
     out.of_metric = record.details.at("metric").get<std::string>();
+    const nlohmann::json& quantized = record.details.at("quantized");
+    out.of_value =
+        quantized.is_number() ? quantized.get<double>() : std::numeric_limits<double>::quiet_NaN();
+  } else if (nlohmann::json text = metric_text(record.parts, record.details); !text.is_null()) {
+    out.measured_on = std::make_shared<MeasuredOn>(MeasuredOn{std::move(text), record.details});
   }
   out.value = record.value.is_number() ? record.value.get<double>() : 0;
   out.standard_error = record.standard_error.is_number() ? record.standard_error.get<double>()
@@ -245,11 +252,24 @@ TableEntry entry_of(const Record& record) {
   return out;
 }
 
-// Rows of the table that wait for the derived error, in order of arrival: two attempts may have
-// different values of one cell; errors come in the same order.
+// Rows of the table that wait for the error derived from their loss. Of one cell there may be
+// several losses, of two attempts or two runs, and some have no float loss beside them and so no
+// error.
 struct Waiting {
-  std::vector<size_t> rows;
-  size_t next = 0;
+  std::vector<std::pair<size_t, double>> losses;  // row, value
+
+  // The first row with the loss that an error derives from.
+  std::optional<size_t> take(double loss) {
+    const auto found = std::find_if(losses.begin(), losses.end(), [&](const auto& each) {
+      return each.second == loss || (std::isnan(each.second) && !std::isfinite(loss));
+    });
+    if (found == losses.end()) {
+      return std::nullopt;
+    }
+    const size_t row = found->first;
+    losses.erase(found);
+    return row;
+  }
 };
 
 }  // namespace
@@ -326,7 +346,6 @@ class PointColumns {
     titles_ = short_paths(paths_);
   }
 
-  size_t size() const { return paths_.size(); }
   const std::vector<std::string>& titles() const { return titles_; }
   std::vector<std::string> of(const TableEntry& entry) const {
     std::vector<std::string> out;
@@ -354,11 +373,63 @@ class PointColumns {
   std::vector<std::string> titles_;
 };
 
+// The columns of what the metrics measured on, as far as entries of one metric differ in it: a
+// corpus, a block.
+class TextColumns {
+ public:
+  explicit TextColumns(const std::vector<TableEntry>& entries) {
+    std::set<std::pair<std::string, const MeasuredOn*>> seen;
+    for (const TableEntry& entry : entries) {
+      if (entry.measured_on != nullptr &&
+          seen.emplace(metric_of(entry), entry.measured_on.get()).second) {
+        names_.add(metric_of(entry), entry.measured_on->text, entry.measured_on->details);
+      }
+    }
+    titles_ = names_.differing();
+  }
+
+  const std::vector<std::string>& titles() const { return titles_; }
+  const std::vector<std::string>& of(const TableEntry& entry) {
+    const auto [found, is_new] =
+        known_.try_emplace(std::pair(metric_of(entry), entry.measured_on.get()));
+    for (size_t i = 0; is_new && i < titles_.size(); ++i) {
+      const std::string value =
+          entry.measured_on == nullptr
+              ? ""
+              : names_.value(metric_of(entry), entry.measured_on->text, titles_[i]);
+      found->second.push_back(value.empty() ? std::string(kUnknown) : value);
+    }
+    return found->second;
+  }
+  // "block 128, corpus web, " for a line of text.
+  std::string words(const TableEntry& entry) {
+    std::string out;
+    const std::vector<std::string>& values = of(entry);
+    for (size_t i = 0; i < values.size(); ++i) {
+      out += values[i] == kUnknown ? "" : titles_[i] + " " + values[i] + ", ";
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::string_view kUnknown = "-";
+
+  // "hessian" of "hessian/trace"; of an error, the metric that it derives from.
+  static std::string metric_of(const TableEntry& entry) {
+    const std::string& name = entry.of_metric.empty() ? entry.metric : entry.of_metric;
+    return name.substr(0, name.find('/'));
+  }
+
+  TextNames names_;
+  std::vector<std::string> titles_;
+  std::map<std::pair<std::string, const MeasuredOn*>, std::vector<std::string>> known_;
+};
+
 // The table's rows, and the lines of failed cells.
 struct RecordRows {
   Rows rows;
   std::string failures;
-  size_t of_point = 0;  // the first columns, which tell points of a sweep apart
+  size_t of_names = 0;  // the first columns, which tell points of a sweep and texts apart
 };
 
 RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
@@ -367,13 +438,18 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
     return standard_errors ? value : std::numeric_limits<double>::quiet_NaN();
   };
   const PointColumns points(entries);
+  TextColumns texts(entries);
   const auto row = [&](const TableEntry& entry, std::initializer_list<std::string> rest) {
     std::vector<std::string> out = points.of(entry);
+    const std::vector<std::string>& text = texts.of(entry);
+    out.insert(out.end(), text.begin(), text.end());
     out.insert(out.end(), {entry.checkpoint, entry.quantizer, entry.bits});
     out.insert(out.end(), rest);
     return out;
   };
   Rows rows = {points.titles()};
+  rows[0].insert(rows[0].end(), texts.titles().begin(), texts.titles().end());
+  const size_t names = rows[0].size();
   rows[0].insert(rows[0].end(),
                  {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"});
   rows.reserve(entries.size() + 1);
@@ -385,32 +461,32 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
     if (!entry.error.empty()) {
       failures +=
           fmt::format("{}failed: {}{}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
-                      printable(points.words(entry), kMaxCell),
+                      printable(points.words(entry) + texts.words(entry), kMaxCell),
                       printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
                       printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
     } else if (entry.metric == "quantization_error") {
       Waiting& losses = waiting[place + entry.of_metric];
       const std::string percent =
           with_error(entry.value * 100, spread(entry.standard_error) * 100, 3) + " %";
-      if (losses.next < losses.rows.size()) {
-        rows[losses.rows[losses.next++]].push_back(percent);
+      if (const std::optional<size_t> loss = losses.take(entry.of_value)) {
+        rows[*loss].push_back(percent);
       } else {  // selected without its loss
         rows.push_back(row(entry, {"", "", percent}));
       }
     } else {
-      waiting[place + entry.metric].rows.push_back(rows.size());
+      waiting[place + entry.metric].losses.emplace_back(rows.size(), entry.value);
       rows.push_back(
           row(entry, {entry.metric, with_error(entry.value, spread(entry.standard_error), 5)}));
     }
   }
-  return {std::move(rows), std::move(failures), points.size()};
+  return {std::move(rows), std::move(failures), names};
 }
 
 // First names give way, then standard errors, then the bits, then the metric.
 std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   constexpr ColumnFit kName{8, 0};
   const RecordRows whole = record_rows(entries, TableStyle::kText, true);
-  std::vector<ColumnFit> fits(whole.of_point, kName);
+  std::vector<ColumnFit> fits(whole.of_names, kName);
   fits.insert(fits.end(), {kName, kName, {SIZE_MAX, 1}, {6, 2}, kWhole, kWhole});
   std::vector<ColumnFit> staying = fits;
   for (ColumnFit& fit : staying) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +15,13 @@ namespace quench {
 
 enum class TableStyle { kText, kMarkdown, kLatex };
 
+// What a metric measured on (core/store/metric_text.hpp), and the details that name it; many
+// records share one.
+struct MeasuredOn {
+  nlohmann::json text;
+  nlohmann::json details;
+};
+
 // The columns of one record in a table.
 struct TableEntry {
   std::string checkpoint;  // from checkpoint_name
@@ -23,6 +32,8 @@ struct TableEntry {
   std::vector<SweepValue> point = {};  // what it sets
   std::string label;                   // the metric's label in the manifest
   std::string of_metric;               // for a quantization error: the metric that it derives from
+  double of_value = 0;                 // and its value
+  std::shared_ptr<const MeasuredOn> measured_on = nullptr;  // unknown: nullptr
   double value = 0;
   double standard_error = 0;  // NaN if there is none
   std::string error;          // error of a failed cell, else empty
@@ -36,10 +47,11 @@ std::string quantizer_name(const nlohmann::json& quantizer, const nlohmann::json
                            const nlohmann::json& jitter, const nlohmann::json& checkpoint);
 std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& checkpoint);
 
-// One line per checkpoint and quantizer: what the point of the sweep sets where the entries differ
-// in it, loss, its standard error, ΔQL ± one standard error, bits per weight; failed cells with
-// their errors below (in LaTeX as comments). LaTeX output needs the package booktabs. Text is no
-// wider than `width`: names are shortened, then standard errors, bits and metric left out.
+// One line per checkpoint and quantizer: what the point of the sweep sets, and what the metric
+// measured on (its corpus, its block), where the entries differ in it, loss, its standard error,
+// ΔQL ± one standard error, bits per weight; failed cells with their errors below (in LaTeX as
+// comments). LaTeX output needs the package booktabs. Text is no wider than `width`: names are
+// shortened, then standard errors, bits and metric left out.
 std::string records_table(const std::vector<TableEntry>& entries,
                           TableStyle style = TableStyle::kText,
                           std::optional<size_t> width = std::nullopt);

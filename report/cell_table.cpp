@@ -103,9 +103,13 @@ std::vector<Cell> row_of(const std::vector<const Observation*>& cell,
                     ? number_cell(record.quantizer.at("bits_per_weight").get<double>(), "{:.3g}")
                     : Cell{});
   row.push_back(count_cell(dimension_value(record, "bytes")));
-  row.push_back({record.metric, record.label.empty() || record.label == record.metric
-                                    ? record.metric
-                                    : record.metric + ", " + record.label});
+  std::string metric = record.label.empty() || record.label == record.metric
+                           ? record.metric
+                           : record.metric + ", " + record.label;
+  if (!base.text.empty()) {
+    metric += ", " + base.text;
+  }
+  row.push_back({record.metric, std::move(metric)});
   row.push_back(number_cell(base.value(), "{:.5f}"));
   row.push_back(record.standard_error.is_number()
                     ? number_cell(record.standard_error.get<double>(), "{:.5f}")

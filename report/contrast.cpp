@@ -12,26 +12,6 @@ namespace quench {
 
 namespace {
 
-std::string summary_of(const Contrast& contrast) {
-  if (contrast.rows.size() < 2 || contrast.spec.statistic != Statistic::kDifference) {
-    return "";
-  }
-  size_t below = 0;
-  double low = contrast.rows[0].value;
-  double high = low;
-  for (const ContrastRow& row : contrast.rows) {
-    below += row.value < 0 ? 1 : 0;
-    low = std::min(low, row.value);
-    high = std::max(high, row.value);
-  }
-  return fmt::format(
-      "{} {} than {} in {} of {} pairs; differences of {} from {} to {}{}. Pairs along "
-      "one training run are not independent, so their number is not a sample size.",
-      contrast.spec.a.name, less_text(contrast.spec), contrast.spec.b.name, below,
-      contrast.rows.size(), measured_text(contrast.spec), signed_text(low), signed_text(high),
-      unit_text(contrast.spec, contrast.rows[0]));
-}
-
 // Sorts along the training; the order of the records does not matter.
 void sort_rows(std::vector<ContrastRow>& rows, const std::vector<std::string>& match) {
   const auto key = [&](const ContrastRow& row) {
@@ -121,7 +101,7 @@ Contrast contrast_of(const ContrastSpec& spec, const std::vector<Observation>& a
   for (ContrastRow& row : out.rows) {
     row.sentence = sentence_of(spec, row);
   }
-  out.summary = summary_of(out);
+  out.summary = summary_of(spec, out.rows);
   return out;
 }
 

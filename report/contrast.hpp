@@ -38,7 +38,7 @@ struct ContrastRow {
 struct Contrast {
   ContrastSpec spec;
   std::vector<ContrastRow> rows;
-  std::string summary;                // over all rows, without an interval: the rows share one run
+  std::string summary;                // counts what the rows decide
   std::vector<std::string> problems;  // what could not be compared, and why
 };
 

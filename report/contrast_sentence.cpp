@@ -32,9 +32,19 @@ std::optional<double> reference_of(const ContrastSpec& spec) {
   return std::nullopt;
 }
 
+bool lies_beside(const Interval& interval, double value, double reference) {
+  return interval.excludes(reference) && (interval.high < reference) == (value < reference);
+}
+
 bool tells(const Spread& spread, double value, double reference) {
-  return spread.interval->excludes(reference) &&
-         (spread.interval->high < reference) == (value < reference);
+  return lies_beside(*spread.interval, value, reference);
+}
+
+// Also with all comparisons at once.
+bool tells_at_once(const Spread& spread, double value, double reference) {
+  return tells(spread, value, reference) &&
+         (spread.comparisons < 2 ||
+          (spread.simultaneous && lies_beside(*spread.simultaneous, value, reference)));
 }
 
 std::vector<std::string> samples(const ContrastRow& row) {
@@ -47,6 +57,7 @@ std::vector<std::string> samples(const ContrastRow& row) {
 
 std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
   const std::optional<double> reference = reference_of(spec);
+  const double value = shown_value(row);
   if (!reference) {
     return "";
   }
@@ -57,7 +68,7 @@ std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
   }
   std::vector<std::string> unclear;
   for (const Spread& spread : row.spreads) {
-    if (!tells(spread, row.value, *reference)) {
+    if (!tells(spread, value, *reference)) {
       unclear.push_back(sample_text(spread));
     }
   }
@@ -66,10 +77,10 @@ std::string verdict(const ContrastSpec& spec, const ContrastRow& row) {
                        fmt::join(unclear, " and "));
   }
   if (!is_difference(spec)) {
-    return fmt::format(" {} {:g}, over {}.", row.value < *reference ? "Below" : "Above", *reference,
+    return fmt::format(" {} {:g}, over {}.", value < *reference ? "Below" : "Above", *reference,
                        fmt::join(samples(row), " and over "));
   }
-  return fmt::format(" {} {}, over {}.", row.value < 0 ? spec.a.name : spec.b.name,
+  return fmt::format(" {} {}, over {}.", value < 0 ? spec.a.name : spec.b.name,
                      !spec.of_metric.empty() ? "has the lower " + spec.of_metric
                      : spec.of_loss          ? "has the lower loss"
                                              : "costs less",
@@ -96,7 +107,14 @@ std::string detectable_text(const ContrastSpec& spec, const Spread& spread) {
              : "";
 }
 
-const Spread* first_of(const ContrastRow& row) {
+// The same in fewer digits, for one sentence.
+std::string short_text(double value) {
+  return fmt::format("{:.2g}", std::abs(value));
+}
+
+}  // namespace
+
+const Spread* first_spread(const ContrastRow& row) {
   for (const Spread& spread : row.spreads) {
     if (spread.kind == SpreadKind::kSeeds) {
       return &spread;  // the widest question comes first
@@ -105,12 +123,66 @@ const Spread* first_of(const ContrastRow& row) {
   return row.spreads.empty() ? nullptr : &row.spreads.front();
 }
 
-// The same in fewer digits, for one sentence.
-std::string short_text(double value) {
-  return fmt::format("{:.2g}", std::abs(value));
+double shown_value(const ContrastRow& row) {
+  const Spread* spread = first_spread(row);
+  return spread != nullptr ? spread->mean : row.value;
 }
 
-}  // namespace
+std::optional<double> shown_bits_per_byte(const ContrastRow& row) {
+  return row.bits_per_byte && row.value != 0
+             ? std::optional(*row.bits_per_byte / row.value * shown_value(row))
+             : row.bits_per_byte;
+}
+
+Decision decision_of(const ContrastSpec& spec, const ContrastRow& row) {
+  const std::optional<double> reference = reference_of(spec);
+  if (row.spreads.empty() || !reference) {
+    return Decision::kNoInterval;
+  }
+  const auto all = [&](const auto& says) {
+    return std::all_of(row.spreads.begin(), row.spreads.end(), [&](const Spread& spread) {
+      return says(spread, shown_value(row), *reference);
+    });
+  };
+  return all(tells_at_once) ? Decision::kAtOnce : all(tells) ? Decision::kAlone : Decision::kNone;
+}
+
+std::string summary_of(const ContrastSpec& spec, const std::vector<ContrastRow>& rows) {
+  if (rows.size() < 2 || !is_difference(spec)) {
+    return "";
+  }
+  size_t lower[2] = {};  // at once, and also alone
+  size_t higher[2] = {};
+  size_t unknown = 0;
+  size_t comparisons = 1;
+  double low = shown_value(rows[0]);
+  double high = low;
+  for (const ContrastRow& row : rows) {
+    const double value = shown_value(row);
+    const Decision decision = decision_of(spec, row);
+    auto& counts = value < 0 ? lower : higher;
+    counts[0] += decision == Decision::kAtOnce ? 1 : 0;
+    counts[1] += decision == Decision::kAtOnce || decision == Decision::kAlone ? 1 : 0;
+    unknown += decision == Decision::kNoInterval ? 1 : 0;
+    for (const Spread& spread : row.spreads) {
+      comparisons = std::max(comparisons, spread.comparisons);
+    }
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  const auto before = [&](const size_t(&counts)[2]) {
+    return counts[1] > counts[0] ? fmt::format(" ({} before correction)", counts[1]) : "";
+  };
+  return fmt::format(
+      "{} against {}: {} is lower in {} of {} pairs{}, not told apart in {}, higher in {}{}{}{}; "
+      "differences from {} to {}{}. Pairs along one training run are not independent, so their "
+      "number is not a sample size.",
+      spec.a.name, spec.b.name, measured_text(spec), lower[0], rows.size(), before(lower),
+      rows.size() - lower[0] - higher[0] - unknown, higher[0], before(higher),
+      unknown > 0 ? fmt::format(", without an interval in {}", unknown) : "",
+      comparisons > 1 ? fmt::format(", with all {} comparisons at once", comparisons) : "",
+      signed_text(low), signed_text(high), unit_text(spec, rows[0]));
+}
 
 std::string signed_text(double value) {
   const std::string digits = fmt::format("{:.4g}", std::abs(value));
@@ -121,12 +193,6 @@ std::string measured_text(const ContrastSpec& spec) {
   return !spec.of_metric.empty()              ? spec.of_metric
          : spec.of_loss || spec.at_equal_loss ? "quantized loss"
                                               : "\u0394CE";
-}
-
-std::string less_text(const ContrastSpec& spec) {
-  return !spec.of_metric.empty() ? "has a lower " + spec.of_metric
-         : spec.of_loss          ? "has a lower loss"
-                                 : "costs less";
 }
 
 std::string unit_text(const ContrastSpec& spec, const ContrastRow& row) {
@@ -172,20 +238,23 @@ std::string title_of(const ContrastSpec& spec) {
 
 std::string sentence_of(const ContrastSpec& spec, const ContrastRow& row) {
   std::string out;
+  const double value = shown_value(row);
   if (is_difference(spec)) {
     out = fmt::format("{} \u2212 {}, {}: {} {}{}", spec.a.name, spec.b.name, row.what,
-                      measured_text(spec), signed_text(row.value), unit_text(spec, row));
+                      measured_text(spec), signed_text(value), unit_text(spec, row));
   } else {
-    out = fmt::format("{}, {}: {} over {} cells", title_of(spec), row.what, signed_text(row.value),
+    out = fmt::format("{}, {}: {} over {} cells", title_of(spec), row.what, signed_text(value),
                       row.cells);
   }
-  if (row.bits_per_byte) {
-    out += fmt::format(" ({} bits/byte)", signed_text(*row.bits_per_byte));
+  if (const std::optional<double> bits = shown_bits_per_byte(row)) {
+    out += fmt::format(" ({} bits/byte)", signed_text(*bits));
   }
   out += ".";
   for (const Spread& spread : row.spreads) {
+    const bool is_said = &spread == first_spread(row);  // its mean is the number above
     out += spread.is_resampled
-               ? fmt::format(" Over {}: 95 % interval of resamples {}{}.", sample_text(spread),
+               ? fmt::format(" Over {}: {}95 % interval of resamples {}{}.", sample_text(spread),
+                             is_said ? "" : signed_text(spread.mean) + ", ",
                              interval_text(*spread.interval), family_text(spread))
                : fmt::format(" Over {}, paired: {}, 95 % t interval {}{}.", sample_text(spread),
                              signed_text(spread.mean), interval_text(*spread.interval),
@@ -200,46 +269,47 @@ std::string sentence_of(const ContrastSpec& spec, const ContrastRow& row) {
 }
 
 std::string finding_of(const ContrastSpec& spec, const ContrastRow& row) {
-  const Spread* spread = first_of(row);
+  const Spread* spread = first_spread(row);
+  const Decision decision = decision_of(spec, row);
+  const double value = shown_value(row);
   const std::string interval =
-      spread == nullptr
-          ? " (no interval is known)"
-          : fmt::format(" {}, {} over {}]", fmt::format("[{}", signed_text(spread->interval->low)),
-                        signed_text(spread->interval->high), sample_text(*spread));
-  const std::string where = row.what.empty() ? "" : ", at " + row.what;
+      spread == nullptr ? " (no interval is known)"
+                        : fmt::format(" [{}, {} over {}]{}", signed_text(spread->interval->low),
+                                      signed_text(spread->interval->high), sample_text(*spread),
+                                      decision == Decision::kAlone
+                                          ? fmt::format(", but not with all {} comparisons at once",
+                                                        spread->comparisons)
+                                          : "");
+  const std::string where = fmt::format(
+      "{}{}{}",
+      spread != nullptr && spread->kind == SpreadKind::kSeeds ? "In these runs" : "In this run",
+      row.what.empty() ? "" : ", at ", row.what);
   if (!is_difference(spec)) {
-    return fmt::format("In this run{}: {} is {}{}.", where, title_of(spec), signed_text(row.value),
-                       interval);
+    return fmt::format("{}: {} is {}{}.", where, title_of(spec), signed_text(value), interval);
   }
-  const bool told = spread != nullptr &&
-                    std::all_of(row.spreads.begin(), row.spreads.end(),
-                                [&](const Spread& each) { return tells(each, row.value, 0); });
-  if (!told) {
+  if (decision == Decision::kNone || decision == Decision::kNoInterval) {
     const std::string missed =
         spread != nullptr && spread->detectable
             ? fmt::format("; {} would have been detected in 4 of 5 such samples",
                           short_text(*spread->detectable))
             : "";
     return fmt::format(
-        "In this run{}: {} and {} are not told apart{}; the difference is {}{}{}{}.", where,
-        spec.a.name, spec.b.name, spec.of_metric.empty() ? "" : " by " + spec.of_metric,
-        signed_text(row.value), spec.of_metric.empty() ? " nats per token" : unit_text(spec, row),
-        interval, missed);
+        "{}: {} and {} are not told apart{}; the difference is {}{}{}{}.", where, spec.a.name,
+        spec.b.name, spec.of_metric.empty() ? "" : " by " + spec.of_metric, signed_text(value),
+        spec.of_metric.empty() ? " nats per token" : unit_text(spec, row), interval, missed);
   }
   if (!spec.of_metric.empty()) {
-    return fmt::format("In this run{}: {} of {} is {} {} than of {}{}.", where, spec.of_metric,
-                       spec.a.name, short_text(row.value) + unit_text(spec, row),
-                       row.value < 0 ? "lower" : "higher", spec.b.name, interval);
+    return fmt::format("{}: {} of {} is {} {} than of {}{}.", where, spec.of_metric, spec.a.name,
+                       short_text(value) + unit_text(spec, row), value < 0 ? "lower" : "higher",
+                       spec.b.name, interval);
   }
-  const char* word = row.value < 0 ? "less" : "more";
+  const char* word = value < 0 ? "less" : "more";
   return spec.of_loss || spec.at_equal_loss
-             ? fmt::format(
-                   "In this run{}: quantized, {} has a loss {} nats per token {} than {}{}.", where,
-                   spec.a.name, short_text(row.value), row.value < 0 ? "lower" : "higher",
-                   spec.b.name, interval)
-             : fmt::format(
-                   "In this run{}: {} loses {} nats per token {} to quantization than {}{}.", where,
-                   spec.a.name, short_text(row.value), word, spec.b.name, interval);
+             ? fmt::format("{}: quantized, {} has a loss {} nats per token {} than {}{}.", where,
+                           spec.a.name, short_text(value), value < 0 ? "lower" : "higher",
+                           spec.b.name, interval)
+             : fmt::format("{}: {} loses {} nats per token {} to quantization than {}{}.", where,
+                           spec.a.name, short_text(value), word, spec.b.name, interval);
 }
 
 }  // namespace quench

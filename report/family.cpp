@@ -40,6 +40,7 @@ void mark_family(std::vector<Contrast>& contrasts) {
       }
       row.sentence = sentence_of(contrast.spec, row);
     }
+    contrast.summary = summary_of(contrast.spec, contrast.rows);
   }
 }
 

@@ -32,7 +32,7 @@ std::string costs_at_the_end(const std::vector<Observation>& observations) {
   for (const Observation& it : observations) {
     const bool same = !it.is_float() && it.floating != nullptr && it.is_base() &&
                       it.weights == last->weights && it.seed == last->seed &&
-                      it.record->label == last->record->label &&
+                      it.record->label == last->record->label && it.text == last->text &&
                       it.record->job == last->record->job && is_loss(*it.record);
     if (!same || ++methods > kMostMethods) {
       continue;
@@ -58,19 +58,30 @@ std::string costs_at_the_end(const std::vector<Observation>& observations) {
 std::vector<std::string> findings_of(const std::vector<Contrast>& contrasts,
                                      const std::vector<Observation>& observations) {
   std::vector<std::string> out;
+  std::vector<std::string> counts;
+  std::vector<std::string> alone;  // decided, but not with all comparisons at once
+  std::vector<std::string> open;
   bool one_run = false;
-  size_t rows = 0;
   for (const Contrast& contrast : contrasts) {
     for (const ContrastRow& row : contrast.rows) {
-      ++rows;
-      out.push_back(finding_of(contrast.spec, row));
+      const Decision decision = decision_of(contrast.spec, row);
+      (decision == Decision::kAtOnce  ? out
+       : decision == Decision::kAlone ? alone
+                                      : open)
+          .push_back(finding_of(contrast.spec, row));
       one_run =
           one_run || std::none_of(row.spreads.begin(), row.spreads.end(), [](const Spread& spread) {
             return spread.kind == SpreadKind::kSeeds;
           });
     }
+    if (!contrast.summary.empty()) {
+      counts.push_back(contrast.summary);
+    }
   }
-  if (rows == 0) {
+  for (const std::vector<std::string>& more : {counts, alone, open}) {
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  if (out.empty()) {
     out.push_back(costs_at_the_end(observations));
     one_run = !out.front().empty();
     if (out.front().empty()) {
@@ -83,9 +94,7 @@ std::vector<std::string> findings_of(const std::vector<Contrast>& contrasts,
     }
   }
   if (one_run) {
-    out.emplace_back(
-        "One training run: the intervals cover other text and other calibration data, not another "
-        "seed.");
+    out.emplace_back(kOneTrainingRun);
   }
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/store/derived.hpp"
+#include "core/store/metric_text.hpp"
 #include "report/dimension.hpp"
 
 namespace quench {
@@ -36,7 +37,8 @@ std::string weights_of(const Record& record) {
 
 std::string cell_of(const Record& record) {
   return nlohmann::json{members(record.quantizer, {"id", "params", "label", "calibration"}),
-                        record.metric, record.label, sweep_point(record)}
+                        record.metric, record.label, sweep_point(record),
+                        metric_text(record.parts, record.details)}
       .dump();
 }
 
@@ -111,6 +113,41 @@ void set_positions(std::vector<Observation>& all) {
     const auto& line = positions[line_of(it)];
     it.position = line.at(it.weights);
     it.is_last = it.position + 1 == line.size();
+  }
+}
+
+// Says where values under one label were measured on different texts, as when a corpus or a block
+// was changed and the run went on in the same folder.
+void tell_texts_apart(Observations& out) {
+  const auto group_of = [](const Observation& it) {
+    return it.record->label.empty() ? it.record->metric : it.record->label;
+  };
+  const auto text_of = [](const Observation& it) {
+    return metric_text(it.record->parts, it.record->details);
+  };
+  TextNames names;
+  for (const Observation& it : out.all) {
+    names.add(group_of(it), text_of(it), it.record->details);
+  }
+  if (names.differing().empty()) {
+    return;
+  }
+  std::map<std::string, std::map<std::string, size_t>> counts;  // group → words → values
+  for (Observation& it : out.all) {
+    it.text = names.words(group_of(it), text_of(it));
+    if (!it.text.empty()) {
+      ++counts[group_of(it)][it.text];
+    }
+  }
+  for (const auto& [group, texts] : counts) {
+    std::vector<std::string> list;
+    for (const auto& [words, values] : texts) {
+      list.push_back(fmt::format("{} of {}", values, printable(words)));
+    }
+    out.notes.push_back(
+        fmt::format("{} has values of several texts, which are neither compared "
+                    "nor averaged: {}.",
+                    printable(group), fmt::join(list, ", ")));
   }
 }
 
@@ -193,6 +230,7 @@ Observations observe(const std::vector<Record>& records) {
         fmt::format("{} values were measured more than once; the first of each counts.", repeated));
   }
   set_positions(out.all);
+  tell_texts_apart(out);
   pair_with_float(out);
   return out;
 }

@@ -20,7 +20,11 @@ struct Observation {
   size_t position = 0;   // of the checkpoint in its branch, from 0
   bool is_last = false;  // whether it is the last one there
   std::string weights;   // one text per set of weights
-  std::string cell;  // one text per weights, quantizer, metric and sweep point without its seeds
+  // One text per weights, quantizer, metric, what that measured on, and sweep point without its
+  // seeds.
+  std::string cell;
+  // What the metric measured on, where values under its label differ in that: "text 1a2b3c4d".
+  std::string text;
   uint64_t draw = 0;
   uint64_t jitter = 0;
   int64_t seed = 0;  // of the sweep, if it sets seeds; distinguishes replicates

@@ -9,6 +9,7 @@
 #include "report/assets.hpp"
 #include "report/contrast_sentence.hpp"
 #include "report/dimension.hpp"
+#include "report/findings.hpp"
 #include "report/html_text.hpp"
 #include "report/page_data.hpp"
 #include "report/provenance.hpp"
@@ -99,10 +100,10 @@ std::string figure_html(const Figure& figure, size_t index, int line, const std:
   return out + "</span></figcaption></figure>\n";
 }
 
-std::string interval_cell(const Spread& spread, double value) {
-  const double middle = spread.is_resampled ? value : spread.mean;
-  std::string out = fmt::format("<td class=\"n\" data-v=\"{}\">{:+.4f} [{:+.4f}, {:+.4f}]", middle,
-                                middle, spread.interval->low, spread.interval->high);
+std::string interval_cell(const Spread& spread) {
+  std::string out =
+      fmt::format("<td class=\"n\" data-v=\"{}\">{:+.4f} [{:+.4f}, {:+.4f}]", spread.mean,
+                  spread.mean, spread.interval->low, spread.interval->high);
   out += fmt::format(" <small>{}</small>", escape_html(sample_text(spread)));
   if (spread.simultaneous) {
     out += fmt::format("<br><small>all {} at once [{:+.4f}, {:+.4f}]</small>", spread.comparisons,
@@ -119,7 +120,7 @@ std::string interval_cells(const ContrastRow& row) {
   for (const SpreadKind kind : kSpreadKinds) {
     const auto found = std::find_if(row.spreads.begin(), row.spreads.end(),
                                     [&](const Spread& spread) { return spread.kind == kind; });
-    out += found == row.spreads.end() ? "<td></td>" : interval_cell(*found, row.value);
+    out += found == row.spreads.end() ? "<td></td>" : interval_cell(*found);
   }
   return out;
 }
@@ -130,7 +131,12 @@ std::string finding_html(const Report& report) {
   }
   std::string out = "<section id=\"finding\"><p class=\"finding\">" +
                     escape_html(report.findings.front()) + "</p>";
-  if (report.findings.size() > 1) {
+  for (const Contrast& contrast : report.contrasts) {
+    if (!contrast.summary.empty() && contrast.summary != report.findings.front()) {
+      out += "<p>" + escape_html(contrast.summary) + "</p>";
+    }
+  }
+  if (report.findings.back() == kOneTrainingRun) {
     out += "<p>" + escape_html(report.findings.back()) + "</p>";
   }
   return out + "</section>\n";
@@ -173,10 +179,10 @@ std::string contrasts_html(const Report& report) {
         "class=\"n\">over seeds</th></tr></thead><tbody>";
     for (const ContrastRow& row : contrast.rows) {
       out += fmt::format("<tr><td>{}</td><td class=\"n\" data-v=\"{}\">{:+.4f}</td>",
-                         escape_html(row.what), row.value, row.value);
-      out += row.bits_per_byte ? fmt::format("<td class=\"n\" data-v=\"{}\">{:+.4f}</td>",
-                                             *row.bits_per_byte, *row.bits_per_byte)
-                               : "<td></td>";
+                         escape_html(row.what), shown_value(row), shown_value(row));
+      const std::optional<double> bits = shown_bits_per_byte(row);
+      out += bits ? fmt::format("<td class=\"n\" data-v=\"{}\">{:+.4f}</td>", *bits, *bits)
+                  : "<td></td>";
       out += interval_cells(row) + "</tr>";
     }
     out += "</tbody></table></div><details><summary>In words</summary><ul>";

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/store/metric_text.hpp"
 #include "core/store/sweep_point.hpp"
 #include "report/dimension.hpp"
 
@@ -137,7 +138,7 @@ std::string common_key(const Observation& it, const Freedom& free,
                        const std::vector<std::string>& match) {
   const Record& record = *it.record;
   nlohmann::json key = {record.metric, record.label, sweep_point(record, free.sweep),
-                        parts(record.details, {"params", "corpora"}),
+                        metric_text(record.parts, record.details),
                         parts(record.environment, {"dtype", "device", "isa"})};
   if (!free.checkpoint) {
     key.push_back(
@@ -253,7 +254,7 @@ std::string common_text(const Observation& it, const Observation& other, const F
     add("metric");
   }
   std::vector<std::string> words;
-  words.reserve(dimensions.size());
+  words.reserve(dimensions.size() + 1);
   const bool labelled =
       std::find(dimensions.begin(), dimensions.end(), "label") != dimensions.end();
   // A label that nobody chose begins with the id of its quantizer.
@@ -267,6 +268,9 @@ std::string common_text(const Observation& it, const Observation& other, const F
     if (is_known && !(label_says_quantizer && name == "quantizer")) {
       words.push_back(dimension_text(name, value));
     }
+  }
+  if (!it.text.empty()) {
+    words.push_back(it.text);
   }
   std::vector<std::string> said = free.sweep;
   said.insert(said.end(), dimensions.begin(), dimensions.end());

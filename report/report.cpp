@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/process/shell_word.hpp"
+#include "core/store/metric_text.hpp"
 #include "core/store/sweep_point.hpp"
 #include "report/dimension.hpp"
 #include "report/family.hpp"
@@ -113,6 +115,41 @@ void name_points(const std::vector<Record>& records, std::vector<TrainingCurve>&
   }
 }
 
+// The values that were measured before the manifest named another corpus or another block.
+class EarlierValues {
+ public:
+  explicit EarlierValues(const nlohmann::json& run)
+      : current_(run.is_object() ? run.value("texts", nlohmann::json()) : nlohmann::json()) {}
+
+  bool has(const Record& record) const {
+    return record.error.empty() &&
+           current_.is_other(record.job, record.metric, metric_text(record.parts, record.details));
+  }
+  // How many there are, and how their text differs.
+  std::vector<std::string> counts(const std::vector<Record>& records) const {
+    std::map<std::string, size_t> ways;
+    for (const Record& record : records) {
+      if (record.index == 0 && has(record)) {
+        ++ways[fmt::format(
+            "{} with {}", record.metric,
+            current_.difference(record.job, record.metric,
+                                metric_text(record.parts, record.details), record.details))];
+      }
+    }
+    std::vector<std::string> out;
+    for (const auto& [way, values] : ways) {
+      out.push_back(fmt::format("{} of {} from before that was changed.",
+                                values == 1 ? "1 value" : fmt::format("{} values", values),
+                                printable(way, kMaxWay)));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr size_t kMaxWay = 400;
+  CurrentTexts current_;
+};
+
 // The report section of the manifest, or the default one.
 ReportSpec spec_of(const RunDocuments& documents) {
   const nlohmann::json& manifest = documents.manifest;
@@ -148,9 +185,15 @@ Report make_report(RunDocuments documents, RunRecords run) {
     out.contrasts.push_back(contrast_of(spec, out.observations.all));
   }
   mark_family(out.contrasts);
-  out.findings = findings_of(out.contrasts, out.observations.all);
+  const EarlierValues earlier(out.documents.run);
+  std::vector<Observation> current = out.observations.all;
+  std::erase_if(current, [&](const Observation& it) { return earlier.has(*it.record); });
+  out.findings = findings_of(out.contrasts, current);
   out.cells = make_cell_table(out.observations.all);
   out.health = health_of(out.run, out.observations);
+  for (std::string& line : earlier.counts(out.run.records)) {
+    out.health.push_back(std::move(line));
+  }
   for (const Figure& figure : out.figures) {
     if (is_missing(figure)) {
       out.health.push_back(

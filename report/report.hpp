@@ -36,7 +36,7 @@ struct Report {
   Observations observations;
   std::vector<Figure> figures;  // in the order of the spec, including tables
   std::vector<Contrast> contrasts;
-  // The result in short sentences, the first contrast first; without contrasts, what the last
+  // The result in short sentences, what is decided first; without contrasts, what the last
   // checkpoint's methods cost. Empty if nothing was compared with a float model.
   std::vector<std::string> findings;
   CellTable cells;

@@ -35,7 +35,7 @@ class Naming {
     std::map<nlohmann::json, std::set<std::string>> labels;  // panel, weights, id → labels
     for (const Observation* it : losses) {
       models.insert(dimension_value(*it->record, "model"));
-      metrics.insert(dimension_value(*it->record, "metric"));
+      metrics.insert(nlohmann::json::array({dimension_value(*it->record, "metric"), it->text}));
       points.insert(sweep_point(*it->record, said_of_sweep()));
       if (!it->is_float()) {
         const nlohmann::json id = dimension_value(*it->record, "quantizer");
@@ -59,7 +59,9 @@ class Naming {
     return key;
   }
   nlohmann::json metric_key(const Observation& it) const {
-    return several_metrics_ ? dimension_value(*it.record, "metric") : nlohmann::json();
+    return several_metrics_
+               ? nlohmann::json::array({dimension_value(*it.record, "metric"), it.text})
+               : nlohmann::json();
   }
   std::string panel_title(const Observation& it) const {
     std::vector<std::string> words;
@@ -68,6 +70,9 @@ class Naming {
     }
     if (several_metrics_) {
       words.push_back(value_text(dimension_value(*it.record, "metric")));
+    }
+    if (!it.text.empty()) {
+      words.push_back(it.text);
     }
     return fmt::format("{}", fmt::join(words, ", "));
   }

@@ -168,6 +168,15 @@ class RememberedCells final : public CellHistory {
     }
   }
 
+  std::optional<TokenizerIdentity> tokenizer(const Experiment& experiment,
+                                             const CheckpointCell& cell) override {
+    return memory_.identities.known_tokenizer(experiment, cell);
+  }
+
+  void check_read(const MetricCell& metric, const WantedRecords& read) override {
+    memory_.identities.check_read(metric, read);
+  }
+
   void read_ahead(const MemberCells& files) override { ahead_.begin(files); }
 
   std::optional<OwedFolder> owed(const Experiment& experiment, const RowFolder& row) override {

@@ -46,6 +46,12 @@ class CellHistory {
   virtual void forget_if_changed(const CheckpointCell&) {}
   // Throws Error(DATA_LOSS) if the files are no longer those that the keys describe.
   virtual void check_unchanged(const MemberCells&) {}
+  // The tokenizer that the keys of these weights have, if they have one.
+  virtual std::optional<TokenizerIdentity> tokenizer(const Experiment&, const CheckpointCell&) {
+    return std::nullopt;
+  }
+  // Throws Error(UNAVAILABLE) if the metric's instance has read other files than the keys describe.
+  virtual void check_read(const MetricCell&, const WantedRecords&) {}
   // Reads the files that are opened next in the background. They must stay where they are.
   virtual void read_ahead(const MemberCells&) {}
   // A folder that must be written and does not exist; throws like owed_folder.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -11,10 +12,13 @@
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
 #include "core/weights/export_weights.hpp"
+#include "core/weights/open_checkpoint.hpp"
 #include "run/grid/grid.hpp"
+#include "run/grid/identity.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/check_plugins.hpp"
 #include "run/manifest/module_rules.hpp"
+#include "train/recipe.hpp"
 
 namespace quench {
 
@@ -42,6 +46,8 @@ class Checks {
       }
     }
   }
+
+  size_t count() const { return messages_.size(); }
 
   void throw_if_any() const {
     if (!messages_.empty()) {
@@ -101,32 +107,103 @@ void check_file(const char* what, const std::string& path) {
   }
 }
 
-// Blocks longer than the context would otherwise fail each cell after its model has been loaded.
-// Whatever else goes wrong here is told by the cells, each for itself.
-void check_fits(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+// Runs `body`; whatever goes wrong but a wrong argument is told by the cells, each for itself.
+template <typename Body>
+void only_wrong_arguments(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() == QUENCH_INVALID_ARGUMENT || error.code() == QUENCH_CANCELLED) {
+      throw;
+    }
+  }
+}
+
+// Blocks and calibration rows longer than the context would otherwise fail each cell after its
+// model has been loaded. Returns whether all models could be asked.
+bool check_fits(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                 MetricInstances& metrics, Checks& checks) {
   std::optional<DescribedModels> described;
-  const auto check = [&](const MetricCell& cell) {
-    if (!metrics.checks_fit(cell, hub)) {
-      return;
-    }
+  const auto for_each_model = [&](auto check) {
     if (!described) {
       described = describe_models(catalog, experiment, hub);
     }
     for (const DescribedModel& each : described->models) {
-      metrics.check_fit(cell, hub, each.model);
+      check(each.model);
     }
   };
   for (const MetricCell& cell : experiment.metrics) {
     checks.attempt(cell.where, [&] {
-      try {
-        check(cell);
-      } catch (const Error& error) {
-        if (error.code() == QUENCH_INVALID_ARGUMENT) {
-          throw;
+      only_wrong_arguments([&] {
+        if (metrics.checks_fit(cell, hub)) {
+          for_each_model([&](const ModelHandle& model) { metrics.check_fit(cell, hub, model); });
         }
-      }
+      });
     });
+  }
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    if (cell.calibration && cell.calibration->length > 0) {
+      checks.attempt(cell.where, [&] {
+        for_each_model([&](const ModelHandle& model) {
+          check_length(*cell.calibration, static_cast<uint64_t>(model.info().max_positions));
+        });
+      });
+    }
+  }
+  return described && described->complete;
+}
+
+// All that check_fits asks: of which plugins what, and of which models. Nothing where their configs
+// are not here.
+std::optional<nlohmann::json> question_of_fits(const Catalog& catalog, const Experiment& experiment,
+                                               const HubEnvironment& hub,
+                                               std::vector<fs::path>& configs) {
+  nlohmann::json out = {{"fits", nlohmann::json::array()},
+                        {"families", code_of_kind(catalog, "model")},
+                        {"formats", code_of_kind(catalog, "format")}};
+  for (const MetricCell& cell : experiment.metrics) {
+    out["fits"].push_back({cell.plugin->code, cell.parameters});
+  }
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    out["fits"].push_back(cell.calibration ? cell.calibration->length : uint64_t{0});
+  }
+  if (experiment.training != nullptr) {
+    out["trained"] = {experiment.training->recipe.config, experiment.training->recipe.family->id};
+    return out;
+  }
+  std::set<std::string> models;
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    if (models.insert(cell.model + "\n" + cell.config + "\n" + cell.family).second) {
+      const fs::path place = locate_checkpoint(cell, hub).path;
+      std::error_code unreadable;
+      configs.push_back(fs::is_directory(place, unreadable) ? place / "config.json" : place);
+      if (fs::is_regular_file(cell.config, unreadable)) {
+        configs.emplace_back(cell.config);
+      }
+      out["models"].push_back({cell.config, cell.family});
+    }
+  }
+  return out;
+}
+
+// The same for `plan`, which takes milliseconds: to describe models, families are loaded, and with
+// them what computes. So it is remembered of these configs that all fits.
+void check_known_fits(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                      const Fingerprints& memory, Checks& checks) {
+  std::vector<fs::path> configs;
+  std::optional<nlohmann::json> question;
+  try {
+    question = question_of_fits(catalog, experiment, hub, configs);
+  } catch (const Error&) {  // a checkpoint is not here
+  }
+  if (question && memory.find(*question, configs)) {
+    return;
+  }
+  const size_t before = checks.count();
+  MetricInstances metrics(catalog);
+  if (check_fits(catalog, experiment, hub, metrics, checks) && question &&
+      checks.count() == before) {
+    memory.remember(*question, configs, "fits");
   }
 }
 
@@ -182,6 +259,75 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   checks.throw_if_any();
 }
 
+namespace {
+
+// Opens the corpus as a run does; `plan` does not hash what the hub's cache has of it.
+void check_corpus(Catalog& catalog, const Experiment& experiment, const CorpusUse& use,
+                  const HubEnvironment& hub, bool planned) {
+  if (!absence_of(experiment, use).empty()) {
+    return;  // reported by its own message
+  }
+  if (planned) {
+    const CorpusHandle corpus(catalog, *use.plugin, use.parameters);
+    return;
+  }
+  const CorpusHandle corpus = open_corpus(catalog, use, hub);
+}
+
+// The texts that a run reads. For `plan`, those of a hub may arrive later.
+void check_texts(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                 bool planned, Checks& checks) {
+  for (const auto& [name, why] : experiment.absent) {
+    if (!planned || !name.starts_with("hf://")) {
+      checks.attempt("", [&, &reason = why] { fail(QUENCH_NOT_FOUND, "{}", reason); });
+    }
+  }
+  if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes" &&
+      !experiment.absent.contains(experiment.tokenizer)) {
+    checks.attempt("", [&] { check_file("tokenizer", experiment.tokenizer); });
+  }
+  for (const MetricCell& cell : experiment.metrics) {
+    for (const auto& corpus : cell.corpora) {
+      checks.attempt(cell.where,
+                     [&] { check_corpus(catalog, experiment, corpus.second, hub, planned); });
+    }
+  }
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    if (cell.calibration) {
+      checks.attempt(cell.where, [&] {
+        check_corpus(catalog, experiment, cell.calibration->corpus, hub, planned);
+      });
+    }
+  }
+}
+
+// Whether check_quantizer may refuse the cell for its calibration, by what was noted when the
+// plugin was found.
+bool may_lack_calibration(const QuantizerCell& cell) {
+  const auto& noted = cell.plugin->instance;
+  const bool needs_rows = !noted || (noted->needs & QUENCH_NEEDS_ROWS) != 0;
+  const bool repeated = cell.replicates.draws > 1 || cell.replicates.jitter > 0;
+  return cell.calibration ? repeated && (!noted || !needs_rows) : needs_rows || cell.transform;
+}
+
+}  // namespace
+
+void check_planned(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                   const Fingerprints& memory) {
+  check_plugins(catalog, experiment);  // before any of them is loaded
+  Checks checks;
+  QuantizerInstances quantizers(catalog);
+  check_texts(catalog, experiment, hub, /*planned=*/true, checks);
+  check_known_fits(catalog, experiment, hub, memory, checks);
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    if (may_lack_calibration(cell)) {
+      checks.attempt(cell.where, [&] { check_quantizer(catalog, cell, quantizers); });
+    }
+  }
+  checks.attempt("", [&] { check_shapes(catalog, experiment, hub, quantizers); });
+  checks.throw_if_any();
+}
+
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers, MetricInstances& metrics) {
   check_plugins(catalog, experiment);  // before any of them is loaded
@@ -195,26 +341,11 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }
   }
-  for (const auto& absent : experiment.absent) {
-    checks.attempt("", [&] { fail(QUENCH_NOT_FOUND, "{}", absent.second); });
-  }
-  if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes" &&
-      !experiment.absent.contains(experiment.tokenizer)) {
-    checks.attempt("", [&] { check_file("tokenizer", experiment.tokenizer); });
-  }
-  const auto check_corpus = [&](const CorpusUse& use) {
-    if (!absence_of(experiment, use).empty()) {
-      return;  // reported by its own message
-    }
-    const CorpusHandle corpus = open_corpus(catalog, use, hub);
-  };
+  check_texts(catalog, experiment, hub, /*planned=*/false, checks);
   for (const MetricCell& cell : experiment.metrics) {
-    for (const auto& corpus : cell.corpora) {
-      checks.attempt(cell.where, [&] { check_corpus(corpus.second); });
-    }
     checks.attempt(cell.where, [&] {
       for (const CorpusUse& use : metrics.wanted(cell, hub).data_sets) {
-        check_corpus(use);
+        check_corpus(catalog, experiment, use, hub, /*planned=*/false);
       }
     });
     if (!experiment.is_share) {
@@ -223,13 +354,117 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
   }
   check_fits(catalog, experiment, hub, metrics, checks);
   for (const QuantizerCell& cell : experiment.quantizers) {
-    if (cell.calibration) {
-      checks.attempt(cell.where, [&] { check_corpus(cell.calibration->corpus); });
-    }
     checks.attempt(cell.where, [&] { check_quantizer(catalog, cell, quantizers); });
   }
   checks.attempt("", [&] { check_shapes(catalog, experiment, hub, quantizers); });
   checks.throw_if_any();
+}
+
+namespace {
+
+constexpr uint64_t kSmallText = uint64_t{64} << 20;
+
+bool is_small(const CorpusUse& use) {
+  uint64_t bytes = 0;
+  for (const fs::path& file : corpus_files(use)) {
+    std::error_code unreadable;
+    const uint64_t size = fs::file_size(file, unreadable);
+    bytes += unreadable ? kSmallText : size;
+  }
+  return bytes < kSmallText;
+}
+
+// Runs `body`; what goes wrong is told by the cells, each for itself.
+template <typename Body>
+void unless_cells_tell(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() == QUENCH_CANCELLED) {
+      throw;
+    }
+  }
+}
+
+// The tokenizers of the experiment's checkpoints, as far as these are here; one for each model.
+std::map<std::string, TokenizerChoice> tokenizers_of(Catalog& catalog, const Experiment& experiment,
+                                                     const HubEnvironment& hub) {
+  std::map<std::string, TokenizerChoice> out;
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
+    const std::string& name = named.empty() ? cell.model : named;
+    if (out.contains(name)) {
+      continue;
+    }
+    unless_cells_tell([&] {
+      out.emplace(name, named.empty()
+                            ? TokenizerChoice::of(catalog, open_headers(catalog, cell, hub))
+                            : TokenizerChoice(named, ""));
+    });
+  }
+  return out;
+}
+
+// Refuses what `lack(calibration, tokenizer, draws)` says of each of these quantizers.
+template <typename Lack>
+void check_each_text(Catalog& catalog, const std::vector<Experiment>& experiments,
+                     const WantedQuantizers& wanted, const HubEnvironment& hub, Lack lack) {
+  Checks checks;
+  std::set<std::string> seen;  // points of a sweep mostly calibrate alike
+  for (const auto& [job, index] : wanted) {
+    const QuantizerCell& cell = experiments[job].quantizers[index];
+    const Calibration& use = *cell.calibration;
+    for (auto& [name, tokenizer] : tokenizers_of(catalog, experiments[job], hub)) {
+      const std::string asked = fmt::format(
+          "{} {} {} {} {} {} {} {} {} {}", name, use.name, use.corpus.plugin->id,
+          use.corpus.parameters.dump(), use.corpus.part.key(), use.documents, use.sequences,
+          use.length, use.packing == Packing::kConcat, cell.replicates.draws);
+      if (seen.insert(asked).second) {
+        std::string fault;
+        unless_cells_tell(
+            [&, &chosen = tokenizer] { fault = lack(use, chosen, cell.replicates.draws); });
+        checks.attempt(cell.where, [&] {
+          if (!fault.empty()) {
+            fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
+          }
+        });
+      }
+    }
+  }
+  checks.throw_if_any();
+}
+
+}  // namespace
+
+void check_calibration_text(Catalog& catalog, const std::vector<Experiment>& experiments,
+                            const WantedQuantizers& wanted, Corpora& corpora) {
+  check_each_text(catalog, experiments, wanted, corpora.hub(),
+                  [&](const Calibration& use, TokenizerChoice& tokenizer, uint32_t draws) {
+                    return corpora.lack_of_text(use, tokenizer, draws);
+                  });
+}
+
+void check_kept_text(Catalog& catalog, const std::vector<Experiment>& experiments,
+                     const std::vector<Cell>& cells, const fs::path& home,
+                     const HubEnvironment& hub) {
+  WantedQuantizers wanted;
+  for (const Cell& cell : cells) {
+    const auto& quantizer = cell.variant.quantizer;
+    if (cell.state == CellState::kToDo && quantizer) {
+      const auto& calibration = experiments[cell.job].quantizers[*quantizer].calibration;
+      if (calibration && !wanted.contains({cell.job, *quantizer}) &&
+          is_small(calibration->corpus)) {
+        wanted.emplace(cell.job, *quantizer);
+      }
+    }
+  }
+  Corpora corpora(catalog, TokenCache(home), hub);
+  check_each_text(catalog, experiments, wanted, hub,
+                  [&](const Calibration& use, TokenizerChoice& tokenizer, uint32_t draws) {
+                    return corpora.knows_text(use, tokenizer, draws)
+                               ? corpora.lack_of_text(use, tokenizer, draws)
+                               : std::string();
+                  });
 }
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 #include "run/export_row.hpp"
 
 #include "core/io/atomic_file.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/weights/export_weights.hpp"
 
 namespace quench {
@@ -10,6 +11,7 @@ void export_row(OpenWeights& open, FormatWriter& stored, const OwedFolder& owed,
   make_folders(owed.row.path.parent_path());
   SealedFolder target(owed.row.path, /*replaces=*/true);
   export_weights(open.folder, open.model, stored, target, tokenizer == "bytes" ? "" : tokenizer);
+  check_running_code();
   target.publish(owed.made_from);
 }
 

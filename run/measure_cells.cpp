@@ -11,6 +11,7 @@
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/process_state.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/weights/float_source.hpp"
 #include "run/journal_of_cell.hpp"
 
@@ -86,6 +87,12 @@ std::vector<Record> measure(WeightsAtWork& weights, const VariantModel& variant,
       evaluate_metric(run.metrics, run.corpora, metric, own ? *own : variant.open.model,
                       *weights.tokenizer, further_weights(weights, metric, variant),
                       is_fused(weights, cell) && !own ? &weights.scores : nullptr);
+  try {
+    run.history.check_read(metric, run.metrics.wanted(metric, run.corpora.hub()));
+  } catch (...) {
+    journal.forget();  // its pieces are not of this key
+    throw;
+  }
   check_process(fmt::format("model {}, metric {}", weights.family, metric.plugin->id));
   for (Record& value : values) {
     weights.describe(value, cell, variant.quantizer);
@@ -132,6 +139,7 @@ void check_process(const std::string& plugins) {
   if (const std::string changes = restore_whole_process_state(); !changes.empty()) {
     fail(QUENCH_INTERNAL, "one of {}: {}; it was set back", plugins, changes);
   }
+  check_running_code();
 }
 
 }  // namespace quench

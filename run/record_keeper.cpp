@@ -15,6 +15,7 @@ std::vector<Record> RecordKeeper::keep(std::vector<Record> records) {
   }
   history_.publish(records);
   losing_records_ = false;
+  has_value_ = has_value_ || records.front().error.empty();
   return records;
 }
 
@@ -22,7 +23,8 @@ void RecordKeeper::throw_if_final(const Error& error) const {
   if (HostServices::instance().cancel_flag()) {
     fail(QUENCH_CANCELLED, "stopped on request");
   }
-  if (losing_records_ || lost_ || options_.fail_fast) {
+  if (losing_records_ || lost_ || options_.fail_fast ||
+      (options_.fail_without_values && !has_value_)) {
     throw error;
   }
 }

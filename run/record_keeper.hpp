@@ -33,13 +33,14 @@ class RecordKeeper {
 
   // Throws the failure of a cell if it ends the run: a stop was requested (whatever a plugin made
   // of it), a record could not be stored, the claim was lost, or the caller wants to stop at
-  // failures.
+  // failures, at all or while there is no value.
   void throw_if_final(const Error& error) const;
 
  private:
   const RunnerOptions& options_;
   CellHistory& history_;
   bool losing_records_ = false;  // storing them threw
+  bool has_value_ = false;       // one was stored
   const Claim* claim_ = nullptr;
   bool lost_ = false;
 };

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
+#include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "run/manifest/folder_name.hpp"
@@ -136,6 +137,14 @@ std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFol
   std::string missing;
   nlohmann::json made_from = *content_of(experiment, row, identities, /*measure=*/true, missing);
   const FolderSurvey there = survey_folder(row.path, made_from);
+  if (there.state == FolderState::kDamaged) {
+    if (const fs::path aside = put_aside(row.path, *there.identity); !aside.empty()) {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("{}; {} is made again, what was there is now {}", there.reason,
+                      row.path.string(), aside.filename().string()));
+    }
+  }
   if (there.state == FolderState::kForeign) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: is there already, and nothing is overwritten: {}",
          row.path.string(), there.reason);

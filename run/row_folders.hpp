@@ -60,8 +60,8 @@ struct OwedFolder {
   bool needs_model = false;
 };
 
-// Nothing if the folder exists and is current. Throws like content_of; FAILED_PRECONDITION if it
-// holds files that quench did not write.
+// Nothing if the folder exists and is current. Puts one with a damaged seal aside, with a warning.
+// Throws like content_of; FAILED_PRECONDITION if it holds files that quench did not write.
 std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFolder& row,
                                       Identities& identities);
 

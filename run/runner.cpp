@@ -45,6 +45,21 @@ class Patience {
   size_t said_ = 0;
 };
 
+// Quantizers that calibrate for cells that may be computed.
+WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
+                                   CellHistory& history) {
+  WantedQuantizers out;
+  for (const Cell& cell : cells_of(experiments)) {
+    const auto& quantizer = cell.variant.quantizer;
+    if (quantizer && experiments[cell.job].quantizers[*quantizer].calibration &&
+        !out.contains({cell.job, *quantizer}) &&
+        history.may_need_work(experiments[cell.job], cell)) {
+      out.emplace(cell.job, *quantizer);
+    }
+  }
+  return out;
+}
+
 std::vector<Record> records_of(std::vector<JobProgress>& jobs) {
   std::vector<Record> out;
   for (JobProgress& job : jobs) {
@@ -69,12 +84,17 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
     check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog), metrics);
   }
   check_row_folders(experiments, options.places);
+  const KeyedContent keyed =
+      options.memory
+          ? [&](const CorpusUse& use) { return options.memory->identities.measured_corpus(use); }
+          : KeyedContent();
+  Corpora corpora(catalog, TokenCache(options.home), options.hub, keyed);
+  const std::unique_ptr<CellHistory> history = cell_history(options);
+  check_calibration_text(catalog, experiments, wanted_quantizers(experiments, *history), corpora);
   if (options.on_start) {
     options.on_start();
   }
   remove_row_leftovers(experiments, options.places);
-  Corpora corpora(catalog, TokenCache(options.home), options.hub);
-  const std::unique_ptr<CellHistory> history = cell_history(options);
   RecordKeeper keeper(options, *history);
   RunProgress progress(options.on_step, cells_of(experiments).size());
   const RunContext context{

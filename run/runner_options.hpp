@@ -45,6 +45,8 @@ struct RunnerOptions {
   bool retry_failed = false;        // failed cells are tried again
   // Throws at the first failure instead of continuing with the other cells.
   bool fail_fast = false;
+  // Throws at a failure before the first value: then there is nothing to lose.
+  bool fail_without_values = false;
 
   // Called once, after all checks and before any work.
   std::function<void()> on_start;

@@ -96,14 +96,13 @@ void WeightsRun::look_at_open_model() {
   // What was opened must be what was hashed.
   job_.run.history.check_unchanged(files_of(job_.experiment, weights_.weights));
   weights_.family = open_->model.id();
-  weights_.tokenizer.emplace(
-      choose_tokenizer(job_.run.catalog, job_.experiment, weights_.checkpoint(), open_->folder));
+  weights_.tokenizer.emplace(tokenizer_of(open_->folder));
   check_calibrations();
   check_rules();
 }
 
 void WeightsRun::check_calibrations() {
-  if (!job_.run.options.fail_fast) {
+  if (!job_.run.options.fail_fast && !job_.run.options.fail_without_values) {
     return;
   }
   for (const QuantizerCell& cell : job_.experiment.quantizers) {
@@ -123,12 +122,23 @@ void WeightsRun::check_rules() {
   }
 }
 
-double WeightsRun::score(ModelHandle& model, const CheckpointFolder& folder) {
-  TokenizerChoice tokenizer =
+TokenizerChoice WeightsRun::tokenizer_of(const CheckpointFolder& folder) const {
+  TokenizerChoice out =
       choose_tokenizer(job_.run.catalog, job_.experiment, weights_.checkpoint(), folder);
-  return lower_is_better(evaluate_metric(job_.run.metrics, job_.run.corpora,
-                                         job_.experiment.metrics.front(), model, tokenizer)
-                             .front());
+  if (auto keyed = job_.run.history.tokenizer(job_.experiment, weights_.checkpoint())) {
+    out.set_identity(*std::move(keyed));
+  }
+  return out;
+}
+
+double WeightsRun::score(ModelHandle& model, const CheckpointFolder& folder) {
+  TokenizerChoice tokenizer = tokenizer_of(folder);
+  const MetricCell& criterion = job_.experiment.metrics.front();
+  const std::vector<Record> scored =
+      evaluate_metric(job_.run.metrics, job_.run.corpora, criterion, model, tokenizer);
+  job_.run.history.check_read(criterion,
+                              job_.run.metrics.wanted(criterion, job_.run.corpora.hub()));
+  return lower_is_better(scored.front());
 }
 
 std::vector<Quantization> WeightsRun::quantizations_to_do() {

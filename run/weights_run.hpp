@@ -32,6 +32,8 @@ class WeightsRun {
   void check_calibrations();
   // A rule that matches no module fails its quantizer's cells before any work.
   void check_rules();
+  // The tokenizer for these weights, which must be the one in their keys.
+  TokenizerChoice tokenizer_of(const CheckpointFolder& folder) const;
   // The score by which a searching scheme compares candidates: the manifest's first metric.
   double score(ModelHandle& model, const CheckpointFolder& folder);
   // The quantizations to apply, in order.

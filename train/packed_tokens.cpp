@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/arithmetic/build_id.hpp"
-#include "core/corpora/tokenizer.hpp"
+#include "core/corpora/corpora.hpp"
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"
 
 namespace quench {
@@ -145,6 +146,8 @@ class Packer {
     }
   }
 
+  std::string tokenizer_key() const { return tokenizer_.identity().key(); }
+
   void finish() {
     flush();
     writer_.finish();
@@ -204,6 +207,11 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   CorpusHandle corpus(catalog, *use.plugin, use.parameters);
   PartReader reader(corpus, use.part);
   Packer packer(catalog, request, folder);
+  if (packer.tokenizer_key() != request.tokenizer_key) {
+    fail(QUENCH_UNAVAILABLE,
+         "{}: the tokenizer was replaced before it was read; run the command again",
+         request.tokenizer);
+  }
   quench_document document{};
   while (reader.next(document)) {
     if (HostServices::instance().cancel_flag()) {
@@ -212,9 +220,9 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
     packer.add(document);
   }
   packer.finish();
-  if (corpus.fingerprint() != use.fingerprint) {
-    fail(QUENCH_DATA_LOSS, "corpus {}: its files changed during reading", use.name);
-  }
+  Corpora::check_content({use.name, use.plugin, use.parameters, use.part}, corpus.fingerprint(),
+                         use.fingerprint);
+  check_running_code();
   folder.publish({{"packed", path.filename().string()}});
 }
 

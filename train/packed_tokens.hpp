@@ -41,8 +41,8 @@ class DamagedTokens : public Error {
 class PackedTokens {
  public:
   // Opens the ids packed earlier, or packs them; warns and packs again if a file is missing or has
-  // another size. Throws Error: DATA_LOSS if the corpus changes meanwhile, RESOURCE_EXHAUSTED if
-  // the disk is full, and what corpora and tokenizers throw.
+  // another size. Throws Error: UNAVAILABLE if corpus or tokenizer are not those of the request,
+  // RESOURCE_EXHAUSTED if the disk is full, and what corpora and tokenizers throw.
   static PackedTokens open(Catalog& catalog, const PackingRequest& request,
                            const std::filesystem::path& home);
 

@@ -219,7 +219,13 @@ void TrainedStates::load_optimizer(
 
 nlohmann::json TrainedStates::note(const std::string& key) const {
   const std::string path = (weights_path(key) / kNoteFile).string();
-  return parse_json(read_sealed_file(path, kNoteSeal, kMaxNoteBytes), path);
+  nlohmann::json out = parse_json(read_sealed_file(path, kNoteSeal, kMaxNoteBytes), path);
+  const std::string previous = out.value("previous", "");
+  if (previous.find('/') != std::string::npos || previous.starts_with('.')) {  // it becomes a path
+    fail(QUENCH_DATA_LOSS, "{}: previous = '{}', wanted the key of a state", path,
+         printable(previous));
+  }
+  return out;
 }
 
 void TrainedStates::save_note(const std::string& key, const nlohmann::json& note) {

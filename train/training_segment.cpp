@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/running_code.hpp"
 
 namespace quench {
 
@@ -309,6 +310,7 @@ void SegmentTrainer::take_averages(int64_t step) {
   if (!averages_.needs(step)) {
     return;
   }
+  check_running_code();
   averages_.take(step, model_.evaluated());
   for (const LiveAverages::Finished& made : averages_.finished()) {
     const LiveAverage& average = branch_.averages[made.average];
@@ -335,6 +337,7 @@ CheckpointFiles SegmentTrainer::files(int64_t step, const State& state) const {
 // Writes the weights last: weights and optimizer folder together are a state, and then the sums of
 // its unfinished averages exist too.
 void SegmentTrainer::write_state(int64_t step) {
+  check_running_code();
   State state;
   state.key = keys_.at(step);
   state.keeps_optimizer = contains(segment_.states, step);

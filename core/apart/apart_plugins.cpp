@@ -9,11 +9,13 @@
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/device_copies.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library_environment.hpp"
-#include "core/plugin/search_path.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/task_arena.hpp"
+#include "core/sandbox/sandbox.hpp"
 #include "core/wire/copy.hpp"
 #include "core/wire/crossing.hpp"
 
@@ -26,7 +28,7 @@ using nlohmann::json;
 
 // With a folder of its own for what it writes.
 std::vector<std::string> worker_environment(const fs::path& scratch) {
-  std::vector<std::string> out = plain_environment();
+  std::vector<std::string> out = foreign_environment();
   std::erase_if(out, [](const std::string& entry) {
     return entry.starts_with("TMPDIR=") || entry.starts_with("XDG_CACHE_HOME=");
   });
@@ -139,7 +141,8 @@ class ApartPlugins::Module {
 
   std::shared_ptr<WorkerPeer> start() {
     const fs::path& library = description_.library;
-    if (const std::string now = sha256_of(File(library)); now != description_.sha256) {
+    const File file(library);
+    if (const std::string now = sha256_of(file); now != description_.sha256) {
       fail(QUENCH_DATA_LOSS,
            "{}: {} is not the file that was probed (sha256 {} then, {} now); run the command again",
            plugin_label(description_), library.string(), description_.sha256.substr(0, 12),
@@ -149,7 +152,7 @@ class ApartPlugins::Module {
     json box;
     if (options_.sandbox && !description_.interpreter.empty()) {
       // What a file imports is not known before: it reads all, and writes and reaches nothing.
-      box = {{"library", (own_plugins(options_.self) / "host" / "confine.so").string()},
+      box = {{"library", interpreter_sandbox(options_.self).string()},
              {"readable", json::array({"/"})},
              {"writable", json::array({scratch_.path().string()})}};
     } else if (options_.sandbox) {
@@ -184,14 +187,22 @@ class ApartPlugins::Module {
     if (options_.debug.contains(description_.id)) {
       setup.hello["debug"] = true;
       setup.start_seconds = 0;
-      setup.limits = {0, 0};
+      setup.limits = {0, 0, 0};
     }
     std::shared_ptr<WorkerPeer> worker = WorkerPeer::start(setup);
+    // Its linker opened the file by name; it must still be the file that was hashed.
+    if (File(library).identity() != file.identity()) {
+      fail(QUENCH_DATA_LOSS, "{}: {}: was replaced while it was loaded", plugin_label(description_),
+           library.string());
+    }
+    if (description_.interpreter.empty()) {  // an interpreter has read its file to the end
+      note_running_code(plugin_label(description_), file, description_.sha256);
+    }
     const json libraries = worker->ready().value("libraries", json::array());
     require_links(description_, libraries);
     of_.note({{"plugin", plugin_label(description_)},
               {"module", library.string()},
-              {"sandbox", worker->ready().value("sandbox", "off")},
+              {"sandbox", box.is_null() ? "off" : sandbox_abilities().text},  // not its own word
               {"libraries", libraries}});
     return worker;
   }

@@ -92,6 +92,24 @@ std::unique_lock<std::recursive_mutex> HostPeer::turn(wire::Channel& channel) {
                                   : std::unique_lock<std::recursive_mutex>();
 }
 
+void HostPeer::give_sign() noexcept {
+  constexpr std::chrono::milliseconds kBetweenSigns{200};
+  const auto now = std::chrono::steady_clock::now();
+  auto last = last_sign_.load();
+  if (now - last < kBetweenSigns || !last_sign_.compare_exchange_strong(last, now)) {
+    return;
+  }
+  if (serving != nullptr) {
+    serving->sign();
+    return;
+  }
+  // Where another thread calls the host meanwhile, its call is the sign.
+  const std::unique_lock lock(aside_mutex_, std::try_to_lock);
+  if (lock && aside_ != nullptr) {
+    aside_->sign();
+  }
+}
+
 void HostPeer::distrust(const char* why) noexcept {
   orphan().broken(why);
 }

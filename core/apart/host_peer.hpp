@@ -1,6 +1,8 @@
 // The host, seen from a worker.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +26,9 @@ class HostPeer final : public wire::Peer {
   void serve_on(Descriptor socket, Descriptor host_memory, Descriptor worker_memory);
   // The connection for threads that serve none.
   void set_aside(Descriptor socket, Descriptor host_memory, Descriptor worker_memory);
+  // Says that the plugin is at work, at most a few times a second however often it is called.
+  // [thread-safe]
+  void give_sign() noexcept;
 
   wire::Channel& channel() override;
   std::unique_lock<std::recursive_mutex> turn(wire::Channel& channel) override;
@@ -43,6 +48,7 @@ class HostPeer final : public wire::Peer {
   std::string module_;
   std::unique_ptr<wire::Channel> aside_;
   std::recursive_mutex aside_mutex_;
+  std::atomic<std::chrono::steady_clock::time_point> last_sign_{};
 };
 
 }  // namespace quench

@@ -1,34 +1,33 @@
 #include "core/apart/worker_limits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 
 namespace quench {
 
-void SilenceClock::resume(Clock::time_point now) {
-  if (--pauses_ == 0) {
-    since_ = now;
-  }
+void SilenceClock::count(bool is_log_line, int pauses, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  last_ = now;
+  last_beside_ = is_log_line ? last_beside_ : now;
+  pauses_ += pauses;
 }
 
-std::optional<double> SilenceClock::seconds_left(Clock::time_point now) const {
+std::string SilenceClock::exceeded(Clock::time_point since, Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
   if (seconds_ <= 0 || pauses_ > 0) {
-    return std::nullopt;
+    return "";
   }
-  return seconds_ - std::chrono::duration<double>(now - since_).count();
-}
-
-bool SilenceClock::exceeded(Clock::time_point now) const {
-  const std::optional<double> left = seconds_left(now);
-  return left && *left <= 0;
-}
-
-int SilenceClock::milliseconds_left(int longest, Clock::time_point now) const {
-  const std::optional<double> left = seconds_left(now);
-  if (!left) {
-    return longest;
+  const auto passed = [&](Clock::time_point sign) {
+    return std::chrono::duration<double>(now - std::max(sign, since)).count();
+  };
+  if (passed(last_) >= seconds_) {
+    return fmt::format("gave no sign for {:.0f} s", seconds_);
   }
-  return static_cast<int>(std::clamp(std::ceil(*left * 1000), 0.0, static_cast<double>(longest)));
+  if (passed(last_beside_) >= kMostOfLogLines * seconds_) {
+    return fmt::format("gave no sign but log lines for {:.0f} s", kMostOfLogLines * seconds_);
+  }
+  return "";
 }
 
 std::optional<uint64_t> MemoryWatch::exceeded(Clock::time_point now) {

@@ -1,11 +1,12 @@
-// How long a worker may be silent, and how much memory it may hold. Nothing here acts: who waits
-// for a worker's reply asks, and decides.
+// How long a worker may be silent, how long one call of it may take, and how much memory it may
+// hold. Nothing here acts: who waits for a worker's reply asks, and decides.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/apart/worker_process.hpp"
 
@@ -13,34 +14,41 @@ namespace quench {
 
 struct WorkerLimits {
   double silence_seconds = 600;  // between two signs of life; 0: no limit
+  double call_seconds = 0;       // one call in all; 0: no limit
   uint64_t memory_bytes = 0;     // 0: no limit
 };
 
-// Counts the time that a worker owes an answer. While the host itself serves a call of the worker,
-// time is the host's and does not count. For one thread.
+// Counts the time that a worker gives no sign of life. All that it sends is one, on whatever
+// channel. While the host serves a call of the worker, time is the host's and does not count.
+// [thread-safe]
 class SilenceClock {
  public:
   using Clock = std::chrono::steady_clock;
+  // A plugin that does nothing but log, as in a loop without an end, may do so for as many limits.
+  static constexpr int kMostOfLogLines = 10;
 
-  explicit SilenceClock(double seconds, Clock::time_point now = Clock::now())
-      : seconds_(seconds), since_(now) {}
+  explicit SilenceClock(double seconds) : seconds_(seconds) {}
 
-  // The host's turn begins; nests.
-  void pause() { ++pauses_; }
-  // It is over. The worker's time begins anew: its call was a sign of life.
-  void resume(Clock::time_point now = Clock::now());
   // A sign of life.
-  void restart(Clock::time_point now = Clock::now()) { since_ = now; }
+  void hear(bool is_log_line, Clock::time_point now = Clock::now()) { count(is_log_line, 0, now); }
+  // A call of the worker has arrived, which the host serves; nests.
+  void pause(bool is_log_line, Clock::time_point now = Clock::now()) { count(is_log_line, 1, now); }
+  // It is served. The worker's time begins anew.
+  void resume(bool is_log_line, Clock::time_point now = Clock::now()) {
+    count(is_log_line, -1, now);
+  }
 
-  bool exceeded(Clock::time_point now = Clock::now()) const;
-  // Milliseconds until it is exceeded, at most `longest`: how long to wait before asking again.
-  int milliseconds_left(int longest, Clock::time_point now = Clock::now()) const;
+  // What a worker did for too long that has owed a reply since `since`: "gave no sign for 600 s";
+  // "" if it did nothing of the kind.
+  std::string exceeded(Clock::time_point since, Clock::time_point now = Clock::now()) const;
 
  private:
-  std::optional<double> seconds_left(Clock::time_point now) const;  // nothing: no limit now
+  void count(bool is_log_line, int pauses, Clock::time_point now);
 
   double seconds_;
-  Clock::time_point since_;
+  mutable std::mutex mutex_;
+  Clock::time_point last_;         // sign of life
+  Clock::time_point last_beside_;  // sign of life that was no log line
   int pauses_ = 0;
 };
 

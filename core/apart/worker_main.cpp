@@ -42,7 +42,12 @@ constexpr int kControl = 3;
 // The host's page; its first number becomes 1 when the user asks to stop.
 const int32_t* flags = nullptr;
 
+HostPeer* the_host = nullptr;
+
 int32_t cancel_requested(const quench_host*) noexcept {
+  if (the_host != nullptr) {
+    the_host->give_sign();  // who asks is at work
+  }
   return flags == nullptr ? 0 : __atomic_load_n(flags, __ATOMIC_RELAXED);
 }
 
@@ -175,6 +180,7 @@ int worker_main(const std::vector<std::string>& arguments) {
   }
   const auto host = std::make_shared<HostPeer>();
   wire::set_host_peer(host);
+  the_host = host.get();
   json answer;
   try {
     const Packet first = next_packet();

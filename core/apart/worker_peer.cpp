@@ -29,6 +29,11 @@ double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
+bool is_log_line(const wire::Header& call) {
+  return call.target == 0 && call.function < wire::kServices.functions &&
+         std::strcmp(wire::kServices.names[call.function], "write") == 0;
+}
+
 // The function of the innermost call of this thread, "quantize", or "".
 std::string function_at_work() {
   return innermost_call != nullptr && innermost_call->function != nullptr ? innermost_call->function
@@ -40,15 +45,33 @@ std::string function_at_work() {
 // Waiting for the worker: it may end, be silent for too long, or take too much memory.
 class WorkerPeer::Wait final : public wire::Patience {
  public:
-  explicit Wait(WorkerPeer& worker)
-      : worker_(worker), silence_(worker.setup_.limits.silence_seconds) {}
+  explicit Wait(WorkerPeer& worker) : worker_(worker) {}
 
-  void begin() override { silence_.restart(); }
+  void begin() override {
+    since_ = Clock::now();
+    if (open_++ == 0) {
+      began_ = since_;
+    }
+  }
+  void end() override {
+    --open_;
+    worker_.silence_.hear(false);
+  }
+  void pause(const wire::Header& call) override {
+    const bool is_log = is_log_line(call);
+    worker_.silence_.hear(is_log);
+    wait();  // a worker that calls without end leaves no time to wait
+    worker_.silence_.pause(is_log);
+  }
+  void resume(const wire::Header& call) override { worker_.silence_.resume(is_log_line(call)); }
+  void sign() override {
+    worker_.silence_.hear(false);
+    wait();
+  }
   void wait() override {
     worker_.watch();
-    if (silence_.exceeded()) {
-      worker_.end(fmt::format("gave no sign for {:.0f} s and was ended",
-                              worker_.setup_.limits.silence_seconds));
+    if (open_ > 0) {
+      end_what_takes_too_long();
     }
     if (worker_.fate() != WorkerFate::kAlive) {
       worker_.throw_end();
@@ -61,8 +84,20 @@ class WorkerPeer::Wait final : public wire::Patience {
   }
 
  private:
+  void end_what_takes_too_long() {
+    if (const std::string silent = worker_.silence_.exceeded(since_); !silent.empty()) {
+      worker_.end(silent + " and was ended");
+    }
+    const double most = worker_.setup_.limits.call_seconds;
+    if (most > 0 && seconds_since(began_) > most) {
+      worker_.end(fmt::format("took more than the {:g} s that one call may and was ended", most));
+    }
+  }
+
   WorkerPeer& worker_;
-  SilenceClock silence_;
+  int open_ = 0;             // calls of the worker without a reply, each within the one before
+  Clock::time_point began_;  // the outermost of them
+  Clock::time_point since_;  // the innermost
 };
 
 struct WorkerPeer::ThreadChannel {
@@ -91,6 +126,7 @@ std::shared_ptr<WorkerPeer> WorkerPeer::start(const WorkerSetup& setup) {
 WorkerPeer::WorkerPeer(const WorkerSetup& setup)
     : setup_(setup),
       process_(setup.command),
+      silence_(setup.limits.silence_seconds),
       memory_(process_, setup.limits.memory_bytes),
       cancel_(setup.label),
       number_(++workers) {

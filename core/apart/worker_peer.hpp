@@ -34,7 +34,7 @@ struct WorkerSetup {
 // How a worker came to its end.
 enum class WorkerFate {
   kAlive,
-  kFault,    // its own: crash, exit, garbage, silence, too much memory
+  kFault,    // its own: crash, exit, garbage, silence, too much time or memory
   kOutside,  // killed by somebody else, such as a kernel without memory
   kStopped,  // by the host, in order
 };
@@ -69,11 +69,12 @@ class WorkerPeer final : public wire::Peer {
   // Notes how the process ended, ending it if need be; `why` is "" where it went by itself.
   void end(const std::string& why);
   [[noreturn]] void throw_end() const;
-  void watch();                          // called while a thread waits
+  void watch();                          // called while a thread waits, and with each message
   bool asked_for(double seconds) const;  // whether a stop was, that long ago
 
   WorkerSetup setup_;
   WorkerProcess process_;
+  SilenceClock silence_;
   MemoryWatch memory_;
   CancelFlag cancel_;
   nlohmann::json ready_;

@@ -17,6 +17,7 @@
 #include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"
 
 namespace quench {
@@ -141,6 +142,7 @@ KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
   write_file_atomically(target.temporary() / "README.md",
                         card_text(averaging, members, target.path(), options, kept),
                         &target.files());
+  check_running_code();
   target.publish(options.made_from.is_null()
                      ? nlohmann::json{{"identity", kept.identity},
                                       {"config", sha256_hex(members.back().folder.config_json)}}

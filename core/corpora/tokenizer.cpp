@@ -4,7 +4,9 @@
 
 #include "core/error.hpp"
 #include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
 #include "core/plugin/choose_tokenizer.hpp"
+#include "core/plugin/code_identity.hpp"
 #include "core/plugin/parameters.hpp"
 
 namespace quench {
@@ -37,17 +39,21 @@ nlohmann::json default_parameters(const PluginDescription& plugin) {
 
 }  // namespace
 
+std::string TokenizerIdentity::key() const {
+  return plugin == nullptr ? file
+                           : fmt::format("{} {} {} {}", file, plugin->id, plugin->code.dump(),
+                                         computing_libraries(plugin->links).dump());
+}
+
 Tokenizer Tokenizer::open(Catalog& catalog, const fs::path& file) {
-  const PluginDescription& plugin = choose_tokenizer_plugin(catalog, file);
-  const std::string bytes = read_file(file, kMostFileBytes);
-  return Tokenizer(
-      TokenizerHandle(catalog, plugin, bytes, file.string(), default_parameters(plugin)));
+  return open(catalog, {file.filename().string(), read_file(file, kMostFileBytes)}, file.string());
 }
 
 Tokenizer Tokenizer::open(Catalog& catalog, const CarriedFile& file, const std::string& where) {
   const PluginDescription& plugin =
       choose_tokenizer_plugin(catalog, FileHead::of(file.name, file.bytes), where);
-  return Tokenizer(TokenizerHandle(catalog, plugin, file.bytes, where, default_parameters(plugin)));
+  return Tokenizer(TokenizerHandle(catalog, plugin, file.bytes, where, default_parameters(plugin)),
+                   {sha256_hex(file.bytes), &plugin});
 }
 
 EncodedBatch Tokenizer::encode(const TextBatch& batch, bool add_special) {

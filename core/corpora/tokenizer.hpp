@@ -12,15 +12,27 @@
 
 namespace quench {
 
+// What tells a tokenizer from another one: what its file holds, and which plugin reads it.
+struct TokenizerIdentity {
+  std::string file;                           // SHA-256 of its content, "bytes" or "none"
+  const PluginDescription* plugin = nullptr;  // valid as long as the catalog; none for "bytes"
+
+  // One line, for keys of what depends on nothing else of it.
+  std::string key() const;
+};
+
 class Tokenizer {
  public:
-  // Reads the file and passes it to the plugin with the best score for it. Throws what
+  // Reads the file once and passes it to the plugin with the best score for it. Throws what
   // choose_tokenizer_plugin, File and the plugin throw.
   static Tokenizer open(Catalog& catalog, const std::filesystem::path& file);
   // The same with a file inside another one; messages show `where` instead of a path.
   static Tokenizer open(Catalog& catalog, const CarriedFile& file, const std::string& where);
   // 256 ids, each the value of a byte; accepts any bytes. Users spell it "bytes".
-  static Tokenizer bytes() { return Tokenizer(std::nullopt); }
+  static Tokenizer bytes() { return Tokenizer(std::nullopt, {"bytes", nullptr}); }
+
+  // Of what was read.
+  const TokenizerIdentity& identity() const { return identity_; }
 
   // The ids of every document. Always finds special tokens in the text; `add_special` adds those
   // that the file puts around a text. Throws Error naming the first document that cannot be
@@ -33,9 +45,11 @@ class Tokenizer {
   uint64_t vocabulary_size() const;
 
  private:
-  explicit Tokenizer(std::optional<TokenizerHandle> handle) : handle_(std::move(handle)) {}
+  Tokenizer(std::optional<TokenizerHandle> handle, TokenizerIdentity identity)
+      : handle_(std::move(handle)), identity_(std::move(identity)) {}
 
   std::optional<TokenizerHandle> handle_;  // empty: bytes
+  TokenizerIdentity identity_;
 };
 
 // The tokenizer file for a path: in a folder, the file that find_tokenizer_file() finds, else

@@ -6,15 +6,8 @@
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/choose_tokenizer.hpp"
-#include "core/plugin/code_identity.hpp"
 
 namespace quench {
-
-std::string TokenizerIdentity::key() const {
-  return plugin == nullptr ? file
-                           : fmt::format("{} {} {} {}", file, plugin->id, plugin->code.dump(),
-                                         computing_libraries(plugin->links).dump());
-}
 
 TokenizerChoice::TokenizerChoice(std::optional<std::string> path, std::string missing_message)
     : path_(std::move(path)), missing_message_(std::move(missing_message)) {}
@@ -45,7 +38,17 @@ Tokenizer& TokenizerChoice::get(Catalog& catalog) {
     fail(QUENCH_NOT_FOUND, "{}", missing_message_);
   }
   if (!tokenizer_) {
-    tokenizer_ = std::make_shared<Tokenizer>(open(catalog));
+    auto opened = std::make_shared<Tokenizer>(open(catalog));
+    const TokenizerIdentity& read = opened->identity();
+    if (identity_ && identity_->file != read.file) {
+      fail(
+          QUENCH_UNAVAILABLE,
+          "{}: the tokenizer was replaced before it was read (sha256 {} when it was hashed for the "
+          "keys, {} now); run the command again",
+          path_.value_or(carried_where_), identity_->file.substr(0, 12), read.file.substr(0, 12));
+    }
+    identity_ = read;
+    tokenizer_ = std::move(opened);
   }
   return *tokenizer_;
 }
@@ -57,7 +60,14 @@ Tokenizer TokenizerChoice::open(Catalog& catalog) const {
   return *path_ == "bytes" ? Tokenizer::bytes() : Tokenizer::open(catalog, *path_);
 }
 
-TokenizerIdentity TokenizerChoice::identity(Catalog& catalog) const {
+const TokenizerIdentity& TokenizerChoice::identity(Catalog& catalog) {
+  if (!identity_) {
+    identity_ = measured(catalog);
+  }
+  return *identity_;
+}
+
+TokenizerIdentity TokenizerChoice::measured(Catalog& catalog) const {
   if (!path_ && carried_) {
     const FileHead head = FileHead::of(carried_->name, carried_->bytes);
     return {sha256_hex(carried_->bytes), &choose_tokenizer_plugin(catalog, head, carried_where_)};

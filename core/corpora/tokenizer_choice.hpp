@@ -5,20 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/corpora/tokenizer.hpp"
 
 namespace quench {
-
-// What tells a tokenizer from another one: what its file holds, and which plugin reads it.
-struct TokenizerIdentity {
-  std::string file;                           // SHA-256 of its content, "bytes" or "none"
-  const PluginDescription* plugin = nullptr;  // valid as long as the catalog; none for "bytes"
-
-  // One line, for keys of what depends on nothing else of it.
-  std::string key() const;
-};
 
 class TokenizerChoice {
  public:
@@ -30,19 +22,24 @@ class TokenizerChoice {
   // else none.
   static TokenizerChoice of(Catalog& catalog, const CheckpointFolder& checkpoint);
   bool exists() const { return path_ || carried_; }
-  // Throws Error with the constructor's message if there is no tokenizer.
+  // Throws Error: with the constructor's message if there is no tokenizer; UNAVAILABLE if what is
+  // read is not what identity() said.
   Tokenizer& get(Catalog& catalog);
-  // Hashes the file. A carried one counts as the file that it would be.
-  TokenizerIdentity identity(Catalog& catalog) const;
+  // Hashes the file at the first call. A carried one counts as the file that it would be.
+  const TokenizerIdentity& identity(Catalog& catalog);
+  // The keys have it already.
+  void set_identity(TokenizerIdentity identity) { identity_ = std::move(identity); }
 
  private:
   Tokenizer open(Catalog& catalog) const;
+  TokenizerIdentity measured(Catalog& catalog) const;
 
   std::optional<std::string> path_;
   std::optional<CarriedFile> carried_;  // used where there is no path
   std::string carried_where_;           // for messages
   std::string missing_message_;
   std::shared_ptr<Tokenizer> tokenizer_;
+  std::optional<TokenizerIdentity> identity_;
 };
 
 }  // namespace quench

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/fetch/hub_replies.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/descriptor.hpp"
@@ -26,6 +27,50 @@ namespace {
 constexpr uint64_t kMaxLedger = uint64_t{1} << 30;
 constexpr int64_t kSecond = 1'000'000'000;
 
+struct Download {
+  std::string repository;
+  std::string commit;
+  HubFile file;
+  FileIdentity identity;
+};
+
+// A run folder may be somebody else's, and its seals are no secret: what a line names becomes paths
+// that are removed, so it is checked as a hub's reply is.
+Download download_from(std::string_view body, const std::string& where) {
+  const auto refuse = [&](const std::string& what) {
+    fail(QUENCH_DATA_LOSS,
+         "{}: quench did not write this line: {}; move the file away, and what it lists stays in "
+         "the cache",
+         where, what);
+  };
+  Download out;
+  try {
+    const nlohmann::json entry = parse_json(body, "it");
+    entry.at("repository").get_to(out.repository);
+    entry.at("commit").get_to(out.commit);
+    out.file = {entry.at("path").get<std::string>(), entry.at("bytes").get<uint64_t>(),
+                entry.at("hash").get<std::string>()};
+    out.identity.device = entry.at("device").get<uint64_t>();
+    out.identity.inode = entry.at("inode").get<uint64_t>();
+    out.identity.size = out.file.size;
+    out.identity.modified_ns = entry.at("modified_ns").get<int64_t>();
+    if (repository_text(parse_hub_spec(out.repository)) != out.repository) {
+      refuse(fmt::format("its repository is '{}'", printable(out.repository)));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    refuse(error.what());
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  if (!is_commit(out.commit)) {
+    refuse(fmt::format("its commit is '{}'", printable(out.commit)));
+  }
+  if (const std::string fault = file_fault(out.file); !fault.empty()) {
+    refuse(fault);
+  }
+  return out;
+}
+
 }  // namespace
 
 DownloadLedger::DownloadLedger(fs::path file) : file_(std::move(file)) {
@@ -33,19 +78,16 @@ DownloadLedger::DownloadLedger(fs::path file) : file_(std::move(file)) {
     return;
   }
   std::istringstream lines(read_appended_file(file_, kMaxLedger));
+  uint64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
+    ++number;
     const Unsealed unsealed = unseal("download", line);
     if (unsealed.fault != nullptr) {
       continue;  // a kill cut it short: its file has no name yet
     }
-    const nlohmann::json entry = parse_json(unsealed.body, file_.string());
-    FileIdentity identity;
-    identity.device = entry.at("device").get<uint64_t>();
-    identity.inode = entry.at("inode").get<uint64_t>();
-    identity.size = entry.at("bytes").get<uint64_t>();
-    identity.modified_ns = entry.at("modified_ns").get<int64_t>();
-    add(entry.at("repository").get<std::string>(), entry.at("commit").get<std::string>(),
-        entry.at("path").get<std::string>(), entry.at("hash").get<std::string>(), identity);
+    const Download read =
+        download_from(unsealed.body, fmt::format("{}:{}", file_.string(), number));
+    add(read.repository, read.commit, read.file.path, read.file.hash, read.identity);
   }
 }
 

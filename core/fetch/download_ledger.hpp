@@ -19,7 +19,8 @@ namespace quench {
 // same name is nobody's to remove. Lines that do not verify count as none.
 class DownloadLedger {
  public:
-  // Reads the file, if there is one. Throws what reading it throws.
+  // Reads the file, if there is one. Throws what reading it throws; Error(DATA_LOSS) naming the
+  // line if one that verifies holds what no hub has.
   explicit DownloadLedger(std::filesystem::path file);
 
   // Durable when it returns. Throws Error naming the ledger.

@@ -41,17 +41,14 @@ uint64_t size_in(const json& object, const std::string& where) {
   return found->get<uint64_t>();
 }
 
-bool is_sha256(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+std::string no_hash(const HubFile& file) {
+  return fmt::format("{} has no hash", printable(file.path));
 }
 
 // Git LFS, or the storage that took its place, has the SHA-256 of what git holds a pointer to.
 HubFile file_of(const json& entry, const std::string& where) {
   HubFile out;
   out.path = text_in(entry, "path");
-  if (!is_plain_path(out.path)) {
-    refuse_reply(where, fmt::format("a file is called '{}'", printable(out.path)));
-  }
   const auto lfs = entry.find("lfs");
   const bool large = lfs != entry.end() && lfs->is_object();
   out.size = size_in(large && lfs->contains("size") ? *lfs : entry, where);
@@ -59,13 +56,31 @@ HubFile file_of(const json& entry, const std::string& where) {
   if (large && out.hash.empty()) {
     out.hash = text_in(*lfs, "sha256");
   }
-  if (large ? !is_sha256(out.hash) : !is_commit(out.hash)) {
-    refuse_reply(where, fmt::format("{} has no hash", printable(out.path)));
+  if (const std::string fault = file_fault(out); !fault.empty()) {
+    refuse_reply(where, fault);
+  }
+  if (out.is_large() != large) {
+    refuse_reply(where, no_hash(out));
   }
   return out;
 }
 
 }  // namespace
+
+bool is_blob_hash(std::string_view text) {
+  return (text.size() == 64 || text.size() == 40) &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string file_fault(const HubFile& file) {
+  if (!is_plain_path(file.path)) {
+    return fmt::format("a file is called '{}'", printable(file.path));
+  }
+  if (!is_blob_hash(file.hash)) {
+    return no_hash(file);
+  }
+  return file.size > kMaxSize ? fmt::format("{} has no size", printable(file.path)) : "";
+}
 
 std::map<std::string, std::string> read_references(const std::string& text,
                                                    const std::string& where) {

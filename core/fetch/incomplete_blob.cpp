@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/fetch/hub_replies.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 
@@ -276,8 +277,9 @@ void remove_published_leftovers(const fs::path& blobs) {
   std::error_code error;
   for (fs::directory_iterator it(blobs, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
+    const std::string hash = name.substr(0, name.find('.'));
     std::error_code gone;
-    if (name.ends_with(kEnding) && fs::exists(blobs / name.substr(0, name.find('.')), gone) &&
+    if (name.ends_with(kEnding) && is_blob_hash(hash) && fs::exists(blobs / hash, gone) &&
         locked(it->path())) {
       fs::remove(it->path(), gone);
     }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/fetch/hub_replies.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
@@ -41,13 +42,20 @@ std::optional<PlannedRevision> remembered_listing(const HubSpec& spec, const Fin
   const nlohmann::json answer = parse_json(*text, "remembered listing");
   PlannedRevision out;
   out.spec = spec;
-  out.commit = answer.at("commit").get<std::string>();
-  for (const nlohmann::json& file : answer.at("files")) {
-    out.files.push_back({file.at("path").get<std::string>(), file.at("bytes").get<uint64_t>(),
-                         file.at("hash").get<std::string>()});
-    out.bytes += out.files.back().size;
+  try {
+    out.commit = answer.at("commit").get<std::string>();
+    for (const nlohmann::json& file : answer.at("files")) {
+      out.files.push_back({file.at("path").get<std::string>(), file.at("bytes").get<uint64_t>(),
+                           file.at("hash").get<std::string>()});
+      out.bytes += out.files.back().size;
+    }
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
   }
-  return out;
+  const bool whole = is_commit(out.commit) &&
+                     std::all_of(out.files.begin(), out.files.end(),
+                                 [](const HubFile& file) { return file_fault(file).empty(); });
+  return whole ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace quench

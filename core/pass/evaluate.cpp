@@ -99,7 +99,7 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
   }
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
-  MetricHandle& handle = metrics.ready(metric, corpora.hub());
+  MetricHandle& handle = metrics.ready(metric, corpora);
   const Subject subject(model, cache, handle.is_apart());
   const OpenWeightsList further(weights);
   MetricSink sink;
@@ -115,6 +115,7 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
     handle.evaluate({sizeof(quench_evaluate_args), 0, &subject.subject(),
                      static_cast<uint32_t>(open.views.size()), open.views.data(), sink.get(),
                      encoder ? encoder->get() : nullptr, further.count(), further.views()});
+    sink.room.require_enough("metric " + metric.plugin->id);
   } catch (const Error& error) {
     metrics.drop(metric);
     if (error.code() != QUENCH_NUMERICAL) {

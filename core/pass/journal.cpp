@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/error.hpp"
 #include "core/json/canonical_json.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/store/sealed_line.hpp"
 
 namespace quench {
@@ -53,6 +55,11 @@ std::optional<double> Journal::get(uint64_t index) {
 }
 
 void Journal::put(uint64_t index, double value) {
+  try {
+    check_running_code();
+  } catch (const Error&) {
+    return;  // the value may be of other code than the key says; the evaluation's end reports it
+  }
   const std::lock_guard lock(mutex_);
   values_[index] = value;
   if (descriptor_ < 0) {

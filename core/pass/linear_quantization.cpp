@@ -30,6 +30,10 @@ HostTensor scaled(HostTensor weight, const ObservedGroup& group) {
   return weight;
 }
 
+uint64_t weights_of(const quench_linear_info& linear) {
+  return static_cast<uint64_t>(linear.out_features) * static_cast<uint64_t>(linear.in_features);
+}
+
 LayerResult layer_of(const quench_linear_info& linear, uint32_t block) {
   LayerResult layer;
   layer.name = linear.name;
@@ -133,7 +137,7 @@ void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group
   settings_.for_each([&](PassSetting& setting) {
     const DeviceTensor dequantized(model_, weight_dtype(model_.info().dtype),
                                    {linear.out_features, linear.in_features});
-    QuantizeSink sink;
+    QuantizeSink sink(weights_of(linear));
     call_quantizer(setting, group, index, QUENCH_QUANTIZE_WITHOUT_CODES, weight.view(),
                    dequantized.view(), sink);
     LayerResult layer = layer_of(linear, block);
@@ -177,7 +181,7 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
   const quench_linear_info& info = group.info().linears[linear];
   const bool calibrated = options_.calibration != nullptr;
   HostTensor dequantized(weight.dtype(), weight.shape());
-  QuantizeSink sink;
+  QuantizeSink sink(weights_of(info));
   call_quantizer(setting, group, linear, 0, weight.view(), dequantized.view(), sink);
   LayerResult layer = layer_of(info, block);
   if (setting.out.result.stored) {
@@ -221,6 +225,7 @@ void LinearQuantization::call_quantizer(PassSetting& setting, ObservedGroup& gro
       group.quantize(*setting.quantizer, {sizeof(quench_quantize_args), flags, linear, &weight,
                                           &dequantized, sink.get(), nullptr});
     });
+    sink.require_room("quantizer " + setting.quantizer->id());
   } catch (const Error& error) {
     fail(error.code(), "{} ({})", error.what(), group.info().linears[linear].name);
   }

@@ -27,11 +27,11 @@ void MetricInstances::check_fit(const MetricCell& cell, const HubEnvironment& hu
   of(cell, hub).handle.check_fit(model);
 }
 
-MetricHandle& MetricInstances::ready(const MetricCell& cell, const HubEnvironment& hub) {
-  Made& made = of(cell, hub);
+MetricHandle& MetricInstances::ready(const MetricCell& cell, Corpora& corpora) {
+  Made& made = of(cell, corpora.hub());
   if (!made.has_records) {
     try {
-      give_records(catalog_, made.handle, made.wanted, hub);
+      give_records(catalog_, made.handle, made.wanted, corpora);
     } catch (...) {
       drop(cell);
       throw;

@@ -1,5 +1,6 @@
 #include "core/pass/metric_records.hpp"
 
+#include <algorithm>
 #include <deque>
 
 #include "core/config/yaml.hpp"
@@ -7,6 +8,8 @@
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
@@ -60,8 +63,9 @@ class RecordHost {
                                  uint64_t* bytes, quench_error* error) noexcept {
     return guarded(context, error, [&](RecordHost& self) {
       self.check(path);
-      const std::string& text = self.keep(yaml_to_json(load_yaml(path)).dump());
-      self.wanted_.files.emplace_back(path);
+      const std::string yaml = read_file(path, kYamlMaxBytes);
+      const std::string& text = self.keep(yaml_to_json(parse_yaml(yaml, path)).dump());
+      self.wanted_.files.push_back({path, sha256_hex(yaml)});
       *json = text.c_str();
       *bytes = text.size();
     });
@@ -95,7 +99,7 @@ class RecordHost {
   static quench_status want_file(void* context, const char* path, quench_error* error) noexcept {
     return guarded(context, error, [&](RecordHost& self) {
       self.check(path);
-      self.wanted_.files.emplace_back(path);
+      self.wanted_.files.push_back({path, sha256_of(File(path)), /*is_read_later=*/true});
     });
   }
 
@@ -122,13 +126,38 @@ WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEn
   return host.take();
 }
 
+void check_read(const std::string& metric, const WantedRecords& read, const WantedRecords& keyed) {
+  const auto same_set = [](const CorpusUse& a, const CorpusUse& b) {
+    return a.plugin == b.plugin && a.parameters == b.parameters;
+  };
+  const auto same_path = [](const WantedFile& a, const WantedFile& b) { return a.path == b.path; };
+  if (!std::ranges::equal(read.data_sets, keyed.data_sets, same_set) ||
+      !std::ranges::equal(read.files, keyed.files, same_path)) {
+    fail(QUENCH_UNAVAILABLE,
+         "metric {}: its files are not those that were hashed for the keys; run the command again",
+         metric);
+  }
+  for (size_t i = 0; i < read.files.size(); ++i) {
+    const WantedFile& file = read.files[i];
+    const std::string found = file.is_read_later ? sha256_of(File(file.path)) : file.sha256;
+    if (const std::string& wanted = keyed.files[i].sha256; found != wanted) {
+      fail(QUENCH_UNAVAILABLE,
+           "metric {}: {} changed before it was read (sha256 {} in the key, {} now); run the "
+           "command "
+           "again",
+           metric, file.path.string(), wanted.substr(0, 12), found.substr(0, 12));
+    }
+  }
+}
+
 void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
-                  const HubEnvironment& hub) {
+                  Corpora& corpora) {
   const quench_metric_records* records = records_of(metric);
   const std::string label = "metric " + metric.id();
   for (size_t set = 0; set < wanted.data_sets.size(); ++set) {
     const CorpusUse& use = wanted.data_sets[set];
-    CorpusHandle corpus = open_corpus(catalog, use, hub);
+    const std::string content = corpora.expected_content(use);
+    CorpusHandle corpus = open_corpus(catalog, use, corpora.hub());
     quench_document document{};
     while (corpus.next(document)) {
       if (HostServices::instance().cancel_flag()) {
@@ -148,6 +177,7 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
         throw_status(label, "take", status, error);
       }
     }
+    Corpora::check_content(use, corpus.fingerprint(), content);
   }
 }
 

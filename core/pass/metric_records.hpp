@@ -2,26 +2,40 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
+#include "core/corpora/corpora.hpp"
 #include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
 #include "core/plugin/metric_handle.hpp"
 
 namespace quench {
 
+// A file besides the data sets.
+struct WantedFile {
+  std::filesystem::path path;
+  std::string sha256;  // of what the host read of it, or of what lay there when it was named
+  bool is_read_later = false;  // by the metric itself, when it evaluates
+};
+
 // What a metric reads besides its corpora.
 struct WantedRecords {
   std::vector<CorpusUse> data_sets;
-  std::vector<std::filesystem::path> files;
+  std::vector<WantedFile> files;
 };
 
 // Asks the metric, once in its life; returns nothing for a metric without the extension. Throws
 // Error: what the metric reports, a missing corpus plugin, parameters that it refuses.
 WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEnvironment& hub);
 
-// Passes all records of all data sets to the metric, in order.
+// Throws Error(UNAVAILABLE) unless an instance that has evaluated (`read`) named the data sets and
+// read the files that are in the keys.
+void check_read(const std::string& metric, const WantedRecords& read, const WantedRecords& keyed);
+
+// Passes all records of all data sets to the metric, in order. Throws what Corpora::check_content
+// throws, too.
 void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
-                  const HubEnvironment& hub);
+                  Corpora& corpora);
 
 }  // namespace quench

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plugin/sink_room.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
@@ -27,6 +28,7 @@ class MetricSink {
   std::vector<Value> values;
   nlohmann::json details = nlohmann::json::object();
   std::vector<double> items;  // the metric's first items() call
+  SinkRoom room;              // of all of these
 
  private:
   quench_metric_sink sink_;

@@ -105,9 +105,10 @@ LayerResult quantize_layer(QuantizerHandle& quantizer, QuantizerHandle* judge,
   }
   HostTensor dequantized(weight.dtype(), weight.shape());
   const quench_tensor dequantized_view = dequantized.view();
-  QuantizeSink sink;
+  QuantizeSink sink(weight.elements());
   group.quantize(
       {sizeof(quench_quantize_args), 0, 0, &weight_view, &dequantized_view, sink.get(), nullptr});
+  sink.require_room("quantizer " + quantizer.id());
   if (const std::optional<quench_linear_op> op = sink.take_op()) {
     op->release(op->context);
     fail(QUENCH_UNSUPPORTED, "quantizer {}: replaces the linear by an op, which has no codes",

@@ -4,15 +4,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/checkpoint/host_tensor.hpp"
+#include "core/plugin/sink_room.hpp"
 #include "quench/abi/kind/quantizer.h"
 
 namespace quench {
 
 class QuantizeSink {
  public:
-  QuantizeSink();
+  // `weights`: elements of the linear.
+  explicit QuantizeSink(uint64_t weights = 0);
   ~QuantizeSink();
   QuantizeSink(const QuantizeSink&) = delete;
   QuantizeSink& operator=(const QuantizeSink&) = delete;
@@ -24,8 +27,15 @@ class QuantizeSink {
   bool has_op() const { return op_.has_value(); }
   // The op, if the quantizer made one; passes ownership to the caller.
   std::optional<quench_linear_op> take_op();
+  // Throws Error(RESOURCE_EXHAUSTED) where the quantizer `label` gave more than the host takes.
+  void require_room(const std::string& label) const;
 
  private:
+  friend struct QuantizeSinkCalls;
+
+  SinkRoom tensor_room_;
+  SinkRoom word_room_;
+  std::vector<HostTensor> replaced_;  // under whose name came another; the call may write to them
   quench_quantize_sink sink_;
   std::optional<quench_linear_op> op_;
 };

@@ -21,6 +21,7 @@
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/probe_cache.hpp"
 #include "core/plugin/process_state.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 
 namespace quench {
@@ -99,6 +100,7 @@ const quench_module* bring_up(const PluginDescription& description, const Placed
     if (File(description.library).identity() != file.identity()) {
       fail(QUENCH_DATA_LOSS, "was replaced while it was loaded");
     }
+    note_running_code(label, file, description.sha256);
     std::vector<PluginDescription> items = read_module(*module);
     quench_error error{sizeof(quench_error), 0, {}};
     const quench_status status = guarded_call(
@@ -114,6 +116,9 @@ const quench_module* bring_up(const PluginDescription& description, const Placed
     fail(failure.code(), "{}: {}", where, failure.what());
   }
 }
+
+constexpr const char* kAskedAgain =
+    "; it is asked again when a plugin of its name is wanted, or by `quench plugins rescan`";
 
 auto sort_key(const PluginDescription& item) {
   return std::tie(item.kind, item.id);
@@ -140,7 +145,8 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
     if (const ProbeEntry* entry = probes.find(library); entry == nullptr) {
       continue;  // rejected above
     } else if (!entry->rejected.empty()) {
-      rejected_.push_back({library, entry->rejected});
+      rejected_.push_back({library, entry->rejected + (entry->timed_out ? kAskedAgain : ""),
+                           entry->timed_out, entry->timed_out});
     } else {
       add_library(*entry);
     }
@@ -151,6 +157,11 @@ Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
 
 void Catalog::add_library(const ProbeEntry& entry) {
   nlohmann::json code = entry.code;
+  // A build id is what the linker was told, and a patch leaves it: of a library from elsewhere the
+  // bytes count, too.
+  if (code.contains("build_id") && !is_shipped(entry.items.front())) {
+    code["sha256"] = entry.sha256;
+  }
   if (options_.counts_as) {
     code = options_.counts_as(code);
   }
@@ -173,6 +184,18 @@ const PluginDescription* Catalog::find(const std::string& kind, const std::strin
   return nullptr;
 }
 
+std::string Catalog::rejected_for_now() const {
+  constexpr size_t kShown = 3;
+  std::string out;
+  size_t shown = 0;
+  for (const Rejected& rejected : rejected_) {
+    if (rejected.passing && shown++ < kShown) {
+      out += fmt::format("; {} was rejected: {}", rejected.library.string(), rejected.reason);
+    }
+  }
+  return shown > kShown ? out + fmt::format("; and {} more", shown - kShown) : out;
+}
+
 const PluginDescription& Catalog::require(const std::string& kind, const std::string& id) const {
   if (const PluginDescription* found = find(kind, id); found != nullptr) {
     return *found;
@@ -187,16 +210,24 @@ const PluginDescription& Catalog::require(const std::string& kind, const std::st
   } else if (!ids.empty()) {
     message += fmt::format("; there are {}", fmt::join(ids, ", "));
   }
+  bool passing = false;
   for (const Rejected& rejected : rejected_) {
-    if (rejected.library.stem() == id) {
-      message += fmt::format("; {} was rejected: {}", rejected.library.string(), rejected.reason);
+    if (rejected.library.stem() != id) {
+      continue;
     }
+    const std::string reason =
+        rejected.timed_out ? ask_again(options_, rejected.library) : rejected.reason;
+    message += fmt::format("; {} {}", rejected.library.string(),
+                           reason.empty() ? "did not answer in time before and does now: try again"
+                                          : "was rejected: " + reason);
+    passing = passing || rejected.passing;
   }
   std::vector<std::string> folders;
   for (const fs::path& folder : options_.search_path) {
     folders.push_back(folder.string());
   }
-  fail(QUENCH_NOT_FOUND, "{}; looked in {}", message, fmt::join(folders, ", "));
+  fail(passing ? QUENCH_UNAVAILABLE : QUENCH_NOT_FOUND, "{}; looked in {}", message,
+       fmt::join(folders, ", "));
 }
 
 std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) const {

@@ -50,6 +50,9 @@ class Catalog {
   struct Rejected {
     std::filesystem::path library;  // or the refused folder
     std::string reason;
+    // Another command may find otherwise: for want of memory, say, or of an answer in time.
+    bool passing = false;
+    bool timed_out = false;  // is remembered until it is named
   };
 
   // Scans the search path and probes what the cache does not know. Never throws for a bad library
@@ -59,6 +62,8 @@ class Catalog {
   const std::vector<PluginDescription>& items() const { return items_; }  // sorted by kind, id
   const std::vector<Shadowed>& shadowed() const { return shadowed_; }
   const std::vector<Rejected>& rejected() const { return rejected_; }
+  // "; FILE was rejected: why" for the first of those of which that may pass; "" if there are none.
+  std::string rejected_for_now() const;
   const CatalogOptions& options() const { return options_; }
   // Child processes that the constructor started; 0 if the cache knew everything.
   size_t probe_count() const { return probe_count_; }
@@ -66,7 +71,8 @@ class Catalog {
   // nullptr if there is none. Pointers are valid as long as the catalog.
   const PluginDescription* find(const std::string& kind, const std::string& id) const;
   // Throws Error(NOT_FOUND) with the nearest spelling, the folders searched, and why a library of
-  // that name was rejected.
+  // that name was rejected; UNAVAILABLE where that may pass. One that did not answer in time is
+  // asked again.
   const PluginDescription& require(const std::string& kind, const std::string& id) const;
   std::vector<const PluginDescription*> of_kind(const std::string& kind) const;
 

@@ -105,10 +105,8 @@ void check_process(const Catalog& catalog, const PluginDescription& item, Findin
 }
 
 void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& findings) {
-  const CatalogOptions& options = catalog.options();
   const ProbeResult result =
-      probe_libraries({library}, {options.self, options.probe_seconds, true, options.python})
-          .front();
+      probe_libraries({library}, probe_options(catalog.options(), true)).front();
   if (!result.rejected.empty()) {
     findings.fault(result.rejected);
     return;

@@ -55,9 +55,11 @@ struct Answers {
 };
 
 [[noreturn]] void refuse_family(const std::string& type, const Answers& answers,
-                                const std::string& where) {
+                                const std::string& where, const std::string& rejected) {
+  // What may pass is no fault of the config.
+  const quench_status code = rejected.empty() ? QUENCH_UNSUPPORTED : QUENCH_UNAVAILABLE;
   if (answers.families.empty()) {
-    fail(QUENCH_UNSUPPORTED, "{}: no model family is installed", where);
+    fail(code, "{}: no model family is installed{}", where, rejected);
   }
   // A name that resembles a family's is a slip of the pen, unless a family knows whose it is.
   std::string near = answers.score > kByName ? nearest(type, answers.families) : std::string();
@@ -66,9 +68,9 @@ struct Answers {
   } else if (!answers.nearest.empty()) {
     near = fmt::format("the nearest is {}, which differs: {}; ", answers.nearest, answers.differs);
   }
-  fail(QUENCH_UNSUPPORTED, "{}: no model family fits {}; {}there are {}{}", where,
+  fail(code, "{}: no model family fits {}; {}there are {}{}{}", where,
        type.empty() ? "a config without model_type" : "model_type \"" + printable(type, 60) + "\"",
-       answers.said.empty() ? near : "", fmt::join(answers.families, ", "), answers.said);
+       answers.said.empty() ? near : "", fmt::join(answers.families, ", "), answers.said, rejected);
 }
 
 // Whether the family's description leaves it open that it fits; only then is it loaded.
@@ -109,9 +111,7 @@ const std::vector<ProbeAnswer>& ask_children(const Catalog& catalog,
   const auto [entry, added] = known.try_emplace(std::move(question));
   if (added) {
     try {
-      const CatalogOptions& options = catalog.options();
-      entry->second = ask_families(families, config_json,
-                                   {options.self, options.probe_seconds, false, options.python});
+      entry->second = ask_families(families, config_json, probe_options(catalog.options()));
     } catch (const Error&) {
       known.erase(entry);
       throw;
@@ -173,7 +173,7 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
   }
   if (answers.best == nullptr) {
     std::sort(answers.families.begin(), answers.families.end());
-    refuse_family(type, answers, where);
+    refuse_family(type, answers, where, catalog.rejected_for_now());
   }
   return *answers.best;
 }

@@ -58,8 +58,8 @@ std::vector<ProbeAnswer> ask_children(const Catalog& catalog,
   if (found != known.end()) {
     return found->second;
   }
-  std::vector<ProbeAnswer> answers = ask_formats(
-      formats, path, with_config, {catalog.options().self, catalog.options().probe_seconds, false});
+  std::vector<ProbeAnswer> answers =
+      ask_formats(formats, path, with_config, probe_options(catalog.options()));
   for (const ProbeAnswer& answer : answers) {
     if (answer.rejected.empty() && answer.score > 0) {
       known.emplace(question, answers);

@@ -59,8 +59,7 @@ std::vector<std::vector<ProbeAnswer>> ask_children(
   if (const auto found = known.find(question); found != known.end()) {
     return found->second;
   }
-  auto answers = ask_tokenizers(plugins, files,
-                                {catalog.options().self, catalog.options().probe_seconds, false});
+  auto answers = ask_tokenizers(plugins, files, probe_options(catalog.options()));
   for (size_t i = 0; i < plugins.size(); ++i) {
     for (ProbeAnswer& answer : answers[i]) {
       if (!answer.rejected.empty()) {

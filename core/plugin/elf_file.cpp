@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -107,7 +108,7 @@ class Reader {
   uint64_t size_ = 0;
 };
 
-Elf64_Ehdr read_header(const Reader& file) {
+Elf64_Ehdr read_header(const Reader& file, bool or_program = false) {
   unsigned char magic[EI_NIDENT] = {};
   file.read(0, magic, std::min<uint64_t>(sizeof magic, file.size()));
   if (std::memcmp(magic, ELFMAG, SELFMAG) != 0) {
@@ -122,7 +123,7 @@ Elf64_Ehdr read_header(const Reader& file) {
     fail(QUENCH_INVALID_ARGUMENT, "built for another machine (ELF machine {}, wanted {}, 64 bit)",
          header.e_machine, kMachine);
   }
-  if (header.e_type != ET_DYN) {
+  if (header.e_type != ET_DYN && !(or_program && header.e_type == ET_EXEC)) {
     fail(QUENCH_INVALID_ARGUMENT, "an ELF file, but not a shared library");
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxHeaders) {
@@ -248,6 +249,35 @@ void read_dynamic(const Reader& file, const std::vector<Elf64_Phdr>& segments,
   }
 }
 
+// Calls take(symbol, name) for every symbol of the dynamic tables.
+template <typename Take>
+void for_each_symbol(const Reader& file, const Elf64_Ehdr& header, const Take& take) {
+  if (header.e_shnum > 0 && header.e_shentsize != sizeof(Elf64_Shdr)) {
+    corrupt("its section headers");
+  }
+  const auto sections = file.array<Elf64_Shdr>(header.e_shoff, header.e_shnum);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_DYNSYM) {
+      continue;
+    }
+    const uint64_t count = section.sh_size / sizeof(Elf64_Sym);
+    if (count > kMaxSymbols || section.sh_link >= sections.size()) {
+      corrupt("its symbol table");
+    }
+    const Elf64_Shdr& strings = sections[section.sh_link];
+    if (strings.sh_size > kMaxStrings || !file.holds(strings.sh_offset, strings.sh_size)) {
+      corrupt("its string table");
+    }
+    const auto names = file.array<char>(strings.sh_offset, strings.sh_size);
+    for (const Elf64_Sym& symbol : file.array<Elf64_Sym>(section.sh_offset, count)) {
+      if (symbol.st_name < names.size()) {
+        const char* name = names.data() + symbol.st_name;
+        take(symbol, std::string(name, strnlen(name, names.size() - symbol.st_name)));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 ElfFile read_elf(const std::filesystem::path& path) {
@@ -272,38 +302,24 @@ ElfFile read_elf(const std::filesystem::path& path) {
 
 std::vector<ElfSymbol> exported_symbols(const std::filesystem::path& path) {
   const Reader file(path);
-  const Elf64_Ehdr header = read_header(file);
-  if (header.e_shnum > 0 && header.e_shentsize != sizeof(Elf64_Shdr)) {
-    corrupt("its section headers");
-  }
-  const auto sections = file.array<Elf64_Shdr>(header.e_shoff, header.e_shnum);
   std::vector<ElfSymbol> found;
-  for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != SHT_DYNSYM) {
-      continue;
+  for_each_symbol(file, read_header(file), [&](const Elf64_Sym& symbol, std::string name) {
+    const auto binding = ELF64_ST_BIND(symbol.st_info);
+    const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
+    if (symbol.st_shndx != SHN_UNDEF &&
+        (binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE) &&
+        (visibility == STV_DEFAULT || visibility == STV_PROTECTED)) {
+      found.push_back({std::move(name), binding == STB_GNU_UNIQUE});
     }
-    const uint64_t count = section.sh_size / sizeof(Elf64_Sym);
-    if (count > kMaxSymbols || section.sh_link >= sections.size()) {
-      corrupt("its symbol table");
-    }
-    const Elf64_Shdr& strings = sections[section.sh_link];
-    if (strings.sh_size > kMaxStrings || !file.holds(strings.sh_offset, strings.sh_size)) {
-      corrupt("its string table");
-    }
-    const auto names = file.array<char>(strings.sh_offset, strings.sh_size);
-    for (const Elf64_Sym& symbol : file.array<Elf64_Sym>(section.sh_offset, count)) {
-      const auto binding = ELF64_ST_BIND(symbol.st_info);
-      const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size() ||
-          (binding != STB_GLOBAL && binding != STB_WEAK && binding != STB_GNU_UNIQUE) ||
-          (visibility != STV_DEFAULT && visibility != STV_PROTECTED)) {
-        continue;
-      }
-      const char* name = names.data() + symbol.st_name;
-      found.push_back(
-          {{name, strnlen(name, names.size() - symbol.st_name)}, binding == STB_GNU_UNIQUE});
-    }
-  }
+  });
+  return found;
+}
+
+bool names_symbol(const std::filesystem::path& path, std::string_view name) {
+  const Reader file(path);
+  bool found = false;
+  for_each_symbol(file, read_header(file, true),
+                  [&](const Elf64_Sym&, const std::string& symbol) { found |= symbol == name; });
   return found;
 }
 

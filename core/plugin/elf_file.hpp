@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quench {
@@ -30,5 +31,8 @@ ElfFile read_elf(const std::filesystem::path& path);
 
 // The defined symbols that other libraries can link to. Throws like read_elf.
 std::vector<ElfSymbol> exported_symbols(const std::filesystem::path& path);
+
+// Whether a library or program defines this symbol or wants it of a library. Throws like read_elf.
+bool names_symbol(const std::filesystem::path& path, std::string_view name);
 
 }  // namespace quench

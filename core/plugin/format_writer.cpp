@@ -10,6 +10,7 @@
 #include "core/json/parse_json.hpp"
 #include "core/plugin/offered_tensor.hpp"
 #include "core/plugin/plugin_call.hpp"
+#include "core/plugin/sink_room.hpp"
 #include "core/plugin/table_call.hpp"
 
 namespace quench {
@@ -17,6 +18,8 @@ namespace quench {
 namespace {
 
 constexpr uint64_t kMaxFile = uint64_t{64} << 20;
+// A stored linear has at most a float64 and two tables of its size for each of its weights.
+constexpr uint64_t kStoredBytesOfWeight = 24;
 
 nlohmann::json object_of(const char* text, uint64_t bytes, const char* what) {
   if (text == nullptr || bytes > kMaxFile) {
@@ -35,6 +38,7 @@ nlohmann::json object_of(const char* text, uint64_t bytes, const char* what) {
 struct FormatWriter::Sink {
   FormatWriter& writer;
   FormatFinish* finish = nullptr;
+  SinkRoom room;
   std::map<std::string, StoredTensor> added = {};
 
   static Sink& self(void* context) { return *static_cast<Sink*>(context); }
@@ -56,6 +60,7 @@ struct FormatWriter::Sink {
     if (size > 0 && data == nullptr) {
       fail(QUENCH_INVALID_ARGUMENT, "store: tensor '{}': its data is NULL", printable(name));
     }
+    room.take(name, size);
     StoredTensor tensor{dtype, std::move(info.shape), {}};
     const auto* bytes = static_cast<const std::byte*>(data);
     tensor.bytes.assign(bytes, bytes + size);
@@ -64,14 +69,13 @@ struct FormatWriter::Sink {
     }
   }
 
-  void add_file(const char* name, const void* data, uint64_t bytes) const {
+  void add_file(const char* name, const void* data, uint64_t bytes) {
     FormatFinish& out = finished("file");
-    if (name == nullptr || !is_plain_file_name(name) || bytes > kMaxFile ||
-        (bytes > 0 && data == nullptr)) {
-      fail(QUENCH_INVALID_ARGUMENT,
-           "file '{}' of {} bytes: wanted a plain name and at most {} bytes",
-           printable(name == nullptr ? "" : name), bytes, kMaxFile);
+    if (name == nullptr || !is_plain_file_name(name) || (bytes > 0 && data == nullptr)) {
+      fail(QUENCH_INVALID_ARGUMENT, "file '{}' of {} bytes: wanted a plain name and its bytes",
+           printable(name == nullptr ? "" : name), bytes);
     }
+    room.take(name, bytes);
     out.files.emplace_back(name, std::string(static_cast<const char*>(data), bytes));
   }
 
@@ -130,12 +134,16 @@ FormatWriter::~FormatWriter() {
 }
 
 void FormatWriter::store(const quench_coded_linear& linear, std::span<float> weight) {
-  Sink sink{*this};
+  Sink sink{*this,
+            nullptr,
+            {"tensors of one linear",
+             kMaxFile + kStoredBytesOfWeight * static_cast<uint64_t>(linear.out * linear.in)}};
   const quench_format_sink table = sink.table();
   quench_stored_linear stored{};
   stored.struct_size = sizeof stored;
   work_call(format_.label(), "store", {linear.name}, format_.table().store, writer_, &linear,
             &table, weight.data(), &stored);
+  sink.room.require_enough(format_.label());
   if (sink.added.empty()) {
     fail(QUENCH_INTERNAL, "{}: {}: is stored without a tensor", format_.label(), linear.name);
   }
@@ -166,9 +174,10 @@ FormatFinish FormatWriter::finish(const std::vector<std::string>& linears,
   const quench_float_linears rest{sizeof rest, static_cast<uint32_t>(left.size()), left.data(),
                                   static_cast<uint32_t>(head.size()), head.data()};
   FormatFinish out{nlohmann::json::object(), nullptr};
-  Sink sink{*this, &out};
+  Sink sink{*this, &out, {"files of one model", kMaxFile}};
   const quench_format_sink table = sink.table();
   work_call(format_.label(), "finish", {}, format_.table().finish, writer_, &rest, &table);
+  sink.room.require_enough(format_.label());
   return out;
 }
 

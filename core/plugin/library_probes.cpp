@@ -6,6 +6,7 @@
 #include "core/io/sha256.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/foreign_code.hpp"
 
 namespace quench {
 
@@ -20,8 +21,12 @@ void LibraryProbes::look_up(const fs::path& library) {
     const ProbeEntry* entry = cache_.find(library);
     const fs::path interpreter =
         is_python_file(library) ? interpreter_of(library, options_.python) : fs::path();
+    const bool confined = is_confined(library);
+    if (confined && !interpreter.empty()) {
+      require_confinable(interpreter, library, options_.python);
+    }
     const bool same_links = entry != nullptr && cache_.links().are_current(entry->links) &&
-                            entry->interpreter == interpreter;
+                            entry->interpreter == interpreter && entry->confined == confined;
     if (same_links && entry->stamp == File(library).identity()) {
       return;
     }
@@ -37,17 +42,22 @@ void LibraryProbes::look_up(const fs::path& library) {
     hashes_.push_back(std::move(hash));
   } catch (const Error& failure) {
     cache_.forget(library);
-    rejected_.push_back({library, failure.what()});
+    rejected_.push_back({library, failure.what(), true});
   }
 }
 
+bool LibraryProbes::is_confined(const fs::path& library) const {
+  return options_.sandbox == Sandbox::kStrict && is_foreign(library, options_.self);
+}
+
 size_t LibraryProbes::probe() {
-  std::vector<ProbeResult> results =
-      probe_libraries(unknown_, {options_.self, options_.probe_seconds, false, options_.python});
+  std::vector<ProbeResult> results = probe_libraries(unknown_, probe_options(options_));
   for (size_t i = 0; i < unknown_.size(); ++i) {
-    if (results[i].timed_out) {  // perhaps a busy machine: probe it again next time
+    const bool timed_out = results[i].timed_out;
+    // One that came with the program does not hang: the machine was busy.
+    if (results[i].passing || (timed_out && !is_foreign(unknown_[i], options_.self))) {
       cache_.forget(unknown_[i]);
-      rejected_.push_back({unknown_[i], std::move(results[i].rejected)});
+      rejected_.push_back({unknown_[i], std::move(results[i].rejected), true});
       continue;
     }
     for (PluginDescription& item : results[i].items) {
@@ -60,12 +70,23 @@ size_t LibraryProbes::probe() {
     if (!results[i].items.empty() && links.empty()) {  // the items of a library have the same
       links = cache_.links().rows_of(results[i].items.front().links);
     }
-    cache_.store(unknown_[i], {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
-                               std::move(links), hashes_[i].interpreter,
-                               std::move(results[i].rejected), std::move(results[i].items)});
+    cache_.store(unknown_[i],
+                 {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
+                  std::move(links), hashes_[i].interpreter, std::move(results[i].rejected),
+                  timed_out, std::move(results[i].items), is_confined(unknown_[i])});
   }
   cache_.save();
   return unknown_.size();
+}
+
+std::string ask_again(const CatalogOptions& options, const fs::path& library) {
+  const ProbeResult result =
+      probe_libraries({library}, {options.self, options.probe_seconds, false, options.python})
+          .front();
+  if (!result.timed_out) {
+    forget_probes(options.cache_dir);  // others may have met the same busy machine
+  }
+  return result.rejected;
 }
 
 nlohmann::json LibraryProbes::code_of(const FileHash& hash, ProbeResult& result) {

@@ -38,6 +38,7 @@ class LibraryProbes {
     FileIdentity stamp;
     std::filesystem::path interpreter;  // of a Python file
   };
+  bool is_confined(const std::filesystem::path& library) const;  // while it is probed
   static FileHash hash_file(const std::filesystem::path& path);
   // Rejects a Python file that does not say what it stands on.
   static nlohmann::json code_of(const FileHash& hash, ProbeResult& result);
@@ -48,5 +49,9 @@ class LibraryProbes {
   std::vector<std::filesystem::path> unknown_;
   std::vector<FileHash> hashes_;  // of `unknown_`
 };
+
+// Asks a library that did not answer in time once more: why it is rejected, or "". Where it
+// answers, what was probed is forgotten, and the next catalog has it. Throws like probe_libraries.
+std::string ask_again(const CatalogOptions& options, const std::filesystem::path& library);
 
 }  // namespace quench

@@ -1,7 +1,8 @@
 // First contact with a library, in a child process: `quench __probe FILE` loads it, asks it what it
 // offers and reports on descriptor 3. What the library's own constructors print, or how they end
 // the process, does the parent no harm. A Python file is read by `INTERPRETER -m quench.describe
-// FILE`, which runs nothing of it and reports on its standard output.
+// FILE`, which runs nothing of it and reports on its standard output. Both confine themselves
+// before they look at what did not come with the program.
 #pragma once
 
 #include <filesystem>
@@ -15,17 +16,20 @@
 
 namespace quench {
 
+struct CatalogOptions;
+
 // The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --each with
 // libraries on the lines of standard input, which all stand on the same others, or --family ID
 // LIBRARY with a config.json as standard input, --format ID LIBRARY with a place and "config" or
 // "no config" as its two lines, or --tokenizer ID LIBRARY with the beginnings of files in CBOR
-// there. Returns the exit code.
-int probe_main(const std::vector<std::string>& arguments);
+// there. Before a stranger's library: --confined. Returns the exit code.
+int probe_main(std::vector<std::string> arguments);
 
 // What the parent learnt.
 struct ProbeResult {
   std::string rejected;                  // why the library is of no use, or ""
   bool timed_out = false;                // so: rejected, but a quieter machine may find otherwise
+  bool passing = false;                  // so: for want of memory, files or another library, say
   nlohmann::json surroundings;           // of a Python file, as quench.describe says; else null
   std::vector<LinkedLibrary> watched;    // of a Python file: what else the answer depends on
   std::vector<PluginDescription> items;  // with library, module fields and links; sha256 not set
@@ -38,7 +42,10 @@ struct ProbeOptions {
   bool create = false;         // also create and destroy every item with its default parameters,
                                // but none of a Python file
   PythonSetup python = {};
+  bool confined = true;  // strangers' code (core/sandbox)
 };
+
+ProbeOptions probe_options(const CatalogOptions& options, bool create = false);
 
 // Probes every library, at most two at a time; results in the order of `libraries`. Those that came
 // with the program and look for libraries in the same places share the loading of them; one that

@@ -23,7 +23,7 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 5;
+  constexpr int kFormat = 6;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
                      kVersion);
 }
@@ -76,9 +76,11 @@ json entry_to_json(const ProbeEntry& entry, WrittenLinks& links) {
               {"sha256", entry.sha256},
               {"code", entry.code},
               {"interpreter", entry.interpreter.string()},
+              {"confined", entry.confined},
               {"links", links.numbers_of(entry.links)}};
   if (!entry.rejected.empty()) {
     out["rejected"] = entry.rejected;
+    out["timed_out"] = entry.timed_out;
     return out;
   }
   const PluginDescription& first = entry.items.front();
@@ -97,11 +99,13 @@ ProbeEntry entry_from_json(const json& in, const fs::path& library, const LinkTa
   in.at("sha256").get_to(entry.sha256);
   entry.code = in.at("code");
   entry.interpreter = in.at("interpreter").get<std::string>();
+  entry.confined = in.value("confined", false);
   in.at("links").get_to(entry.links);
   const std::vector<LinkedLibrary> links =
       entry.interpreter.empty() ? table.libraries(entry.links) : std::vector<LinkedLibrary>{};
   if (const auto rejected = in.find("rejected"); rejected != in.end()) {
     rejected->get_to(entry.rejected);
+    in.at("timed_out").get_to(entry.timed_out);
     return entry;
   }
   for (const json& item : in.at("items")) {

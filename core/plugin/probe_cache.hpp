@@ -3,7 +3,8 @@
 // An entry belongs to a path. It holds while the file's identity (inode, size, times) is that of
 // the entry, which costs one stat; when the identity differs but the content's SHA-256 does not,
 // the entry is kept. Content alone is no key: what a library's dependencies are depends on where it
-// lies, and what they hold on their files.
+// lies, and what they hold on their files. What may pass by itself, such as a want of memory, is
+// not kept at all.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +27,9 @@ struct ProbeEntry {
   LinkTable::Rows links;
   std::filesystem::path interpreter;     // that a Python file was read by; "" of a library
   std::string rejected;                  // why, or ""
+  bool timed_out = false;                // so: rejected because it did not answer in time
   std::vector<PluginDescription> items;  // complete
+  bool confined = false;                 // probed in the sandbox; without it the answer may differ
 };
 
 class ProbeCache {

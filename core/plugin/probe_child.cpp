@@ -12,10 +12,12 @@
 #include <clocale>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "core/checkpoint/checkpoint_place.hpp"
@@ -28,9 +30,11 @@
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/probe.hpp"
+#include "core/plugin/search_path.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/trial.hpp"
 #include "core/process/child_process.hpp"
+#include "core/sandbox/sandbox.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/tokenizer.h"
@@ -47,6 +51,7 @@ using nlohmann::json;
 
 constexpr int kReport = 3;
 pid_t probe_process = 0;
+bool is_confined = false;  // --confined: the library is a stranger's
 
 void write_line(std::string line) {
   if (getpid() != probe_process) {
@@ -64,6 +69,34 @@ void write_line(std::string line) {
 
 void enter_phase(const std::string& name) {
   write_line("@" + name);
+}
+
+// Lets a stranger's library, which is loaded next, read what its worker may (core/apart) as far as
+// that is known before it was loaded, and `files`. It writes nowhere.
+void confine(const fs::path& library, std::set<fs::path> files = {}) {
+  if (!is_confined) {
+    return;
+  }
+  std::error_code unknown;
+  const fs::path program = fs::read_symlink("/proc/self/exe", unknown);
+  // In a build the libraries of the program's own plugins lie behind a link.
+  files.insert(
+      {library.parent_path(), program.parent_path().parent_path(), own_plugins(program) / "deps"});
+  for (const LinkedLibrary& link : bundled_libraries(library)) {
+    files.insert(link.path.parent_path());
+  }
+  const char* loader = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(loader == nullptr ? "" : loader);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    files.insert(folder);
+  }
+  SandboxRequest request;
+  for (const fs::path& file : files) {
+    if (file.is_absolute() && fs::exists(file, unknown)) {
+      request.readable.push_back(file);
+    }
+  }
+  enter_sandbox(request);
 }
 
 // State of the process that a plugin has no business with.
@@ -171,6 +204,7 @@ json probe(const fs::path& library, bool create) {
   if (std::string conflict = link_conflict(bundled_libraries(library), before); !conflict.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "{}", conflict);
   }
+  confine(library);
   const ProcessState state = ProcessState::now();
   const size_t threads = count_threads();
 
@@ -226,8 +260,9 @@ std::string read_input() {
 
 // The table of an item of a library that was probed before; the library is loaded for it.
 template <typename Table>
-const Table& table_of_item(const std::string& kind, const std::string& id,
-                           const fs::path& library) {
+const Table& table_of_item(const std::string& kind, const std::string& id, const fs::path& library,
+                           std::set<fs::path> files = {}) {
+  confine(library, std::move(files));
   enter_phase("while it was loaded");
   const quench_module* module = open_library(library);
   const std::vector<PluginDescription> items = read_module(*module);
@@ -269,7 +304,15 @@ json ask_format(const std::string& id, const fs::path& library) {
   if (input.substr(0, line) != "config") {
     place.hide_config();
   }
-  const auto& table = table_of_item<quench_format_table>(QUENCH_KIND_FORMAT, id, library);
+  std::set<fs::path> files;  // where they lie: those of a hub's cache are links
+  for (const std::string& name : place.names()) {
+    std::error_code dangling;
+    if (fs::path file = fs::canonical(place.folder() / name, dangling); !dangling) {
+      files.insert(std::move(file));
+    }
+  }
+  const auto& table =
+      table_of_item<quench_format_table>(QUENCH_KIND_FORMAT, id, library, std::move(files));
   enter_phase("in probe");
   quench_error error{sizeof(quench_error), 0, {}};
   const int32_t score = table.probe == nullptr ? 0 : table.probe(place.get(), &error);
@@ -369,7 +412,9 @@ json answer_of_copy(const std::function<json()>& answer) {
 
 }  // namespace
 
-int probe_main(const std::vector<std::string>& arguments) {
+int probe_main(std::vector<std::string> arguments) {
+  is_confined = !arguments.empty() && arguments[0] == "--confined";
+  arguments.erase(arguments.begin(), arguments.begin() + (is_confined ? 1 : 0));
   const bool each = arguments.size() == 1 && arguments[0] == "--each";
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
   const bool family = arguments.size() == 3 && arguments[0] == "--family";
@@ -378,9 +423,9 @@ int probe_main(const std::vector<std::string>& arguments) {
   const bool known = arguments.size() == 1 || create || family || format || tokenizer;
   if (!known || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
-        "quench __probe [--create] LIBRARY, quench __probe --each and quench __probe "
-        "--family|--format|--tokenizer ID LIBRARY are run by quench itself, with descriptor 3 "
-        "open\n",
+        "quench __probe [--confined] [--create] LIBRARY, quench __probe --each and quench __probe "
+        "[--confined] --family|--format|--tokenizer ID LIBRARY are run by quench itself, with "
+        "descriptor 3 open\n",
         stderr);
     return 2;
   }

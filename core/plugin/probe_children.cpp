@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/json/parse_json.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/process/child_process.hpp"
 
 namespace quench {
@@ -27,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMaxReport = size_t{8} << 20;
 constexpr size_t kTail = 600;  // of what the child prints, bytes kept
 constexpr int kTick = 20;      // ms between looks at children whose descriptors outlive them
+constexpr int kLastStream = 3;
 
 // A pipe whose ends are closed on exec and lie above the descriptors that a child is given.
 struct Pipe {
@@ -102,16 +104,26 @@ Command command_for(const ProbeQuestion& question, const ProbeOptions& options) 
   Command command;
   if (question.is_about_python()) {
     command.words = {question.interpreter.string(), "-m", "quench.describe"};
-    command.environment = python_environment(options.python);
+    if (options.confined) {
+      command.words.insert(command.words.end(),
+                           {"--confine", interpreter_sandbox(options.self).string()});
+    }
+    command.environment = python_environment(options.python, foreign_environment());
     command.folder = options.python.package;  // modules are looked for in the working folder
   } else {
     command.words = {options.self.string(), "__probe"};
+    if (options.confined && !question.library.empty() &&
+        is_foreign(question.library, options.self)) {
+      command.words.emplace_back("--confined");
+    }
+    command.environment = probe_environment();
   }
   command.words.insert(command.words.end(), question.words.begin(), question.words.end());
   if (!question.library.empty()) {
     command.words.push_back(question.library.string());
   }
   command.group = ChildGroup::kOwn;  // so that what it forks off can be ended with it
+  command.closed_from = kLastStream + 1;
   return command;
 }
 
@@ -122,7 +134,8 @@ Child start(size_t index, const ProbeQuestion& question, const ProbeOptions& opt
   int input = file_of(question.input);
   const int answers = question.is_about_python() ? report.write : output.write;
   command.streams = {ChildStream::copy(0, input), ChildStream::copy(1, answers),
-                     ChildStream::copy(2, output.write), ChildStream::copy(3, report.write)};
+                     ChildStream::copy(2, output.write),
+                     ChildStream::copy(kLastStream, report.write)};
   try {
     ChildProcess process = ChildProcess::start(command);
     close_descriptor(report.write);
@@ -157,6 +170,10 @@ std::string last_words(const std::string& printed) {
 std::string signal_name(int signal) {
   const char* name = sigabbrev_np(signal);
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+}
+
+bool comes_from_outside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGHUP || signal == SIGINT;
 }
 
 // What an interpreter says at last, where it ended by itself: the message of an error.
@@ -199,7 +216,8 @@ json answer_of(const Child& child, const ProcessEnd& ended, double seconds) {
   if (answer.empty() || child.timed_out || ended.code() != 0) {
     const std::string said =
         child.is_python && !child.timed_out && ended.signal == 0 ? last_line(child.printed) : "";
-    return {{"rejected", said.empty() ? ending(child, ended, phase, seconds) : said}};
+    return {{"rejected", said.empty() ? ending(child, ended, phase, seconds) : said},
+            {"passing", !child.timed_out && comes_from_outside(ended.signal)}};
   }
   try {
     json in = parse_json(answer, "its description");
@@ -251,7 +269,7 @@ void ask(const std::vector<ProbeQuestion>& questions, const ProbeOptions& option
           std::for_each(children.begin(), children.end(), reap);
           throw;
         }
-        take(next, json{{"rejected", failure.what()}}, false);
+        take(next, json{{"rejected", failure.what()}, {"passing", true}}, false);
       }
       ++next;
     }

@@ -25,7 +25,8 @@ struct ProbeQuestion {
 
 constexpr size_t kProbesAtOnce = 2;
 
-// The answer to question `index`: one JSON object, {"rejected": why} where the child gave none.
+// The answer to question `index`: one JSON object, {"rejected": why} where the child gave none,
+// with "passing": true where it was ended from outside or could not be started.
 using TakeAnswer = std::function<void(size_t index, const nlohmann::json& answer, bool timed_out)>;
 
 // Asks every question of a child of its own, at most kProbesAtOnce at a time. Throws

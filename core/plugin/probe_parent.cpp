@@ -1,14 +1,18 @@
 // The parent's side of probing: what the children are asked, and what their answers mean.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/plugin/catalog.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/probe_children.hpp"
-#include "core/plugin/search_path.hpp"
 
 namespace quench {
 
@@ -43,11 +47,33 @@ void read_description(const json& in, const std::filesystem::path& library, Prob
   }
 }
 
+// Whether another try, without a change of the library, may find otherwise: the machine had no
+// memory, descriptor or disk for it, or what it needs is not there yet.
+bool may_pass(const std::string& rejected) {
+  static constexpr const char* kWords[] = {"annot allocate memory",
+                                           "failed to map segment",
+                                           "cannot open shared object file",
+                                           "Too many open files",
+                                           "Input/output error",
+                                           "No space left on device",
+                                           "Stale file handle",
+                                           "Resource temporarily unavailable",
+                                           "bad_alloc",
+                                           "MemoryError"};
+  rlimit memory{};
+  const bool is_limited = getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY;
+  // Where memory has a limit, its end looks like any fault: a crash in a constructor, say.
+  return is_limited || std::any_of(std::begin(kWords), std::end(kWords), [&](const char* word) {
+           return rejected.find(word) != std::string::npos;
+         });
+}
+
 ProbeResult result_of(const json& in, const std::filesystem::path& library) {
   ProbeResult result;
   try {
     if (const auto rejected = in.find("rejected"); rejected != in.end()) {
       rejected->get_to(result.rejected);
+      result.passing = in.value("passing", false) || may_pass(result.rejected);
       return result;
     }
     if (!in.contains("module")) {
@@ -75,13 +101,9 @@ using Companions = std::map<std::vector<std::string>, std::vector<size_t>>;
 
 Companions companions_of(const std::vector<std::filesystem::path>& libraries,
                          const std::filesystem::path& executable) {
-  std::error_code absent;
-  const auto own_folder = std::filesystem::canonical(own_plugins(executable), absent);
   Companions out;
   for (size_t i = 0; i < libraries.size(); ++i) {
-    const auto [own, rest] = std::mismatch(own_folder.begin(), own_folder.end(),
-                                           libraries[i].begin(), libraries[i].end());
-    if (own_folder.empty() || own != own_folder.end() || is_python_file(libraries[i])) {
+    if (is_python_file(libraries[i]) || is_foreign(libraries[i], executable)) {
       continue;
     }
     try {
@@ -130,6 +152,11 @@ std::vector<bool> probe_together(const std::vector<std::filesystem::path>& libra
 
 }  // namespace
 
+ProbeOptions probe_options(const CatalogOptions& options, bool create) {
+  return {options.self, options.probe_seconds, create, options.python,
+          options.sandbox == Sandbox::kStrict};
+}
+
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options) {
   std::vector<ProbeQuestion> questions;
@@ -147,6 +174,9 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
     try {
       if (is_python_file(libraries[i])) {
         question.interpreter = interpreter_of(libraries[i], options.python);
+        if (options.confined) {
+          require_confinable(question.interpreter, libraries[i], options.python);
+        }
       } else if (options.create) {
         question.words.emplace_back("--create");
       }

@@ -1,6 +1,7 @@
 #include "core/sandbox/system_paths.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <system_error>
 
@@ -69,6 +70,22 @@ std::vector<std::string> entries(const fs::path& folder, const std::string& begi
   return out;
 }
 
+// Where this system's loader looks for libraries beside the usual folders.
+std::vector<std::string> folders_of_loader() {
+  std::vector<std::string> out;
+  std::vector<std::string> files = entries("/etc/ld.so.conf.d", "");
+  files.emplace_back("/etc/ld.so.conf");
+  for (const std::string& file : files) {
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with('/')) {
+        out.push_back(line.substr(0, line.find_last_not_of(" \t\r") + 1));
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<SystemPath> system_paths(SandboxProfile profile) {
@@ -80,6 +97,7 @@ std::vector<SystemPath> system_paths(SandboxProfile profile) {
     }
   };
   add(kAlways, Use::kRead);
+  add(folders_of_loader(), Use::kRead);
   if (profile == SandboxProfile::kPython) {
     add(kOfPython, Use::kRead);
     add(entries("/etc", "python3"), Use::kRead);  // sitecustomize.py lies there on Debian

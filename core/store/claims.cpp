@@ -50,6 +50,11 @@ std::optional<ReadClaim> read_claim(const fs::path& path) {
     const nlohmann::json json =
         parse_json(read_sealed_file(path.string(), "claim", kLargestClaim), path.string());
     const nlohmann::json& process = json.at("process");
+    for (const char* name : {"job", "attempt"}) {  // they become the name of a file
+      if (json.at(name).get<std::string>().find('/') != std::string::npos) {
+        return std::nullopt;
+      }
+    }
     return ReadClaim{{json.at("job").get<std::string>(), json.at("attempt").get<std::string>(),
                       json.at("host").get<std::string>()},
                      {process.at("place").get<std::string>(), process.at("pid").get<int64_t>(),

@@ -62,12 +62,15 @@ constexpr std::string_view kParts[] = {"averaging", "config", "family",    "host
                                        "metric",    "seed",   "tokenizer", "weights"};
 constexpr CommonField kCommon[] = {{"averaging", kAveraging},
                                    {"checkpoint", kCheckpoint},
-                                   {"details", kDetails},
                                    {"environment", kEnvironment},
                                    {"label", {}},
                                    {"metric", {}},
                                    {"parts", kParts},
                                    {"unit", {}}};
+// Says as a manifest does what `parts.metric` says by content, so that it counts only in its place:
+// one corpus may have two names.
+constexpr CommonField kNamed = {"details", kDetails};
+constexpr std::string_view kByContent = "\nparts.metric=";
 
 bool has(std::span<const std::string_view> members, std::string_view name) {
   return std::find(members.begin(), members.end(), name) != members.end();
@@ -78,6 +81,19 @@ void append(std::string_view field, std::string_view member, std::string_view te
   if (text != "null") {  // null counts as missing
     out.append(field).append(".").append(member).append("=").append(text).append("\n");
   }
+}
+
+// `add` appends what a field has.
+template <typename Add>
+std::string ground_of(const Add& add) {
+  std::string out;
+  for (const CommonField& common : kCommon) {
+    add(common, out);
+  }
+  if (out.find(kByContent) == std::string::npos) {
+    add(kNamed, out);
+  }
+  return out;
 }
 
 double number_of(std::string_view text) {
@@ -260,8 +276,7 @@ std::string common_ground(const Record& record) {
            : name == "metric"      ? json(record.metric)
                                    : json(record.unit);
   };
-  std::string out;
-  for (const CommonField& common : kCommon) {
+  const auto add = [&](const CommonField& common, std::string& out) {
     const json value = field(common.name);
     if (common.members.empty()) {
       append(common.name, "", canonical_json(value), out);
@@ -272,13 +287,12 @@ std::string common_ground(const Record& record) {
         }
       }
     }
-  }
-  return out;
+  };
+  return ground_of(add);
 }
 
 std::string common_ground(const RecordLine& line) {
-  std::string out;
-  for (const CommonField& common : kCommon) {
+  const auto add = [&](const CommonField& common, std::string& out) {
     const std::string_view text = line.field(common.name);
     if (common.members.empty()) {
       append(common.name, "", text, out);
@@ -290,8 +304,8 @@ std::string common_ground(const RecordLine& line) {
         }
       }
     }
-  }
-  return out;
+  };
+  return ground_of(add);
 }
 
 void FloatValues::add(std::string ground, uint64_t job, size_t place) {

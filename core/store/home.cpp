@@ -1,9 +1,11 @@
 #include "core/store/home.hpp"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <set>
 #include <system_error>
 
@@ -119,6 +121,24 @@ void open_home(const fs::path& home) {
   }
   if (!is_marked_home(home) && has_only_what_is_kept(home)) {
     mark_home(home);
+  }
+}
+
+void require_writable_home(const fs::path& home) {
+  std::string why;
+  try {
+    make_folders(home);
+    if (faccessat(AT_FDCWD, home.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+      why = std::generic_category().message(errno);
+    }
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  if (!why.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "{}: cannot be written, and runs keep there what they share: {}; set QUENCH_HOME to "
+         "another folder",
+         printable(home.string(), 4096), why);
   }
 }
 

@@ -27,6 +27,10 @@ std::filesystem::path find_home(const HomeEnvironment& environment);
 // Error(FAILED_PRECONDITION) if other users control its content, which would be trusted.
 void open_home(const std::filesystem::path& home);
 
+// Makes the folder if it is missing. Throws Error(FAILED_PRECONDITION) if nothing can be written
+// there.
+void require_writable_home(const std::filesystem::path& home);
+
 // Whether the folder has the mark, without which nothing in it is removed.
 bool is_marked_home(const std::filesystem::path& home);
 

@@ -12,6 +12,7 @@
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/difference.hpp"
+#include "core/store/merged_folders.hpp"
 
 namespace quench {
 
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kLargestText = uint64_t{64} << 20;
+constexpr const char* kManifests[] = {"manifest.yaml", "manifest.json"};
 constexpr size_t kShownParts = 8;  // differences, or shares, in one message
 
 std::optional<nlohmann::json> json_in(const fs::path& run, const char* name) {
@@ -37,6 +39,12 @@ void refuse_other_manifests(const std::vector<fs::path>& runs) {
   std::optional<nlohmann::json> first;
   fs::path of_first;
   for (const fs::path& run : runs) {
+    for (const char* name : kManifests) {
+      std::error_code unreadable;
+      if (fs::exists(run / name, unreadable)) {
+        require_plain(run / name);  // it is copied
+      }
+    }
     const std::optional<nlohmann::json> manifest = json_in(run, "manifest.json");
     if (!manifest) {
       continue;  // no attempt has begun there
@@ -101,7 +109,7 @@ nlohmann::json merged_shares(const std::vector<fs::path>& runs, std::vector<std:
 
 void write_description(const std::vector<fs::path>& runs, const fs::path& into,
                        const nlohmann::json& shares) {
-  for (const char* name : {"manifest.yaml", "manifest.json"}) {
+  for (const char* name : kManifests) {
     for (const fs::path& run : runs) {
       std::error_code unreadable;
       if (!fs::exists(into / name, unreadable) && fs::exists(run / name, unreadable)) {

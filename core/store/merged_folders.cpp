@@ -112,9 +112,25 @@ bool copy_piece(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
+void require_plain(const fs::path& path) {
+  const fs::file_type type = fs::symlink_status(path).type();
+  if (type == fs::file_type::directory) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      require_plain(entry.path());
+    }
+  } else if (type != fs::file_type::regular) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: is {}, so quench did not write it; nothing merged",
+         printable(path.string(), 4096),
+         type == fs::file_type::symlink ? "a link" : "neither a file nor a folder");
+  }
+}
+
 void MergedFolders::add(const fs::path& run, const fs::path& into) {
   for (const char* kind : {"averages", "exports", "checkpoints", "training"}) {
     for_each_piece(run / kind, into / kind, [&](const fs::path& from, const fs::path& to) {
+      if (!fs::is_symlink(from)) {
+        require_plain(from);
+      }
       check_piece(from, to);
       check_piece(from, from_.emplace(to, from).first->second);
     });

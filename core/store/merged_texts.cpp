@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
+#include "core/store/merged_folders.hpp"
 
 namespace quench {
 
@@ -38,6 +39,7 @@ void MergedTexts::add(const fs::path& file, const fs::path& into) {
   if (!is_appended(name) && !is_written_once(name)) {
     return;
   }
+  require_plain(file);
   Texts& texts = is_record_file(name) ? records_ : others_;
   const fs::path to = into / name;
   std::string text = read_appended_file(file, kLargestLog);

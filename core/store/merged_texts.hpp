@@ -12,7 +12,8 @@ class MergedTexts {
  public:
   // Adds the file, if it is one of a run's own, unless what is in `into`, or comes from another
   // run, is as good. Throws Error(FAILED_PRECONDITION) if that has the same name and other
-  // contents.
+  // contents;
+  // like require_plain.
   void add(const std::filesystem::path& file, const std::filesystem::path& into);
   // Writes each file at once, those of records last. Returns their number.
   uint64_t write() const;

@@ -32,6 +32,11 @@ struct Seal {
   WrittenFiles files;
 };
 
+// Whether it names an entry of a folder: a path would lead out of it.
+bool is_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
 std::string text_of(const nlohmann::json& made_from, const WrittenFiles& files) {
   nlohmann::json list = nlohmann::json::object();
   for (const auto& [name, file] : files) {
@@ -50,10 +55,14 @@ Seal read_seal(const fs::path& folder) {
   const nlohmann::json read = parse_json(read_sealed_file(path, kSealName, kLargestSeal), path);
   try {
     if (const int64_t schema = read.at("schema"); schema != kSchema) {
-      fail(QUENCH_DATA_LOSS, "{}: schema {}, this program knows {}", path, schema, kSchema);
+      fail(QUENCH_UNSUPPORTED, "{}: schema {}, this program knows {}", path, schema, kSchema);
     }
     Seal out{read.at("made_from"), {}};
     for (const auto& [name, file] : read.at("files").items()) {
+      if (!is_name(name)) {
+        fail(QUENCH_DATA_LOSS, "{}: lists {}, wanted names of files in the folder", path,
+             printable(name));
+      }
       out.files[name] = {file.at("bytes").get<uint64_t>(), file.at("sha256").get<std::string>()};
     }
     return out;
@@ -112,21 +121,25 @@ std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
   return fmt::format("{} changed", fmt::join(paths, ", "));
 }
 
-// The seal of a folder that quench wrote, or why there is none.
-std::optional<Seal> seal_of(const fs::path& path, std::string& foreign) {
+// The seal of a folder that quench wrote, or what is there instead and why.
+std::optional<Seal> seal_of(const fs::path& path, FolderSurvey& there) {
   struct stat status = {};
+  there.state = FolderState::kForeign;
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    foreign = "it is not a folder";
+    there.reason = "it is not a folder";
     return std::nullopt;
   }
   if (::lstat((path / kFolderSeal).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    foreign = fmt::format("quench did not write it: it has no {}", kFolderSeal);
+    there.reason = fmt::format("quench did not write it: it has no {}", kFolderSeal);
     return std::nullopt;
   }
   try {
     return read_seal(path);
   } catch (const Error& error) {
-    foreign = error.what();
+    if (error.code() == QUENCH_DATA_LOSS) {
+      there.state = FolderState::kDamaged;
+    }
+    there.reason = error.what();
     return std::nullopt;
   }
 }
@@ -144,9 +157,8 @@ FolderSurvey survey_folder(const fs::path& path, const nlohmann::json& made_from
   }
   FolderSurvey out;
   out.identity = identity_of_folder(path);
-  const std::optional<Seal> seal = seal_of(path, out.reason);
+  const std::optional<Seal> seal = seal_of(path, out);
   if (!seal) {
-    out.state = FolderState::kForeign;
     return out;
   }
   out.reason = seal->made_from != made_from ? what_changed(seal->made_from, made_from)
@@ -163,11 +175,38 @@ FolderSurvey survey_folder(const fs::path& path, const nlohmann::json& made_from
 }
 
 std::string foreign_content(const fs::path& path) {
-  std::string reason;
-  if (!is_absent(path)) {
-    seal_of(path, reason);
+  FolderSurvey there;
+  if (is_absent(path) || seal_of(path, there) || there.state == FolderState::kDamaged) {
+    return "";
   }
-  return reason;
+  return there.reason;
+}
+
+fs::path put_aside(const fs::path& path, const FolderIdentity& seen) {
+  constexpr int kTries = 1000;
+  for (int i = 1; i <= kTries; ++i) {
+    fs::path aside = path;
+    aside += i == 1 ? "~damaged" : fmt::format("~damaged-{}", i);  // no folder of a run has a '~'
+    if (!is_absent(aside)) {
+      continue;
+    }
+    if (identity_of_folder(path) != seen) {
+      return {};
+    }
+    std::error_code error;
+    fs::rename(path, aside, error);
+    if (error) {
+      fail(QUENCH_FAILED_PRECONDITION, "{}: putting it aside failed: {}",
+           printable(path.string(), 4096), error.message());
+    }
+    if (identity_of_folder(aside) == seen) {
+      return aside;
+    }
+    fs::rename(aside, path, error);  // another process was faster: the new one goes back
+    return {};
+  }
+  fail(QUENCH_FAILED_PRECONDITION, "{}: {} damaged folders lie beside it; move them away",
+       printable(path.string(), 4096), kTries);
 }
 
 std::string damage_of(const fs::path& path) {
@@ -179,7 +218,7 @@ std::string fault_of_sealed_folder(const fs::path& folder, Depth depth,
                                    const std::set<std::string>& whole) {
   try {
     for (const auto& [name, wanted] : read_seal(folder).files) {
-      const File file(folder / fs::path(name).filename());
+      const File file(folder / name);
       const std::string path = file.path().string();
       if (file.size() != wanted.bytes) {
         return fmt::format("{}: has {} bytes, wanted {}", path, file.size(), wanted.bytes);

@@ -21,12 +21,13 @@ enum class FolderState {
   kAbsent,
   kCurrent,  // made from what is wanted, and complete
   kStale,    // only quench wrote it, but from something else, or it is no longer complete
+  kDamaged,  // its seal does not verify, so nobody knows what else it holds: put aside, not removed
   kForeign   // holds what quench did not write: never touched
 };
 
 struct FolderSurvey {
   FolderState state = FolderState::kAbsent;
-  std::string reason;  // why kStale or kForeign
+  std::string reason;  // why kStale, kDamaged or kForeign
   std::optional<FolderIdentity> identity;
 };
 
@@ -34,7 +35,11 @@ struct FolderSurvey {
 // and by hash too if they changed after the seal was written.
 FolderSurvey survey_folder(const std::filesystem::path& path, const nlohmann::json& made_from);
 
-// Why the content of `path` may not be replaced, or "".
+// Gives the folder another name beside it, NAME~damaged, and returns that. Returns "" and keeps the
+// folder at `path` if it is not `seen` any more. Throws Error(FAILED_PRECONDITION).
+std::filesystem::path put_aside(const std::filesystem::path& path, const FolderIdentity& seen);
+
+// Why the content of `path` may not be replaced or put aside, or "".
 std::string foreign_content(const std::filesystem::path& path);
 
 // How the folder's files differ from its seal, or "". Reads and hashes all files. Throws Error like

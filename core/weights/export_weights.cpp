@@ -143,8 +143,7 @@ std::string export_fault(const FormatHandle& format, const nlohmann::json& param
   if (!format.writes()) {
     return fmt::format("format {} is only read", format.id());
   }
-  const quench_code_scheme scheme = scheme_of(parameters);
-  return scheme.bits > 0 ? format.fault(scheme) : "";
+  return format.fault(scheme_of(parameters));
 }
 
 std::string export_fault(const FormatHandle& format, const nlohmann::json& parameters,
@@ -157,7 +156,7 @@ std::string export_fault(const FormatHandle& format, const nlohmann::json& param
     }
     if (files != nullptr && !files->find(module_of(linear.weight) + std::string(kWeight))) {
       fault = fmt::format("{}: the files have no tensor of this name", linear.weight);
-    } else if (scheme.bits > 0) {
+    } else {
       quench_code_scheme own = scheme;
       if (own.group_size >= linear.in_features) {  // a group longer than a row is the whole row
         own.group_size = -1;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -88,10 +89,17 @@ bool Channel::receive(Message& message, bool may_close) {
     }
     return true;
   };
-  if (!fill(&message.header, sizeof message.header, true)) {
-    return false;
-  }
   const Header& header = message.header;
+  constexpr Header kSign{0, kSignMessage, 0, 0, 0, 0};
+  while (true) {
+    if (!fill(&message.header, sizeof message.header, true)) {
+      return false;
+    }
+    if (std::memcmp(&header, &kSign, sizeof kSign) != 0) {
+      break;
+    }
+    patience_.sign();
+  }
   if (header.bytes > kMaxBody || header.bytes % 8 != 0 || header.reserved != 0 ||
       (header.kind != kCallMessage && header.kind != kReplyMessage)) {
     patience_.broken("a message without a header");
@@ -109,6 +117,7 @@ void Channel::serve_one(const Message& call) {
     patience_.broken("calls nest without end");
   }
   ++nested_;
+  patience_.pause(call.header);
   const uint64_t from = own_->top();
   Reader in(call.body, &theirs_);
   Writer out(*own_);
@@ -127,6 +136,7 @@ void Channel::serve_one(const Message& call) {
   send({static_cast<uint32_t>(out.bytes().size()), kReplyMessage, call.header.function,
         call.header.target, call.header.number, 0},
        out.bytes());
+  patience_.resume(call.header);
   --nested_;
   replied_from_ = from;
 }
@@ -150,9 +160,7 @@ Message Channel::call(uint64_t target, uint16_t function, std::span<const std::b
       }
       return message;
     }
-    patience_.end();
     serve_one(message);
-    patience_.begin();
   }
 }
 

@@ -13,6 +13,7 @@ namespace quench::wire {
 
 inline constexpr uint16_t kCallMessage = 1;
 inline constexpr uint16_t kReplyMessage = 2;
+inline constexpr uint16_t kSignMessage = 3;  // the sender is alive; all else of its header is 0
 // Calls that are served within one another, each of which takes some of the thread's stack.
 inline constexpr int kMostNested = 64;
 
@@ -40,9 +41,14 @@ using Serve = std::function<void(Channel& channel, const Header& header, Reader&
 class Patience {
  public:
   virtual ~Patience() = default;
-  // This side begins to wait for the other one, and stops: a reply is there, or a call to serve.
+  // A call has been sent, and its reply is there. Nests.
   virtual void begin() {}
   virtual void end() {}
+  // A call of the other side has arrived and is served, and has been. Nests.
+  virtual void pause(const Header& /*call*/) {}
+  virtual void resume(const Header& /*call*/) {}
+  // The other side has said that it is alive.
+  virtual void sign() {}
   // Called every 100 ms of a wait.
   virtual void wait() {}
   // The other side is gone, or what it sent is no message (`why`). Throws.
@@ -62,6 +68,8 @@ class Channel {
   // Sends a call and waits for its reply; calls that arrive meanwhile are served on this thread.
   // Blobs of the reply are valid until the next message. Throws what Patience throws.
   Message call(uint64_t target, uint16_t function, std::span<const std::byte> body);
+  // Says that this side is alive, while the other one waits for it. Throws what Patience throws.
+  void sign() { send({0, kSignMessage, 0, 0, 0, 0}, {}); }
   // Serves calls until the other side closes the channel, which returns.
   void serve_all();
 

@@ -7,7 +7,7 @@ import struct
 
 from .status import RESOURCE_EXHAUSTED, Error
 
-CALL, REPLY = 1, 2
+CALL, REPLY, SIGN = 1, 2, 3
 MAX_BODY = 16 << 20
 MAX_INLINE = 1024  # larger values lie in shared memory
 NULL = 2 ** 64 - 1
@@ -204,6 +204,10 @@ class Channel:
                     raise broken("a reply to another call")
                 return answer
             self._serve_one(got_function, got_target, number, answer)
+
+    def sign(self):
+        """Says that this side is alive, while the other one waits for it."""
+        self._send(SIGN, 0, 0, 0, b"")
 
     def serve_all(self):
         """Serves calls until the host closes the connection."""

@@ -8,7 +8,8 @@ can be read.
     python3 -m quench.describe --family ID FILE
 
 asks a model family of the file, which runs for it, how well it fits the config.json on standard input, and prints
-{"score": ..., "message": ...}.
+{"score": ..., "message": ...}. The host puts `--confine LIBRARY` before either: the process confines itself first, to read
+and to write nothing.
 """
 
 import ast
@@ -306,6 +307,10 @@ def ask_family(identifier, path):
 def main():
     arguments = sys.argv[1:]
     try:
+        if arguments[:1] == ["--confine"]:
+            from .confine import confine
+            confine({"library": arguments[1], "readable": ["/"], "writable": []})
+            arguments = arguments[2:]
         if len(arguments) == 3 and arguments[0] == "--family":
             answer = ask_family(*arguments[1:])
         elif len(arguments) == 1:

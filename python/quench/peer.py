@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 import traceback
 
 from . import arrays
@@ -13,6 +14,7 @@ from .crossing import Incoming, Outgoing, Struct
 from .status import FAILED_PRECONDITION, INTERNAL, OK, RESOURCE_EXHAUSTED, Error
 
 _LONGEST = 500  # bytes of a message
+_BETWEEN_SIGNS = 0.2  # seconds
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -97,6 +99,7 @@ class Peer:
         self.description, self.exports, self.path = description, Exports(), path
         self._thread = threading.local()
         self._aside, self._aside_turn = None, threading.RLock()
+        self._last_sign = 0.0
         self._extensions = {}  # numbers of tables that stay the same, by (kind of table, implementation)
 
     def serve_on(self, channel):
@@ -118,6 +121,21 @@ class Peer:
             raise Error(FAILED_PRECONDITION, "the host cannot be called yet")
         with self._aside_turn:
             yield self._aside
+
+    def give_sign(self):
+        """Says that the plugin is at work, at most a few times a second however often it is called."""
+        now = time.monotonic()
+        if now - self._last_sign < _BETWEEN_SIGNS:
+            return
+        self._last_sign = now
+        channel = getattr(self._thread, "channel", None)
+        if channel is not None:
+            channel.sign()
+        elif self._aside is not None and self._aside_turn.acquire(blocking=False):  # else another's call is the sign
+            try:
+                self._aside.sign()
+            finally:
+                self._aside_turn.release()
 
     # ---- calls to the host
 

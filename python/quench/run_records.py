@@ -250,6 +250,8 @@ def _common_ground(record):
     """All that two values must have in common to be compared; what is None is as if it were not there."""
     ground = {}
     for field, members in COMMON.items():
+        if field == "details" and (record["parts"] or {}).get("metric") is not None:
+            continue  # they name what `parts.metric` has by content, and one corpus may have two names
         value = record[field]
         if members is not None:
             value = {name: (value or {}).get(name) for name in members}

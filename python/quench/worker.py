@@ -41,6 +41,9 @@ class Services:
     def progress(self, what, done, total):
         self._peer.call_service("quench_progress", "report", what=what, done=done, total=total)
 
+    def sign(self):
+        self._peer.give_sign()
+
 
 def receive(control):
     """The next packet: its JSON and its descriptors; None where the host has closed the socket."""

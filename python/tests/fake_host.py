@@ -170,6 +170,7 @@ class HostChannel:
         worker.send({"channel": number}, [theirs.fileno(), self.own, self.other])
         theirs.close()
         self._calls, self._top = 0, 0
+        self.signs = 0  # of life that the worker gave
 
     def close(self):
         self._socket.close()
@@ -200,6 +201,10 @@ class HostChannel:
         while True:
             size, kind, got_function, got_target, number, reserved = struct.unpack("<IHHQQQ", self._read(32))
             assert size % 8 == 0 and reserved == 0
+            if kind == 3:
+                assert (size, got_function, got_target, number) == (0, 0, 0, 0)
+                self.signs += 1
+                continue
             answer = Answer(self._read(size), self.other)
             if kind == 2:
                 assert (got_target, got_function, number) == (target, function, self._calls)

@@ -266,6 +266,22 @@ class QuantizerTest(FileTest):
         worker.cancel()
         self.fails(8, ["cancelled"], quantizer.quantize, state, WEIGHT[:4, :8])
 
+    def test_work_that_asks_whether_to_stop_gives_signs_of_life(self):
+        worker = self.work("""
+            import time
+            import quench
+
+            @quench.quantizer(bits=4)
+            def patient(weight, bits):
+                for _ in range(100):
+                    quench.check_cancelled()
+                    time.sleep(0.01)
+                return weight
+        """)
+        quantizer = Quantizer(worker, '{"bits": 4}')
+        quantizer.quantize(quantizer.begin(), WEIGHT[:4, :8])
+        self.assertIn(worker.channel.signs, range(2, 7))  # of 100 questions in a second
+
     def test_the_needs_of_parameters_are_asked_of_the_class(self):
         worker = self.work("""
             import quench

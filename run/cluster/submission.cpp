@@ -55,6 +55,9 @@ Submission read_submission(uint64_t number, const fs::path& folder) {
     }
     out.scheduler = *scheduler;
     out.job = body.at("job");
+    if (!parse_number<uint64_t>(out.job)) {  // it goes into commands that users type
+      fail(QUENCH_DATA_LOSS, "{}: job = '{}', wanted a number", path, printable(out.job));
+    }
     out.shares = body.at("shares").get<std::vector<uint64_t>>();
     out.of = body.at("of");
     out.time = body.at("time");

@@ -1,13 +1,11 @@
 #include "run/grid/evaluation_parts.hpp"
 
-#include <filesystem>
 #include <vector>
 
 #include "core/arithmetic/build_id.hpp"
 #include "core/averaging/average_identity.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/plugin/averaging_handle.hpp"
@@ -46,6 +44,12 @@ class Parts {
             {"tokenizer", nullptr}};
     return add_weights() && (what_.metric == nullptr || add_metric()) &&
            (what_.quantizer == nullptr || add_quantizer()) && add_environment();
+  }
+
+  // Of the metric alone.
+  std::optional<nlohmann::json> metric_only() {
+    nlohmann::json out;
+    return add_evaluation(out, *what_.metric) ? std::optional(std::move(out)) : std::nullopt;
   }
 
   nlohmann::json take() { return std::move(out_); }
@@ -207,8 +211,8 @@ class Parts {
           return false;
         }
       }
-      for (const std::filesystem::path& file : wanted.files) {
-        to["files"].push_back(sha256_of(File(file)));
+      for (const WantedFile& file : wanted.files) {
+        to["files"].push_back(file.sha256);
       }
       return true;
     } catch (const Error& error) {
@@ -284,6 +288,14 @@ std::optional<nlohmann::json> evaluation_parts(Identities& identities, const Eva
     missing = current_error().what();  // whoever measures it will report the error
   }
   return std::nullopt;
+}
+
+std::optional<nlohmann::json> metric_part(Identities& identities, const Experiment& experiment,
+                                          const MetricCell& metric, bool measure) {
+  EvaluationParts what;
+  what.experiment = &experiment;
+  what.metric = &metric;
+  return Parts(identities, what, measure).metric_only();
 }
 
 std::string content_key(const nlohmann::json& parts) {

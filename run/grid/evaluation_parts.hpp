@@ -26,6 +26,10 @@ struct EvaluationParts {
 std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
                                                bool measure, std::string& missing);
 
+// The part of a metric: what it is, its parameters and the contents that it reads. As above.
+std::optional<nlohmann::json> metric_part(Identities& identities, const Experiment& experiment,
+                                          const MetricCell& metric, bool measure);
+
 // SHA-256 of the parts as canonical JSON.
 std::string content_key(const nlohmann::json& parts);
 

@@ -19,6 +19,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/metric_handle.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "run/grid/watched_files.hpp"
@@ -51,6 +52,11 @@ CheckpointIdentity identity_from(const nlohmann::json& json) {
 
 std::string corpus_name(const CorpusUse& use) {
   return use.plugin->id + canonical_json(use.parameters);
+}
+
+bool takes_paths(const PluginDescription& plugin) {
+  return std::any_of(plugin.parameters.begin(), plugin.parameters.end(),
+                     [](const auto& schema) { return schema.type == QUENCH_PARAMETER_PATH; });
 }
 
 nlohmann::json corpus_question(const CorpusUse& use) {
@@ -187,6 +193,7 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
     const bool counts = tensor.shared_with == i && tensor.dtype.code != QUENCH_DTYPE_INT;
     identity.parameters += counts ? element_count(tensor.shape).value_or(0) : 0;
   }
+  check_running_code();
   const nlohmann::json answer = to_json(identity);
   fingerprints_.remember(before, canonical_json(answer));
   commits_.remember_checkpoint(cell, folder.files, answer);
@@ -297,6 +304,7 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
   } else {
     const Fingerprints::Stamp before = fingerprints_.look(corpus_question(use), files);
     fingerprint = open_corpus(catalog_, use, hub_).fingerprint();
+    check_running_code();
     if (!files.empty()) {
       fingerprints_.remember(before, fingerprint);
     }
@@ -306,10 +314,7 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
 }
 
 const WantedRecords& Identities::records(const MetricCell& metric) {
-  const auto& parameters = metric.plugin->parameters;
-  const bool reads = std::any_of(parameters.begin(), parameters.end(), [](const auto& schema) {
-    return schema.type == QUENCH_PARAMETER_PATH;
-  });
+  const bool reads = takes_paths(*metric.plugin);
   const std::lock_guard lock(mutex_);
   const auto [entry, added] =
       records_.try_emplace(metric.plugin->id + canonical_json(metric.parameters));
@@ -323,6 +328,12 @@ const WantedRecords& Identities::records(const MetricCell& metric) {
     }
   }
   return entry->second;
+}
+
+void Identities::check_read(const MetricCell& metric, const WantedRecords& read) {
+  if (takes_paths(*metric.plugin)) {
+    quench::check_read(metric.plugin->id, read, records(metric));
+  }
 }
 
 bool Identities::gives_text(const CorpusUse& use) {
@@ -350,19 +361,23 @@ bool Identities::gives_text(const CorpusUse& use) {
   return texts_[name] = answer == "yes";
 }
 
+std::optional<TokenizerIdentity> Identities::known_tokenizer(const Experiment& experiment,
+                                                             const CheckpointCell& cell) {
+  const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
+  const std::lock_guard lock(mutex_);
+  const auto found = tokenizers_.find(named.empty() ? cell.location : named);
+  return found != tokenizers_.end() ? std::optional(found->second) : std::nullopt;
+}
+
 TokenizerIdentity Identities::tokenizer(const Experiment& experiment, const CheckpointCell& cell) {
-  const std::string named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
-  const std::string& name = named.empty() ? cell.location : named;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = tokenizers_.find(name); found != tokenizers_.end()) {
-      return found->second;
-    }
+  if (const auto known = known_tokenizer(experiment, cell)) {
+    return *known;
   }
+  const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
   TokenizerIdentity identity =
       named.empty() ? own_tokenizer(cell) : TokenizerChoice(named, "").identity(catalog_);
   const std::lock_guard lock(mutex_);
-  return tokenizers_[name] = std::move(identity);
+  return tokenizers_[named.empty() ? cell.location : named] = std::move(identity);
 }
 
 TokenizerIdentity Identities::own_tokenizer(const CheckpointCell& cell) {

@@ -71,11 +71,16 @@ class Identities {
   // What a metric reads besides its corpora. Asks the plugin once, or not at all if the schema has
   // no path. Throws Error like wanted_records().
   const WantedRecords& records(const MetricCell& metric);
+  // Throws Error(UNAVAILABLE) if the instance that measured read anything else than records() says.
+  void check_read(const MetricCell& metric, const WantedRecords& read);
   // Whether a corpus supplies text, which is tokenized. Reads its first document if that is not
   // remembered.
   bool gives_text(const CorpusUse& use);
   // The tokenizer that the manifest names, or the checkpoint's own.
   TokenizerIdentity tokenizer(const Experiment& experiment, const CheckpointCell& cell);
+  // The same, if a key has it.
+  std::optional<TokenizerIdentity> known_tokenizer(const Experiment& experiment,
+                                                   const CheckpointCell& cell);
 
   // The quantizer that measures the layer errors of one that cannot (judge.hpp), or nullptr.
   const PluginDescription* judge_for(const PluginDescription& quantizer) const;

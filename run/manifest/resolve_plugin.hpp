@@ -31,7 +31,8 @@ class PluginResolver {
                  std::map<std::string, std::string>& absent, Problems& problems)
       : catalog_(catalog), hub_(hub), folder_(folder), absent_(absent), problems_(problems) {}
 
-  // Runs `body` and turns an Error, except CANCELLED, into a problem at `place`.
+  // Runs `body` and turns an Error into a problem at `place`; what the user need not change,
+  // CANCELLED and UNAVAILABLE, is none.
   template <typename Body>
   void attempt(const Place& place, Body body) {
     try {
@@ -39,6 +40,9 @@ class PluginResolver {
     } catch (const Error& error) {
       if (error.code() == QUENCH_CANCELLED) {
         throw;
+      }
+      if (error.code() == QUENCH_UNAVAILABLE) {
+        fail(QUENCH_UNAVAILABLE, "{}: {}", place.text(), error.what());
       }
       problems_.add(place, error.what());
     }

@@ -104,10 +104,23 @@ const json kQuantizedToDo = {{"done", 1}, {"to do", 2}};
 
 }  // namespace
 
-TEST_CASE("keys: a copy of a plugin elsewhere, with other bytes behind its end, changes none",
+TEST_CASE("keys: a copy of a plugin elsewhere changes none, and other bytes with its build id do",
           "[cli][keys]") {
   const Study study;
-  study.put_quantizer([](std::string& bytes) { bytes += "stripped, signed or installed"; });
+  study.put_quantizer([](std::string&) {});
+  CHECK(study.counts() == kAllDone);
+  study.put_quantizer([](std::string& bytes) { bytes += "patched"; });
+  CHECK(study.counts() == kQuantizedToDo);
+  CHECK_THAT(study.plan({"--all"}), Catch::Contains("the build of template_quantizer changed"));
+  const Outcome why = study.here.run(
+      {"why", "m.yaml", "template_quantizer bits=3", "--plugin-path", study.plugins().string()});
+  CHECK_THAT(why.out, Catch::Contains("quantizer.code.sha256: was \"") &&
+                          !Catch::Contains("quantizer.code.build_id: was"));
+  const Outcome adopted =
+      study.here.run({"adopt", "m.yaml", "--plugin", "template_quantizer", "--reason", "signed",
+                      "--plugin-path", study.plugins().string()});
+  INFO(adopted.err);
+  CHECK(adopted.code == 0);
   CHECK(study.counts() == kAllDone);
 }
 

@@ -1,4 +1,6 @@
 // Runs of machines without a common disk, joined.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -199,4 +201,33 @@ TEST_CASE("merge: averages and exports come along", "[cli][merge]") {
     CAPTURE(there.string());
     CHECK(quench::test::read_file(there) == quench::test::read_file(path));
   }
+}
+
+TEST_CASE("merge: a link or a pipe in what would be copied is refused before anything is written",
+          "[cli][merge]") {
+  const Workplace here;
+  const fs::path run = here.folder() / "a";
+  for (const char* name : {"a/averages/soup/config.json", "a/exports/step1/q/model.safetensors",
+                           "a/manifest.json", "a/log-0-0001-00000001.jsonl"}) {
+    here.folder().write(name, "{}");
+  }
+  here.folder().write("secret", "mine");
+  const std::string kind = GENERATE("link", "pipe", "description", "log");
+  CAPTURE(kind);
+  fs::path foreign = run / "exports/step1/q/tokenizer.json";
+  if (kind == "pipe") {
+    REQUIRE(mkfifo(foreign.c_str(), 0600) == 0);
+  } else {
+    foreign = kind == "description" ? run / "manifest.yaml"
+              : kind == "log"       ? run / "log-0-0001-00000002.jsonl"
+                                    : foreign;
+    fs::create_symlink(here.folder() / "secret", foreign);
+  }
+  const Outcome got = here.run({"merge", "a", "--into", "joined"});
+  CHECK(got.code == 1);
+  CHECK_THAT(got.err,
+             Contains(foreign.lexically_relative(here.folder().path()).string() +
+                      (kind == "pipe" ? ": is neither a file nor a folder" : ": is a link") +
+                      ", so quench did not write it; nothing merged"));
+  CHECK_FALSE(fs::exists(here.folder() / "joined"));
 }

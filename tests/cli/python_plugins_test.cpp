@@ -1,4 +1,5 @@
 // A run whose quantizer is a Python file, beside one that is a library.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
@@ -140,6 +141,64 @@ TEST_CASE("run: a plugin in Python writes no file of its user and opens no conne
   // Without the sandbox it may do all that, but for the connection, which nobody listens to.
   run_with(here, file, {"--sandbox", "off"});
   CHECK(fs::exists(outside));
+}
+
+TEST_CASE("run: a plugin in Python sees no secret among its user's variables", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  here.folder().write("plugins/rounded.py",
+                      "import os\nimport quench\n\n"
+                      "@quench.quantizer(bits=4)\n"
+                      "def rounded_in_python(weight, bits):\n"
+                      "    raise ValueError(\" \".join(sorted(os.environ)) + \" \")\n");
+  here.folder().write("m.yaml", kManifest);
+  quench::Command command =
+      here.command({"run", "m.yaml", "--plugin-path", "plugins", "--out", "runs/m"});
+  for (const char* variable :
+       {"HF_TOKEN=hf_0", "AWS_SECRET_ACCESS_KEY=0", "QUENCH_OF_MY_PLUGIN=1"}) {
+    command.environment->emplace_back(variable);
+  }
+  quench::ChildProcess process = quench::ChildProcess::start(command);
+  const Outcome got = here.wait(process);
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out + got.err, Contains(" QUENCH_OF_MY_PLUGIN ") && !Contains("HF_TOKEN") &&
+                                    !Contains("AWS_SECRET_ACCESS_KEY"));
+}
+
+TEST_CASE("run: what confines a plugin in Python is the host's word, not its own", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  const fs::path program = here.folder() / "bin/worker";
+  here.folder().write("bin/worker",
+                      "#!/usr/bin/python3\n"
+                      "import runpy, sys\n"
+                      "sys.path[0] = sys.path[1]\n"
+                      "if sys.argv[1] == \"-m\":\n"
+                      "    sys.argv = sys.argv[2:]\n"
+                      "    runpy.run_module(sys.argv[0], run_name=\"__main__\")\n"
+                      "else:\n"
+                      "    import quench.worker\n"
+                      "    quench.worker.confine = lambda box: \"landlock 99, seccomp\"\n"
+                      "    quench.worker.main()\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const std::string file = "#!" + program.string() + "\n" + kSameRounding;
+  CHECK(run_with(here, file).code == 2);
+  const Outcome list = here.run({"plugins", "list", "--plugin-path", "plugins"});
+  CHECK_THAT(list.out + list.err, Contains(program.string() + " is no Python interpreter itself"));
+  const Outcome got = run_with(here, file, {"--sandbox", "off"});
+  CAPTURE(got.err);
+  REQUIRE(got.code == 0);
+  json processes;
+  for (const fs::directory_entry& entry : fs::directory_iterator(here.folder() / "runs/m")) {
+    if (entry.path().filename().string().starts_with("processes-")) {
+      processes = json::parse(quench::test::read_file(entry.path()));
+    }
+  }
+  const auto own = std::find_if(processes.begin(), processes.end(), [](const json& process) {
+    return process.at("plugin") == "quantizer rounded_in_python";
+  });
+  REQUIRE(own != processes.end());
+  CHECK(own->at("sandbox") == "off");
 }
 
 TEST_CASE("run: `process: shared` of a plugin in Python is a mistake with its place", "[cli]") {

@@ -159,6 +159,35 @@ TEST_CASE("run: an export that lost or changed a file is written again, one that
   CHECK(quench::damage_of(written).empty());
 }
 
+TEST_CASE("run: a folder of weights whose seal has a flipped bit is put aside and made again",
+          "[cli]") {
+  const Folders folders(kExport + kKeep);
+  const json records = folders.records();
+  const fs::path kept = folders.path() / "runs/m/averages/soup+at+step2";
+  const fs::path written = folders.exported("step1/q");
+  for (const fs::path& folder : {kept, written}) {
+    std::string seal = quench::test::read_file(folder / quench::kFolderSeal);
+    seal[seal.size() / 2] ^= 1;
+    std::ofstream(folder / quench::kFolderSeal, std::ios::binary) << seal;
+  }
+  std::ofstream(written / "notes.txt") << "mine";
+  CHECK(states(folders.planned()) == std::set<std::string>{"to replace", "written"});
+  const Outcome got = folders.here.run({"run", "m.yaml"});
+  CHECK(got.code == 0);
+  for (const fs::path& folder : {kept, written}) {
+    const std::string inside = fs::relative(folder, folders.path()).string();
+    CHECK_THAT(got.err, Catch::Contains("warning: " + inside +
+                                        "/quench.json: the checksum does not match; " + inside +
+                                        " is made again, what was there is now " +
+                                        folder.filename().string() + "~damaged\n"));
+    CHECK(quench::damage_of(folder).empty());
+  }
+  CHECK(quench::test::read_file(written.string() + "~damaged/notes.txt") == "mine");
+  CHECK(folders.loss_of(written) == Folders::measured(records, "step1", "q"));
+  CHECK(folders.loss_of(kept) == Folders::measured(records, "step2", "", true));
+  CHECK(states(folders.planned()) == std::set<std::string>{"written"});
+}
+
 TEST_CASE("run: labels that look alike, and dots, have folders of their own", "[cli]") {
   std::string manifest = "quantizers:\n";
   const std::vector<std::string> labels = {"a b", "a_b", "a/b", "..", ".", "a+b"};

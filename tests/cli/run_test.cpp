@@ -3,15 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fs = std::filesystem;
@@ -250,6 +253,80 @@ TEST_CASE("plan: a grid beyond all bounds is refused with its count", "[cli]") {
   CHECK(got.err ==
         "m.yaml:3:5: quantizer template_quantizer: 160000 combinations of bits, group_size, "
         "more than 100000\n");
+}
+
+namespace {
+
+// How many lines of a table have this.
+size_t lines_with(const std::string& text, const std::string& word) {
+  size_t out = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    out += line.find(word) != std::string::npos ? 1 : 0;
+  }
+  return out;
+}
+
+std::string manifest_of(int bits, int block) {
+  return fmt::format(
+      "name: m\ncheckpoints: {{model: tiny}}\n"
+      "quantizers: [template_quantizer: {{bits: {}}}]\n"
+      "metrics: [validation_loss: {{corpus: v, block: {}}}]\n"
+      "corpora: {{v: {{text: {{path: t.txt}}}}}}\n",
+      bits, block);
+}
+
+}  // namespace
+
+TEST_CASE("run: another corpus or block in the same folder is said and told apart", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml", manifest_of(3, 16));
+  const Outcome first = here.run({"run", "m.yaml", "-q"});
+  REQUIRE(first.code == 0);
+  CHECK(first.err.empty());
+  CHECK_THAT(first.out, !Catch::Contains("corpus"));
+
+  std::string text;
+  for (int i = 0; i < 1000; ++i) {
+    text += static_cast<char>('a' + i * i % 23);
+  }
+  here.folder().write("t.txt", text);
+  here.folder().write("m.yaml", manifest_of(4, 16));
+  const Outcome corpus = here.run({"run", "m.yaml", "-q"});
+  REQUIRE(corpus.code == 0);
+  CHECK_THAT(corpus.err,
+             Catch::StartsWith("warning: runs/m holds values of another text: 2 of validation_loss "
+                               "with another corpus `v` (") &&
+                 Catch::EndsWith("): 1 of them stays in its tables and report beside the new "
+                                 "ones; `--out FOLDER` keeps texts apart\n"));
+  CHECK_THAT(corpus.out, !Catch::Contains("corpus"));  // what the manifest asks for has one
+  const Outcome table = here.run({"results", "runs/m"});
+  CHECK_THAT(table.out, Catch::StartsWith("corpus "));
+  CHECK(lines_with(table.out, "v ") == 3);  // with the beginning of the text's hash
+  CHECK(lines_with(table.out, "%") == 1);   // the float value of the old text does not count
+  CHECK_THAT(here.run({"results", "runs/m", "--where", "metric=quantization_error"}).out,
+             !Catch::Contains("corpus"));  // one value
+  CHECK_THAT(here.run({"status", "runs/m"}).out,
+             Catch::Contains("records  3 done (1 of another text), 0 failed"));
+  CHECK(quench::test::data_of(here.run({"status", "runs/m", "--json"}).out)
+            .at("records")
+            .at("of_other_text") == 1);
+  CHECK_THAT(quench::test::read_file(here.folder() / "runs/m/report.html"),
+             Catch::Contains("1 value of validation_loss with another corpus `v` (") &&
+                 Catch::Contains("validation_loss block=16 has values of several texts"));
+
+  here.folder().write("m.yaml", manifest_of(4, 32));
+  const Outcome block = here.run({"run", "m.yaml", "-q"});
+  REQUIRE(block.code == 0);
+  CHECK_THAT(block.err, Catch::Contains("2 of validation_loss with another block (16, now 32)") &&
+                            Catch::Contains(": 3 of them stay in its tables"));
+  CHECK(std::count(block.err.begin(), block.err.end(), '\n') == 1);
+  CHECK_THAT(here.run({"results", "runs/m"}).out, Catch::StartsWith("block  corpus "));
+  const Outcome errors = here.run({"results", "runs/m", "--where", "metric=quantization_error"});
+  CHECK_THAT(errors.out, Catch::StartsWith("block  checkpoint "));
+  CHECK_THAT(here.run({"status", "runs/m"}).out,
+             Catch::Contains("records  5 done (3 of another text), 0 failed"));
+  CHECK(here.run({"run", "m.yaml", "-q", "--out", "runs/own"}).err.empty());
 }
 
 TEST_CASE("run: a mistake in the report is told before any work", "[cli]") {

@@ -92,6 +92,46 @@ TEST_CASE("progress: a terminal sees a line with rate and time left", "[cli]") {
   CHECK_THAT(shown, Catch::Contains("\r\033[Ktiny: ") && Catch::Contains(" tokens/s, "));
 }
 
+TEST_CASE("progress: the last line is cleared before a run prints its table", "[cli]") {
+  const std::optional<Terminal> terminal = Terminal::open();
+  skip_unless(terminal.has_value(), "there is no pseudo-terminal (is /dev/pts mounted?)");
+  terminal->set_columns(80);
+  const Workplace here;
+  here.write_long_text();
+  const auto manifest = [](int bytes) {
+    return "name: m\ncheckpoints: {model: tiny}\n"
+           "quantizers: [{template_quantizer: {bits: 3}}]\n"
+           "metrics: [{validation_loss: {corpus: v, block: 16}}]\n"
+           "corpora: {v: {text: {path: long.txt, to: " +
+           std::to_string(bytes) + "}}}\n";
+  };
+  std::string shown;
+  for (int bytes = 20'000; shown.find(" tokens/s") == std::string::npos; bytes *= 4) {
+    REQUIRE(bytes < 8'000'000);  // a faster machine needs more text until a line is shown
+    here.folder().write("m.yaml", manifest(bytes));
+    ChildProcess process = terminal->start(here.command({"run", "m.yaml"}));
+    shown = terminal->read_until("report: ", std::chrono::seconds(120));
+    CHECK(process.wait().code() == 0);
+  }
+  CAPTURE(shown);
+  const size_t table = shown.find("checkpoint  quantizer");
+  REQUIRE(table != std::string::npos);
+  CHECK(shown.substr(table - 4, 4) == "\r\033[K");
+}
+
+TEST_CASE("progress: -q shows none", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\ncheckpoints: {model: tiny}\n"
+                      "metrics: [{validation_loss: {corpus: v, block: 16}}]\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  CHECK_THAT(here.run({"run", "m.yaml"}).err, Catch::Contains("[0/1] tiny"));
+  const Outcome quiet = here.run({"run", "m.yaml", "-q", "--fresh"});
+  CHECK(quiet.code == 0);
+  CHECK(quiet.err.empty());
+  CHECK_THAT(quiet.out, Catch::StartsWith("checkpoint"));
+}
+
 TEST_CASE("messages: errors are red and warnings yellow on a terminal only", "[cli]") {
   const Workplace here;
   const auto shown = [&](const std::vector<std::string>& variables) {

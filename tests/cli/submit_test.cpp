@@ -156,6 +156,8 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
                                           "all",
                                           "--worker-silence",
                                           "60",
+                                          "--worker-time",
+                                          "7200",
                                           "--fetch",
                                           "--storage-limit",
                                           "5GB",
@@ -164,7 +166,8 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
   CHECK_THAT(out, Contains(" run " + login.path("m.yaml") + " --out '" + login.path("other place") +
                            "' --set seed=3 --fetch --storage-limit 5GB --evict done --retry failed "
                            "--plugin-path " +
-                           login.path("mine") + " --isolate all --worker-silence 60 --share "));
+                           login.path("mine") +
+                           " --isolate all --worker-silence 60 --worker-time 7200 --share "));
 }
 
 TEST_CASE("submit: what is queued is not sent again, and status shows it", "[cli][cluster]") {

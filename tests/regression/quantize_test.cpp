@@ -40,15 +40,19 @@ class Scene {
   }
   // A manifest that exports rtn of 3 and of 4 bits as awq, which holds 4.
   fs::path manifest() const {
+    return manifest(
+        "  - rtn: {bits: [3, 4], group_size: 16}\n"
+        "    export: awq\n");
+  }
+  fs::path manifest(const std::string& quantizers) const {
     return folder_.write("m.yaml",
                          "name: m\n"
                          "checkpoints: {model: model, tokenizer: bytes}\n"
-                         "quantizers:\n"
-                         "  - rtn: {bits: [3, 4], group_size: 16}\n"
-                         "    export: awq\n"
-                         "metrics:\n"
-                         "  - validation_loss: {corpus: v, block: 16}\n"
-                         "corpora: {v: {text: {path: t.txt}}}\n");
+                         "quantizers:\n" +
+                             quantizers +
+                             "metrics:\n"
+                             "  - validation_loss: {corpus: v, block: 16}\n"
+                             "corpora: {v: {text: {path: t.txt}}}\n");
   }
   std::vector<std::string> of_manifest(const std::string& command) const {
     std::vector<std::string> out = {command, manifest().string(), "--plugin-path",
@@ -122,6 +126,27 @@ TEST_CASE("quantize: what a format cannot hold is refused before anything is rea
   CHECK(finished.code == 2);
   CHECK(finished.err.find(fault) != std::string::npos);
   CHECK_FALSE(fs::exists(scene.out()));
+}
+
+TEST_CASE("quantize, run: a format is asked before work, also where no parameter says the bits",
+          "[regression][quantize]") {
+  const Scene scene;
+  const auto refused = [](std::vector<std::string> arguments, const std::string& fault) {
+    arguments.insert(arguments.end(), {"--plugin-path", test_plugins().string()});
+    const Finished finished = run_quench(arguments);
+    CHECK(finished.code == 2);
+    CAPTURE(finished.err);
+    CHECK(finished.err.find(fault) != std::string::npos);
+  };
+  refused(scene.quantize("int8", "told"), "bits that no parameter names; told wants them");
+  refused(scene.quantize("int8", "narrow"), "32 input columns (bits 0); narrow holds 16");
+  CHECK_FALSE(fs::exists(scene.out()));
+  std::vector<std::string> run = scene.of_manifest("run");
+  scene.manifest(
+      "  - int8: {}\n"
+      "    export: told\n");
+  refused(run, "export told: bits that no parameter names; told wants them");
+  CHECK_FALSE(fs::exists(scene.run() / "exports"));
 }
 
 TEST_CASE("quantize: nothing is overwritten, and what is quantized already is refused",

@@ -240,4 +240,50 @@ TEST_CASE("task data: records that do not fit are named with their file", "[regr
   CHECK_THAT(shots.err, Catch::Contains("math_qa/train.jsonl.gz: gzip: truncated at byte 200"));
 }
 
+TEST_CASE("task data: a question that cannot be scored fails its task and group, and no other",
+          "[regression][tasks]") {
+  const Here here;
+  const auto make = [&](const std::string& name, const std::string& group,
+                        const std::string& choice) {
+    here.folder().write("mine/" + name + ".yaml",
+                        "task: " + name + (group.empty() ? "" : "\ngroup: " + group) +
+                            "\ndata: {paths: [" + name +
+                            "]}\nsplits: [test]\nprompt: \"{{q}}\"\nchoices: \"{{c}}\"\n"
+                            "answer: \"{{0}}\"\nscores: [acc]\n");
+    const nlohmann::json record = {{"q", "Is it?"}, {"c", {"yes", choice}}};
+    here.folder().write(
+        "data/" + name + "/test.jsonl",
+        nlohmann::json{{"q", "Or?"}, {"c", {"no", "so"}}}.dump() + "\n" + record.dump() + "\n");
+  };
+  const std::string longer(40, 'n');
+  make("sound", "", "no");
+  make("long", "", longer);
+  make("first", "both", "no");
+  make("second", "both", longer);
+  const auto spec = [&](const std::string& tasks) {
+    return here.arguments("tasks=" + tasks + ",max_length=32,files=" +
+                          (here.folder() / "mine").string() + ",data=" + here.data().string());
+  };
+  const nlohmann::json alone = quench_json(spec("sound")).at("records");
+  CHECK(alone.at(0).at("unit") == "accuracy");
+  CHECK_FALSE(alone.at(0).at("details").contains("failed"));
+  const nlohmann::json found = quench_json(spec("sound+long+both")).at("records");
+  REQUIRE(found.size() == alone.size());
+  CHECK(found.at(0).at("unit") == "accuracy of 1 of 3 tasks");
+  CHECK(found.at(0).at("value") == alone.at(0).at("value"));
+  CHECK(found.at(0).at("items") == alone.at(0).at("items"));
+  CHECK(found.at(1).at("metric") == "tasks/sound/acc");
+  CHECK(found.at(1).at("value") == alone.at(1).at("value"));
+  const nlohmann::json& details = found.at(0).at("details");
+  CHECK(details.at("tasks").at("sound") == alone.at(0).at("details").at("tasks").at("sound"));
+  CHECK(details.at("tasks").contains("first"));
+  CHECK_FALSE(details.at("tasks").contains("long"));
+  const std::string fault = "question 1: 6 ids of context and 41 to score, but the model sees 32";
+  CHECK(details.at("failed") ==
+        nlohmann::json{{"long", "task long, " + fault}, {"second", "task second, " + fault}});
+  const Finished none = run_quench(spec("long+both"));
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, Catch::Contains("metric tasks: task long, " + fault));
+}
+
 }  // namespace quench::test

@@ -264,3 +264,68 @@ TEST_CASE("findings: the first sentence is the result with its interval", "[repo
                  Catch::Contains("; by plain bits=3, 0.15 ["));
   CHECK(findings_of({}, {}).empty());
 }
+
+TEST_CASE("findings: the number beside an interval is the mean that the interval is of",
+          "[report]") {
+  std::vector<Record> records;
+  for (int seed = 0; seed < 3; ++seed) {  // the first seed is the odd one
+    Record f = float_loss("main", "s1", 1, {3, 4, 4, 5});
+    f.job = static_cast<uint64_t>(seed);
+    f.environment["sweep"] = {{"seed", seed}};
+    const double good = seed == 0 ? 0.4 : 0.1 + 0.001 * seed;
+    records.insert(records.end(), {f, quantized_loss(f, "good", 3, {good, good, good, good}),
+                                   quantized_loss(f, "plain", 3, {0.2, 0.2, 0.2, 0.2})});
+  }
+  std::vector<Contrast> contrasts = {say(sides("good", "plain"), records)};
+  mark_family(contrasts);
+  // Differences 0.2, -0.099, -0.098: mean 0.001, deviation 0.1724, 4.303 * 0.1724 / sqrt(3) =
+  // 0.428.
+  CHECK(contrasts[0].rows[0].value == Approx(0.2));
+  const std::vector<std::string> got = findings_of(contrasts, observe(records).all);
+  REQUIRE(got.size() == 1);
+  CHECK_THAT(got[0], Catch::StartsWith(
+                         "In these runs, at 3 bits, s1, branch main: good and plain are not told "
+                         "apart; the difference is +0.001 nats per token [\u22120.427"));
+  CHECK_THAT(contrasts[0].rows[0].sentence,
+             Catch::Contains(" +0.001 nats/token.") &&
+                 Catch::Contains("Over 4 validation items, paired: +0.2, ") &&
+                 Catch::Contains("Over 3 seeds, paired: +0.001, "));
+}
+
+TEST_CASE("findings: what is decided comes first, and a summary counts what is decided",
+          "[report]") {
+  const Record f = float_loss("main", "s1", 1, {3, 4, 4, 5});
+  const std::vector<double> plain = {0.2, 0.2, 0.2, 0.2};
+  const std::vector<Record> records = {f,
+                                       quantized_loss(f, "good", 2, {0.22, 0.17, 0.21, 0.18}),
+                                       quantized_loss(f, "plain", 2, plain),
+                                       quantized_loss(f, "good", 3, {0.16, 0.17, 0.18, 0.19}),
+                                       quantized_loss(f, "plain", 3, plain),
+                                       quantized_loss(f, "good", 4, {0.099, 0.1, 0.101, 0.1}),
+                                       quantized_loss(f, "plain", 4, plain)};
+  std::vector<Contrast> contrasts = {say(sides("good", "plain"), records)};
+  mark_family(contrasts);
+  CHECK_THAT(contrasts[0].summary,
+             Catch::StartsWith("good against plain: \u0394CE is lower in 1 of 3 pairs (2 before "
+                               "correction), not told apart in 2, higher in 0, with all 3 "
+                               "comparisons at once; differences from \u22120.1 to "));
+  const std::vector<std::string> got = findings_of(contrasts, observe(records).all);
+  REQUIRE(got.size() == 5);
+  CHECK_THAT(got[0], Catch::StartsWith("In this run, at 4 bits, s1, branch main: good loses 0.1 "
+                                       "nats per token less to quantization than plain ["));
+  CHECK(got[1] == contrasts[0].summary);
+  CHECK_THAT(got[2], Catch::StartsWith("In this run, at 3 bits") &&
+                         Catch::EndsWith("], but not with all 3 comparisons at once."));
+  CHECK_THAT(got[3],
+             Catch::StartsWith("In this run, at 2 bits") && Catch::Contains("are not told apart"));
+  CHECK_THAT(got[4], Catch::StartsWith("One training run: "));
+  // Where nothing is decided the counts come first.
+  const std::vector<Record> open(records.begin(), records.begin() + 5);
+  std::vector<Contrast> undecided = {say(sides("good", "plain"), open)};
+  for (size_t i = 0; i < 9; ++i) {
+    undecided.push_back(undecided.front());
+  }
+  mark_family(undecided);
+  CHECK_THAT(findings_of(undecided, observe(open).all).front(),
+             Catch::StartsWith("good against plain: \u0394CE is lower in 0 of 2 pairs"));
+}

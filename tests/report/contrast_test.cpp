@@ -326,7 +326,10 @@ TEST_CASE("contrast: an averaging is compared at the same checkpoint and method"
   // ΔCE each against its own float model, not against the other's.
   CHECK(got.rows[0].value == Approx(-0.08).margin(kRounding));
   CHECK(got.rows[1].value == Approx(-0.03).margin(kRounding));
-  CHECK_THAT(got.summary, Catch::StartsWith("lawa costs less than raw in 2 of 2 pairs"));
+  CHECK_THAT(got.summary,
+             Catch::StartsWith("lawa against raw: ΔCE is lower in 2 of 2 pairs, not told "
+                               "apart in 0, higher in 0; differences from −0.08 to −0.03 "
+                               "nats/token."));
 }
 
 TEST_CASE("contrast: sides may have names, and then the method is said once", "[report]") {
@@ -495,7 +498,7 @@ TEST_CASE("contrast: values of another metric are compared, of float models and 
     CHECK(seeds->interval->low == Approx(210 - kTOf3 * 10 / std::sqrt(3.0)).margin(1e-6));
     CHECK_THAT(
         got.rows[0].sentence,
-        Catch::Contains(std::string("step 1, curvature: ") + name + " +200 nats/token") &&
+        Catch::Contains(std::string("step 1, curvature: ") + name + " +210 nats/token") &&
             Catch::EndsWith(std::string("constant has the lower ") + name + ", over 3 seeds."));
     CHECK(to_json(got)["of"] == name);
   }
@@ -614,6 +617,46 @@ TEST_CASE("contrast: values of different machines, types and corpora are not sub
   CHECK(got.all[1].floating == nullptr);
   CHECK(got.all[2].floating == &records[0]);
   CHECK(got.notes.size() == 1);
+}
+
+TEST_CASE("contrast: texts under one label are neither averaged nor compared", "[report]") {
+  std::vector<Record> records;
+  for (int seed = 0; seed < 2; ++seed) {  // the corpus was edited between the seeds
+    const std::string content = seed == 0 ? "aaaaaaaa0" : "bbbbbbbb0";
+    Record f = float_loss("main", "s1", 1, kItems);
+    f.job = static_cast<uint64_t>(seed);
+    f.environment["sweep"] = {{"seed", seed}};
+    f.label = "validation_loss block=64";
+    f.details = {{"corpora", {{"corpus", {{"name", "text"}, {"fingerprint", content}}}}}};
+    f.parts = {{"metric",
+                {{"id", "validation_loss"},
+                 {"params", {{"block", 64}}},
+                 {"corpora", {{"corpus", {{"files", content}}}}}}}};
+    records.insert(records.end(), {f, quantized_loss(f, "good", 3, {0.1, 0.1, 0.1, 0.1}),
+                                   quantized_loss(f, "plain", 3, {0.2, 0.2, 0.2, 0.2})});
+  }
+  const quench::Observations got = observe(records);
+  CHECK(got.all[0].text == "text aaaaaaaa");
+  CHECK(got.all[3].text == "text bbbbbbbb");
+  CHECK(got.all[0].cell != got.all[3].cell);
+  CHECK(got.notes ==
+        std::vector<std::string>{"validation_loss block=64 has values of several texts, which are "
+                                 "neither compared nor averaged: 3 of text aaaaaaaa, 3 of text "
+                                 "bbbbbbbb."});
+  const Contrast contrast = judge(spec_of("good", "plain"), records);
+  REQUIRE(contrast.rows.size() == 2);
+  for (const auto& row : contrast.rows) {
+    CHECK(find(row, SpreadKind::kSeeds) == nullptr);
+    CHECK_THAT(row.what, Catch::Contains("text aaaaaaaa") || Catch::Contains("text bbbbbbbb"));
+  }
+  // The same text under another name is one text.
+  for (size_t i = 3; i < 6; ++i) {
+    records[i].parts = records[0].parts;
+    records[i].details["corpora"]["corpus"]["name"] = "held_out";
+  }
+  const Contrast one = judge(spec_of("good", "plain"), records);
+  REQUIRE(one.rows.size() == 1);
+  CHECK(find(one.rows[0], SpreadKind::kSeeds) != nullptr);
 }
 
 TEST_CASE("contrast: as JSON it has differences, spreads and sentences", "[report]") {

@@ -167,6 +167,29 @@ TEST_CASE("run_records.py: derives from a run's records what the program does", 
   CHECK_THAT(here.run({"verify", "runs/m"}).out, Catch::Contains("2 checked, 0 do not verify"));
 }
 
+TEST_CASE("run_records.py: pairs a corpus that two manifests name differently as the program does",
+          "[tools]") {
+  need_python();
+  const TemporaryDir place;
+  const auto named = [](const std::string& quantizer, double value, const std::string& name,
+                        const std::string& content) {
+    Record out = sample_record(200, quantizer, value, content);
+    out.parts["metric"] = {{"id", "validation_loss"}, {"corpora", {{"corpus", content}}}};
+    out.details["corpora"] = {{"corpus", {{"name", name}, {"fingerprint", content}}}};
+    return out;
+  };
+  write_attempt(place / "r", {{named("", 2, "held_out", "c1")},
+                              {named("q4", 3, "text", "c1")},
+                              {named("q3", 4, "held_out", "c2")}});
+  const auto program =
+      run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
+                  {}, place.path());
+  REQUIRE(program.code == 0);
+  const auto expected = texts(quench::test::data_of(program.out));
+  CHECK(expected.size() == 4);  // the error of q4
+  CHECK(texts(read_by_python("r", place.path())) == expected);
+}
+
 TEST_CASE("run_status.py: a run is at work as long as its heartbeat says so", "[tools]") {
   need_python();
   const TemporaryDir folder;

@@ -96,6 +96,19 @@ TEST_CASE("packed tokens: the same content is packed once, another one anew", "[
   CHECK(packed_folders(home).size() == 2);
 }
 
+TEST_CASE("packed tokens: a tokenizer that is not the key's packs nothing", "[train]") {
+  const TemporaryDir home;
+  const TrainingCorpus corpus = corpus_of(home.write("t.txt", "abc"), "document");
+  const auto open = [&](const std::string& key) {
+    return PackedTokens::open(built_catalog(), {&corpus, "bytes", key, std::nullopt}, home.path());
+  };
+  CHECK_THROWS_WITH(open("of another file"),
+                    "bytes: the tokenizer was replaced before it was read; "
+                    "run the command again");
+  CHECK(packed_folders(home).empty());
+  CHECK(text_of(open("bytes")) == "abc");
+}
+
 TEST_CASE("packed tokens: a folder that was cut is packed again", "[train]") {
   const TemporaryDir home;
   const TrainingCorpus corpus = corpus_of(home.write("t.txt", "abcdef"), "document");

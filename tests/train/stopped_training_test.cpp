@@ -1,8 +1,13 @@
 // A training that was stopped goes on where it was, averages and all, and nothing of the result
 // tells that it was stopped.
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <random>
 
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+#include "core/io/sha256.hpp"
+#include "core/plugin/running_code.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/train/small_training.hpp"
 #include "train/trained_states.hpp"
@@ -134,4 +139,24 @@ TEST_CASE("stopped training: states at every step leave the same as one at the e
   undisturbed.check(training);
   CHECK(folders_with(training.training(), ".sums") == 0);
   CHECK(folders_with(training.training(), ".optimizer") == 3);
+}
+
+TEST_CASE("stopped training: code that is written in place leaves no state", "[train]") {
+  SmallSettings settings;
+  settings.forks = false;
+  const Undisturbed undisturbed(settings);
+  const TemporaryDir home;
+  SmallTraining training(home / "h", settings);
+  CHECK_FALSE(training.run(1));
+  const fs::path library = home.write("optimizer.so", "the code");
+  quench::note_running_code("optimizer adamw", quench::File(library),
+                            quench::sha256_hex("the code"));
+  std::ofstream(library) << "other code";
+  const auto states = [&] { return folders_with(training.training(), ""); };
+  const size_t before = states();
+  CHECK_THROWS_WITH(training.run(), Catch::Contains("was written in place while its code ran"));
+  CHECK(states() == before);
+  fs::remove(library);
+  CHECK(training.run());
+  undisturbed.check(training);
 }

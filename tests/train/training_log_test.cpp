@@ -76,6 +76,18 @@ TEST_CASE("training log: a loop of states ends", "[train]") {
   CHECK(steps_of(training_log(states, "a")) == std::vector<int64_t>{1});
 }
 
+TEST_CASE("training log: a note that names a path leads nowhere", "[train]") {
+  const quench::test::TemporaryDir home;
+  TrainedStates states(home.path());
+  TrainingLog log;
+  const std::string previous = GENERATE("../elsewhere", "..", "/tmp/a");
+  log.cut(previous);
+  log.add(row(1));
+  save(states, "a", log);
+  CHECK_THROWS_AS(states.note("a"), quench::Error);
+  CHECK(training_log(states, "a").empty());
+}
+
 TEST_CASE("trained states: weights are a state only with the optimizer beside them", "[train]") {
   const quench::test::TemporaryDir home;
   TrainedStates states(home.path());

@@ -16,8 +16,9 @@
 //
 // Bytes are passed on unchanged: nothing is stripped, and line breaks inside a document are not
 // translated. The files below a folder are read in the order of their paths, each as if it were
-// alone; empty files and links are skipped. Memory: one document. With split: document that is the
-// whole range, which token ids need several times anyway.
+// alone; empty files are skipped. A link whose name fits is the file that it leads to, and an error
+// where it leads to none. Memory: one document. With split: document that is the whole range, which
+// token ids need several times anyway.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -141,7 +142,9 @@ class TextFile {
   std::string line_;
 };
 
-// The files below a folder whose names match one of the patterns, in the order of their paths.
+// The files below a folder whose names match one of the patterns, in the order of their paths. A
+// link stands for its file; one without is an error, as the text that it stood for would be
+// missing.
 std::vector<std::string> files_below(const std::string& folder,
                                      const std::vector<std::string>& patterns) {
   namespace fs = std::filesystem;
@@ -153,9 +156,13 @@ std::vector<std::string> files_below(const std::string& folder,
     const auto fits = [&](const std::string& pattern) {
       return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
     };
+    if (!std::any_of(patterns.begin(), patterns.end(), fits)) {
+      continue;
+    }
     std::error_code gone;
-    if (fs::is_regular_file(at->symlink_status(gone)) && at->file_size(gone) > 0 &&
-        std::any_of(patterns.begin(), patterns.end(), fits)) {
+    const fs::file_type type = at->symlink_status(gone).type();
+    if ((type == fs::file_type::regular && at->file_size(gone) > 0) ||
+        (type == fs::file_type::symlink && File(at->path().string()).size() > 0)) {
       out.push_back(at->path().string());
     }
   }
@@ -186,7 +193,8 @@ class Text final : public kit::Corpus {
     int64_t from = 0;
     std::optional<int64_t> to;
     static void describe(kit::Fields<Params>& f) {
-      f.add("path", &Params::path, "the text file, UTF-8, or a folder of them").required();
+      f.add("path", &Params::path, "the text file, UTF-8, or a folder of files and links to files")
+          .required();
       f.add("files", &Params::files, "for a folder: name patterns with * and ?");
       f.add("invalid", &Params::invalid, "documents that are not UTF-8: stop the run, or skip them")
           .choices("refuse|skip");

@@ -50,7 +50,7 @@ Scheme read_awq(const ConfigReader& reader) {
 }
 
 std::string awq_fault(const Scheme& scheme, int64_t out, int64_t in) {
-  if (scheme.bits != 4) {
+  if (scheme.bits != 4 && scheme.bits != 0) {  // 0: not known yet
     return fmt::format("{} bits; awq holds 4", scheme.bits);
   }
   if (scheme.ordered) {

@@ -64,6 +64,7 @@ class CompressedLinear final : public GroupedLinear {
   void check_groups(const Scheme& config) {
     scale_ = parts_.floating(".weight_scale", {out_features(), groups_});
     if (parts_.find(".weight_g_idx")) {
+      expect_groups(config.group_size, ".weight_scale");
       group_by_index(".weight_g_idx");
     } else if (config.ordered && groups_ > 1) {  // one group has one order
       parts_.require(".weight_g_idx");

@@ -55,6 +55,9 @@ class GptqLinear final : public GroupedLinear {
         words_for(static_cast<uint64_t>(out_features()), bits_, CodeOrder::kStream));
     qzeros_ = parts_.shaped(".qzeros", kInt32, {groups_, zero_words_});
     if (indexed) {
+      if (!config_.varied) {
+        expect_groups(config_.scheme.group_size, ".scales");
+      }
       group_by_index(".g_idx");
     } else if (config_.scheme.ordered) {
       parts_.require(".g_idx");

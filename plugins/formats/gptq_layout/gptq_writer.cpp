@@ -28,6 +28,9 @@ std::string shape_fault(const std::string& name, const Scheme& scheme, int64_t o
       return why;
     }
   }
+  if (scheme.bits == 0) {  // not known yet
+    return "";
+  }
   const int64_t unit = scheme.bits == 3 ? 32 : 32 / scheme.bits;
   if (in % unit != 0) {
     return fmt::format("{} input columns; {} of {} bits wants a multiple of {}", in, name,
@@ -42,7 +45,8 @@ std::string shape_fault(const std::string& name, const Scheme& scheme, int64_t o
 
 std::string gptq_fault(bool less_one, const Scheme& scheme, int64_t out, int64_t in) {
   const std::string name = less_one ? "gptq" : "gptq_v2";
-  if (scheme.bits != 2 && scheme.bits != 3 && scheme.bits != 4 && scheme.bits != 8) {
+  if (scheme.bits != 0 && scheme.bits != 2 && scheme.bits != 3 && scheme.bits != 4 &&
+      scheme.bits != 8) {
     return fmt::format("{} bits; {} holds 2, 3, 4 and 8", scheme.bits, name);
   }
   if (less_one && !scheme.symmetric) {

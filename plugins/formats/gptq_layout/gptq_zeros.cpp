@@ -11,9 +11,12 @@ namespace quench::formats {
 namespace {
 
 constexpr int64_t kThreeBits = 3;
-constexpr uint8_t kSymmetricThreeBitZero = 4;
 // What the reversed conversion took for a one in each field of words 0, 1, 2 of three.
 constexpr std::array<uint32_t, 3> kReversed = {0x24924924, 0x92492492, 0x49249249};
+
+// What the fields of qzeros are.
+enum class Reading { kZeros, kLessOne, kReversedConstants };  // the last: of three bits alone
+constexpr std::array kReadings = {Reading::kZeros, Reading::kLessOne, Reading::kReversedConstants};
 
 // A one in each field of a word. Writers subtract it from whole words, so that a zero of 0 borrows
 // from its neighbour; adding it to whole words gives back what was there.
@@ -25,56 +28,64 @@ void unpack(const std::vector<uint32_t>& words, int64_t bits, std::span<uint8_t>
   unpack_codes(words.data(), 1, zeros.size(), bits, CodeOrder::kStream, zeros.data(), 1);
 }
 
-void decode_three_bits(const std::vector<uint32_t>& words, ThreeBitZeros how, uint64_t first_word,
-                       std::span<uint8_t> zeros) {
-  if (how == ThreeBitZeros::kAsDocumented) {
-    unpack(words, kThreeBits, zeros);
-    for (uint8_t& zero : zeros) {
-      zero = static_cast<uint8_t>((zero + 1) & 7);
-    }
-    return;
+// Fields of three bits may lie in two words: ones are added field by field.
+void decode_three_bits_less_one(const std::vector<uint32_t>& words, std::span<uint8_t> zeros) {
+  unpack(words, kThreeBits, zeros);
+  for (uint8_t& zero : zeros) {
+    zero = static_cast<uint8_t>((zero + 1) & 7);
+  }
+}
+
+void decode(const std::vector<uint32_t>& words, Reading reading, int64_t bits, uint64_t first_word,
+            std::span<uint8_t> zeros) {
+  if (reading == Reading::kZeros) {
+    return unpack(words, bits, zeros);
+  }
+  if (reading == Reading::kLessOne && bits == kThreeBits) {
+    return decode_three_bits_less_one(words, zeros);
   }
   std::vector<uint32_t> restored = words;
   for (size_t w = 0; w < restored.size(); ++w) {
-    restored[w] += kReversed[(first_word + w) % kReversed.size()];
+    restored[w] +=
+        reading == Reading::kLessOne ? ones(bits) : kReversed[(first_word + w) % kReversed.size()];
   }
-  unpack(restored, kThreeBits, zeros);
+  unpack(restored, bits, zeros);
 }
 
-bool all_symmetric(std::span<const uint8_t> zeros) {
-  return std::all_of(zeros.begin(), zeros.end(),
-                     [](uint8_t zero) { return zero == kSymmetricThreeBitZero; });
+Reading named_reading(const GptqConfig& config, int64_t bits) {
+  if (!config.less_one) {
+    return Reading::kZeros;
+  }
+  return bits == kThreeBits && config.three_bit_zeros == ThreeBitZeros::kConstantsReversed
+             ? Reading::kReversedConstants
+             : Reading::kLessOne;
 }
 
 }  // namespace
 
 void decode_gptq_zeros(const std::vector<uint32_t>& words, const GptqConfig& config, int64_t bits,
                        uint64_t first_word, std::span<uint8_t> zeros, const std::string& where) {
-  if (!config.less_one) {
-    unpack(words, bits, zeros);
+  decode(words, named_reading(config, bits), bits, first_word, zeros);
+  if (!config.scheme.symmetric || config.varied) {
     return;
   }
-  if (bits != kThreeBits) {
-    std::vector<uint32_t> restored = words;
-    for (uint32_t& word : restored) {
-      word += ones(bits);
+  // A symmetric grid knows its zero, which tells the way better than a format's name or a version
+  // does. No words give it in two ways.
+  const auto middle = static_cast<uint8_t>(1U << (bits - 1));
+  const auto is_middle = [&](uint8_t zero) { return zero == middle; };
+  for (const Reading other : kReadings) {
+    if (std::all_of(zeros.begin(), zeros.end(), is_middle)) {
+      return;
     }
-    unpack(restored, bits, zeros);
-    return;
+    if (other != Reading::kReversedConstants || bits == kThreeBits) {
+      decode(words, other, bits, first_word, zeros);
+    }
   }
-  decode_three_bits(words, config.three_bit_zeros, first_word, zeros);
-  if (!config.scheme.symmetric || config.varied || all_symmetric(zeros)) {
-    return;
-  }
-  // A symmetric grid knows its zero, which tells the way better than a version does.
-  const bool reversed = config.three_bit_zeros == ThreeBitZeros::kConstantsReversed;
-  decode_three_bits(words,
-                    reversed ? ThreeBitZeros::kAsDocumented : ThreeBitZeros::kConstantsReversed,
-                    first_word, zeros);
-  if (!all_symmetric(zeros)) {
-    fail(QUENCH_DATA_LOSS,
-         "{}: qzeros of 3 bits do not decode to 4, the zero of a symmetric grid, in any known way",
-         where);
+  if (!std::all_of(zeros.begin(), zeros.end(), is_middle)) {
+    fail(
+        QUENCH_DATA_LOSS,
+        "{}: qzeros of {} bits do not decode to {}, the zero of a symmetric grid, in any known way",
+        where, bits, middle);
   }
 }
 

@@ -11,8 +11,9 @@
 namespace quench::formats {
 
 // Zeros of consecutive outputs, as many as `zeros` has, out of their words. `first_word` is the
-// place of words[0] in its row, which starts a new output there. `where` begins the message. Throws
-// kit::Error(DATA_LOSS) where three bits and a symmetric grid do not give 4 in any known way.
+// place of words[0] in its row, which starts a new output there. Where the grid is symmetric and
+// these zeros are not its middle as the config names them, they are read in the way that gives it.
+// `where` begins the message. Throws kit::Error(DATA_LOSS) where no known way does.
 void decode_gptq_zeros(const std::vector<uint32_t>& words, const GptqConfig& config, int64_t bits,
                        uint64_t first_word, std::span<uint8_t> zeros, const std::string& where);
 

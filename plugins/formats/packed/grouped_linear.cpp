@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/packed/scheme.hpp"
 #include "formats/shared/failure.hpp"
 #include "formats/shared/tensor_info.hpp"
 
@@ -24,12 +25,16 @@ void GroupedLinear::dequantize(int64_t first, int64_t rows, float* to) const {
   }
 }
 
-void GroupedLinear::group_by_size(int64_t size, std::string_view scales) {
-  const int64_t step = size == -1 ? in_features() : size;
-  if ((in_features() + step - 1) / step != groups_) {
-    parts_.refuse(scales,
-                  fmt::format("{} groups of {} columns", (in_features() + step - 1) / step, step));
+void GroupedLinear::expect_groups(int64_t size, std::string_view scales) const {
+  if (const int64_t wanted = groups_of(size, in_features()); wanted != groups_) {
+    parts_.refuse(
+        scales, fmt::format("{} groups of {} columns", wanted, size == -1 ? in_features() : size));
   }
+}
+
+void GroupedLinear::group_by_size(int64_t size, std::string_view scales) {
+  expect_groups(size, scales);
+  const int64_t step = size == -1 ? in_features() : size;
   group_.resize(static_cast<size_t>(in_features()));
   for (int64_t c = 0; c < in_features(); ++c) {
     group_[static_cast<size_t>(c)] = static_cast<int32_t>(c / step);

@@ -29,8 +29,10 @@ class GroupedLinear : public PackedLinear {
   // Fills the tile, which has its size, for rows [first, first + rows).
   virtual void load(int64_t first, int64_t rows, PackedTile& tile) const = 0;
 
-  // Groups of `size` columns (-1: one group) in the order of columns; the last may be short.
-  // `scales` is the ending of the tensor that is at fault where their number is another.
+  // Refuses another number of groups than `size` columns each (-1: one group) give; the last may be
+  // short. `scales` is the ending of the tensor that is at fault.
+  void expect_groups(int64_t size, std::string_view scales) const;
+  // Such groups, in the order of columns.
   void group_by_size(int64_t size, std::string_view scales);
   // Groups as the tensor with this ending has them, int32 [in].
   void group_by_index(std::string_view ending);

@@ -27,7 +27,11 @@ Scheme scheme_of(const quench_coded_linear& linear) {
   const double* zeros_end = linear.zeros + count_of(linear.out, linear.groups);
   out.symmetric = std::all_of(linear.zeros, zeros_end, [&](double zero) { return zero == middle; });
   if (linear.groups > 1) {
-    out.group_size = (linear.in + linear.groups - 1) / linear.groups;
+    std::vector<int64_t> columns(static_cast<size_t>(linear.groups));
+    for (int64_t c = 0; c < linear.in; ++c) {
+      ++columns[static_cast<size_t>(linear.g_idx[c])];
+    }
+    out.group_size = *std::max_element(columns.begin(), columns.end());  // the last may be short
     for (int64_t c = 0; c < linear.in; ++c) {
       out.ordered = out.ordered || linear.g_idx[c] != c / out.group_size;
     }
@@ -75,6 +79,11 @@ void PackedWriter::store(const quench_coded_linear& linear, const kit::FormatSin
   const Scheme scheme = scheme_of(linear);
   if (const std::string why = fault(scheme, linear.out, linear.in); !why.empty()) {
     fail(QUENCH_UNSUPPORTED, "{}: {}", linear.name, why);
+  }
+  if (linear.groups > 1 && groups_of(scheme.group_size, linear.in) != linear.groups) {
+    fail(QUENCH_UNSUPPORTED,
+         "{}: {} groups of up to {} columns for {}; formats hold groups of one size", linear.name,
+         linear.groups, scheme.group_size, linear.in);
   }
   const auto largest = static_cast<double>((int64_t{1} << linear.bits) - 1);
   const size_t count = count_of(linear.out, linear.groups);

@@ -18,6 +18,11 @@ struct Scheme {
   std::string writer;    // "gptqmodel:4.2.5", "compressed-tensors:0.19.0", or empty
 };
 
+// Groups of `size` columns (-1: one group) among `in`; the last may be short.
+inline int64_t groups_of(int64_t size, int64_t in) {
+  return size == -1 ? 1 : (in + size - 1) / size;
+}
+
 // {"bits": 4, "group_size": 128, "symmetric": true, "ordered": false, "writer": null}: for records.
 std::string scheme_json(const Scheme& scheme);
 

@@ -1,5 +1,7 @@
 // Facts from torch/_utils.py: _rebuild_tensor_v2 takes storage, storage_offset, size, stride,
-// requires_grad, backward_hooks.
+// requires_grad, backward_hooks and, where there is some, metadata: a dict of what torch applies to
+// the elements when it loads them. It writes {'neg': True} and {'conj': True} for views whose
+// negation or conjugation is still to be done.
 #include "formats/torch/pickle_tensor.hpp"
 
 #include "formats/shared/failure.hpp"
@@ -67,6 +69,28 @@ void check_view(const PickleTensor& tensor) {
   }
 }
 
+// Conjugation changes nothing here: storages of complex numbers are refused.
+void read_metadata(const PickleGraph& graph, const PickleValue& metadata, PickleTensor& tensor) {
+  if (metadata.kind == PickleKind::kOther) {
+    return;
+  }
+  if (metadata.kind != PickleKind::kDict) {
+    refuse(fmt::format("tensor metadata is {}, expected a dict", pickle_kind_name(metadata.kind)));
+  }
+  for (size_t i = 0; i + 1 < metadata.items.size(); i += 2) {
+    const PickleValue& name = graph.values[metadata.items[i]];
+    const PickleValue& value = graph.values[metadata.items[i + 1]];
+    const bool known = name.kind == PickleKind::kText && value.kind == PickleKind::kBoolean &&
+                       (name.text == "neg" || name.text == "conj");
+    if (!known) {
+      tensor.unread =
+          name.kind == PickleKind::kText ? printable(name.text) : pickle_kind_name(name.kind);
+    } else if (name.text == "neg") {
+      tensor.negated = value.integer != 0;
+    }
+  }
+}
+
 }  // namespace
 
 PickleValue storage_of(const PickleGraph& graph, const PickleValue& id) {
@@ -115,6 +139,9 @@ PickleTensor tensor_of(const PickleGraph& graph, const std::vector<PickleId>& ar
                        shape_text(tensor.stride)));
   }
   check_view(tensor);
+  if (arguments.size() == 7) {
+    read_metadata(graph, graph.values[arguments[6]], tensor);
+  }
   return tensor;
 }
 

@@ -67,6 +67,8 @@ struct PickleTensor {
   uint64_t offset = 0;  // in elements
   std::vector<int64_t> shape;
   std::vector<int64_t> stride;  // in elements
+  bool negated = false;         // the elements are those of the storage with the other sign
+  std::string unread;           // metadata whose meaning is not known: its name, or empty
 };
 
 // Values refer to each other by number, so cycles are harmless and nothing is destroyed

@@ -74,6 +74,17 @@ void check_byte_order(const ZipArchive& archive, const std::string& folder,
   }
 }
 
+void check_metadata(const PickleTensor& tensor, const std::string& whose) {
+  if (!tensor.unread.empty()) {
+    fail(QUENCH_UNSUPPORTED, "{}: its metadata have '{}', read are neg and conj", whose,
+         tensor.unread);
+  }
+  if (tensor.negated && !is_floating(tensor.dtype)) {
+    fail(QUENCH_UNSUPPORTED, "{}: its metadata say neg of {} elements, read is neg of floats",
+         whose, dtype_name(tensor.dtype));
+  }
+}
+
 }  // namespace
 
 TorchArchive::TorchArchive(const kit::Place& place, const std::string& name) : file_(place, name) {
@@ -105,8 +116,9 @@ void TorchArchive::add_tensors(const ZipArchive& archive, const std::string& fol
     }
   }
   // Same storage, same view: tied.
-  std::map<std::tuple<uint64_t, std::string, uint64_t, std::vector<int64_t>, std::vector<int64_t>>,
-           uint64_t>
+  std::map<
+      std::tuple<uint64_t, std::string, uint64_t, std::vector<int64_t>, std::vector<int64_t>, bool>,
+      uint64_t>
       first_of;
   for (const NamedPickleTensor& named : find_state(graph, where)) {
     const PickleTensor& tensor = graph.tensors[named.tensor];
@@ -124,13 +136,14 @@ void TorchArchive::add_tensors(const ZipArchive& archive, const std::string& fol
            printable(tensor.storage), member->size, tensor.storage_elements,
            dtype_name(tensor.dtype));
     }
+    check_metadata(tensor, whose);
     const uint64_t index = tensors().size();
     // Tensors without elements share nothing.
     const bool empty = *element_count(tensor.shape) == 0;
     const auto tie = std::tuple(member->offset, dtype_name(tensor.dtype), tensor.offset,
-                                tensor.shape, tensor.stride);
+                                tensor.shape, tensor.stride, tensor.negated);
     const uint64_t shared = empty ? index : first_of.emplace(tie, index).first->second;
-    View view{member->offset, tensor.offset, {}, true};
+    View view{member->offset, tensor.offset, {}, true, tensor.negated};
     uint64_t expected = 1;
     for (size_t i = tensor.shape.size(); i-- > 0;) {
       const auto stride = static_cast<uint64_t>(tensor.stride[i]);
@@ -152,6 +165,9 @@ void TorchArchive::read_elements(uint64_t index, uint64_t first, uint64_t elemen
     file_.read(view.start + (view.offset + first) * size, destination, elements * size);
   } else {
     gather(view, tensor, first, elements, static_cast<char*>(destination));
+  }
+  for (uint64_t n = 0; n < elements && view.negated; ++n) {
+    static_cast<unsigned char*>(destination)[(n + 1) * size - 1] ^= 0x80;  // little-endian
   }
 }
 

@@ -31,6 +31,7 @@ class TorchArchive final : public kit::Checkpoint {
     uint64_t offset = 0;           // in elements
     std::vector<uint64_t> stride;  // in elements
     bool contiguous = false;
+    bool negated = false;
   };
 
   void gather(const View& view, const TensorInfo& tensor, uint64_t first, uint64_t elements,

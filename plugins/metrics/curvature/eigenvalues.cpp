@@ -24,13 +24,14 @@ bool near_enough(const Ritz& eigen, double beta, size_t count, double tolerance)
 }  // namespace
 
 template <typename T>
-Eigenvalues lanczos(const Operator<T>& a, uint64_t size, Range range, size_t count,
-                    const LanczosLimits& limits, const std::string& stream, Space<T>& space) {
+Eigenvalues lanczos(const Operator<T>& a, uint64_t size, std::span<const Range> ranges,
+                    size_t count, const LanczosLimits& limits, const std::string& stream,
+                    Space<T>& space) {
   Eigenvalues out;
-  count = std::min<size_t>(count, range.end - range.first);
+  count = std::min<size_t>(count, size_of(ranges));
   kit::expects(limits.vectors >= count + 3, "lanczos: wanted 3 more vectors than eigenvalues");
   const size_t kept = count + (limits.vectors - count) / 2;  // half of the rest is for new vectors
-  Krylov<T> krylov(a, size, range, stream, limits.vectors, space);
+  Krylov<T> krylov(a, size, ranges, stream, limits.vectors, space);
   Ritz eigen;
   while (!out.converged) {
     const bool goes_on = krylov.products() < limits.products;
@@ -102,7 +103,8 @@ Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, d
 template <typename T>
 Quadrature quadrature(const Operator<T>& a, uint64_t size, size_t steps, size_t vectors,
                       const std::string& stream, Space<T>& space) {
-  Krylov<T> krylov(a, size, {0, size}, stream, vectors, space);
+  const Range whole{0, size};
+  Krylov<T> krylov(a, size, std::span(&whole, 1), stream, vectors, space);
   while (krylov.steps() < steps && krylov.step()) {
     if (krylov.is_full()) {
       krylov.forget_oldest();
@@ -117,10 +119,12 @@ Quadrature quadrature(const Operator<T>& a, uint64_t size, size_t steps, size_t 
   return out;
 }
 
-template Eigenvalues lanczos<double>(const Operator<double>&, uint64_t, Range, size_t,
-                                     const LanczosLimits&, const std::string&, Space<double>&);
-template Eigenvalues lanczos<float>(const Operator<float>&, uint64_t, Range, size_t,
-                                    const LanczosLimits&, const std::string&, Space<float>&);
+template Eigenvalues lanczos<double>(const Operator<double>&, uint64_t, std::span<const Range>,
+                                     size_t, const LanczosLimits&, const std::string&,
+                                     Space<double>&);
+template Eigenvalues lanczos<float>(const Operator<float>&, uint64_t, std::span<const Range>,
+                                    size_t, const LanczosLimits&, const std::string&,
+                                    Space<float>&);
 template Eigenvalues power_iteration<double>(const Operator<double>&, uint64_t, size_t, double,
                                              size_t, const std::string&, Space<double>&);
 template Eigenvalues power_iteration<float>(const Operator<float>&, uint64_t, size_t, double,

@@ -29,8 +29,8 @@ struct LanczosLimits {
 // its residual and Rayleigh quotient. If `vectors` is at least the number of products, it never
 // restarts.
 template <typename T>
-Eigenvalues lanczos(const Operator<T>& a, uint64_t size, Range range, size_t count,
-                    const LanczosLimits& limits, const std::string& stream,
+Eigenvalues lanczos(const Operator<T>& a, uint64_t size, std::span<const Range> ranges,
+                    size_t count, const LanczosLimits& limits, const std::string& stream,
                     Space<T>& space = metrics::host_space<T>());
 
 // The `count` largest eigenvalues in magnitude by power iteration with deflation, one after the

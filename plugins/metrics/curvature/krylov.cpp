@@ -10,15 +10,15 @@
 namespace quench::curvature {
 
 template <typename T>
-Krylov<T>::Krylov(const Operator<T>& a, uint64_t size, Range range, const std::string& stream,
-                  size_t vectors, Space<T>& space)
+Krylov<T>::Krylov(const Operator<T>& a, uint64_t size, std::span<const Range> ranges,
+                  const std::string& stream, size_t vectors, Space<T>& space)
     : a_(a),
-      range_(range),
+      ranges_(ranges.begin(), ranges.end()),
       vectors_(vectors),
       space_(space),
       whole_(space, size),
       product_(space, size),
-      next_(space, range.end - range.first),
+      next_(space, size_of(ranges)),
       basis_(space) {
   space_.fill(next_, [&](std::span<T> to) { random::draw_normal<T>(stream, to); });
   beta_ = metrics::norm<T>(space_, next_);
@@ -93,9 +93,17 @@ Ritz Krylov<T>::ritz() const {
 
 template <typename T>
 void Krylov<T>::multiply(std::span<const T> v, std::span<T> out) {
-  space_.copy(v, whole_.part(range_.first, v.size()));
+  uint64_t at = 0;
+  for (const Range& range : ranges_) {
+    space_.copy(v.subspan(at, range.size()), whole_.part(range.first, range.size()));
+    at += range.size();
+  }
   a_(whole_, product_);
-  space_.copy(product_.part(range_.first, out.size()), out);
+  at = 0;
+  for (const Range& range : ranges_) {
+    space_.copy(product_.part(range.first, range.size()), out.subspan(at, range.size()));
+    at += range.size();
+  }
   ++products_;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metrics/curvature/basis.hpp"
+#include "metrics/curvature/parts.hpp"
 
 namespace quench::curvature {
 
@@ -15,29 +16,24 @@ namespace quench::curvature {
 template <typename T>
 using Operator = std::function<void(std::span<const T> v, std::span<T> out)>;
 
-// Vectors are nonzero only in [first, end). The operator is then that diagonal block of A.
-struct Range {
-  uint64_t first;
-  uint64_t end;
-};
-
 // Eigenvalues of the small matrix, descending, and its eigenvectors as coefficients of the basis.
 struct Ritz {
   std::vector<double> values;
   std::vector<std::vector<double>> vectors;
 };
 
-// Lanczos (1950) from a normal vector that is drawn from `stream`. Each new vector is made
-// orthogonal to all kept ones, twice (Parlett 1998, section 6.9). Keeps at most `vectors` vectors
-// of the range's length; the work space is two of the operator's dimension and one of the range's
-// length. A full space continues in one of two ways: it restarts with the wanted Ritz vectors and
-// the last direction (Wu and Simon 2000, SIAM J. Matrix Anal. Appl. 22), or it drops the oldest
-// vector.
+// Vectors are nonzero only in the ranges, and hold these alone; the operator is then that diagonal
+// block of A. Lanczos (1950) from a normal vector that is drawn from `stream`. Each new vector is
+// made orthogonal to all kept ones, twice (Parlett 1998, section 6.9). Keeps at most `vectors`
+// vectors of the ranges' length; the work space is two of the operator's dimension and one of the
+// ranges' length. A full space continues in one of two ways: it restarts with the wanted Ritz
+// vectors and the last direction (Wu and Simon 2000, SIAM J. Matrix Anal. Appl. 22), or it drops
+// the oldest vector.
 template <typename T>
 class Krylov {
  public:
-  Krylov(const Operator<T>& a, uint64_t size, Range range, const std::string& stream,
-         size_t vectors, Space<T>& space);
+  Krylov(const Operator<T>& a, uint64_t size, std::span<const Range> ranges,
+         const std::string& stream, size_t vectors, Space<T>& space);
 
   // Adds one vector by one product. False if the space is exhausted. Must not be called when full.
   bool step();
@@ -54,7 +50,7 @@ class Krylov {
   // norm times the last coefficient of y.
   double rest() const { return beta_; }
 
-  // out = (the block of A in the range) · v.
+  // out = (the block of A in the ranges) · v.
   void multiply(std::span<const T> v, std::span<T> out);
   Vector<T> combination(std::span<const double> coefficients) const {
     return basis_.combination(coefficients);
@@ -63,7 +59,7 @@ class Krylov {
 
  private:
   const Operator<T>& a_;
-  Range range_;
+  std::vector<Range> ranges_;
   size_t vectors_;
   Space<T>& space_;
   Vector<T> whole_;

@@ -1,5 +1,8 @@
 #include "metrics/curvature/parts.hpp"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "metrics/curvature/batch_loss.hpp"
 
 namespace quench::curvature {
@@ -21,22 +24,39 @@ std::string block_name(const std::string& name) {
 
 }  // namespace
 
+uint64_t size_of(std::span<const Range> ranges) {
+  uint64_t size = 0;
+  for (const Range& range : ranges) {
+    size += range.size();
+  }
+  return size;
+}
+
 std::vector<Part> layers_of(std::span<const quench_parameter_info> parameters) {
   std::vector<Part> parts;
   for (const quench_parameter_info& parameter : parameters) {
-    parts.push_back({parameter.name, parameter.offset, parameter.offset + elements_of(parameter)});
+    parts.push_back(
+        {parameter.name, {{parameter.offset, parameter.offset + elements_of(parameter)}}});
   }
   return parts;
 }
 
 std::vector<Part> blocks_of(std::span<const quench_parameter_info> parameters) {
   std::vector<Part> parts;
+  std::unordered_map<std::string, size_t> places;  // by name
   for (Part& layer : layers_of(parameters)) {
     layer.name = block_name(layer.name);
-    if (!parts.empty() && parts.back().name == layer.name && parts.back().end == layer.first) {
-      parts.back().end = layer.end;
-    } else {
+    const auto [place, is_new] = places.emplace(layer.name, parts.size());
+    if (is_new) {
       parts.push_back(std::move(layer));
+      continue;
+    }
+    std::vector<Range>& ranges = parts[place->second].ranges;
+    const Range added = layer.ranges.front();
+    if (ranges.back().end == added.first) {
+      ranges.back().end = added.end;
+    } else {
+      ranges.push_back(added);
     }
   }
   return parts;

@@ -165,10 +165,11 @@ Found analyse(const Settings& settings, const quench_subject& subject,
     out.loss = loss.gradient(gradient);
     out.gradient_norm = metrics::norm<T>(loss.space(), gradient);
   }
+  const curvature::Range whole{0, loss.size()};
   out.eigen = settings.method == "power"
                   ? curvature::power_iteration<T>(product, loss.size(), top, settings.tolerance,
                                                   steps, stream + "start", loss.space())
-                  : curvature::lanczos<T>(product, loss.size(), {0, loss.size()}, top,
+                  : curvature::lanczos<T>(product, loss.size(), std::span(&whole, 1), top,
                                           limits(top, loss.size()), stream + "start", loss.space());
   const auto parameters = curvature::parameters_of(subject);
   out.parts = settings.parts == "layers" ? curvature::layers_of(parameters)
@@ -179,8 +180,8 @@ Found analyse(const Settings& settings, const quench_subject& subject,
                   stream + "trace", loss.space());
   }
   for (const Part& part : settings.parts == "none" ? std::vector<Part>{} : out.parts) {
-    out.part_eigen.push_back(curvature::lanczos<T>(product, loss.size(), {part.first, part.end}, 1,
-                                                   limits(1, part.end - part.first),
+    out.part_eigen.push_back(curvature::lanczos<T>(product, loss.size(), part.ranges, 1,
+                                                   limits(1, curvature::size_of(part.ranges)),
                                                    stream + "start/" + part.name, loss.space()));
   }
   for (int64_t p = 0; p < settings.density_probes; ++p) {
@@ -196,7 +197,7 @@ std::string parts_text(const Found& found) {
   for (size_t p = 0; p < found.parts.size(); ++p) {
     const Part& part = found.parts[p];
     JsonObject one;
-    one.add("parameters", static_cast<double>(part.end - part.first));
+    one.add("parameters", static_cast<double>(curvature::size_of(part.ranges)));
     if (!found.traces.empty()) {
       one.add("trace", found.traces[p + 1].mean);
       one.add("trace_stderr", found.traces[p + 1].standard_error);

@@ -37,9 +37,11 @@ std::vector<Trace> traces(const curvature::Operator<T>& a, uint64_t size,
     a(v, product);
     double whole = 0;
     for (size_t p = 0; p < parts.size(); ++p) {
-      const uint64_t length = parts[p].end - parts[p].first;
-      const double form =
-          space.dot(v.part(parts[p].first, length), product.part(parts[p].first, length));
+      double form = 0;
+      for (const curvature::Range& range : parts[p].ranges) {
+        form +=
+            space.dot(v.part(range.first, range.size()), product.part(range.first, range.size()));
+      }
       values[p + 1].push_back(form);
       whole += form;
     }

@@ -1,6 +1,7 @@
 #include "metrics/tasks/exam.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "metrics/tasks/python_random.hpp"
 #include "metrics/tasks/python_text.hpp"
@@ -108,6 +109,75 @@ std::pair<std::string, std::string> moved(const Request& request) {
   return {context, request.context.substr(context.size()) + request.continuation};
 }
 
+// Ids with the place of the first one that is scored.
+ScoredText text_of(const std::vector<int32_t>& start, std::span<const int32_t> rest) {
+  ScoredText out{start, start.size()};
+  out.ids.insert(out.ids.end(), rest.begin(), rest.end());
+  return out;
+}
+
+// Encodes the requests of one exam. Consecutive ones often have their context in common.
+class Encoder {
+ public:
+  Encoder(Exam& exam, const ExamSettings& settings, const kit::Evaluation& evaluation)
+      : exam_(exam), settings_(settings), evaluation_(evaluation) {}
+
+  ScoredText operator()(const Request& request, size_t question) {
+    const auto [context, continuation] = moved(request);
+    if (context != last_context_ || start_.empty()) {
+      const auto ids = evaluation_.encode(context, true);
+      start_.assign(ids.begin(), ids.end());
+      last_context_ = context;
+    }
+    ScoredText text = start_.empty() ? behind_prefix(continuation, question)
+                                     : behind_context(context, continuation);
+    const size_t scored = text.ids.size() - text.scored_from;
+    if (scored == 0) {
+      refuse(question, "no id is left to score");
+    }
+    if (scored > settings_.max_length) {
+      refuse(question, std::to_string(text.scored_from) + " ids of context and " +
+                           std::to_string(scored) + " to score, but the model sees " +
+                           std::to_string(settings_.max_length));
+    }
+    return text;
+  }
+
+ private:
+  [[noreturn]] void refuse(size_t question, const std::string& what) const {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "task %s, question %zu: %s", exam_.task.name.c_str(),
+              question, what.c_str());
+  }
+
+  ScoredText behind_context(const std::string& context, const std::string& continuation) {
+    const auto whole = evaluation_.encode(context + continuation, true);
+    if (whole.size() > start_.size()) {
+      return text_of(start_, whole.subspan(start_.size()));
+    }
+    ++exam_.encoded_alone;
+    return text_of(start_, evaluation_.encode(continuation, false));
+  }
+
+  // As lm-eval does: where the continuation begins with the prefix itself, that is what stands
+  // before the rest.
+  ScoredText behind_prefix(const std::string& continuation, size_t question) const {
+    if (!settings_.prefix) {
+      refuse(question,
+             "the prompt is empty and the tokenizer puts no id before it; wanted `prefix`, the "
+             "text of the token that stands there (lm-eval: the tokenizer's BOS, else its EOS)");
+    }
+    const auto ids = evaluation_.encode(continuation, false);
+    const bool begins = !ids.empty() && ids.front() == *settings_.prefix;
+    return text_of({*settings_.prefix}, ids.subspan(begins ? 1 : 0));
+  }
+
+  Exam& exam_;
+  const ExamSettings& settings_;
+  const kit::Evaluation& evaluation_;
+  std::string last_context_;
+  std::vector<int32_t> start_;
+};
+
 size_t best_of(const std::vector<double>& scores) {
   return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
@@ -146,29 +216,11 @@ void make_items(Exam& exam, const ExamSettings& settings) {
 std::vector<ScoredText> encode(Exam& exam, const ExamSettings& settings,
                                const kit::Evaluation& evaluation) {
   std::vector<ScoredText> out;
-  std::string last_context;
-  std::vector<int32_t> start;
+  Encoder ids_of(exam, settings, evaluation);
   for (size_t i = 0; i < exam.items.size(); ++i) {
     kit::check_cancelled();
     for (const Request& request : exam.items[i].requests) {
-      const auto [context, continuation] = moved(request);
-      if (context != last_context || start.empty()) {
-        const auto ids = evaluation.encode(context, true);
-        start.assign(ids.begin(), ids.end());
-        last_context = context;
-      }
-      const auto whole = evaluation.encode(context + continuation, true);
-      const size_t scored = whole.size() - std::min(whole.size(), start.size());
-      if (start.empty() || scored == 0 || scored > settings.max_length) {
-        kit::fail(QUENCH_INVALID_ARGUMENT,
-                  "task %s, question %zu: %zu ids of context and %zu to score, but the model sees "
-                  "%llu",
-                  exam.task.name.c_str(), i, start.size(), scored,
-                  static_cast<unsigned long long>(settings.max_length));
-      }
-      ScoredText text{start, start.size()};
-      text.ids.insert(text.ids.end(), whole.begin() + static_cast<ptrdiff_t>(start.size()),
-                      whole.end());
+      ScoredText text = ids_of(request, i);
       // The last id is only predicted, never read.
       if (text.ids.size() > settings.max_length + 1) {
         const size_t cut = text.ids.size() - settings.max_length - 1;

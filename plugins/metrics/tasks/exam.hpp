@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct ExamSettings {
   uint64_t limit = 0;       // number of questions; 0: all
   uint64_t max_length = 0;  // ids that the model sees at once
   uint32_t seed = 1234;
+  // The id that stands before a prompt of which no id is left; nothing: such a question is refused.
+  std::optional<int32_t> prefix = {};
 };
 
 // The records of a split, from one or more files.
@@ -60,7 +63,9 @@ struct Exam {
 
   // The results.
   std::vector<Item> items;
-  uint64_t truncated = 0;  // requests longer than the model's context
+  uint64_t truncated = 0;      // requests longer than the model's context
+  uint64_t encoded_alone = 0;  // requests whose continuation was encoded alone
+  std::string fault;           // why there are none; items are empty then
 };
 
 // Makes the prompts of the first questions, with shots drawn the way lm-eval draws them. Throws
@@ -68,7 +73,9 @@ struct Exam {
 void make_items(Exam& exam, const ExamSettings& settings);
 
 // The ids of all requests, item by item. Keeps the end of a text that is longer than the model's
-// context, and counts such texts.
+// context, and counts such texts. Where a token spans context and continuation, so that no id of
+// the latter is left, it is encoded alone, and counted. Throws INVALID_ARGUMENT that names task and
+// question for one that cannot be scored.
 std::vector<ScoredText> encode(Exam& exam, const ExamSettings& settings,
                                const kit::Evaluation& evaluation);
 

@@ -1,10 +1,12 @@
 #include "metrics/tasks/report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace quench::tasks {
 
@@ -130,7 +132,8 @@ std::string json_of(const Exam& exam, const Summary& summary) {
   return "{" + json_of(summary) + ",\"version\":" + std::to_string(exam.task.version) +
          ",\"split\":" + json_string(exam.split.name) + ",\"shot_split\":" +
          (exam.shot_split.name.empty() ? "null" : json_string(exam.shot_split.name)) +
-         ",\"truncated\":" + std::to_string(exam.truncated) + "}";
+         ",\"truncated\":" + std::to_string(exam.truncated) +
+         ",\"encoded_alone\":" + std::to_string(exam.encoded_alone) + "}";
 }
 
 }  // namespace
@@ -138,15 +141,29 @@ std::string json_of(const Exam& exam, const Summary& summary) {
 void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t shots, uint64_t fed,
             kit::MetricSink& sink) {
   std::vector<Summary> tasks;
+  std::string failed;
+  std::set<std::string> broken;  // groups with a task that failed
+  size_t missing = 0;            // from the mean
   for (const Exam& exam : exams) {
     tasks.push_back(summary_of(exam));
+    if (!exam.fault.empty()) {
+      failed +=
+          (failed.empty() ? "" : ",") + json_string(exam.task.name) + ":" + json_string(exam.fault);
+      missing += exam.task.group.empty() || broken.insert(exam.task.group).second ? 1 : 0;
+    }
   }
+  const auto counts = [&](const Exam& exam) {
+    return exam.fault.empty() && !broken.contains(exam.task.group);
+  };
   // A group counts once in the mean and is listed in the place of its first member.
   std::vector<Summary> rows;
   std::vector<size_t> row_of(exams.size());
   std::map<std::string, size_t> groups;
   for (size_t e = 0; e < exams.size(); ++e) {
     const std::string& group = exams[e].task.group;
+    if (!counts(exams[e])) {
+      continue;
+    }
     if (!group.empty() && groups.count(group) > 0) {
       row_of[e] = groups[group];
       continue;
@@ -165,6 +182,15 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
     groups[group] = rows.size();
     rows.push_back(group_of(group, members));
   }
+  if (rows.empty()) {
+    const auto first = std::find_if(exams.begin(), exams.end(),
+                                    [](const Exam& exam) { return !exam.fault.empty(); });
+    throw kit::Error(QUENCH_INVALID_ARGUMENT, first->fault);
+  }
+  // Another unit, so that a mean over fewer tasks is compared with none over all.
+  const std::string unit = missing == 0 ? "accuracy"
+                                        : "accuracy of " + std::to_string(rows.size()) + " of " +
+                                              std::to_string(rows.size() + missing) + " tasks";
   Score mean;
   double squares = 0;
   double above_chance = 0;
@@ -175,7 +201,7 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
     squares += row.by(rule).error * row.by(rule).error;
   }
   mean.error = std::sqrt(squares) / count;
-  sink.value("tasks", mean.mean, "accuracy", QUENCH_HIGHER_IS_BETTER, mean.error);
+  sink.value("tasks", mean.mean, unit.c_str(), QUENCH_HIGHER_IS_BETTER, mean.error);
   for (const Summary& row : rows) {
     sink.value((row.name + "/acc").c_str(), row.acc.mean, "accuracy", QUENCH_HIGHER_IS_BETTER,
                row.acc.error);
@@ -189,9 +215,13 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
   uint64_t truncated = 0;
   uint64_t questions = 0;
   for (size_t e = 0; e < exams.size(); ++e) {
-    details += (e > 0 ? "," : "") + json_string(tasks[e].name) + ":" + json_of(exams[e], tasks[e]);
+    if (!exams[e].fault.empty()) {
+      continue;
+    }
+    details += (details.empty() ? "" : ",") + json_string(tasks[e].name) + ":" +
+               json_of(exams[e], tasks[e]);
     truncated += exams[e].truncated;
-    questions += exams[e].items.size();
+    questions += counts(exams[e]) ? exams[e].items.size() : 0;
     for (const Item& item : exams[e].items) {
       requests += item.requests.size();
     }
@@ -202,6 +232,9 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
     details += (details.empty() ? "" : ",") + json_string(name) + ":{" + json_of(rows[row]) + "}";
   }
   sink.json("groups", "{" + details + "}");
+  if (!failed.empty()) {
+    sink.json("failed", "{" + failed + "}");
+  }
   sink.detail("above_chance", above_chance);
   sink.detail("questions", static_cast<double>(questions));
   sink.detail("requests", static_cast<double>(requests));
@@ -211,6 +244,9 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
   // Scaled so that their mean is the value, whatever the sizes of the tasks.
   std::vector<double> items;
   for (size_t e = 0; e < exams.size(); ++e) {
+    if (!counts(exams[e])) {
+      continue;
+    }
     const double weight =
         static_cast<double>(questions) / count / static_cast<double>(rows[row_of[e]].count);
     for (const Item& item : exams[e].items) {

@@ -11,6 +11,7 @@
 // | split      | string | ""       | split of the questions, in place of the task's         |
 // | shots_from | string | ""       | split of the shots, for tasks that draw them           |
 // | rule       | choice | acc      | acc or acc_norm: the main value is its mean over tasks |
+// | prefix     | string | ""       | text of the token before an empty prompt; "": refused  |
 // | seed       | int    | 1234     | seed of the draw of shots (fewshot_random_seed)        |
 // | log        | path   | ""       | file to write, one line of JSON per question           |
 //
@@ -23,8 +24,11 @@
 //
 // The value is the mean of `rule` over tasks; a group (mmlu) counts once. Further values are the
 // accuracies of each task. Details: `tasks` {n, acc, acc_stderr, acc_norm, chance, above_chance,
-// split, shot_split, truncated, version}, `groups`, requests, truncated. The items `accuracy` are
-// those of single questions, scaled so that their mean is the value.
+// split, shot_split, truncated, encoded_alone, version}, `groups`, requests, truncated. The items
+// `accuracy` are those of single questions, scaled so that their mean is the value.
+//
+// A question that cannot be scored fails its task, and the task its group, not the others: the
+// value is then their mean, its unit says of how many it is, and `failed` in the details says why.
 //
 // Reference: Gao et al., A framework for few-shot language model evaluation (lm-eval 0.4).
 #include <algorithm>
@@ -59,6 +63,7 @@ class Tasks final : public kit::RecordMetric {
     std::string split;
     std::string shots_from;
     std::string rule = "acc";
+    std::string prefix;
     int64_t seed = 1234;
     kit::Path log;
     static void describe(kit::Fields<Params>& f) {
@@ -83,6 +88,9 @@ class Tasks final : public kit::RecordMetric {
       f.add("rule", &Params::rule,
             "the score whose mean over tasks is the value: acc, or acc_norm for tasks that have it")
           .choices("acc|acc_norm");
+      f.add("prefix", &Params::prefix,
+            "text of the token before a prompt that is empty, for tokenizers that put none there; "
+            "lm-eval takes their BOS, else their EOS; empty: such a question is refused");
       f.add("seed", &Params::seed, "seed of the draw of shots (fewshot_random_seed)")
           .range(0, kSeeds);
       f.add("log", &Params::log, "file to write, one line of JSON per question; empty: none");
@@ -138,6 +146,7 @@ class Tasks final : public kit::RecordMetric {
     }
     own_files_.clear();
     settings_.max_length = longest(evaluation);
+    settings_.prefix = prefix(evaluation);
     uint64_t fed = 0;
     uint64_t truncated = 0;
     for (Exam& exam : exams_) {
@@ -146,15 +155,11 @@ class Tasks final : public kit::RecordMetric {
                                          exam.task.splits.front() + " is missing, " +
                                          exam.split.name + " is measured");
       }
-      exam.items.clear();
-      exam.truncated = 0;
-      make_items(exam, settings_);
-      if (exam.items.empty()) {
-        kit::fail(QUENCH_INVALID_ARGUMENT, "task %s: split %s has no records",
-                  exam.task.name.c_str(), exam.split.name.c_str());
+      const std::vector<ScoredText> texts = texts_of(exam, evaluation);
+      if (exam.fault.empty()) {
+        mark(exam, log_likelihoods(evaluation, texts, &fed));
+        truncated += exam.truncated;
       }
-      mark(exam, log_likelihoods(evaluation, encode(exam, settings_, evaluation), &fed));
-      truncated += exam.truncated;
     }
     if (truncated > 0) {
       kit::log(QUENCH_LOG_WARNING, std::to_string(truncated) +
@@ -169,6 +174,45 @@ class Tasks final : public kit::RecordMetric {
   }
 
  private:
+  // Leaves the exam with a fault where its questions cannot be asked; the others go on.
+  std::vector<ScoredText> texts_of(Exam& exam, const kit::Evaluation& evaluation) const {
+    exam.items.clear();
+    exam.truncated = 0;
+    exam.encoded_alone = 0;
+    exam.fault.clear();
+    try {
+      make_items(exam, settings_);
+      if (exam.items.empty()) {
+        kit::fail(QUENCH_INVALID_ARGUMENT, "task %s: split %s has no records",
+                  exam.task.name.c_str(), exam.split.name.c_str());
+      }
+      return encode(exam, settings_, evaluation);
+    } catch (const kit::Error& error) {
+      if (error.code() != QUENCH_INVALID_ARGUMENT) {
+        throw;
+      }
+      exam.items.clear();
+      exam.fault = error.what();
+      while (!exam.fault.empty() && static_cast<signed char>(exam.fault.back()) < 0) {
+        exam.fault.pop_back();  // a long message may end within a character
+      }
+      kit::log(QUENCH_LOG_WARNING, exam.fault);
+    }
+    return {};
+  }
+
+  std::optional<int32_t> prefix(const kit::Evaluation& evaluation) const {
+    if (params_.prefix.empty()) {
+      return std::nullopt;
+    }
+    const auto ids = evaluation.encode(params_.prefix, false);
+    if (ids.size() != 1) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "prefix: \"%s\" is %zu ids, wanted one token",
+                params_.prefix.c_str(), ids.size());
+    }
+    return ids.front();
+  }
+
   struct DataSet {
     size_t exam;
     bool shots;

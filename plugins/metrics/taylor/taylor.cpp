@@ -205,20 +205,24 @@ class Taylor final : public kit::Metric {
     double inside = 0;
     uint64_t products = 1;
     for (const curvature::Part& part : parts(subject)) {
-      const auto within = [&](const metrics::Vector<T>& vector) {
-        return vector.part(part.first, part.end - part.first);
+      const auto product_within = [&](const metrics::Vector<T>& a, const metrics::Vector<T>& b) {
+        double sum = 0;
+        for (const curvature::Range& range : part.ranges) {
+          sum += space.dot(a.part(range.first, range.size()), b.part(range.first, range.size()));
+        }
+        return sum;
       };
       Terms terms;
-      terms.distance = metrics::norm<T>(space, within(delta));
+      terms.distance = std::sqrt(product_within(delta, delta));
       if (terms.distance == 0.0) {
         continue;  // quantization changed nothing in this part
       }
       kit::report_progress("products", products, 0);
       const metrics::Vector<T> alone(space, loss.size());
-      space.copy(within(delta), within(alone));
-      terms.slope = space.dot(within(gradient), within(delta));
+      copy_part(space, part, delta, alone);
+      terms.slope = product_within(gradient, delta);
       terms.quadratic = quadratic(alone);
-      terms.length = metrics::norm<T>(space, within(here));
+      terms.length = std::sqrt(product_within(here, here));
       ++products;
       found.emplace_back(part, terms);
       inside += terms.quadratic;
@@ -229,8 +233,7 @@ class Taylor final : public kit::Metric {
     for (auto& [part, terms] : found) {
       const metrics::Vector<T> moved(space, loss.size());
       space.copy(here, moved);
-      const uint64_t count = part.end - part.first;
-      space.copy(there.part(part.first, count), moved.part(part.first, count));
+      copy_part(space, part, there, moved);
       curvature::write_parameters<T>(subject, space, moved);
       terms.change = loss.value() - loss_here;
       text.add(part.name, terms.text());
@@ -249,6 +252,14 @@ class Taylor final : public kit::Metric {
     if (settings_.parts != "none") {
       sink.detail("between", whole.quadratic - inside);
       sink.json("parts", text.text());
+    }
+  }
+
+  template <typename T>
+  static void copy_part(metrics::Space<T>& space, const curvature::Part& part,
+                        const metrics::Vector<T>& from, const metrics::Vector<T>& to) {
+    for (const curvature::Range& range : part.ranges) {
+      space.copy(from.part(range.first, range.size()), to.part(range.first, range.size()));
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "models/decoder/derived_weight.hpp"
 #include "models/decoder/differentiable.hpp"
 #include "quench/kit/error.hpp"
 
@@ -43,6 +44,9 @@ const at::Tensor& AutogradScope::leaf(const at::Tensor& weight) {
   }
   if (mode_ != AutogradMode::kDoubleBackward &&
       (mode_ != AutogradMode::kTraining || !gradients_.contains(key))) {
+    if (mode_ == AutogradMode::kTraining && !gradients_.empty() && !weight.requires_grad()) {
+      refuse_derived(weight);
+    }
     return weight;
   }
   return leaves_.emplace(key, weight.detach().requires_grad_(true)).first->second;
@@ -64,6 +68,9 @@ void AutogradScope::collect() {
 
 at::Tensor AutogradScope::gradient(const at::Tensor& weight) const {
   const auto found = gradients_.find(weight.const_data_ptr());
+  if (found == gradients_.end() && !gradients_.empty()) {
+    refuse_derived(weight);
+  }
   return found == gradients_.end() ? at::Tensor() : found->second;
 }
 

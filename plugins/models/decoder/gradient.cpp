@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <string>
 #include <utility>
 
 #include "models/decoder/autograd_scope.hpp"
@@ -16,6 +17,23 @@
 #include "quench/kit/torch.hpp"
 
 namespace quench::decoder {
+
+namespace {
+
+// Runs a part of a recorded forward; a family's mistake in it is told with its place.
+template <typename Part>
+auto recorded_in(const std::string& place, Part part) {
+  try {
+    return part();
+  } catch (const kit::Error& error) {
+    if (error.code() != QUENCH_INTERNAL) {
+      throw;
+    }
+    throw kit::Error(error.code(), place + ": " + error.what());
+  }
+}
+
+}  // namespace
 
 at::ScalarType Decoder::vector_type() const {
   return dtype_ == at::kDouble ? at::kDouble : at::kFloat;
@@ -48,7 +66,8 @@ at::Tensor Decoder::recorded_block(const Batch& batch, uint32_t block, at::Tenso
   for (uint32_t stage = 0; stage < plans_[block]->stage_count(); ++stage) {
     kit::check_cancelled();
     const StageIo io(std::move(carried), plans_[block]->carry(stage + 1).size());
-    run_stage(io, block, stage, batch);
+    recorded_in("block " + std::to_string(block) + ", stage " + std::to_string(stage),
+                [&] { run_stage(io, block, stage, batch); });
     carried = io.taken();
   }
   return std::move(carried.front());
@@ -58,7 +77,7 @@ at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor h) {
   for (uint32_t block = 0; block < info_.blocks; ++block) {
     h = recorded_block(batch, block, std::move(h));
   }
-  return final_norm(h);
+  return recorded_in("final norm", [&] { return final_norm(h); });
 }
 
 double Decoder::gradient(const quench_loss_args& args, const quench_tensor* gradient) {

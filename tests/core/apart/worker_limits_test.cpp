@@ -24,33 +24,46 @@ Clock::time_point at(double seconds) {
 
 TEST_CASE("silence clock: a worker that says nothing is silent for too long at its limit",
           "[apart]") {
-  SilenceClock clock(10, at(100));
-  CHECK_FALSE(clock.exceeded(at(109.5)));
-  CHECK(clock.milliseconds_left(60000, at(109.5)) == 500);
-  CHECK(clock.milliseconds_left(200, at(100)) == 200);
-  CHECK(clock.exceeded(at(110)));
-  CHECK(clock.milliseconds_left(60000, at(111)) == 0);
-  clock.restart(at(110));
-  CHECK_FALSE(clock.exceeded(at(119)));
+  SilenceClock clock(10);
+  CHECK(clock.exceeded(at(100), at(109.5)).empty());
+  CHECK(clock.exceeded(at(100), at(110)) == "gave no sign for 10 s");
+  clock.hear(false, at(110));
+  CHECK(clock.exceeded(at(100), at(119)).empty());
+  CHECK(clock.exceeded(at(115), at(124)).empty());  // a call that was sent later
+  CHECK(clock.exceeded(at(100), at(120)) == "gave no sign for 10 s");
 }
 
 TEST_CASE("silence clock: the host's own time does not count", "[apart]") {
-  SilenceClock clock(10, at(0));
-  clock.pause();
-  CHECK_FALSE(clock.exceeded(at(1000)));
-  CHECK(clock.milliseconds_left(200, at(1000)) == 200);
-  clock.pause();
-  clock.resume(at(2000));
-  CHECK_FALSE(clock.exceeded(at(3000)));  // the outer call is still served
-  clock.resume(at(3000));
-  CHECK_FALSE(clock.exceeded(at(3009)));
-  CHECK(clock.exceeded(at(3010)));
+  SilenceClock clock(10);
+  clock.pause(false, at(0));
+  CHECK(clock.exceeded(at(0), at(1000)).empty());
+  clock.pause(true, at(1000));
+  clock.resume(true, at(2000));
+  CHECK(clock.exceeded(at(0), at(3000)).empty());  // the outer call is still served
+  clock.resume(false, at(3000));
+  CHECK(clock.exceeded(at(0), at(3009)).empty());
+  CHECK(clock.exceeded(at(0), at(3010)) == "gave no sign for 10 s");
+}
+
+TEST_CASE("silence clock: log lines alone are a sign for ten silences in a row", "[apart]") {
+  SilenceClock clock(10);
+  const auto log_until = [&](int from, int to) {
+    for (int second = from; second < to; ++second) {
+      clock.pause(true, at(second));
+      clock.resume(true, at(second));
+      REQUIRE(clock.exceeded(at(0), at(second)).empty());
+    }
+  };
+  log_until(1, 100);
+  CHECK(clock.exceeded(at(0), at(100)) == "gave no sign but log lines for 100 s");
+  clock.hear(false, at(100));
+  log_until(101, 200);
+  CHECK(clock.exceeded(at(0), at(200)) == "gave no sign but log lines for 100 s");
 }
 
 TEST_CASE("silence clock: without a limit nothing is too long", "[apart]") {
-  const SilenceClock clock(0, at(0));
-  CHECK_FALSE(clock.exceeded(at(1e6)));
-  CHECK(clock.milliseconds_left(200, at(1e6)) == 200);
+  const SilenceClock clock(0);
+  CHECK(clock.exceeded(at(0), at(1e6)).empty());
 }
 
 TEST_CASE("memory watch: a worker that holds more than its limit is found, once a second",

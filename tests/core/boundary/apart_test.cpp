@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/sandbox/sandbox.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
 
@@ -27,10 +28,12 @@ namespace fs = std::filesystem;
 constexpr const char* kApart = "misbehaving";
 
 // The cell of a quantizer that does `deed` fails with `words`; the run ends and has all others.
-void check_apart(const std::string& deed, const std::string& words) {
+void check_apart(const std::string& deed, const std::string& words,
+                 Workplace::Arguments more = {}) {
   CAPTURE(deed);
   const MisbehavingRun run(deed, "", kApart);
-  const Outcome got = run.run({"--json"});
+  more.emplace_back("--json");
+  const Outcome got = run.run(more);
   INFO(got.err);
   REQUIRE(got.code == 1);
   const json records = quench::test::data_of(got.out).at("records");
@@ -95,12 +98,29 @@ TEST_CASE("apart: the run's folder says what a process was confined to and what 
   });
   REQUIRE(process != found.end());
   CHECK(process->at("module").get<std::string>().ends_with("misbehaving.so"));
-  CHECK(!process->at("sandbox").get<std::string>().empty());
+  CHECK(process->at("sandbox") == quench::sandbox_abilities().text);
   const json libraries = process->at("libraries");
   CHECK(std::any_of(libraries.begin(), libraries.end(), [](const json& library) {
     return library.at("soname") == "libc.so.6" &&
            library.at("build_id").get<std::string>().size() == 40;
   }));
+}
+
+TEST_CASE("apart: no secret among its user's variables reaches a plugin", "[boundary]") {
+  const MisbehavingRun run("tell_variables", "", kApart);
+  quench::Command command = run.here.command(run.arguments({"--json"}));
+  for (const char* variable :
+       {"HF_TOKEN=hf_0", "AWS_SECRET_ACCESS_KEY=0", "QUENCH_OF_MY_PLUGIN=1"}) {
+    command.environment->emplace_back(variable);
+  }
+  quench::ChildProcess process = quench::ChildProcess::start(command);
+  const Outcome got = run.here.wait(process);
+  INFO(got.err);
+  REQUIRE(got.code == 1);
+  const json records = quench::test::data_of(got.out).at("records");
+  CHECK_THAT(MisbehavingRun::cell(records, "misbehaving").get<std::string>(),
+             Contains("HF_TOKEN is not set; AWS_SECRET_ACCESS_KEY is not set; "
+                      "QUENCH_OF_MY_PLUGIN is set"));
 }
 
 TEST_CASE("apart: a plugin that ends its process fails its cell alone", "[boundary]") {
@@ -201,6 +221,56 @@ TEST_CASE("apart: processes that are killed from outside interrupt their cell", 
   INFO(got.err);
   CHECK(got.code == 1);
   CHECK_THAT(got.err, Contains("was not measured and is not recorded as failed"));
+}
+
+TEST_CASE("apart: all that a plugin sends is a sign of life", "[boundary]") {
+  for (const char* deed : {"ask_for_long", "log_for_long", "report_for_long", "count_for_long",
+                           "log_on_thread", "ask_in_task"}) {
+    CAPTURE(deed);
+    const MisbehavingRun run(deed, "", kApart);
+    const Outcome got = run.run({"--json", "--worker-silence", "1.5"});
+    INFO(got.err);
+    CHECK(got.code == 0);
+  }
+}
+
+TEST_CASE("apart: a plugin that gives no sign of life is ended", "[boundary]") {
+  check_apart("hang", "its process, in quantize, gave no sign for 1 s and was ended",
+              {"--worker-silence", "1"});
+  check_apart("log_for_ever",
+              "its process, in quantize, gave no sign but log lines for 5 s and was ended",
+              {"--worker-silence", "0.5"});
+}
+
+TEST_CASE("apart: one call may take as long as the user says", "[boundary]") {
+  check_apart("ask_for_ever",
+              "its process, in quantize, took more than the 1.5 s that one call may and was ended",
+              {"--worker-time", "1.5"});
+}
+
+TEST_CASE("apart: what a plugin gives without end fails its cell, and the host stays small",
+          "[boundary]") {
+  const std::string texts =
+      "text0: got 15728640 bytes beside 279 before, wanted at most 1048576 for all numbers and "
+      "texts of one linear";
+  check_apart("write_texts", texts);
+  check_apart("ignore_refusal", texts);
+  check_apart("make_tensors", "a: got 536870912 bytes beside 0 before, wanted at most 67");
+}
+
+TEST_CASE("apart: SIGTERM is heard while a plugin calls without end", "[boundary]") {
+  const MisbehavingRun run("write_texts_for_ever", "", kApart);
+  quench::ChildProcess process = run.here.start(run.arguments());
+  for (int i = 0; i < 600 && children_with("__worker", process.id()).empty(); ++i) {
+    ::usleep(50'000);
+  }
+  ::usleep(1'000'000);
+  process.signal(SIGTERM);
+  for (int i = 0; i < 1200 && !process.has_ended(); ++i) {
+    ::usleep(50'000);
+  }
+  REQUIRE(process.has_ended());
+  CHECK(run.here.wait(process).code == 75);
 }
 
 TEST_CASE("apart: Ctrl-C ends a plugin that hangs", "[boundary]") {

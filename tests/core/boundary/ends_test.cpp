@@ -107,6 +107,42 @@ TEST_CASE("boundary: eval says what ended it, too", "[boundary]") {
   CHECK_THAT(got.err, Contains("the process was ended by _exit(0)"));
 }
 
+TEST_CASE("boundary: eval keeps what was measured beside a quantizer that fails", "[boundary]") {
+  const quench::test::Workplace here;
+  const quench::test::Workplace::Arguments eval = {
+      "eval",          "tiny",
+      "--quantizer",   "misbehaving:deed=round_up",
+      "--quantizer",   "template_quantizer:bits=3",
+      "--metric",      "validation_loss:text=t.txt,block=16",
+      "--metric",      "validation_loss:text=t.txt,block=32",
+      "--plugin-path", quench::test::boundary_plugin("misbehaving"),
+      "--isolate",     "none"};
+  const Outcome table = here.run(eval);
+  CHECK(table.code == 1);
+  CHECK_THAT(table.out, Contains("template_quantizer bits=3") && Contains("float") &&
+                            Contains("failed: ") && Contains("rounding mode"));
+  CHECK_THAT(table.err, EndsWith("2 of 6 records failed\n"));
+
+  quench::test::Workplace::Arguments with_json = eval;
+  with_json.emplace_back("--json");
+  const json document = json::parse(here.run(with_json).out);
+  CHECK(document.at("error").at("status") == "failed");
+  CHECK(document.at("error").at("exit_code") == 1);
+  const json& records = document.at("data").at("records");
+  CHECK(records.size() == 8);  // float, failed and quantized by two metrics; two errors
+  for (const json& record : records) {
+    const bool fails =
+        record.at("quantizer").is_object() && record.at("quantizer").at("id") == "misbehaving";
+    CHECK(record.at("error").is_string() == fails);
+    CHECK(record.at("value").is_number() != fails);
+  }
+  // Nothing is measured, so nothing is printed.
+  const Outcome nothing = here.run(
+      {"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16", "--tokenizer", "t.txt"});
+  CHECK(nothing.code != 0);
+  CHECK(nothing.out.empty());
+}
+
 TEST_CASE("boundary: a run that was killed is told of by the next attempt", "[boundary]") {
   const MisbehavingRun run("hang");
   quench::ChildProcess process = run.here.start(run.arguments());

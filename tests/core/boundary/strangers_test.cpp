@@ -1,10 +1,15 @@
 // Plugins that lie on the search path and that nobody asked for: they run in children alone.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/sandbox/sandbox.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/skip.hpp"
 
+namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 using quench::test::boundary_plugin;
@@ -24,6 +29,37 @@ TEST_CASE("boundary: a family that dies of a config does so in a child", "[bound
   REQUIRE(with.code == 0);
   CHECK(quench::test::data_of(with.out).at("records").at(0).at("value") ==
         quench::test::data_of(without.out).at("records").at(0).at("value"));
+}
+
+TEST_CASE("boundary: a library that merely lies on the search path does nothing to its user",
+          "[boundary]") {
+  const quench::SandboxAbilities offered = quench::sandbox_abilities();
+  quench::test::skip_unless(offered.landlock_abi > 0 && offered.seccomp,
+                            "this kernel has no Landlock or no seccomp");
+  const Workplace::Arguments verbs[] = {
+      {"plugins", "list"},
+      {"doctor"},
+      {"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16"}};
+  for (Workplace::Arguments words : verbs) {
+    CAPTURE(words);
+    const Workplace here;
+    const fs::path prey = here.folder() / "prey";
+    here.folder().write("prey/secret", "42");
+    fs::create_directories(here.folder() / "plugins");
+    fs::copy_file(quench::test::binary_dir() / "tests/faults/nosy.so",
+                  here.folder() / "plugins/nosy.so");
+    words.insert(words.end(), {"--plugin-path", here.folder() / "plugins"});
+    quench::Command command = here.command(words);
+    command.environment->push_back("QUENCH_NOSY=" + prey.string());
+    command.environment->emplace_back("HF_TOKEN=hf_0");
+    quench::ChildProcess process = quench::ChildProcess::start(command);
+    const Outcome got = here.wait(process);
+    INFO(got.out << got.err);
+    CHECK(got.code == 0);
+    CHECK_FALSE(fs::exists(prey / "left"));
+    const std::string known = quench::test::read_file(here.folder() / "home/plugins.json");
+    CHECK_THAT(known, Contains("read 13, write 13, socket 13, token not seen"));
+  }
 }
 
 TEST_CASE("boundary: where no family fits, one that died is told with its end", "[boundary]") {
@@ -55,4 +91,55 @@ TEST_CASE("boundary: a quantizer that nobody named measures nobody's error", "[b
   INFO(got.err);
   CHECK(got.code == 0);
   CHECK_THAT(got.err, !Contains("an aaa_gram was made"));
+}
+
+TEST_CASE("boundary: a manifest is not wrong where a fault of its plugin may pass", "[boundary]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: tiny}\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  const auto plan_with = [&](const std::string& plugin) {
+    namespace fs = std::filesystem;
+    fs::create_directory(here.folder() / plugin);
+    fs::copy_file(quench::test::binary_dir() / "tests/faults" / (plugin + ".so"),
+                  here.folder() / plugin / (plugin + ".so"));
+    return here.run(
+        {"plan", "m.yaml", "--set", "corpora.v={" + plugin + ": {}}", "--plugin-path", plugin});
+  };
+  const Outcome missing = plan_with("needs_helper");
+  CHECK(missing.code == 1);
+  CHECK_THAT(missing.err, Contains("needs_helper.so was rejected: cannot be loaded: "
+                                   "libfault_helper.so: cannot open shared object file"));
+  const Outcome wrong = plan_with("bad_default");
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, Contains("bad_default.so was rejected: corpus bad_default: parameter"));
+}
+
+TEST_CASE("boundary: plugins that memory was too small for are found when it is not",
+          "[boundary]") {
+  quench::test::need_plugin("quantizers/rtn");
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: tiny}\n"
+                      "quantizers: [rtn: {bits: 4}]\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  std::filesystem::remove(here.folder() / "home/plugins.json");
+  quench::Command limited = here.command({"plan", "m.yaml"});
+  limited.words.insert(limited.words.begin(),
+                       {"/bin/sh", "-c", "ulimit -v 300000; exec \"$0\" \"$@\""});
+  quench::ChildProcess process = quench::ChildProcess::start(limited);
+  const Outcome first = here.wait(process);
+  INFO(first.err);
+  CHECK(first.code == 1);
+  CHECK_THAT(first.err, Contains("rtn.so was rejected: cannot be loaded: ") &&
+                            Contains("failed to map segment"));
+  const Outcome second = here.run({"plan", "m.yaml"});
+  INFO(second.err);
+  CHECK(second.code == 0);
 }

@@ -122,10 +122,12 @@ inline std::string storage(const std::string& type, const std::string& key, int6
 inline std::string ordered_dict() {
   return global("collections", "OrderedDict") + ")R";
 }
+// `metadata`: a further argument, as torch has it where a view is negated or conjugated.
 inline std::string tensor(const std::string& storage, int64_t offset,
-                          const std::vector<int64_t>& shape, const std::vector<int64_t>& stride) {
+                          const std::vector<int64_t>& shape, const std::vector<int64_t>& stride,
+                          const std::string& metadata = "") {
   return global("torch._utils", "_rebuild_tensor_v2") + "(" + storage + integer(offset) +
-         tuple(shape) + tuple(stride) + "\x89" + ordered_dict() + "tR";
+         tuple(shape) + tuple(stride) + "\x89" + ordered_dict() + metadata + "tR";
 }
 inline std::string parameter(const std::string& tensor) {
   return global("torch._utils", "_rebuild_parameter") + "(" + tensor + "\x88" + ordered_dict() +

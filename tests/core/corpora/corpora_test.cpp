@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "core/io/sha256.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -62,6 +63,31 @@ TEST_CASE("corpora: documents are tokenized in order, with their sizes", "[core]
   const quench_tokens view = quench::tokens_view("corpus", *corpus);
   CHECK(view.documents == 3);
   CHECK(view.offsets[3] == 8);
+}
+
+TEST_CASE("corpora: content that is not the keys' is refused, and nothing of it is kept",
+          "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  quench::Catalog& catalog = quench::test::built_catalog();
+  const quench::CorpusUse use = lines(folder, "ab\n");
+  const std::string before = quench::sha256_hex("ab\n");
+  Corpora corpora(catalog, quench::TokenCache(folder / "home"), {},
+                  [&](const quench::CorpusUse&) { return before; });
+  TokenizerChoice bytes("bytes", "");
+  folder.write("lines.txt", "xy\n");
+  const auto load = [&] { corpora.load(use, bytes); };
+  CHECK(message_of(load, folder.path()) ==
+        "corpus lines: lines.txt: changed before it was read to its end (sha256 " +
+            before.substr(0, 12) + " before, " + quench::sha256_hex("xy\n").substr(0, 12) +
+            " now); run the command again");
+  CHECK_FALSE(std::filesystem::exists(folder / "home/tokens"));
+  folder.write("lines.txt", "ab\n");
+  CHECK(corpora.load(use, bytes)->ids == std::vector<int32_t>{'a', 'b'});
+  folder.write("lines.txt", "xy\n");  // the tokens that are kept are those of the keys
+  CHECK(Corpora(catalog, quench::TokenCache(folder / "home"), {},
+                [&](const quench::CorpusUse&) { return before; })
+            .load(use, bytes)
+            ->ids == std::vector<int32_t>{'a', 'b'});
 }
 
 TEST_CASE("corpora: text without a tokenizer is refused with the reason given", "[core][run]") {

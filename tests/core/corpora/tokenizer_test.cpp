@@ -125,4 +125,22 @@ TEST_CASE("tokenizer identity: file and plugin", "[core][tokenizers]") {
   CHECK(TokenizerChoice::beside(catalog, folder.path()).identity(catalog).key() == identity.key());
 }
 
+TEST_CASE("tokenizer choice: a file that is replaced after it was hashed is refused",
+          "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  const auto path = folder.write("tokenizer.json", byte_level_json());
+  TokenizerChoice choice(path.string(), "");
+  const TokenizerIdentity hashed = choice.identity(catalog);
+  folder.write("tokenizer.json", byte_level_json() + "\n");
+  CHECK_THAT(message_of([&] { choice.get(catalog); }, folder.path()),
+             Catch::StartsWith("tokenizer.json: the tokenizer was replaced before it was read"));
+  TokenizerChoice later(path.string(), "");
+  CHECK(later.get(catalog).encode("b", false).size() == 1);
+  CHECK(later.identity(catalog).file != hashed.file);  // of what was read
+  later = TokenizerChoice(path.string(), "");
+  later.set_identity(hashed);
+  CHECK_THROWS_WITH(later.get(catalog), Catch::Contains("run the command again"));
+}
+
 }  // namespace quench::test

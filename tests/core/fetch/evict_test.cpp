@@ -14,6 +14,8 @@
 #include "core/hub/resolve.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/io/process_identity.hpp"
+#include "core/json/canonical_json.hpp"
+#include "core/store/sealed_line.hpp"
 #include "tests/core/fetch/scene.hpp"
 #include "tests/support/throws.hpp"
 
@@ -87,6 +89,39 @@ TEST_CASE("evict: weights go with their links, small files and the revision's na
   CHECK(found.commit == commit);
   CHECK(here.evict({commit}) == 0);
   here.bring("step1");
+  CHECK(here.scene.has_weights("hf://org/name@step1"));
+}
+
+TEST_CASE("evict: a ledger whose lines lead out of the cache is refused, and nothing is removed",
+          "[fetch]") {
+  Evictions here;
+  const std::string commit = here.bring("step1");
+  const fs::path mine = here.folder / "precious/thesis.safetensors";
+  write(mine, "mine");
+  const auto identity = DownloadLedger::identity_of(mine);
+  const fs::path blobs = here.scene.cache() / "models--org--name/blobs";
+  nlohmann::json entry = {{"repository", "hf://org/name"}, {"commit", commit},
+                          {"path", "model.safetensors"},   {"hash", std::string(64, 'a')},
+                          {"device", identity->device},    {"inode", identity->inode},
+                          {"bytes", identity->size},       {"modified_ns", identity->modified_ns}};
+  using Change = std::pair<const char*, nlohmann::json>;
+  const auto [name, value] = GENERATE_REF(
+      Change{"hash", fs::relative(mine, blobs).string()}, Change{"hash", mine.string()},
+      Change{"hash", "aaaa"}, Change{"hash", 7}, Change{"repository", "hf://org/../../name"},
+      Change{"repository", "hf://org/name/file"}, Change{"repository", "/tmp"},
+      Change{"commit", "../x"}, Change{"path", "../model.safetensors"},
+      Change{"bytes", uint64_t{1} << 60}, Change{"inode", "many"});
+  CAPTURE(name, value);
+  entry[name] = value;
+  std::ofstream(here.ledger_file(), std::ios::app)
+      << quench::seal("download", quench::canonical_json(entry)) << "\n";
+  const std::string message =
+      quench::test::message_of([&] { here.evict({commit}); }, here.folder.path());
+  CHECK_THAT(message, Catch::StartsWith("downloads.jsonl:") &&
+                          Catch::Contains(": quench did not write this line: ") &&
+                          Catch::EndsWith("; move the file away, and what it lists stays in the "
+                                          "cache"));
+  CHECK(fs::exists(mine));
   CHECK(here.scene.has_weights("hf://org/name@step1"));
 }
 

@@ -46,6 +46,19 @@ TEST_CASE("incomplete blob: what another process left is continued", "[fetch]") 
   CHECK(files_in(blobs.path()) == 1);
 }
 
+TEST_CASE("incomplete blob: only what is named after a hash is a leftover", "[fetch]") {
+  const TemporaryDir blobs;
+  const std::string hash = large().hash;
+  for (const std::string& name : {hash, std::string("mine"), hash + ".0.incomplete",
+                                  std::string("mine.0.incomplete"), std::string(".incomplete")}) {
+    blobs.write(name, kContent);
+  }
+  quench::remove_published_leftovers(blobs.path());
+  CHECK_FALSE(fs::exists(blobs / (hash + ".0.incomplete")));
+  CHECK(fs::exists(blobs / "mine.0.incomplete"));
+  CHECK(fs::exists(blobs / ".incomplete"));
+}
+
 TEST_CASE("incomplete blob: one that is being written is left alone", "[fetch]") {
   const TemporaryDir blobs;
   IncompleteBlob first(blobs.path(), large(), nullptr);

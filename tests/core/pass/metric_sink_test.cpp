@@ -28,3 +28,24 @@ TEST_CASE("metric sink: JSON of a plugin that is none is an error of its call", 
         QUENCH_INVALID_ARGUMENT);
   CHECK(sink.details.empty());
 }
+
+TEST_CASE("metric sink: more than records can hold is refused, whatever the plugin makes of it",
+          "[run]") {
+  MetricSink sink;
+  const quench_metric_sink* table = sink.get();
+  quench_error error{sizeof error, 0, {}};
+  const std::string text = "\"" + std::string(size_t{60} << 20, 't') + "\"";
+  const auto give = [&] {
+    return table->json(table->context, "layers", text.data(), text.size(), &error);
+  };
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(give() == QUENCH_OK);
+  }
+  CHECK_NOTHROW(sink.room.require_enough("metric loud"));
+  CHECK(give() == QUENCH_RESOURCE_EXHAUSTED);
+  const std::string why =
+      "layers: got 62914562 bytes beside 251659296 before, wanted at most 268435456 for all "
+      "results of one metric";
+  CHECK(std::string(error.message) == why);
+  CHECK_THROWS_WITH(sink.room.require_enough("metric loud"), "metric loud: " + why);
+}

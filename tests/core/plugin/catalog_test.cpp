@@ -211,20 +211,34 @@ TEST_CASE("catalog: the host's own libraries that a plugin runs on are its links
                     [](const auto& link) { return link.soname == "libc.so.6"; }));
 }
 
-TEST_CASE("catalog: a copy elsewhere has the same code, whatever is behind its end",
-          "[core][plugin]") {
+TEST_CASE(
+    "catalog: a copy elsewhere has the same code, and other bytes of one build id have another",
+    "[core][plugin]") {
   PluginFolder one;
+  PluginFolder copy;
   PluginFolder other;
   one.add("good");
+  copy.add("good", "corpora/good");
   std::ofstream(other.add("good"), std::ios::app) << "bytes behind the end";
   const nlohmann::json code = one.catalog().require("corpus", "good").code;
   CHECK(code.at("build_id").get<std::string>().size() == 40);
-  CHECK(other.catalog().require("corpus", "good").code == code);
-  CHECK(other.catalog().require("corpus", "good").sha256 !=
-        one.catalog().require("corpus", "good").sha256);
+  CHECK(code.at("sha256") == one.catalog().require("corpus", "good").sha256);
+  CHECK(copy.catalog().require("corpus", "good").code == code);
+  const nlohmann::json patched = other.catalog().require("corpus", "good").code;
+  CHECK(patched.at("build_id") == code.at("build_id"));
+  CHECK(patched != code);
   quench::CatalogOptions options{{one.path()}, "", quench::test::quench_executable(), 20};
   options.counts_as = [](const nlohmann::json& given) { return nlohmann::json{{"counts", given}}; };
   CHECK(Catalog(options).require("corpus", "good").code == nlohmann::json{{"counts", code}});
+}
+
+TEST_CASE("catalog: what came with the program goes by its build id alone", "[core][plugin]") {
+  const fs::path shipped = quench::own_plugins(quench::test::quench_executable());
+  quench::test::skip_unless(fs::exists(shipped / "corpora/text.so"), "corpus text is not built");
+  const Catalog catalog({{shipped / "corpora"}, "", quench::test::quench_executable(), 20});
+  const nlohmann::json code = catalog.require("corpus", "text").code;
+  CHECK(code.size() == 1);
+  CHECK(code.at("build_id").get<std::string>().size() == 40);
 }
 
 namespace {

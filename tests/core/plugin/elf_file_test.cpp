@@ -23,6 +23,14 @@ TEST_CASE("elf file: a library's names, needs and symbols are read", "[core][plu
   CHECK_FALSE(symbols[0].unique);
 }
 
+TEST_CASE("elf file: symbols that a library or program has or wants are found by name",
+          "[core][plugin]") {
+  CHECK(quench::names_symbol(fault_library("good.so"), "quench_module_v1"));
+  CHECK(quench::names_symbol(fault_library("good.so"), "calloc"));
+  CHECK_FALSE(quench::names_symbol(fault_library("good.so"), "no_such_symbol"));
+  CHECK_FALSE(quench::names_symbol("/bin/true", "Py_BytesMain"));
+}
+
 TEST_CASE("elf file: a library cut short anywhere is an error, never a crash", "[core][plugin]") {
   const std::string whole = quench::test::read_file(fault_library("good.so"));
   quench::test::TemporaryDir folder;

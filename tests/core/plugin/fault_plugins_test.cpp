@@ -1,12 +1,17 @@
 // What a faulty library does in the child that probes it, and what the parent says of it.
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <utility>
 
 #include "tests/core/plugin/fault_plugins.hpp"
+#include "tests/support/throws.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using quench::test::code_of;
+using quench::test::message_of;
 using quench::test::PluginFolder;
 
 TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugin]") {
@@ -28,7 +33,6 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
       {"init_fails", "init: no"},
       {"constructor_exit", "ended the process with exit code 0 while it was loaded"},
       {"constructor_abort", "ended by SIGABRT while it was loaded; it printed: the sky is falling"},
-      {"constructor_forks", "starts a process when it is loaded"},
       {"constructor_locale", "changes the locale when it is loaded"},
       {"needs_helper",
        "cannot be loaded: libfault_helper.so: cannot open shared object file: No such file or "
@@ -40,6 +44,17 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
     folder.add(id);
     CHECK(folder.reason() == reason);
   }
+}
+
+TEST_CASE("probing: a library that starts a process is rejected, where it may start one",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("constructor_forks");
+  quench::CatalogOptions options = folder.catalog().options();
+  options.sandbox = quench::Sandbox::kOff;
+  const quench::Catalog catalog(options);
+  REQUIRE(catalog.rejected().size() == 1);
+  CHECK(catalog.rejected()[0].reason == "starts a process when it is loaded");
 }
 
 TEST_CASE("probing: an exception that leaves init ends the child only", "[core][plugin]") {
@@ -60,21 +75,89 @@ TEST_CASE("probing: a constructor that never returns is stopped at the limit", "
   CHECK(took.count() < 10);
   CHECK(catalog.find("corpus", "good") != nullptr);
   REQUIRE(catalog.rejected().size() == 1);
-  CHECK(catalog.rejected()[0].reason ==
-        "did not answer within 1.5 s (stopped while it was loaded)");
+  CHECK_THAT(catalog.rejected()[0].reason,
+             StartsWith("did not answer within 1.5 s (stopped while it was loaded); "));
 }
 
-TEST_CASE("probing: a library that did not answer in time is asked again", "[core][plugin]") {
+TEST_CASE("probing: a library that did not answer in time costs its limit once", "[core][plugin]") {
   PluginFolder folder;
   folder.add("good", "slow");
   REQUIRE(folder.catalog().find("corpus", "good") != nullptr);
   folder.add("constructor_hang", "slow");
-  for (int look = 0; look < 2; ++look) {
+  for (const size_t probes : std::initializer_list<size_t>{1, 0, 0}) {
     const quench::Catalog busy = folder.catalog(0.5);
-    CHECK(busy.probe_count() == 1);
+    CHECK(busy.probe_count() == probes);
     CHECK(busy.items().empty());  // what was known of the file before says nothing
     REQUIRE(busy.rejected().size() == 1);
-    CHECK_THAT(busy.rejected()[0].reason, StartsWith("did not answer within 0.5 s"));
+    CHECK(busy.rejected()[0].passing);
+    CHECK(busy.rejected()[0].reason ==
+          "did not answer within 0.5 s (stopped while it was loaded); it is asked again when a "
+          "plugin of its name is wanted, or by `quench plugins rescan`");
+  }
+  SECTION("it is asked again where it is named") {
+    const quench::Catalog busy = folder.catalog(0.5);
+    CHECK(code_of([&] { busy.require("corpus", "slow"); }) == QUENCH_UNAVAILABLE);
+    CHECK_THAT(message_of([&] { busy.require("corpus", "slow"); }),
+               Contains("slow.so was rejected: did not answer within 0.5 s"));
+    CHECK(folder.catalog(0.5).probe_count() == 0);
+  }
+  SECTION("a rescan asks it again") {
+    quench::forget_probes(folder.cache());
+    CHECK(folder.catalog(0.5).probe_count() == 1);
+  }
+  SECTION("other bytes are asked") {
+    folder.add("good", "slow");
+    CHECK(folder.catalog().find("corpus", "good") != nullptr);
+  }
+}
+
+TEST_CASE("probing: a library that answers when it is named is found by the next catalog",
+          "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  const quench::Catalog busy = folder.catalog(0);  // no machine is so fast
+  REQUIRE(busy.rejected().size() == 1);
+  REQUIRE(busy.rejected()[0].passing);
+  const quench::Catalog quiet = folder.catalog();
+  CHECK(quiet.probe_count() == 0);
+  CHECK_THAT(message_of([&] { quiet.require("corpus", "good"); }),
+             Contains("good.so did not answer in time before and does now: try again"));
+  CHECK(folder.catalog().find("corpus", "good") != nullptr);
+}
+
+TEST_CASE("probing: a fault that may pass is not remembered", "[core][plugin]") {
+  PluginFolder folder;
+  SECTION("a library that is needed is not there yet") {
+    folder.add("needs_helper");
+    const quench::Catalog without = folder.catalog();
+    REQUIRE(without.rejected().size() == 1);
+    CHECK(without.rejected()[0].passing);
+    CHECK(code_of([&] { without.require("corpus", "needs_helper"); }) == QUENCH_UNAVAILABLE);
+    folder.add_helper("a");
+    CHECK(folder.catalog().find("corpus", "needs_helper") != nullptr);
+  }
+  SECTION("the process was killed from outside") {
+    folder.add("constructor_killed");
+    for (int look = 0; look < 2; ++look) {
+      const quench::Catalog killed = folder.catalog();
+      CHECK(killed.probe_count() == 1);
+      REQUIRE(killed.rejected().size() == 1);
+      CHECK(killed.rejected()[0].passing);
+      CHECK(killed.rejected()[0].reason == "ended by SIGKILL while it was loaded");
+    }
+  }
+  SECTION("memory has a limit") {
+    folder.add("constructor_abort");
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+    const rlimit limited{rlim_t{1} << 46, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_AS, &limited) == 0);
+    CHECK(folder.catalog().rejected().at(0).passing);
+    REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+    const quench::Catalog after = folder.catalog();
+    CHECK(after.probe_count() == 1);
+    CHECK_FALSE(after.rejected().at(0).passing);
+    CHECK(folder.catalog().probe_count() == 0);
   }
 }
 

@@ -49,6 +49,17 @@ TEST_CASE("claims: of two attempts one has the work until it lets go", "[store]"
   CHECK(claim->earlier().front().attempt == "0001-aaaaaaaa");
 }
 
+TEST_CASE("claims: one whose names are paths belongs to no attempt", "[store]") {
+  const TemporaryDir run;
+  Claims first = claims_of(run.path(), "../../0001-aaaaaaaa");
+  first.take("step1").reset();
+  Claims second = claims_of(run.path(), "0002-bbbbbbbb");
+  const auto claim = second.take("step1");
+  REQUIRE(claim);
+  REQUIRE(claim->earlier().size() == 1);
+  CHECK(claim->earlier().front().attempt.empty());
+}
+
 TEST_CASE("claims: of many threads that try at once one gets each", "[store]") {
   const TemporaryDir run;
   Heartbeat heart(run.path(), "0", "0001-aaaaaaaa", 1);

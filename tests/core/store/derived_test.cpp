@@ -199,6 +199,22 @@ TEST_CASE("derived: only of values that have all in common", "[store]") {
   }
 }
 
+TEST_CASE("derived: a corpus that two manifests name differently is one corpus", "[store]") {
+  const auto named = [](Record record, const std::string& name, const std::string& content) {
+    record.parts["metric"] = {{"id", "validation_loss"},
+                              {"params", {{"block", 64}}},
+                              {"corpora", {{"corpus", {{"files", content}}}}}};
+    record.details = {{"params", {{"block", 64}, {"corpus", name}}},
+                      {"corpora", {{"corpus", {{"name", name}, {"fingerprint", content}}}}}};
+    return record;
+  };
+  const Record floating = named(loss("", 2), "held_out", "c1");
+  const Record quantized = named(loss("q4", 3), "text", "c1");
+  CHECK(common_ground(quantized) == common_ground(floating));
+  CHECK(only_derived({floating, quantized}).value == 0.5);
+  CHECK(with_derived({floating, named(loss("q4", 3), "held_out", "c2")}).size() == 2);
+}
+
 TEST_CASE("derived: the float value of the same point of a sweep comes first", "[store]") {
   Record first = loss("", 2);
   Record second = loss("", 4);
@@ -218,10 +234,14 @@ TEST_CASE("derived: a record and its line have the same common ground", "[store]
   record.averaging = {{"id", "soup"}, {"members", {"a", "b"}}, {"label", nullptr}};
   record.details = {{"params", {{"block", 2048}}}, {"layers", {1, 2}}};
   record.label = "α \"quoted\"";
-  record.parts["metric"] = {{"id", "x"}, {"params", {{"z", 1.5}, {"a", "b"}}}};
-  const std::string body = quench::canonical_json(to_json(record));
-  CHECK(common_ground(quench::record_line(body)) == common_ground(record));
-  CHECK_THAT(common_ground(record), Catch::Contains("block"));
+  for (const bool by_content : {false, true}) {
+    if (by_content) {
+      record.parts["metric"] = {{"id", "x"}, {"params", {{"z", 1.5}, {"a", "b"}}}};
+    }
+    const std::string body = quench::canonical_json(to_json(record));
+    CHECK(common_ground(quench::record_line(body)) == common_ground(record));
+    CHECK((common_ground(record).find("block") != std::string::npos) == !by_content);
+  }
 }
 
 TEST_CASE("derived: is gone when what it derives from is forgotten", "[store]") {

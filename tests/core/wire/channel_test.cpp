@@ -26,8 +26,10 @@ namespace {
 struct Turns final : Patience {
   void begin() override { ++waits; }
   void end() override { --waits; }
+  void sign() override { ++signs; }
   void broken(const char* why) override { quench::fail(QUENCH_UNAVAILABLE, "{}", why); }
   int waits = 0;
+  int signs = 0;
 };
 
 constexpr uint16_t kEcho = 1;    // the bytes that came
@@ -224,6 +226,18 @@ TEST_CASE("channel: headers that are none are refused", "[wire][bad]") {
                                  Header{UINT32_MAX - 7, kReplyMessage, kEcho, 5, 1, 0});
   ByHand hand;
   hand.write(header, 0);
+  CHECK(hand.message_of_call() == "a message without a header");
+}
+
+TEST_CASE("channel: a sign of life is told and is no message", "[wire]") {
+  ByHand hand;
+  const Header sign{0, kSignMessage, 0, 0, 0, 0};
+  hand.write(sign, 0);
+  hand.write(sign, 0);
+  hand.write({0, kReplyMessage, kEcho, 5, 1, 0}, 0);
+  CHECK(hand.channel->call(5, kEcho, {}).body.empty());
+  CHECK(hand.turns.signs == 2);
+  hand.write({8, kSignMessage, 0, 0, 0, 0}, 8);
   CHECK(hand.message_of_call() == "a message without a header");
 }
 

@@ -69,6 +69,36 @@ TEST_CASE("text: of a folder, files whose names fit are documents, in the order 
   CHECK(read(strict).message.find("no file below it matches `files`") != std::string::npos);
 }
 
+TEST_CASE("text: links in a folder are the files that they lead to", "[corpora][text]") {
+  const TemporaryDir elsewhere;
+  const TemporaryDir dir;
+  const auto two = elsewhere.write("two", "two");
+  std::filesystem::create_directory(elsewhere / "more");
+  dir.write("a.txt", "one");
+  std::filesystem::create_symlink(two, dir / "b.txt");
+  std::filesystem::create_symlink("b.txt", dir / "c.txt");
+  std::filesystem::create_symlink(elsewhere.write("empty", ""), dir / "d.txt");
+  const json parameters = {{"path", dir.path()}, {"files", {"*.txt"}}};
+  const ReadCorpus corpus = read(parameters);
+  CHECK(corpus.message == "");
+  CHECK(corpus.texts() == Texts{"one", "two", "two"});
+  elsewhere.write("two", "TWO");
+  CHECK(read(parameters).fingerprint != corpus.fingerprint);
+  // Whatever is no file is an error where its name fits, and else none of the corpus's business.
+  const auto with_link = [&](const std::filesystem::path& target) {
+    const auto link = dir / "link.txt";
+    std::filesystem::create_symlink(target, link);
+    const std::string message = read(parameters).message;
+    std::filesystem::rename(link, dir / "link");
+    CHECK(read(parameters).message == "");
+    std::filesystem::remove(dir / "link");
+    return message.starts_with(link.string()) ? message.substr(link.string().size()) : message;
+  };
+  CHECK(with_link("gone") == ": cannot be read: No such file or directory");
+  CHECK(with_link("link.txt") == ": cannot be read: Too many levels of symbolic links");
+  CHECK(with_link(elsewhere / "more") == ": wanted a file, got a folder, a pipe or a device");
+}
+
 TEST_CASE("text: a bad file or range is an error that names it", "[corpora][text]") {
   const TemporaryDir dir;
   const std::string good = dir.write("good.txt", "one\u00e9two").string();

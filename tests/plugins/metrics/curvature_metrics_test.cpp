@@ -65,6 +65,37 @@ TEST_CASE("hessian: eigenvalues and trace of a quadratic loss", "[metrics][hessi
   CHECK(model.x == QuadraticModel::Vector{1, 1, 0});
 }
 
+TEST_CASE("hessian, taylor: a block is one part whatever stands between its parameters",
+          "[metrics][hessian][taylor]") {
+  QuadraticModel model({{{2, 0, 1}, {0, 5, 0}, {1, 0, 2}}}, {0, 0, 0}, {1.5, 1, 0});
+  model.apart = true;
+  const Measurement found =
+      measure(metric("hessian"), with({{"top", 1}, {"trace_samples", 400}, {"parts", "blocks"}}),
+              kText, model.subject());
+  REQUIRE(found.message == "");
+  const json& block = found.json.at("parts").at("blocks.0");
+  CHECK(block.at("parameters") == 2.0);
+  CHECK(block.at("eigenvalue").get<double>() == Approx(3.0).epsilon(1e-12));
+  CHECK(std::abs(block.at("trace").get<double>() - 4.0) < 4.0 * 2.0 / std::sqrt(400.0));
+  CHECK(found.json.at("parts").size() == 2);
+  MemorySource source;
+  source.add("blocks.0.a", {1}, std::vector<double>{1}, quench::kit::kFloat64);
+  source.add("last", {1}, std::vector<double>{1}, quench::kit::kFloat64);
+  source.add("blocks.0.b", {1}, std::vector<double>{0.25}, quench::kit::kFloat64);
+  const quench_weights weights = {sizeof weights, "float", "", NAN, NAN, source.source()};
+  const Measurement terms =
+      measure(metric("taylor"), with({{"parts", "blocks"}}), kText, model.subject(), {weights});
+  REQUIRE(terms.message == "");
+  const json& part = terms.json.at("parts").at("blocks.0");
+  // d = (0.5, 0, -0.25): ½ dᵀAd = 0.25 + 0.0625 - 0.125
+  CHECK(part.at("quadratic").get<double>() == Approx(0.1875).epsilon(1e-14));
+  CHECK(part.at("remainder").get<double>() == Approx(0.0).margin(1e-14));
+  CHECK(part.at("relative_distance").get<double>() ==
+        Approx(std::sqrt(0.3125 / 1.0625)).epsilon(1e-14));
+  CHECK(terms.details.at("between") == Approx(0.0).margin(1e-14));
+  CHECK(model.x == QuadraticModel::Vector{1.5, 1, 0});
+}
+
 TEST_CASE("hessian: power iteration and several sets", "[metrics][hessian]") {
   QuadraticModel model(kMatrix, {0, 0, 0}, {1, 1, 0});
   const Measurement found = measure(metric("hessian"),

@@ -22,6 +22,10 @@ const InstalledHost host;
 using curvature::Eigenvalues;
 using curvature::Operator;
 
+std::vector<curvature::Range> one_range(uint64_t size) {
+  return {{0, size}};
+}
+
 // Diagonal but for rotations of neighbours, so that its eigenvalues are the given ones.
 template <typename T>
 Operator<T> rotated(std::vector<double> values) {
@@ -93,8 +97,8 @@ TEST_CASE("tridiagonal_eigen refuses what is no number", "[metrics][hessian]") {
 TEST_CASE("lanczos finds the largest eigenvalues, close ones too, and says its residuals",
           "[metrics][hessian]") {
   const std::vector<double> values = spectrum(400);
-  const Eigenvalues found = curvature::lanczos<double>(rotated<double>(values), 400, {0, 400}, 4,
-                                                       {1e-9, 300, 300}, "start");
+  const Eigenvalues found = curvature::lanczos<double>(rotated<double>(values), 400, one_range(400),
+                                                       4, {1e-9, 300, 300}, "start");
   CHECK(found.converged);
   const std::vector<double> wanted = {50.0, 31.0, 30.5, 12.0};
   REQUIRE(found.values.size() == 4);
@@ -107,8 +111,8 @@ TEST_CASE("lanczos finds the largest eigenvalues, close ones too, and says its r
 }
 
 TEST_CASE("lanczos in float32 is as good as its products", "[metrics][hessian]") {
-  const Eigenvalues found = curvature::lanczos<float>(rotated<float>(spectrum(300)), 300, {0, 300},
-                                                      3, {1e-5, 300, 300}, "start");
+  const Eigenvalues found = curvature::lanczos<float>(rotated<float>(spectrum(300)), 300,
+                                                      one_range(300), 3, {1e-5, 300, 300}, "start");
   CHECK(found.converged);
   CHECK(found.values[0] == Approx(50.0).epsilon(1e-5));
   CHECK(found.values[2] == Approx(30.5).epsilon(1e-5));
@@ -118,7 +122,7 @@ TEST_CASE("lanczos in float32 is as good as its products", "[metrics][hessian]")
 TEST_CASE("lanczos that ends too early says so, and its residuals are those of what it found",
           "[metrics][hessian]") {
   const Eigenvalues found = curvature::lanczos<double>(rotated<double>(spectrum(400)), 400,
-                                                       {0, 400}, 3, {1e-9, 6, 6}, "start");
+                                                       one_range(400), 3, {1e-9, 6, 6}, "start");
   CHECK_FALSE(found.converged);
   CHECK(found.products == 6 + 3);
   CHECK(found.residuals[2] > 1e-3);
@@ -126,7 +130,7 @@ TEST_CASE("lanczos that ends too early says so, and its residuals are those of w
 
 TEST_CASE("lanczos that keeps few vectors starts again from what it found", "[metrics][hessian]") {
   const auto run = [](size_t vectors) {
-    return curvature::lanczos<double>(rotated<double>(near_bulk(2000)), 2000, {0, 2000}, 4,
+    return curvature::lanczos<double>(rotated<double>(near_bulk(2000)), 2000, one_range(2000), 4,
                                       {1e-10, 600, vectors}, "start");
   };
   const Eigenvalues all = run(600);
@@ -148,15 +152,15 @@ TEST_CASE("lanczos that keeps few vectors starts again from what it found", "[me
 TEST_CASE("lanczos that ends after a restart claims no more than it has", "[metrics][hessian]") {
   for (size_t products = 7; products < 16; ++products) {
     const Eigenvalues found = curvature::lanczos<double>(
-        rotated<double>(near_bulk(2000)), 2000, {0, 2000}, 4, {1e-10, products, 7}, "start");
+        rotated<double>(near_bulk(2000)), 2000, one_range(2000), 4, {1e-10, products, 7}, "start");
     CHECK_FALSE(found.converged);
     CHECK(found.products == products + 4);
   }
 }
 
 TEST_CASE("lanczos of a small space ends with all of it", "[metrics][hessian]") {
-  const Eigenvalues found = curvature::lanczos<double>(rotated<double>({3.0, -1.0, 2.0}), 3, {0, 3},
-                                                       5, {1e-9, 300, 300}, "start");
+  const Eigenvalues found = curvature::lanczos<double>(rotated<double>({3.0, -1.0, 2.0}), 3,
+                                                       one_range(3), 5, {1e-9, 300, 300}, "start");
   CHECK(found.converged);
   REQUIRE(found.values.size() == 3);
   CHECK(found.values[0] == Approx(3.0).epsilon(1e-12));
@@ -170,8 +174,12 @@ TEST_CASE("lanczos in a range sees the operator's block there", "[metrics][hessi
     out[2] = 9 * v[0] + 100 * v[2];
   };
   const Eigenvalues found =
-      curvature::lanczos<double>(matrix, 3, {0, 2}, 1, {1e-12, 10, 10}, "start");
+      curvature::lanczos<double>(matrix, 3, one_range(2), 1, {1e-12, 10, 10}, "start");
   CHECK(found.values.at(0) == Approx(3.0).epsilon(1e-13));
+  const std::vector<curvature::Range> apart = {{0, 1}, {2, 3}};
+  const Eigenvalues other =
+      curvature::lanczos<double>(matrix, 3, apart, 1, {1e-12, 10, 10}, "start");
+  CHECK(other.values.at(0) == Approx(51 + std::sqrt(49.0 * 49.0 + 81.0)).epsilon(1e-13));
 }
 
 TEST_CASE("power_iteration finds the largest in magnitude, then the next", "[metrics][hessian]") {
@@ -287,10 +295,31 @@ TEST_CASE("blocks_of joins the parameters of a block", "[metrics][hessian]") {
   const auto blocks = curvature::blocks_of(parameters);
   REQUIRE(blocks.size() == 4);
   CHECK(blocks[1].name == "model.layers.0");
-  CHECK(blocks[1].first == 3);
-  CHECK(blocks[1].end == 9);
+  REQUIRE(blocks[1].ranges.size() == 1);
+  CHECK(blocks[1].ranges[0].first == 3);
+  CHECK(blocks[1].ranges[0].end == 9);
   CHECK(blocks[3].name == "norm");
   CHECK(curvature::layers_of(parameters).size() == 5);
+}
+
+TEST_CASE("blocks_of joins the parameters of a block in whatever order they come",
+          "[metrics][hessian]") {
+  const int64_t shape[] = {3};
+  std::vector<quench_parameter_info> parameters;
+  for (const char* name : {"model.layers.1.a", "model.layers.0.a", "norm", "model.layers.0.b",
+                           "model.layers.0.c", "model.layers.1.b"}) {
+    parameters.push_back({sizeof(quench_parameter_info), QUENCH_ROLE_MATRIX, name, 1, shape,
+                          3 * parameters.size(), 0, nullptr});
+  }
+  const auto blocks = curvature::blocks_of(parameters);
+  REQUIRE(blocks.size() == 3);
+  CHECK(blocks[0].name == "model.layers.1");
+  CHECK(curvature::size_of(blocks[0].ranges) == 6);
+  CHECK(blocks[1].name == "model.layers.0");
+  REQUIRE(blocks[1].ranges.size() == 2);
+  CHECK(blocks[1].ranges[1].first == 9);
+  CHECK(blocks[1].ranges[1].end == 15);
+  CHECK(blocks[2].name == "norm");
 }
 
 }  // namespace quench::test

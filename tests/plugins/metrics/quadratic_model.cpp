@@ -1,6 +1,8 @@
 #include "tests/plugins/metrics/quadratic_model.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "quench/abi/extension/gradients.h"
@@ -15,6 +17,15 @@ constexpr int64_t kLast[] = {1};
 constexpr quench_parameter_info kParameters[] = {
     {sizeof(quench_parameter_info), QUENCH_ROLE_MATRIX, "blocks.0.first", 1, kFirst, 0, 0, nullptr},
     {sizeof(quench_parameter_info), QUENCH_ROLE_OTHER, "last", 1, kLast, 2, 0, nullptr}};
+
+constexpr quench_parameter_info kApart[] = {
+    {sizeof(quench_parameter_info), QUENCH_ROLE_MATRIX, "blocks.0.a", 1, kLast, 0, 0, nullptr},
+    {sizeof(quench_parameter_info), QUENCH_ROLE_OTHER, "last", 1, kLast, 1, 0, nullptr},
+    {sizeof(quench_parameter_info), QUENCH_ROLE_MATRIX, "blocks.0.b", 1, kLast, 2, 0, nullptr}};
+
+std::span<const quench_parameter_info> parameters_of(const QuadraticModel& model) {
+  return model.apart ? std::span<const quench_parameter_info>(kApart) : kParameters;
+}
 
 QuadraticModel& self(const void* model) {
   return *const_cast<QuadraticModel*>(static_cast<const QuadraticModel*>(model));
@@ -77,7 +88,10 @@ constexpr quench_model_curvature kCurvature = {sizeof kCurvature, open_curvature
                                                close_curvature};
 
 double* place(QuadraticModel& model, const char* name) {
-  return model.x.data() + (std::string_view(name) == "last" ? 2 : 0);
+  const auto parameters = parameters_of(model);
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const auto& p) { return std::string_view(p.name) == name; });
+  return model.x.data() + found->offset;
 }
 
 }  // namespace
@@ -89,10 +103,10 @@ QuadraticModel::QuadraticModel(std::array<Vector, 3> matrix, Vector slope, Vecto
     info->dtype = kit::kFloat64;
     return quench_status{QUENCH_OK};
   };
-  table_.parameters = [](const quench_model*, const quench_parameter_info** list, uint64_t* count,
-                         quench_error*) noexcept {
-    *list = kParameters;
-    *count = 2;
+  table_.parameters = [](const quench_model* model, const quench_parameter_info** list,
+                         uint64_t* count, quench_error*) noexcept {
+    *list = parameters_of(self(model)).data();
+    *count = parameters_of(self(model)).size();
     return quench_status{QUENCH_OK};
   };
   table_.weight_get = [](quench_model* model, const char* name, const quench_tensor* to,

@@ -8,7 +8,8 @@
 
 namespace quench::test {
 
-// Three parameters: `blocks.0.first` [2] and `last` [1]. Extensions grad and hvp, float64.
+// Three parameters: `blocks.0.first` [2] and `last` [1], or, where `apart` is set, `blocks.0.a`
+// [1], `last` [1] and `blocks.0.b` [1]. Extensions grad and hvp, float64.
 class QuadraticModel {
  public:
   using Vector = std::array<double, 3>;
@@ -26,6 +27,7 @@ class QuadraticModel {
   std::array<Vector, 3> a;
   Vector g;
   Vector x;
+  bool apart = false;
   int forwards = 0;
   int gradients = 0;
   int products = 0;

@@ -61,6 +61,19 @@ TEST_CASE("submission: a changed byte is data loss that names the file", "[run][
              Catch::Contains("cluster/0001/submission.json"));
 }
 
+TEST_CASE("submission: a job that is no number is refused: users type it in commands",
+          "[run][cluster]") {
+  const TemporaryDir run;
+  Submission sent;
+  sent.folder = run / "cluster/0001";
+  sent.job = "12; rm -r x";
+  sent.shares = {1};
+  fs::create_directories(sent.folder);
+  quench::record_submission(sent);
+  CHECK(quench::test::message_of([&] { quench::read_submissions(run.path()); }, run.path()) ==
+        "cluster/0001/submission.json: job = '12; rm -r x', wanted a number");
+}
+
 TEST_CASE("submission: runs of numbers are written as ranges", "[run][cluster]") {
   CHECK(quench::ranges_text({}) == "");
   CHECK(quench::ranges_text({4}) == "4");

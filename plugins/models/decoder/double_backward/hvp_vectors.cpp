@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "models/decoder/derived_weight.hpp"
+
 namespace quench::decoder {
 
 void HvpVectors::add_weight(const at::Tensor& weight, int64_t offset) {
@@ -22,11 +24,15 @@ at::Tensor HvpVectors::direction(const at::Tensor& weight) const {
 }
 
 at::Tensor HvpVectors::part(const at::Tensor& vector, const at::Tensor& weight) const {
-  if (!vector.defined() || !weight.defined()) {
+  if (!weight.defined()) {
     return {};
   }
-  return vector.narrow(0, offsets_.at(weight.const_data_ptr()), weight.numel())
-      .view(weight.sizes());
+  const auto found = offsets_.find(weight.const_data_ptr());
+  if (found == offsets_.end()) {
+    refuse_derived(weight);
+  }
+  return vector.defined() ? vector.narrow(0, found->second, weight.numel()).view(weight.sizes())
+                          : vector;
 }
 
 }  // namespace quench::decoder

@@ -95,6 +95,9 @@ struct LinearForward : torch::autograd::Function<LinearForward> {
 
 at::Tensor double_backward_linear(const at::Tensor& x, const at::Tensor& weight,
                                   const at::Tensor& bias, const SharedHvpVectors& vectors) {
+  // Here, where the stage is known, and not in the backward.
+  vectors->to(weight);
+  vectors->to(bias);
   return LinearForward::apply(x, c10::make_intrusive<DoubleBackwardLinear>(weight, bias, vectors));
 }
 

@@ -221,6 +221,9 @@ struct NormForward : torch::autograd::Function<NormForward> {
 at::Tensor double_backward_norm(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& bias, double eps, Centering centering,
                                 const SharedHvpVectors& vectors) {
+  // Here, where the stage is known, and not in the backward.
+  vectors->to(weight);
+  vectors->to(bias);
   const Shared norm = c10::make_intrusive<DoubleBackwardNorm>();
   norm->weighted = weight.defined();
   norm->weight = weight.defined() ? weight : at::ones({x.size(-1)}, x.options());

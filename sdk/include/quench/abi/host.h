@@ -48,8 +48,8 @@ typedef struct quench_progress {
 #define QUENCH_SERVICE_CANCEL "quench.cancel/1"
 typedef struct quench_cancel {
   uint32_t struct_size;
-  /* Non-zero once the user or the cluster has asked to stop. A plugin whose call can take longer
-   * than half a second polls it and then returns QUENCH_CANCELLED. [thread-safe] */
+  /* Non-zero once the user or the cluster has asked to stop. A call that can take longer than half
+   * a second polls it, which is a sign of life, and then returns QUENCH_CANCELLED. [thread-safe] */
   int32_t (*requested)(const quench_host* host) QUENCH_NOEXCEPT;
 } quench_cancel;
 

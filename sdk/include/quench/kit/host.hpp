@@ -33,7 +33,7 @@ inline void log(int32_t level, const std::string& message) {
   }
 }
 
-// Throws CANCELLED if the user asked to stop. Call it at least twice a second in long work.
+// Throws CANCELLED if the user asked to stop. Long work calls it twice a second: a sign of life.
 inline void check_cancelled() {
   const auto* table = service<quench_cancel>(QUENCH_SERVICE_CANCEL);
   if (table != nullptr && table->requested(current_host) != 0) {

@@ -11,6 +11,8 @@
 #endif
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -100,9 +102,106 @@ void print() {
   std::printf("noise that stays in a buffer\n");
 }
 
+void tell_variables() {
+  std::string told;
+  for (const char* name : {"HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "QUENCH_OF_MY_PLUGIN"}) {
+    told += std::string(name) + (getenv(name) != nullptr ? " is set; " : " is not set; ");
+  }
+  throw std::runtime_error(told);
+}
+
 void hang() {
   for (;;) {
     sleep(1);
+  }
+}
+
+// Of the call that does the deed.
+kit::QuantizeSink* sink = nullptr;
+
+// Long work of one linear, each tenth of a second of which says that it goes on.
+void for_three_seconds(void (*say)()) {
+  static bool done = false;
+  for (int i = 0; i < 30 && !done; ++i) {
+    usleep(100'000);
+    say();
+  }
+  done = true;
+}
+
+void for_ever(void (*say)()) {
+  for (;;) {
+    usleep(50'000);
+    say();
+  }
+}
+
+void log_a_line() {
+  kit::log(QUENCH_LOG_INFO, "still there");
+}
+
+// A thread that serves no call of the host.
+void log_on_thread() {
+  std::thread([] { for_three_seconds(log_a_line); }).join();
+}
+
+void ask_in_task() {
+  kit::parallel_for(2, 1, [](uint64_t, uint64_t) {
+    for (int i = 0; i < 15; ++i) {
+      usleep(100'000);
+      kit::check_cancelled();
+    }
+  });
+}
+
+void write_texts() {
+  const std::string text(size_t{15} << 20, 't');
+  for (int i = 0; i < 100; ++i) {
+    sink->text(("text" + std::to_string(i)).c_str(), text);
+  }
+}
+
+// The errors of the sink are not looked at.
+void write_texts_for_ever() {
+  for (;;) {
+    try {
+      sink->text("text", "once more");
+    } catch (const kit::Error&) {
+      continue;
+    }
+  }
+}
+
+void ignore_refusal() {
+  try {
+    write_texts();
+  } catch (const kit::Error&) {
+    return;
+  }
+}
+
+void make_tensors() {
+  for (const char* name : {"a", "b", "c"}) {
+    sink->tensor<uint8_t>(name, {512, 1 << 20});
+  }
+}
+
+// Each file below new/ goes to its place in the current folder: under its name, or into the file
+// that has it.
+void bring_new_files(bool in_place) {
+  namespace fs = std::filesystem;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator("new")) {
+    const fs::path place = entry.path().lexically_relative("new");
+    if (!entry.is_regular_file()) {
+      continue;
+    }
+    if (!in_place) {
+      fs::rename(entry.path(), place);
+      continue;
+    }
+    std::fstream into(place, std::ios::in | std::ios::out | std::ios::binary);
+    into << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    fs::remove(entry.path());
   }
 }
 
@@ -141,6 +240,21 @@ const std::map<std::string, void (*)()>& deeds() {
     {"throw_over_border", throw_over_border},
     {"crash_in_task", crash_in_task},
     {"hang", hang},
+    {"tell_variables", tell_variables},
+    {"ask_for_long", [] { for_three_seconds(kit::check_cancelled); }},
+    {"log_for_long", [] { for_three_seconds(log_a_line); }},
+    {"report_for_long", [] { for_three_seconds([] { kit::report_progress("work", 1, 2); }); }},
+    {"count_for_long", [] { for_three_seconds([] { sink->number("steps", 1); }); }},
+    {"log_on_thread", log_on_thread},
+    {"ask_in_task", ask_in_task},
+    {"ask_for_ever", [] { for_ever(kit::check_cancelled); }},
+    {"log_for_ever", [] { for_ever(log_a_line); }},
+    {"write_texts", write_texts},
+    {"write_texts_for_ever", write_texts_for_ever},
+    {"ignore_refusal", ignore_refusal},
+    {"make_tensors", make_tensors},
+    {"replace_files", [] { bring_new_files(false); }},
+    {"overwrite_files", [] { bring_new_files(true); }},
   };
   return all;
 }
@@ -160,10 +274,11 @@ class Misbehaving final : public kit::Quantizer {
   class Group final : public kit::QuantizerGroup {
    public:
     explicit Group(void (*deed)()) : deed_(deed) {}
-    void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
+    void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& to) override {
       kit::from_doubles(kit::to_doubles(linear.weight, "weight"), linear.dequantized,
                         "dequantized");
-      sink.number("bits_per_weight", 32);
+      to.number("bits_per_weight", 32);
+      sink = &to;
       deed_();
     }
 

@@ -50,7 +50,9 @@ TEST_CASE("packed weights: a linear of hand-made words has the values worked out
           "[formats][packed]") {
   CHECK(weight_of(gptq_tensors(), gptq_config()) == std::vector<float>(64, 1.0F));
   nlohmann::json second = gptq_config();
-  second["checkpoint_format"] = "gptq_v2";  // the zeros are then 7 themselves
+  second["checkpoint_format"] = "gptq_v2";
+  CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 1.0F));
+  second["sym"] = false;  // the zeros are then 7 themselves
   CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 2.0F));
 }
 
@@ -109,6 +111,22 @@ TEST_CASE("packed weights: parts that are missing, stray or misshapen are refuse
   CHECK(fault_with("m.g_idx", words({8}, {0xFFFFFFFFU, 0, 0, 0, 0, 0, 0, 0})) ==
         start + "g_idx[0] is -1, there are 1 groups");
   CHECK(fault_with("m.weight", halves({1}, {0})) == "tensor 'm.weight': name given twice");
+}
+
+TEST_CASE("packed weights: a group size that the shapes contradict is refused, also beside g_idx",
+          "[formats][packed]") {
+  nlohmann::json config = gptq_config();
+  config["group_size"] = 4;
+  const std::string fault = "linear 'm': scales is F16 [1, 8], wanted 2 groups of 4 columns";
+  CHECK(fault_of(gptq_tensors(), config) == fault);
+  config["dynamic"] = {{"+:n", {{"group_size", 128}}}};  // modules then have sizes of their own
+  CHECK(fault_of(gptq_tensors(), config).empty());
+  config["dynamic"] = nlohmann::json::object();
+  CHECK(fault_of(gptq_tensors(), config) == fault);
+  for (const int64_t size : {-1, 8, 128}) {
+    config["group_size"] = size;
+    CHECK(fault_of(gptq_tensors(), config).empty());
+  }
 }
 
 TEST_CASE("packed weights: a missing g_idx is refused only where the order is stored",

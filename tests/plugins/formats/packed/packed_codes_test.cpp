@@ -1,8 +1,11 @@
 #include "formats/packed/packed_codes.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "formats/gptq_layout/gptq_zeros.hpp"
+#include "tests/plugins/formats/messages.hpp"
 
 namespace quench::test {
 
@@ -70,6 +73,42 @@ TEST_CASE("gptq zeros: three bits decode to 4 however the writer stored them",
   config.three_bit_zeros = ThreeBitZeros::kAsDocumented;
   decode_gptq_zeros(reversed, config, 3, 0, zeros, "w");
   CHECK(zeros != fours);
+}
+
+TEST_CASE("gptq zeros: a symmetric grid has its middle, whichever version's zeros the file holds",
+          "[formats][packed]") {
+  const int64_t bits = GENERATE(2, 3, 4, 8);
+  const bool named_less_one = GENERATE(true, false);
+  const bool less_one = GENERATE(true, false);
+  CAPTURE(bits, named_less_one, less_one);
+  const std::vector<uint8_t> middle(64, static_cast<uint8_t>(1U << (bits - 1)));
+  std::vector<uint32_t> words(words_for(64, bits, CodeOrder::kStream));
+  encode_gptq_zeros(middle, less_one, bits, words.data());
+  GptqConfig config;
+  config.less_one = named_less_one;
+  std::vector<uint8_t> back(64);
+  decode_gptq_zeros(words, config, bits, 0, back, "w");
+  CHECK(back == middle);
+  config.varied = true;  // modules may then have grids of their own: the name decides
+  decode_gptq_zeros(words, config, bits, 0, back, "w");
+  CHECK((back == middle) == (named_less_one == less_one));
+}
+
+TEST_CASE("gptq zeros: a symmetric grid without its middle is refused by name",
+          "[formats][packed]") {
+  const int64_t bits = GENERATE(2, 3, 4, 8);
+  const bool less_one = GENERATE(true, false);
+  std::vector<uint8_t> zeros(64, static_cast<uint8_t>(1U << (bits - 1)));
+  zeros.back() = 1;
+  std::vector<uint32_t> words(words_for(64, bits, CodeOrder::kStream));
+  encode_gptq_zeros(zeros, less_one, bits, words.data());
+  GptqConfig config;
+  config.less_one = less_one;
+  CHECK(
+      format_message_of([&] { decode_gptq_zeros(words, config, bits, 0, zeros, "linear 'm'"); }) ==
+      fmt::format("linear 'm': qzeros of {} bits do not decode to {}, the zero of a symmetric "
+                  "grid, in any known way",
+                  bits, 1 << (bits - 1)));
 }
 
 TEST_CASE("gptq zeros: come back as they were written", "[formats][packed]") {

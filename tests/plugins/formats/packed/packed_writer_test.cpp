@@ -27,7 +27,10 @@ struct MadeLinear {
   std::vector<int32_t> g_idx;
 
   MadeLinear(int64_t rows, int64_t columns, int64_t group_size, int64_t width, bool symmetric)
-      : out(rows), in(columns), groups(group_size == -1 ? 1 : columns / group_size), bits(width) {
+      : out(rows),
+        in(columns),
+        groups(group_size == -1 ? 1 : (columns + group_size - 1) / group_size),
+        bits(width) {
     uint32_t state = 7;
     const auto next = [&](uint32_t below) {
       state = state * 1664525U + 1013904223U;
@@ -201,6 +204,15 @@ TEST_CASE("stored linears: what a format cannot hold is refused by what it is",
         m + "60 output rows; gptq of 4 bits wants a multiple of 8");
   CHECK(fault_of("gptq_v2", {64, 48, -1, 3, true}) ==
         m + "48 input columns; gptq_v2 of 3 bits wants a multiple of 32");
+  for (const std::string format : {"awq", "compressed-tensors", "gptq"}) {
+    // 5 groups of 32 columns and one of 20, which are no 6 of 30.
+    CHECK(fault_of(format, {64, 180, 32, 4, true}) ==
+          m + "180 input columns; " + format + " wants a multiple of the group size, 32");
+  }
+  MadeLinear uneven(64, 96, 32, 4, true);
+  std::fill(uneven.g_idx.begin(), uneven.g_idx.begin() + 48, 0);
+  CHECK(fault_of("gptq", uneven) ==
+        m + "3 groups of up to 48 columns for 96; formats hold groups of one size");
   MadeLinear ordered(64, 96, 32, 4, true);
   std::swap(ordered.g_idx.front(), ordered.g_idx.back());
   CHECK(fault_of("awq", ordered) ==

@@ -78,6 +78,65 @@ TEST_CASE("TorchArchive: views, strides, ties and parameters", "[formats][torch]
   }
 }
 
+TEST_CASE("TorchArchive: a view whose negation torch left undone is negated", "[formats][torch]") {
+  const auto [type, ones, bytes] = GENERATE(table<std::string, std::vector<float>, std::string>({
+      {"FloatStorage", {1, 2}, bytes_of(std::vector<float>{1, 2})},
+      {"DoubleStorage", {1, 2}, bytes_of(std::vector<double>{1, 2})},
+      {"HalfStorage", {1, 2}, bytes_of(std::vector<uint16_t>{0x3C00, 0x4000})},
+      {"BFloat16Storage", {1, 2}, bytes_of(std::vector<uint16_t>{0x3F80, 0x4000})},
+  }));
+  CAPTURE(type);
+  const TemporaryDir folder;
+  const std::string storage = p::storage(type, "0", 2);
+  const auto view = [&](const std::string& metadata) {
+    return p::tensor(storage, 0, {2}, {1}, metadata);
+  };
+  const std::string body = p::dict({
+      p::text("plain"),
+      view(""),
+      p::text("none"),
+      view("N"),
+      p::text("not"),
+      view(p::dict({p::text("neg"), "\x89"})),
+      p::text("conjugated"),  // of a real number: itself
+      view(p::dict({p::text("conj"), "\x88"})),
+      p::text("negated"),
+      view(p::dict({p::text("neg"), "\x88"})),
+      p::text("column"),
+      p::tensor(storage, 1, {1, 2}, {1, 0}, p::dict({p::text("neg"), "\x88"})),
+  });
+  const ArchiveSource source(folder.write("a.bin", torch_file(body, {bytes})));
+  REQUIRE(source.count() == 6);
+  for (uint64_t same = 0; same < 4; ++same) {
+    CHECK(source.info(same).shared_with == 0);
+    CHECK(read_float32(source, same) == ones);
+  }
+  CHECK(source.info(4).shared_with == 4);
+  CHECK(read_float32(source, 4) == std::vector<float>{-1, -2});
+  CHECK(read_float32(source, 5) == std::vector<float>{-2, -2});
+}
+
+TEST_CASE("TorchArchive: metadata that are not read are refused by name", "[formats][torch][bad]") {
+  const TemporaryDir folder;
+  const auto message = [&](const std::string& type, const std::string& metadata) {
+    const std::string body =
+        p::dict({p::text("w"), p::tensor(p::storage(type, "0", 1), 0, {1}, {1}, metadata)});
+    const auto path = folder.write("a.bin", torch_file(body, {std::string(4, '\0')}));
+    return format_message_of([&] { const ArchiveSource source(path); }, folder.path());
+  };
+  const std::string start = "a.bin: tensor 'w': its metadata ";
+  CHECK(message("FloatStorage", p::dict({p::text("zero"), "\x88"})) ==
+        start + "have 'zero', read are neg and conj");
+  CHECK(message("FloatStorage", p::dict({p::text("neg"), p::integer(1)})) ==
+        start + "have 'neg', read are neg and conj");
+  CHECK(message("FloatStorage", p::dict({p::integer(1), "\x88"})) ==
+        start + "have 'an integer', read are neg and conj");
+  CHECK(message("IntStorage", p::dict({p::text("neg"), "\x88"})) ==
+        start + "say neg of I32 elements, read is neg of floats");
+  CHECK(message("FloatStorage", "]") ==
+        "a.bin: data.pkl: byte 167: tensor metadata is a list, expected a dict");
+}
+
 TEST_CASE("TorchArchive: strided views larger than the window read right", "[formats][torch]") {
   const TemporaryDir folder;
   constexpr int64_t kRows = 1500;
