@@ -182,7 +182,9 @@ std::vector<SeriesPanel> series_of(const FigureSpec& spec,
     if (it->is_float()) {
       continue;
     }
-    Bucket& bucket = buckets[{naming.panel_key(*it), naming.metric_key(*it)}];
+    // Without array(), two keys that begin with a text would become members of an object.
+    Bucket& bucket =
+        buckets[nlohmann::json::array({naming.panel_key(*it), naming.metric_key(*it)})];
     bucket.title = naming.panel_title(*it);
     const auto key = std::pair(naming.color(*it), naming.dash(*it));
     auto& members = bucket.quantized[key];

@@ -157,6 +157,21 @@ TEST_CASE("figures: points of a sweep are told apart by what they set", "[report
   CHECK(trace_of(panel, Trace::Kind::kLine, "main, peak 0.003, rtn").x.size() == 1);
 }
 
+TEST_CASE("figures: two losses in panels by method and bits have a panel each", "[report]") {
+  std::vector<Record> records;
+  for (const char* label : {"prose", "code"}) {
+    Record f = float_loss("main", "s1", 1, {4, 4});
+    f.label = label;
+    records.push_back(f);
+    records.push_back(quantized_loss(f, "rtn", 3, {0.1, 0.1}));
+  }
+  const Report report =
+      report_of(records, "{figures: [error_vs_tokens: {panels: [quantizer, bits]}]}");
+  REQUIRE(report.figures[0].panels.size() == 2);
+  CHECK(report.figures[0].panels[0].title == "rtn, 3 bits, code");
+  CHECK(report.figures[0].panels[1].title == "rtn, 3 bits, prose");
+}
+
 TEST_CASE("figures: the learning rate is drawn once per branch, in a strip", "[report]") {
   const Report report = report_of(demo_records());
   for (const Panel& panel : report.figures[0].panels) {
