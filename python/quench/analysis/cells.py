@@ -11,8 +11,8 @@ TITLES = {"delta": "Δ", "error": "ΔQL %", "method": "method", "stderr": "SE",
 
 
 def cells_of(observations):
-    """One dict for each cell, in the order of the records. `error` is in percent, and `items`, `draws`, `jitter` and `seeds` are
-    the spreads of ΔCE, None where there is none."""
+    """One dict for each cell, in the order of the records; `items`, `draws`, `jitter` and `seeds` are the spreads of ΔCE, None
+    where there is none."""
     cells = {}
     for it in observations:
         cells.setdefault((it.cell, it.record["metric"]), []).append(it)
@@ -28,7 +28,7 @@ def _cell(cell, points):
            "method": "float" if base.is_float else base["label"], "bits": member(record["quantizer"], "bits_per_weight"),
            "bytes": base["bytes"], "metric": record["metric"], "value": base.value, "stderr": record["stderr"],
            "unit": record["unit"], "delta": base.delta if has_delta else None,
-           "error": 100 * base.error if has_delta and is_loss(record) else None, "items": delta_spread(base)}
+           "error": base.error if has_delta and is_loss(record) else None, "items": delta_spread(base)}
     for kind in KINDS[1:]:
         values = [it.delta for it in cell if has_delta and it.floating is not None
                   and (kind == "draws" or it.draw == base.draw) and (kind == "jitter" or it.jitter == base.jitter)
@@ -39,8 +39,8 @@ def _cell(cell, points):
 
 def cells_json(observations):
     """As `quench report --json` has them: by title, without columns that are empty everywhere and a model that all have."""
-    rows = [{TITLES.get(name, name): value and value.mean if name in KINDS else value for name, value in row.items()}
-            for row in cells_of(observations)]
+    rows = [{TITLES.get(name, name): value if value is None else value.mean if name in KINDS else
+             100 * value if name == "error" else value for name, value in row.items()} for row in cells_of(observations)]
     empty = {name for name in (rows[0] if rows else ()) if all(row[name] is None for row in rows)}
     if len({canonical(row["model"]) for row in rows}) == 1:
         empty.add("model")

@@ -63,7 +63,7 @@ class Run:
 
     def cells(self, engine="pandas", **where):
         """A data frame with one row for each cell: the value at draw 0 and the first seed and, of ΔCE, the mean and the 95 %
-        interval over items, draws, jitter and seeds (`items_mean`, `items_low`, ...). `error` is ΔQL in percent."""
+        interval over items, draws, jitter and seeds (`items_mean`, `items_low`, ...)."""
         conditions = read_conditions(where)
         return cell_frame([it for it in self.observations if holds(conditions, it.record)], engine)
 
@@ -75,11 +75,12 @@ class Run:
         `match` names. Further keywords are the other keys of a contrast in a manifest (docs/report.md): `at`, `of`,
         `statistic`, `over`, `within`.
 
-        `value` is a − b in `unit`: of ΔCE in nats per token, negative where a costs less. `low` and `high` are the ends of its
-        95 % interval `over` items, draws, jitter or seeds; `mean` is the mean over that sample. `low_of_all` and `high_of_all`
-        hold for all `comparisons` at once (Bonferroni; by default these rows are all that there are), and an effect of
-        `detectable` would have been found in 4 of 5 such samples. `told_apart` is whether the intervals of all spreads of the
-        pair exclude that there is no effect, `told_apart_of_all` whether those of all comparisons do.
+        `mean` is a − b over the sample that `over` names (items, draws, jitter or seeds), `low` and `high` are the ends of its
+        95 % interval, in `unit`: of ΔCE nats per token, negative where a costs less. `value` is a − b at draw 0 and the first
+        seed. `low_of_all` and `high_of_all` hold for all `comparisons` at once (Bonferroni; by default these rows are all that
+        there are), and an effect of `detectable` would have been found in 4 of 5 such samples. `told_apart` is whether the
+        intervals of all spreads of the pair exclude that there is no effect, `told_apart_of_all` whether those of all
+        comparisons do.
 
         What cannot be compared is in `frame.attrs["problems"]`; ValueError where that is everything.
         """
