@@ -80,7 +80,7 @@ class MadeRun:
     def loss(self, weights, method=None, bits=None, draw=0, jitter=0, delta=None, label="validation_loss", error=None, **params):
         """A float loss or, with a method, a quantized one; gptq is calibrated."""
         floating = self._float_loss(weights) + 0.3 * _noise("corpus", label) * (label != "validation_loss")
-        name = weights["checkpoint"]["revision"], weights["checkpoint"]["branch"], bool(weights["averaging"])
+        name = weights["checkpoint"]["revision"], weights["checkpoint"]["branch"], bool(weights["averaging"]), weights["sweep"]
         salt = ("float", label) if method is None else (method, bits, draw, jitter, params, label, name)
         value, more = floating, {}
         if method:

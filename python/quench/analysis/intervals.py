@@ -128,7 +128,8 @@ def spread_of(kind, values):
     values = np.asarray(values, float)
     if len(values) < 2:
         return Spread(kind, len(values), float(values.mean()))
-    return _of_means(kind, len(values), values.mean(), values.std(ddof=1) / math.sqrt(len(values)), len(values) - 1)
+    rests = values - values[0]  # equal values have no deviation, not even one by rounding
+    return _of_means(kind, len(values), values[0] + rests.mean(), rests.std(ddof=1) / math.sqrt(len(values)), len(values) - 1)
 
 
 @dataclass
