@@ -127,7 +127,7 @@ void add_status(CommandLine& line);
 void add_schema(CommandLine& line, Context& context);
 void add_submit(CommandLine& line, Context& context);
 void add_init(CommandLine& line, Context& context);
-void add_import(CommandLine& line);
+void add_import(CommandLine& line, Context& context);
 void add_doctor(CommandLine& line, Context& context);
 void add_report(CommandLine& line);
 void add_export(CommandLine& line, Context& context);

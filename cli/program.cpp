@@ -138,7 +138,7 @@ int run(int argc, char** argv) {
                            "quench: measures how training decides what quantization costs a model",
                            std::string("quench ") + quench::kVersion, verb_named(argc, argv));
   quench::add_init(line, context);
-  quench::add_import(line);
+  quench::add_import(line, context);
   quench::add_plan(line, context);
   quench::add_fetch(line, context);
   quench::add_run(line, context);
