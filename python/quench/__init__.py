@@ -7,7 +7,8 @@
         scale = abs(weight).max(1, keepdims=True) / (2 ** (bits - 1) - 1)
         return (weight / scale).round() * scale
 
-quench.records(folder) reads what a run measured. Nothing is imported here but the standard library.
+quench.records(folder) reads what a run measured, quench.load(folder) analyses it (quench.analysis). Nothing is imported here
+but the standard library.
 """
 
 from .declare import (HIGHER_IS_BETTER, LOWER_IS_BETTER, NO_DIRECTION, Block, Carry, Group, Linear, Quantized, Tensor,
@@ -21,3 +22,10 @@ from .status import (CANCELLED, DATA_LOSS, END, FAILED_PRECONDITION, INTERNAL, I
                      OK, RESOURCE_EXHAUSTED, UNAVAILABLE, UNSUPPORTED, Error)
 
 __version__ = "0.1.0"
+
+
+def load(folder):
+    """The run in a folder, for analysis: quench.analysis.Run. Needs Python 3.10 with numpy and scipy; frames need pandas."""
+    from .analysis import Run  # noqa: PLC0415
+
+    return Run(folder)

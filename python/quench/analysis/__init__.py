@@ -1,0 +1,19 @@
+"""Analysis of what runs measured, in Python with numpy and scipy: paired contrasts, their intervals, data frames and figures.
+
+    import quench
+    run = quench.load("runs/olmo2")
+    run.frame()                                       # pandas: one row per value, with ΔCE and its dimensions
+    run.contrast("gptq", "rtn", match=["bits"])       # pandas: one row per pair and spread
+
+dimensions.py names what values differ in, observations.py pairs each with its float model's, selection.py finds what names
+mean, pairing.py says which cells stand against each other, intervals.py and statistics.py compute, contrasts.py puts them
+together, run.py is what a notebook holds. docs/analysis.md shows how to use it.
+"""
+
+from .packages import need
+
+need("numpy", "scipy")
+
+from .run import Run  # noqa: E402
+
+__all__ = ["Run"]

@@ -1,0 +1,59 @@
+"""Every cell in one table: a value at draw 0 and the first seed, with what its replicates say."""
+
+from .dimensions import canonical, member, sweep_point
+from .frames import data_frame
+from .intervals import KINDS, delta_spread, spread_of
+from .observations import is_loss
+from .points import point_names
+
+TITLES = {"delta": "Δ", "error": "ΔQL %", "method": "method", "stderr": "SE",
+          **{kind: "Δ over " + kind for kind in KINDS}}  # as the report's table has them
+
+
+def cells_of(observations):
+    """One dict for each cell, in the order of the records. `error` is in percent, and `items`, `draws`, `jitter` and `seeds` are
+    the spreads of ΔCE, None where there is none."""
+    cells = {}
+    for it in observations:
+        cells.setdefault((it.cell, it.record["metric"]), []).append(it)
+    points = point_names([sweep_point(it.record) for it in observations])
+    return [_cell(sorted(cell, key=lambda it: (it.draw, it.jitter, it.seed)), points) for cell in cells.values()]
+
+
+def _cell(cell, points):
+    base, point = cell[0], sweep_point(cell[0].record)
+    record, has_delta = base.record, not base.is_float and base.floating is not None
+    out = {"point": isinstance(point, dict) and points[canonical(point)] or None,
+           **{name: base[name] for name in ("model", "branch", "checkpoint", "step", "tokens", "lr", "averaging")},
+           "method": "float" if base.is_float else base["label"], "bits": member(record["quantizer"], "bits_per_weight"),
+           "bytes": base["bytes"], "metric": record["metric"], "value": base.value, "stderr": record["stderr"],
+           "unit": record["unit"], "delta": base.delta if has_delta else None,
+           "error": 100 * base.error if has_delta and is_loss(record) else None, "items": delta_spread(base)}
+    for kind in KINDS[1:]:
+        values = [it.delta for it in cell if has_delta and it.floating is not None
+                  and (kind == "draws" or it.draw == base.draw) and (kind == "jitter" or it.jitter == base.jitter)
+                  and (kind == "seeds" or it.seed == base.seed)]
+        out[kind] = spread_of(kind, values) if len(values) >= 2 else None
+    return out
+
+
+def cells_json(observations):
+    """As `quench report --json` has them: by title, without columns that are empty everywhere and a model that all have."""
+    rows = [{TITLES.get(name, name): value and value.mean if name in KINDS else value for name, value in row.items()}
+            for row in cells_of(observations)]
+    empty = {name for name in (rows[0] if rows else ()) if all(row[name] is None for row in rows)}
+    if len({canonical(row["model"]) for row in rows}) == 1:
+        empty.add("model")
+    return [{name: value for name, value in row.items() if name not in empty} for row in rows]
+
+
+def cell_frame(observations, engine="pandas"):
+    rows = []
+    for row in cells_of(observations):
+        for kind in KINDS:
+            spread = row.pop(kind)
+            low, high = spread.interval if spread else (None, None)
+            row.update({kind + "_n": spread and spread.n, kind + "_mean": spread and spread.mean, kind + "_low": low,
+                        kind + "_high": high})
+        rows.append(row)
+    return data_frame(rows, engine)

@@ -1,0 +1,365 @@
+"""Paired contrasts: what two methods, averagings, branches or points of a sweep cost, against each other.
+
+A contrast of quantizers holds the weights equal; of averagings, the checkpoint and the quantizer; of branches, the averaging
+and the quantizer. `match` adds dimensions that must be equal; metric and environment always are. docs/report.md describes
+the keys of a contrast.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from . import sentences, statistics
+from .dimensions import is_dimension, is_number, ordered, value_text
+from .intervals import paired_spread, spread_of
+from .observations import Observation
+from .pairing import (Freedom, add_once, base_of, common_key, common_text, line_pairs_of, no_pair_text, open_text,
+                      pairs_of, pairs_with_members)
+from .selection import ZERO, Selected, Selector, is_value_of, select
+
+STATISTICS = ("difference", "largest_over_smallest", "slope_ratio", "rank_correlation")
+_PLACES = ("checkpoint", "step", "tokens", "revision")  # along the training
+
+
+@dataclass
+class Spec:
+    """What is compared with what: the keys of a contrast in a manifest."""
+
+    a: Selector
+    b: Selector = field(default_factory=Selector)
+    match: list = None
+    at: str = "all"  # first or last checkpoint of each line
+    of: str = "delta"  # ΔCE, `loss`, or the values of another metric by its id or label
+    statistic: str = "difference"
+    over: str = ""  # the axis of slopes or of a rank correlation
+    within: float = 0.05  # nats per token between checkpoints of a line at equal loss
+
+    @classmethod
+    def read(cls, given):
+        """From the keys of a contrast; ValueError says which does not fit."""
+        known = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise ValueError("contrast: unknown key %s; known are %s" % (name, ", ".join(known)))
+        if given.get("a") is None:
+            raise ValueError("contrast: `a` is missing")
+        out = cls(**{**given, "a": Selector.read(given["a"]), "b": Selector.read(given.get("b")),
+                     "over": given.get("over") or "", "within": float(given.get("within", 0.05))})
+        if out.match is not None:
+            out.match = [out.match] if isinstance(out.match, str) else [name for name in out.match if name is not None]
+        out._check()
+        return out
+
+    def _check(self):
+        for name in [*(self.match or ()), *([self.over] if self.over else [])]:
+            if not is_dimension(name):
+                raise ValueError("contrast: unknown dimension %s" % name)
+        for name, known in (("at", ("all", "first", "last", "equal_loss")), ("statistic", STATISTICS)):
+            if getattr(self, name) not in known:
+                raise ValueError("contrast: `%s`: got %s, wanted %s" % (name, getattr(self, name), ", ".join(known)))
+        alone = self.statistic == "rank_correlation" and self.over
+        if bool(alone) == bool(self.b.name):
+            raise ValueError("contrast: rank_correlation: got `b` and `over`, wanted one of them" if alone else
+                             "contrast: rank_correlation: wanted `b`, or `over` and an axis"
+                             if self.statistic == "rank_correlation" else "contrast: `b` is missing")
+        if (self.statistic == "slope_ratio") != bool(self.over) and self.statistic != "rank_correlation":
+            raise ValueError("contrast: slope_ratio: wanted `over` and an axis, `over: tokens`"
+                             if not self.over else "contrast: `over`: a %s has no axis" % self.statistic)
+        if (self.at_equal_loss or self.b_is_members) and self.statistic != "difference":
+            raise ValueError("contrast: %s: goes with the statistic difference, got %s"
+                             % ("at: equal_loss" if self.at_equal_loss else "b: members", self.statistic))
+        if self.at_equal_loss and (self.of_metric or self.b_is_members):
+            raise ValueError("contrast: at: equal_loss compares quantized losses of two sides, got %s"
+                             % ("of: " + self.of_metric if self.of_metric else "b: members"))
+        if not self.within > 0:
+            raise ValueError("contrast: within = %g, wanted more than 0 nats per token" % self.within)
+        if self.a.name == self.b.name:
+            raise ValueError("contrast: a and b are both %s" % self.a.name)
+
+    @property
+    def at_equal_loss(self):
+        return self.at == "equal_loss"
+
+    @property
+    def b_is_members(self):
+        """Every average of a against each of its members."""
+        return self.b.text == "members"
+
+    @property
+    def of_metric(self):
+        return "" if self.of in ("delta", "loss") else self.of
+
+    @property
+    def is_difference(self):
+        return self.statistic == "difference"
+
+    @property
+    def is_paired(self):
+        """Whether it is made of pairs of cells, and not of lines of checkpoints."""
+        return not self.at_equal_loss and self.statistic != "slope_ratio" \
+            and not (self.statistic == "rank_correlation" and self.over)
+
+    def measure(self, floating, quantized):
+        """What is compared: ΔCE, or values as they are."""
+        return quantized - floating if self.of == "delta" else quantized
+
+
+@dataclass
+class Row:
+    """One number of a contrast with its spreads, one per kind of replicate.
+
+    A difference is a minus b, at draw 0 and the first seed, in the unit of what is compared: negative means that a costs less.
+    """
+
+    what: str  # what the two sides have in common: "3 bits, decay, step400"
+    a: Observation
+    b: Observation  # None where there is no side b
+    value: float
+    spreads: list = field(default_factory=list)
+    notes: list = field(default_factory=list)  # what the numbers do not cover and why a spread is missing, in sentences
+    cells: int = 2  # that entered
+    bits_per_byte: float = None  # the same difference, if the size of the corpus is known
+
+
+@dataclass
+class Contrast:
+    spec: Spec
+    rows: list = field(default_factory=list)
+    problems: list = field(default_factory=list)  # what could not be compared, and why
+
+    def json(self):
+        """As `quench report --json` has it."""
+        spec = self.spec
+        return {"a": spec.a.name, "b": spec.b.name, "statistic": spec.statistic,
+                "of": "loss" if spec.at_equal_loss else spec.of, "at_equal_loss": spec.at_equal_loss, "over": spec.over,
+                "rows": [self._row(row) for row in self.rows], "summary": sentences.summary_of(self), "problems": self.problems}
+
+    def unit(self, row):
+        return "1" if not self.spec.is_difference else row.a.record["unit"] if self.spec.of_metric else "nats/token"
+
+    def _row(self, row):
+        side_a, side_b = (it and {"key": it.record["key"], "value": it.value} for it in (row.a, row.b))
+        out = {"what": row.what, "value": row.value, "unit": self.unit(row), "bits_per_byte": row.bits_per_byte,
+               "checkpoint": row.a.record["checkpoint"], "a": side_a, "b": side_b, "cells": row.cells,
+               "spreads": [spread.json() for spread in row.spreads], "notes": row.notes, "sentence": sentences.sentence_of(self.spec, row)}
+        return {**out, "difference": row.value} if self.spec.is_difference else out
+
+
+def contrasts_of(specs, observations, comparisons=None):
+    """Evaluates contrasts side by side.
+
+    All their rows are one family: of twenty comparisons without any effect, one has a 95 % interval that leaves out 0. So
+    every spread gets a second interval beside it that holds for all of them at once (Spread.among). `comparisons`, where
+    given, is how many there are in all.
+    """
+    out = [contrast_of(spec, observations) for spec in specs]
+    family = comparisons or sum(len(contrast.rows) for contrast in out)
+    for contrast in out:
+        for row in contrast.rows:
+            row.spreads = [spread.among(family) for spread in row.spreads]
+    return out
+
+
+def contrast_of(spec, observations):
+    if spec.of_metric:
+        observations = _values_of(spec.of_metric, observations)
+    out = Contrast(spec)
+    a = select(spec.a, observations, spec.of_metric)
+    b = Selected() if spec.b_is_members or not spec.b.name else select(spec.b, observations, spec.of_metric)
+    for side in (a, b):
+        add_once(side.problem, out.problems)
+    if out.problems:
+        return out
+    if spec.b_is_members:
+        pairs = pairs_with_members(spec, a, observations)
+    elif spec.is_paired:
+        pairs = pairs_of(spec, a, b)
+    else:
+        pairs = line_pairs_of(spec, a, b if spec.b.name else None, spec.at_equal_loss)
+    out.problems = pairs.problems
+    make = _equal_loss_rows if spec.at_equal_loss else _difference_rows if spec.is_difference else \
+        _rows_over_pairs if spec.is_paired else _rows_over_axis
+    out.rows = list(make(spec, pairs, out.problems))
+    if not out.rows and not out.problems:
+        out.problems.append(no_pair_text(spec, a, b, pairs.match))
+    names = [name for name in pairs.match if name != "checkpoint"]
+    out.rows.sort(key=lambda row: _place(row, names))  # along the training
+    return out
+
+
+def _values_of(metric, observations):
+    """The values of a metric, of float models and of quantized ones, each as the difference from 0."""
+    out = []
+    for it in observations:
+        if is_value_of(it.record, metric):
+            value = object.__new__(Observation)
+            for name in Observation.__slots__:
+                setattr(value, name, ZERO if name == "floating" else getattr(it, name))
+            out.append(value)
+    return out
+
+
+def _place(row, names):
+    key = [ordered(row.a[name]) for name in names]
+    for side in (row.a, row.b):
+        key += [ordered(side and side[name]) for name in ("metric", "label", "averaging", "branch", "step", "tokens")]
+    return key
+
+
+def _add_notes(spec, a, b, row):
+    one_method = b is None or a["label"] == b["label"]
+    for side, it in ((spec.a, a), (spec.b, b)):
+        if it is not None and not it.is_float and not it.is_calibrated:
+            add_once("%s uses no calibration data." % (value_text(it["quantizer"]) if one_method else side.name), row.notes)
+    if not any(spread.kind == "seeds" for spread in row.spreads):
+        row.notes.append("One training run.")
+
+
+def _difference_rows(spec, pairs, problems):
+    """One row for each pair."""
+    for cell_a, cell_b, differ in pairs.pairs:
+        a, b = base_of(cell_a), base_of(cell_b)
+        row = Row(common_text(a, b, pairs.free, pairs.match) + open_text(a, b, differ), a, b, _difference(spec, a, b))
+        if spec.b_is_members:
+            row.what += _member_text(row.what, a, b, pairs)
+        row.bits_per_byte = row.value * a.bits_per_byte if a.bits_per_byte > 0 else None
+        signed = [(1, a.record), (-1, b.record)] + ([(-1, a.floating), (1, b.floating)] if spec.of == "delta" else [])
+        spread = paired_spread(*signed)
+        if spread:
+            row.spreads.append(spread)
+        elif not spec.of_metric:  # other metrics need not have items
+            row.notes.append("No spread over validation items: the sides share fewer than 2.")
+        for kind in ("draws", "jitter", "seeds"):
+            both = statistics.common_replicates((cell_a, cell_b), kind)
+            if len(both) >= 2:
+                row.spreads.append(spread_of(kind, [_difference(spec, *each) for each in both.values()]))
+            elif kind == "draws" and (a.is_calibrated or b.is_calibrated):
+                row.notes.append("One calibration draw: no interval over draws.")
+        _add_notes(spec, a, b, row)
+        yield row
+
+
+def _difference(spec, a, b):
+    measured = [spec.measure(it.floating["value"], it.value) for it in (a, b)]
+    return measured[0] - measured[1]
+
+
+def _member_text(what, a, b, pairs):
+    text = "%s%s, member %s" % (", " if what else "", value_text(a["checkpoint"]), value_text(b["checkpoint"]))
+    # ends of several branches have checkpoints of one name
+    alone = all(base_of(cell_a) is not a or base_of(cell_b)["branch"] == b["branch"] for cell_a, cell_b, _ in pairs.pairs)
+    return text + (" of " + value_text(b["branch"])
+                   if b["branch"] is not None and not (alone and b["branch"] == a["branch"]) else "")
+
+
+def _split(of_a):
+    """(a, b) of values [..., cells], the first `of_a` of which are of side a."""
+    return lambda values: (values[..., :of_a], values[..., of_a:])
+
+
+def _statistic_row(spec, what, cells, of_a, statistic, missing, problems):
+    value, spreads, notes = statistics.estimate(cells, statistic)
+    if value is None:
+        add_once("%s: %s" % (what, missing), problems)
+        return
+    row = Row(what, base_of(cells[0]), base_of(cells[of_a]) if of_a < len(cells) else None, value, spreads, notes, len(cells))
+    _add_notes(spec, row.a, row.b, row)
+    yield row
+
+
+def _rows_over_pairs(spec, pairs, problems):
+    """Over the pairs that agree in everything but the checkpoint: largest over smallest, or the sides' rank correlation."""
+    along = replace(pairs.free, checkpoint=True)
+    match = [name for name in pairs.match if name not in _PLACES]
+    lines = {}
+    for pair in pairs.pairs:
+        lines.setdefault(common_key(base_of(pair[0]), along, match), []).append(pair)
+    for _, line in sorted(lines.items()):
+        n, split = len(line), _split(len(line))
+        cells = [cell_a for cell_a, _, _ in line] + [cell_b for _, cell_b, _ in line]
+
+        def statistic(floating, quantized, split=split):
+            a, b = split(spec.measure(floating, quantized))
+            return statistics.rank_correlation(a, b) if spec.statistic == "rank_correlation" else \
+                statistics.largest_over_smallest(a - b)
+        missing = "no rank correlation: it needs 3 pairs, and values that differ" \
+            if spec.statistic == "rank_correlation" else \
+            "no largest over smallest: it needs 2 pairs, and every difference above 0"
+        what = common_text(base_of(cells[0]), base_of(cells[n]), along, match)
+        yield from _statistic_row(spec, what, cells, n, statistic, missing, problems)
+
+
+def _rows_over_axis(spec, pairs, problems):
+    """Over lines of checkpoints: the ratio of two slopes, or one side's rank correlation with an axis."""
+    is_slope = spec.statistic == "slope_ratio"
+    for lines in (pair[:2] for pair in pairs.pairs):
+        a, b = ([cell for cell in line if base_of(cell) and is_number(base_of(cell)[spec.over])] for line in lines)
+        if not a or (is_slope and not b):
+            add_once("%s: no cell of %s has a number there" % (spec.over, (spec.b if a else spec.a).name), problems)
+            continue
+        axis = np.array([base_of(cell)[spec.over] for cell in a + b], float)
+        split = _split(len(a))
+
+        def ratio(floating, quantized, split=split, axis=axis):
+            of_a, of_b = map(statistics.slope, split(axis), split(spec.measure(floating, quantized)))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(of_b > 0, of_a / of_b, np.nan)
+
+        def correlation(floating, quantized, axis=axis):
+            return statistics.rank_correlation(axis, spec.measure(floating, quantized))
+        # one side alone has one method and averaging
+        free = pairs.free if is_slope else Freedom(False, False, pairs.free.checkpoint, pairs.free.sweep)
+        what = common_text(base_of(a[0]), base_of((b or a)[0]), free, pairs.match)
+        missing = "no ratio of slopes: each side needs 3 places on the axis, and the second slope must be above 0" \
+            if is_slope else "no rank correlation: it needs 3 cells, and values that differ"
+        yield from _statistic_row(spec, what, a + b, len(a), ratio if is_slope else correlation, missing, problems)
+
+
+def _equal_loss_rows(spec, pairs, problems):
+    """One row for each pair of lines: the quantized losses at the lowest float loss that both reach."""
+    for line_a, line_b, differ in pairs.pairs:
+        a, b = ([cell for cell in line if base_of(cell)] for line in (line_a, line_b))
+        if not a or not b:
+            add_once("draw 0 is missing along a whole line of checkpoints", problems)
+            continue
+        first_a, first_b = base_of(a[0]), base_of(b[0])
+        what = common_text(first_a, first_b, pairs.free, pairs.match) + open_text(first_a, first_b, differ)
+        losses = [np.array([base_of(cell).floating["value"] for cell in line], float) for line in (a, b)]
+        loss, *crossings = statistics.crossings_at_equal_loss(*losses)
+        if any(first < 0 for first, _ in crossings):
+            add_once("%s: the float losses of %s (%.4f to %.4f) and of %s (%.4f to %.4f) do not overlap" % (
+                what, spec.a.name, losses[0].min(), losses[0].max(), spec.b.name, losses[1].min(), losses[1].max()), problems)
+            continue
+        sides = list(zip((spec.a, spec.b), (a, b), losses, crossings))
+        far = [text for text in (_too_far(spec, *side) for side in sides) if text]
+        if far:
+            add_once("%s: %s" % (what, far[0]), problems)
+            continue
+
+        def difference(floating, quantized, split=_split(len(a))):
+            _, *places = statistics.crossings_at_equal_loss(*split(floating))
+            of_a, of_b = (statistics.value_at(values, *place) for values, place in zip(split(quantized), places))
+            return of_a - of_b
+        what = "%s%sa float loss of %.4f" % (what, ", " if what else "", loss)
+        row = Row(what, *(base_of(line[int(first)]) for _, line, _, (first, _) in sides),
+                  *statistics.estimate(a + b, difference), len(a) + len(b))
+        row.bits_per_byte = row.value * first_a.bits_per_byte if first_a.bits_per_byte > 0 else None
+        row.notes.append("%s has that float loss %s, %s %s." % (
+            spec.a.name, _crossing_text(a, crossings[0]), spec.b.name, _crossing_text(b, crossings[1])))
+        _add_notes(spec, first_a, first_b, row)
+        yield row
+
+
+def _crossing_text(line, crossing):
+    """ "at step600", or "between step450 and step600". """
+    names = [value_text(base_of(cell)["checkpoint"]) for cell in line[int(crossing[0]):][:2]]
+    return "at " + names[0] if crossing[1] == 0 else "between %s and %s" % tuple(names)
+
+
+def _too_far(spec, side, line, losses, crossing):
+    """Why a line between two checkpoints would be a guess, or None."""
+    first, share = int(crossing[0]), crossing[1]
+    if share != 0 and abs(losses[first] - losses[first + 1]) > spec.within:
+        return "%s: the float losses %s are %.3g nats per token apart, wanted at most %g (`within`): measure checkpoints " \
+            "between them" % (side.name, _crossing_text(line, crossing), abs(losses[first] - losses[first + 1]), spec.within)
+    return None

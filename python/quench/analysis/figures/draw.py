@@ -1,0 +1,218 @@
+"""Draws figures with matplotlib."""
+
+import math
+
+import numpy as np
+
+from ..packages import need
+from .style import DASHES, GRAY, HATCHES, MARKERS, MARKS, OPEN_FROM, color_of
+
+_WIDTH, _HEIGHT, _STRIP = 4.4, 3.2, 0.9  # inches of a panel and of a strip
+_SMALL = 4.5  # of a marker, in points
+_LEVELS = 12  # of contours
+
+
+def draw(figure, palette, colors=None, columns=2, axes=None):
+    """The axes of a figure's panels, a list of matplotlib.axes.Axes; `axes[0].figure.savefig("name.pdf")` saves it.
+
+    `colors` is {name of a line: any colour of matplotlib}; `axes` are axes to draw on, one for each panel. What lies under a
+    panel in a strip is `axes.child_axes[0]`.
+    """
+    need("matplotlib")
+    pen = _Pen(palette, colors or {})
+    if axes is None:
+        axes = _new_axes(figure, columns, pen)
+    else:
+        axes = list(np.ravel(np.asarray(axes, object)))
+        if len(axes) < len(figure.panels):
+            raise ValueError("%s: got %d axes, wanted %d, one for each panel" % (figure.kind, len(axes), len(figure.panels)))
+        if figure.panels and figure.legend:
+            axes[0].legend(handles=pen.legend(figure), fontsize="small")
+    for panel, into in zip(figure.panels, axes):
+        pen.panel(panel, into)
+    return axes[:len(figure.panels)]
+
+
+def _new_axes(figure, columns, pen):
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    if not figure.panels:
+        return []
+    columns = min(columns, len(figure.panels))
+    rows = math.ceil(len(figure.panels) / columns)
+    height = _HEIGHT + (_STRIP if any(panel.strip_title for panel in figure.panels) else 0)
+    if any(panel.is_square for panel in figure.panels):
+        height = _WIDTH
+    entries, per_row = pen.legend(figure), max(1, 2 * columns)
+    below = 0.22 * math.ceil(len(entries) / per_row) + 0.05
+    whole = pyplot.figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
+    grid = whole.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [below])
+    axes = [whole.add_subplot(grid[i // columns, i % columns]) for i in range(len(figure.panels))]
+    if entries:
+        key = whole.add_subplot(grid[rows, :])
+        key.axis("off")
+        key.legend(handles=entries, loc="center", ncol=min(per_row, len(entries)), frameon=False, fontsize="small",
+                   handlelength=2.4)
+    whole.suptitle(figure.title, fontsize="medium")
+    return axes
+
+
+class _Pen:
+    def __init__(self, palette, colors):
+        self.palette, self.colors = palette, colors
+
+    def color(self, index):
+        return color_of(self.palette, index, self.colors)
+
+    def look(self, trace):
+        color = self.color(trace.color)
+        marker = trace.marker if trace.marker >= 0 else max(trace.color, 0)
+        return {"color": color, "marker": MARKERS[marker % len(MARKERS)], "markersize": _SMALL,
+                "markerfacecolor": "white" if trace.dash >= OPEN_FROM else color, "linestyle": DASHES[trace.dash % len(DASHES)],
+                "linewidth": 1.3}
+
+    # ---- one panel
+
+    def panel(self, panel, axes):
+        axes.set_title(panel.title, fontsize="medium")
+        axes.set_ylabel(panel.y_title)
+        axes.tick_params(labelsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+        if panel.has_zero:
+            axes.axhline(0, color=GRAY, linewidth=0.8, zorder=0.5)
+        strip = self.strip(panel, axes) if panel.strip_title else None
+        (strip or axes).set_xlabel(panel.x_title)
+        right = axes.twinx() if panel.right_title else None
+        if right:
+            right.set_ylabel(panel.right_title)
+            right.tick_params(labelsize="small")
+        bars = [trace for trace in panel.traces if trace.kind == "bar"]
+        for trace in panel.traces:
+            if trace.kind == "bar":
+                self.draw_bar(trace, axes, bars.index(trace), len(bars))
+            else:
+                getattr(self, "draw_" + trace.kind)(trace, {"strip": strip, "right": right}.get(trace.kind, axes))
+        if panel.categories:
+            long = len("".join(panel.categories)) > 32
+            axes.set_xticks(range(len(panel.categories)), panel.categories, rotation=20 if long else 0,
+                            ha="right" if long else "center")
+        elif panel.x_title in ("training tokens", "stored weights (bytes)"):
+            (strip or axes).xaxis.set_major_formatter(_counted)
+            axes.xaxis.set_major_formatter(_counted)
+        if panel.is_square:
+            axes.set(xlim=(panel.low, panel.high), ylim=(panel.low, panel.high), aspect="equal")
+        if panel.is_log:
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=panel.low)
+
+    def strip(self, panel, axes):
+        share = _STRIP / (_HEIGHT - _STRIP)
+        out = axes.inset_axes([0, -share, 1, share - 0.07], sharex=axes)
+        out.set_ylabel(panel.strip_title.replace(" ", "\n"), fontsize="small")
+        out.tick_params(labelsize="small")
+        out.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelbottom=False)
+        return out
+
+    # ---- traces by their kind
+
+    def draw_line(self, trace, axes):
+        if trace.color < 0:
+            axes.plot(trace.x, trace.y, color=GRAY, linewidth=1.3, marker="o", markersize=3, gid=trace.name)
+        else:
+            axes.plot(trace.x, trace.y, **self.look(trace), gid=trace.name)
+        self.marks(trace, axes)
+
+    def marks(self, trace, axes):
+        for x, y, mark in zip(trace.x, trace.y, trace.marks):
+            if mark:
+                axes.plot([x], [y], color=self.color(trace.color), zorder=4, linestyle="", **_mark(mark))
+
+    def draw_float(self, trace, axes):
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=2.2, alpha=0.45, gid=trace.name)
+
+    def draw_curve(self, trace, axes):
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.1, linestyle=DASHES[trace.dash % len(DASHES)],
+                  gid=trace.name)
+
+    def draw_points(self, trace, axes):
+        axes.plot(trace.x, trace.y, **{**self.look(trace), "linestyle": ""}, gid=trace.name)
+        self.marks(trace, axes)
+
+    def draw_interval(self, trace, axes):
+        middle = np.array(trace.y)
+        axes.errorbar(trace.x, middle, [middle - trace.low, np.array(trace.high) - middle], color=self.color(trace.color),
+                      fmt="_", markersize=5, elinewidth=0.9, capsize=2, zorder=1.5)
+
+    def draw_guide(self, trace, axes):
+        axes.plot(trace.x, trace.y, color=GRAY, linewidth=0.9 if trace.label == "no error" else 0.6, zorder=0.5, gid=trace.name)
+        axes.annotate(trace.label, (trace.x[0], trace.y[0]), (3, 3), textcoords="offset points", color=GRAY, fontsize="x-small",
+                      va="bottom")
+
+    def draw_right(self, trace, axes):
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.2, linestyle=":", gid=trace.name)
+
+    def draw_strip(self, trace, axes):
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.2, gid=trace.name)
+        axes.set_ylim(bottom=min(0, *trace.y))
+
+    def draw_join(self, trace, axes):
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=0.6, gid=trace.name, zorder=1)
+
+    def draw_contour(self, trace, axes):
+        width = len(dict.fromkeys(trace.x))
+        x, y, z = (np.reshape(values, (-1, width)) for values in (trace.x, trace.y, trace.z))
+        lines = axes.contour(x, y, np.ma.masked_invalid(z), levels=_LEVELS, cmap="viridis", linewidths=0.8)
+        axes.clabel(lines, fontsize="x-small", fmt="%.3g")
+
+    def draw_bar(self, trace, axes, place, of):
+        width = 0.8 / of
+        x = np.array(trace.x) + (place - (of - 1) / 2) * width
+        color, y = self.color(trace.color), np.array(trace.y)
+        axes.bar(x, y, width * 0.92, color=color, edgecolor="white", hatch=HATCHES[max(trace.color, 0) % len(HATCHES)],
+                 linewidth=0, gid=trace.name)
+        low, high = y - trace.low, np.array(trace.high) - y
+        known = (low != 0) | (high != 0)
+        if known.any():
+            axes.errorbar(x[known], y[known], [low[known], high[known]], fmt="none", ecolor="black", elinewidth=0.9, capsize=2)
+
+    # ---- the legend
+
+    def legend(self, figure):
+        from matplotlib.lines import Line2D  # noqa: PLC0415
+        from matplotlib.patches import Patch  # noqa: PLC0415
+
+        out, is_bars = [], any(trace.kind == "bar" for panel in figure.panels for trace in panel.traces)
+        for kind, index, text, marker in figure.legend:
+            style = {"label": text, "linewidth": 1.5}
+            if kind == "color" and is_bars:
+                out.append(Patch(facecolor=self.color(index), label=text, hatch=HATCHES[index % len(HATCHES)],
+                                 edgecolor="white", linewidth=0))
+            elif kind == "color":
+                out.append(Line2D([], [], color=self.color(index), markersize=_SMALL,
+                                  marker="" if marker < 0 else MARKERS[marker % len(MARKERS)], **style))
+            elif kind == "dash":
+                out.append(Line2D([], [], color="black", linestyle=DASHES[index % len(DASHES)], markersize=_SMALL,
+                                  marker=MARKERS[marker % len(MARKERS)],
+                                  markerfacecolor="white" if index >= OPEN_FROM else "black", **style))
+            elif kind == "mark":
+                out.append(Line2D([], [], color="black", linestyle="", label=text, **_mark(marker)))
+            else:
+                out.append(Line2D([], [], color=GRAY, alpha=0.5 if kind == "float" else 1, label=text,
+                                  linestyle="-" if kind == "float" else ":", linewidth=2.2 if kind == "float" else 1.2))
+        return out
+
+
+def _mark(mark):
+    """Larger than the markers of a line; the last checkpoint of a line has a ring."""
+    if mark == "last":
+        return {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
+    return {"marker": MARKS.get(mark, "*"), "markersize": 11, "markeredgecolor": "white"}
+
+
+def _counted(value, _place=None):
+    """1.5B, 300M, 120k: as names of revisions have it."""
+    for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return "%.4g%s" % (value / size, unit)
+    return "%g" % value

@@ -1,0 +1,96 @@
+"""What a figure is asked for: the options of docs/report.md."""
+
+from dataclasses import dataclass, field
+
+from ..dimensions import is_dimension
+from ..intervals import KINDS
+from ..selection import holds, is_of_quantizer, read_conditions
+
+_CURVES = {"lines", "panels", "x", "y", "right", "spread"}
+ALLOWED = {  # kind: options beside name, title and where
+    "error_vs_tokens": _CURVES, "loss_vs_tokens": _CURVES - {"y"}, "loss_plane": {"lines", "panels", "x", "y", "range"},
+    "accuracy_vs_loss": {"lines", "panels"}, "loss_vs_bytes": {"lines", "panels", "at"},
+    "bars": {"lines", "panels", "spread", "y", "at"}, "contour": set(), "spectrum": {"lines", "panels", "at"},
+    "training_loss": {"x"}, "table": set(),
+}
+DEFAULT = [kind for kind in ALLOWED if kind != "loss_vs_bytes"]  # of a report that does not say which
+_CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"), "spread": ("auto", "none", *KINDS),
+            "x": ("auto", "tokens", "step", "position"), "y": ("error", "delta")}
+_OTHER_CHOICES = {("loss_plane", "x"): ("float",), ("loss_plane", "y"): ("quantized",), ("training_loss", "x"): ("tokens", "step")}
+
+
+@dataclass
+class Options:
+    kind: str
+    name: str = ""
+    title: str = ""
+    lines: list = None  # dimensions that get a colour for each value
+    panels: list = None
+    where: dict = field(default_factory=dict)
+    x: str = "auto"
+    y: str = "error"
+    right: str = ""  # `lr`, or a value of the float models by its metric or label
+    spread: str = "auto"
+    at: str = "last"
+    range: str = "late"
+
+    @classmethod
+    def read(cls, kind, given):
+        """From the options of one figure; ValueError says which does not fit."""
+        if kind not in ALLOWED:
+            raise ValueError("unknown figure %s; known are %s" % (kind, ", ".join(ALLOWED)))
+        for name in given:
+            if name not in ALLOWED[kind] | {"name", "title", "where"}:
+                raise ValueError("%s: unknown option %s; known are %s" % (
+                    kind, name, ", ".join(sorted(ALLOWED[kind] | {"name", "title", "where"}))))
+        out = cls(kind, **{name: value for name, value in given.items() if value is not None})
+        out.where = read_conditions(out.where)
+        out.lines = _dimensions(kind, given.get("lines", ["branch"]))
+        out.panels = _dimensions(kind, given.get("panels", [] if kind in ("spectrum", "loss_vs_bytes") else ["bits"]))
+        out.y = given.get("y", "delta" if kind == "bars" else "error")
+        out.right = "" if out.right == "none" else out.right
+        for name, known in _CHOICES.items():
+            known = _OTHER_CHOICES.get((kind, name), known)
+            if name in given and given[name] not in known:
+                raise ValueError("%s: `%s`: got %s, wanted %s" % (kind, name, given[name], ", ".join(known)))
+        return out
+
+    def keeps(self, it):
+        """Float values need only meet conditions on weights: a figure of one quantizer keeps its float."""
+        where = self.where
+        if it.is_float:
+            where = {name: values for name, values in where.items() if not is_of_quantizer(name)}
+        return holds(where, it.record)
+
+    def is_at(self, it):
+        """Whether `at` chooses the checkpoint of its line."""
+        return self.at == "all" or (it.is_last if self.at == "last" else it.position == 0)
+
+
+def _dimensions(kind, given):
+    names = [given] if isinstance(given, str) else [name for name in given or () if name is not None]
+    for name in names:
+        if not is_dimension(name):
+            raise ValueError("%s: unknown dimension %s" % (kind, name))
+    return names
+
+
+def figures_of(manifest):
+    """The Options of the figures that a manifest asks for, or the default ones; unnamed ones named by their kind."""
+    given = (manifest.get("report") or {}).get("figures")
+    if given is None:
+        out = [Options.read(kind, {"right": "lr"} if kind in ("error_vs_tokens", "loss_vs_tokens") else {})
+               for kind in DEFAULT]
+    else:
+        out = [Options.read(each, {}) if isinstance(each, str) else Options.read(*next(iter(
+            (kind, options or {}) for kind, options in each.items()))) for each in given]
+    taken = {options.name for options in out}
+    for options in out:
+        number = 1
+        while not options.name:
+            name = options.kind + ("_%d" % number if number > 1 else "")
+            if name not in taken:
+                options.name = name
+                taken.add(name)
+            number += 1
+    return out

@@ -1,0 +1,102 @@
+"""The loss of what a run trained, from the logs beside its records."""
+
+import json
+import math
+import os
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..dimensions import dimension_text, is_number, member, sweep_values
+from .data import Figure, Panel, Trace, legend_of
+
+_MOST_LOGS = 200
+_MOST_POINTS = 1000  # of a line
+
+
+@dataclass
+class TrainingCurve:
+    """One training, or what a fork adds to another: a row for each step."""
+
+    name: str  # the branch and, of a sweep, what its point sets
+    job: int = 0
+    step: list = field(default_factory=list)
+    tokens: list = field(default_factory=list)
+    loss: list = field(default_factory=list)  # nats per token, mean over the step's batch, before its update
+    rate: list = field(default_factory=list)  # learning rate
+
+    def rows(self):
+        return list(zip(self.step, self.loss))
+
+
+def training_curves(run):
+    """Those of RUN/training/BRANCH.jsonl and RUN/training/job~N/BRANCH.jsonl, by name.
+
+    The rows that a fork shares with another branch are left to the one that goes furthest: the fork joins it one row before.
+    """
+    folder = os.path.join(run.folder, "training")
+    paths = [os.path.join(where, name) for where, _, names in os.walk(folder) for name in names if name.endswith(".jsonl")]
+    curves = [curve for curve in (_read(path, folder) for path in sorted(paths, key=lambda path: path.split(os.sep))
+                                  [:_MOST_LOGS]) if curve.step]
+    longest = sorted(curves, key=lambda curve: -len(curve.step))
+    whole = {id(curve): curve.rows() for curve in curves}
+    for i, curve in enumerate(longest):
+        shared = max((_shared(whole[id(curve)], whole[id(other)]) for other in longest[:i] if other.job == curve.job), default=0)
+        for values in (curve.step, curve.tokens, curve.loss, curve.rate):
+            del values[:max(0, shared - 1)]
+    words = {}
+    for record in run.records:
+        if isinstance(record["environment"], dict):
+            words.setdefault(record["job"], "".join(
+                ", " + dimension_text("sweep." + path, value)
+                for path, value in sweep_values(member(record["environment"], "sweep"))))
+    for curve in curves:
+        curve.name += words.get(curve.job, "")
+    return curves
+
+
+def _read(path, folder):
+    job = re.fullmatch(r"job~(\d+)", os.path.basename(os.path.dirname(path)))
+    out = TrainingCurve(os.path.basename(path)[:-len(".jsonl")], int(job[1]) if job else 0)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if is_number(member(row, "step")) and is_number(member(row, "loss")):  # null: not finite
+                for name, into in (("step", out.step), ("loss", out.loss), ("tokens", out.tokens), ("lr", out.rate)):
+                    into.append(float(row[name]) if is_number(row.get(name)) else 0.0)
+    return out
+
+
+def _shared(a, b):
+    """How many rows both begin with."""
+    return next((i for i, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
+
+
+def training_loss(options, curves, palette):
+    """The loss of each training and, in a strip, its learning rate, thinned to 1000 means a line."""
+    x_title = "training step" if options.x == "step" else "training tokens"
+    panel, colors, widest = Panel("", x_title, "loss of the batch (nats/token)", strip_title="learning rate"), {}, 1
+    for curve in curves:
+        width = math.ceil(len(curve.step) / _MOST_POINTS)
+        widest = max(widest, width)
+        x, loss, rate = (_thinned(values, width) for values in (
+            curve.step if options.x == "step" else curve.tokens, curve.loss, curve.rate))
+        color = palette.color(curve.name)
+        colors[color] = curve.name
+        panel.traces += [Trace("curve", curve.name, color, x=x, y=loss),
+                         Trace("strip", curve.name + ", learning rate", color, x=x, y=rate)]
+    out = Figure(options.kind, options.title or "Loss of the training", [panel] if curves else [])
+    out.legend = [(kind, index, text, -1) for kind, index, text, _ in legend_of(out.panels, colors, {})]  # lines have no markers
+    out.caption = "Mean loss of each step's batch in the training, before its update."
+    out.caption += " Each point is the mean of up to %d steps." % widest if widest > 1 else ""
+    out.caption += "" if curves else " The run has trained nothing, so nothing is drawn."
+    return out
+
+
+def _thinned(values, width):
+    """Means over runs of `width` neighbours."""
+    return [float(np.mean(values[first:first + width])) for first in range(0, len(values), width)]

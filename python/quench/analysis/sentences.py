@@ -1,0 +1,207 @@
+"""Contrasts in words."""
+
+from .dimensions import value_text
+from .intervals import delta_spread
+from .observations import is_loss
+
+NO_EFFECT = {"difference": 0.0, "rank_correlation": 0.0, "slope_ratio": 1.0}  # largest over smallest has no such value
+ONE_TRAINING_RUN = "One training run: the intervals cover other text and other calibration data, not another seed."
+_MOST_METHODS = 3
+
+
+def signed(value):
+    """ "−0.0152": a real minus sign and four significant digits. """
+    return ("−" if value < 0 else "+" if value > 0 else "") + "%.4g" % abs(value)
+
+
+def _short(value):
+    return "%.2g" % abs(value)
+
+
+def first_spread(row):
+    """The spread that a row's first number is the mean of: over seeds if there are several, else the first of what there is."""
+    return next((spread for spread in row.spreads if spread.kind == "seeds"), row.spreads[0] if row.spreads else None)
+
+
+def shown_value(row):
+    """What sentences and tables show of a row: that mean, so that it lies in the interval beside it."""
+    spread = first_spread(row)
+    return spread.mean if spread else row.value
+
+
+def decision_of(spec, row):
+    """Whether all intervals of a row exclude that there is no effect: `at once` with those that hold for all comparisons,
+    `alone` only each by itself, `none`, or `no interval`."""
+    reference, value = NO_EFFECT.get(spec.statistic), shown_value(row)
+    if reference is None or not row.spreads:
+        return "no interval"
+    if not all(_beside(spread.interval, value, reference) for spread in row.spreads):
+        return "none"
+    return "at once" if all(spread.comparisons < 2 or _beside(spread.simultaneous, value, reference)
+                            for spread in row.spreads) else "alone"
+
+
+def _beside(interval, value, reference):
+    """Whether the interval excludes the reference, on the side of the value."""
+    return interval is not None and (interval[1] < reference if value < reference else interval[0] > reference)
+
+
+def _measured(spec):
+    return spec.of_metric or ("quantized loss" if spec.of == "loss" or spec.at_equal_loss else "ΔCE")
+
+
+def _unit(spec, row):
+    if not spec.of_metric:
+        return " nats/token"
+    unit = row.a.record["unit"]
+    return "" if unit in ("", "1") else " " + unit
+
+
+def title_of(spec):
+    of = ", " + spec.of_metric if spec.of_metric else ""
+    if spec.is_difference:
+        return "%s − %s%s%s" % (spec.a.name, spec.b.name, of, ", at equal float loss" if spec.at_equal_loss else "")
+    if spec.statistic == "largest_over_smallest":
+        return "%s − %s%s: largest over smallest" % (spec.a.name, spec.b.name, of)
+    if spec.statistic == "slope_ratio":
+        return "slope of %s%s over %s, over that of %s" % (spec.a.name, of, spec.over, spec.b.name)
+    return "%s%s: rank correlation with %s" % (spec.a.name, of, spec.over or spec.b.name)
+
+
+def summary_of(contrast):
+    """Counts what the rows of a difference decide; "" where there is nothing to count."""
+    spec, rows = contrast.spec, contrast.rows
+    if len(rows) < 2 or not spec.is_difference:
+        return ""
+    shown = [shown_value(row) for row in rows]
+    decisions = [decision_of(spec, row) for row in rows]
+
+    def count(is_lower, *kinds):
+        return sum((value < 0) == is_lower and decision in kinds for value, decision in zip(shown, decisions))
+
+    def before(is_lower):
+        return " (%d before correction)" % count(is_lower, "at once", "alone") if count(is_lower, "alone") else ""
+    unknown = decisions.count("no interval")
+    comparisons = max([1] + [spread.comparisons for row in rows for spread in row.spreads])
+    return "%s against %s: %s is lower in %d of %d pairs%s, not told apart in %d, higher in %d%s%s%s; differences from %s to %s%s. " \
+        "Pairs along one training run are not independent, so their number is not a sample size." % (
+            spec.a.name, spec.b.name, _measured(spec), count(True, "at once"), len(rows), before(True),
+            len(rows) - decisions.count("at once") - unknown, count(False, "at once"), before(False),
+            ", without an interval in %d" % unknown if unknown else "",
+            ", with all %d comparisons at once" % comparisons if comparisons > 1 else "",
+            signed(min(shown)), signed(max(shown)), _unit(spec, rows[0]))
+
+
+def sentence_of(spec, row):
+    """What a row says, with its intervals, those of the family beside them, and its notes."""
+    value = shown_value(row)
+    if spec.is_difference:
+        out = "%s − %s, %s: %s %s%s" % (spec.a.name, spec.b.name, row.what, _measured(spec), signed(value), _unit(spec, row))
+    else:
+        out = "%s, %s: %s over %d cells" % (title_of(spec), row.what, signed(value), row.cells)
+    if row.bits_per_byte is not None:
+        bits = row.bits_per_byte / row.value * value if row.value else row.bits_per_byte
+        out += " (%s bits/byte)" % signed(bits)
+    out += "."
+    for spread in row.spreads:
+        mean = signed(spread.mean) + ", "
+        if spread.resampled is None:
+            out += " Over %s, paired: %s95 %% t interval %s%s." % (spread.sample, mean, _ends(spread.interval), _family(spread))
+        else:
+            out += " Over %s: %s95 %% interval of resamples %s%s." % (
+                spread.sample, "" if spread is first_spread(row) else mean, _ends(spread.interval), _family(spread))
+        if spec.statistic in NO_EFFECT:
+            out += " An effect of %.2g would have been detected in 4 of 5 such samples." % spread.detectable
+    return out + " ".join(["", *_verdict(spec, row, value), *row.notes])
+
+
+def _ends(interval):
+    return "[%s, %s]" % tuple(map(signed, interval))
+
+
+def _family(spread):
+    if spread.comparisons < 2:
+        return ""
+    return "; with all %d comparisons at once %s" % (spread.comparisons, _ends(spread.simultaneous)) if spread.simultaneous \
+        else "; of %d comparisons, too many for an interval over resamples that holds for all at once" % spread.comparisons
+
+
+def _verdict(spec, row, value):
+    reference = NO_EFFECT.get(spec.statistic)
+    if reference is None:
+        return
+    if not row.spreads:
+        yield "No spread is known, so neither can be called cheaper." if spec.is_difference and not spec.of_metric \
+            else "No spread is known."
+        return
+    unclear = [spread.sample for spread in row.spreads if not _beside(spread.interval, value, reference)]
+    samples = " and over ".join(spread.sample for spread in row.spreads)
+    if unclear:
+        yield "Not told apart from %g over %s." % (reference, " and ".join(unclear))
+    elif not spec.is_difference:
+        yield "%s %g, over %s." % ("Below" if value < reference else "Above", reference, samples)
+    else:
+        yield "%s %s, over %s." % (spec.a.name if value < 0 else spec.b.name, "has the lower " + spec.of_metric if spec.of_metric
+                                   else "has the lower loss" if spec.of == "loss" else "costs less", samples)
+
+
+def finding_of(spec, row):
+    """The same in one sentence: "In this run, at 3 bits, step1200: decayed loses 0.014 nats per token more ..."."""
+    spread, decision, value = first_spread(row), decision_of(spec, row), shown_value(row)
+    interval = " (no interval is known)"
+    if spread:
+        interval = " [%s, %s over %s]" % (*map(signed, spread.interval), spread.sample)
+        if decision == "alone":
+            interval += ", but not with all %d comparisons at once" % spread.comparisons
+    where = "In these runs" if spread and spread.kind == "seeds" else "In this run"
+    where += ", at " + row.what if row.what else ""
+    a, b, metric = spec.a.name, spec.b.name, spec.of_metric
+    if not spec.is_difference:
+        return "%s: %s is %s%s." % (where, title_of(spec), signed(value), interval)
+    if decision in ("none", "no interval"):
+        missed = "; %s would have been detected in 4 of 5 such samples" % _short(spread.detectable) if spread else ""
+        return "%s: %s and %s are not told apart%s; the difference is %s%s%s%s." % (
+            where, a, b, " by " + metric if metric else "", signed(value),
+            _unit(spec, row) if metric else " nats per token", interval, missed)
+    size, lower = _short(value), "lower" if value < 0 else "higher"
+    if metric:
+        return "%s: %s of %s is %s%s %s than of %s%s." % (where, metric, a, size, _unit(spec, row), lower, b, interval)
+    if spec.of == "loss" or spec.at_equal_loss:
+        return "%s: quantized, %s has a loss %s nats per token %s than %s%s." % (where, a, size, lower, b, interval)
+    return "%s: %s loses %s nats per token %s to quantization than %s%s." % (
+        where, a, size, "less" if value < 0 else "more", b, interval)
+
+
+def findings_of(contrasts, observations):
+    """One sentence per row: first the rows that are decided with all comparisons at once, then the counts of each contrast of
+    several rows, then the other rows; and what could not be compared. Without contrasts one of what quantization costs at the
+    last checkpoint. At the end what a single training run cannot say."""
+    at_once, alone, open_, one_run = [], [], [], False
+    for contrast in contrasts:
+        for row in contrast.rows:
+            {"at once": at_once, "alone": alone}.get(decision_of(contrast.spec, row), open_).append(
+                finding_of(contrast.spec, row))
+            one_run |= not any(spread.kind == "seeds" for spread in row.spreads)
+    out = at_once + [text for text in map(summary_of, contrasts) if text] + alone + open_
+    if not out:
+        out = list(filter(None, [_costs_at_the_end(observations)]))
+        one_run = bool(out)
+    out += ["Not compared: %s." % problem for contrast in contrasts for problem in contrast.problems]
+    return out + [ONE_TRAINING_RUN] * one_run
+
+
+def _costs_at_the_end(observations):
+    """ "In this run, at step1200: quantized by rtn bits=3, the model loses 0.03 nats per token [...]; by gptq bits=3, ...". """
+    losses = [it for it in observations if not it.is_float and it.floating is not None and it.is_base and is_loss(it.record)]
+    last = next((it for it in losses if it.is_last and it.record["averaging"] is None), None)
+    if last is None:
+        return ""
+    same = [it for it in losses if (it.weights, it.seed, it.record["label"], it.record["job"])
+            == (last.weights, last.seed, last.record["label"], last.record["job"])][:_MOST_METHODS]
+    words = []
+    for it in same:
+        spread = delta_spread(it)
+        interval = " [%s, %s over %s]" % (*map(signed, spread.interval), spread.sample) if spread else ""
+        words.append(("by %s, %.2g" if words else "quantized by %s, the model loses %.2g nats per token")
+                     % (value_text(it["label"]), it.delta) + interval)
+    return "In this run, at %s: %s." % (value_text(last["checkpoint"]), "; ".join(words))

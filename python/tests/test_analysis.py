@@ -1,0 +1,176 @@
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+
+import made_run
+import support
+import quench
+
+MISSING = [name for name in ("numpy", "scipy", "pandas") if importlib.util.find_spec(name) is None]
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(quench.__file__)))
+
+
+def one_pair(floating, a, b):
+    """Two methods at one checkpoint, with these items; a value is the mean of its items."""
+    run = made_run.MadeRun(items=0)
+    weights = run.weights("main", 1000)
+    for method, items in ((None, floating), ("rtn", a), ("gptq", b)):
+        record = run.loss(weights, method, method and 3)
+        record["items"], record["value"] = items, sum(items) / len(items)
+        record["details"].pop("bits_per_byte")
+    return run
+
+
+@unittest.skipIf(MISSING, "this Python has no " + " and no ".join(MISSING))
+class AnalysisTest(support.FileTest):
+    def load(self, run, **manifest):
+        return quench.load(run.write(os.path.join(self.folder, "run"), manifest))
+
+    def test_a_contrast_is_the_paired_difference_with_its_t_interval(self):
+        run = self.load(one_pair([3, 4, 4, 5], [3.1, 4.3, 4.2, 5.4], [3.2, 4.1, 4.2, 5.1]))
+        frame = run.contrast("rtn", "gptq")
+        self.assertEqual(len(frame), 1)
+        row = frame.iloc[0]
+        # differences of ΔCE: -0.1, 0.2, 0, 0.3; mean 0.1, deviation 0.182574; t of 3 degrees of freedom 3.182446
+        self.assertAlmostEqual(row["value"], 0.1, 12)
+        self.assertAlmostEqual(row["stderr"], 0.0912870929, 9)
+        self.assertAlmostEqual(row["low"], 0.1 - 3.182446305 * 0.0912870929, 8)
+        self.assertAlmostEqual(row["high"], 0.1 + 3.182446305 * 0.0912870929, 8)
+        self.assertFalse(row["told_apart"])
+        self.assertEqual((row["over"], row["n"], row["unit"], row["bits"]), ("items", 4, "nats/token", 3))
+        self.assertEqual(row["notes"], "One calibration draw: no interval over draws. rtn uses no calibration data. "
+                                       "One training run.")
+
+    def test_documents_are_the_sample_where_there_are_ten(self):
+        run = made_run.MadeRun(items=48, documents=24)
+        weights = run.weights("main", 1000)
+        for method in (None, "rtn", "gptq"):
+            run.loss(weights, method, method and 3)
+        row = self.load(run).contrast("gptq", "rtn").iloc[0]
+        self.assertEqual(row["sample"], "24 documents")
+        self.assertLess(row["value"], 0)
+
+    def test_all_rows_of_a_call_are_one_family(self):
+        run = self.load(made_run.demo())
+        frame = run.contrast("gptq", "rtn", at="last")
+        self.assertEqual(set(frame["comparisons"]), {frame["what"].nunique()})
+        self.assertTrue((frame["low_of_all"] < frame["low"]).all())
+        wider = run.contrast("gptq", "rtn", at="last", comparisons=100)
+        self.assertTrue((wider["low_of_all"] < frame["low_of_all"]).all())
+        both = run.contrasts([{"a": "gptq", "b": "rtn", "at": "last"}, {"a": "lawa", "b": "raw", "at": "last"}])
+        self.assertEqual(len(set(both["comparisons"])), 1)
+        self.assertEqual(set(both["a"]), {"gptq", "lawa"})
+
+    def test_the_contrasts_of_the_manifest_are_evaluated(self):
+        run = self.load(made_run.demo(), report={"contrasts": [{"a": "gptq", "b": "rtn", "at": "first"},
+                                                              {"a": "nobody", "b": "rtn"}]})
+        frame = run.contrasts()
+        self.assertEqual(set(frame["b"]), {"rtn"})
+        self.assertEqual(frame.attrs["problems"], ["no quantizer, averaging or branch with finished values is called nobody"])
+
+    def test_findings_say_first_what_is_decided_for_all_comparisons(self):
+        run = self.load(made_run.demo(), report={"contrasts": [{"a": "lawa", "b": "raw", "at": "last"},
+                                                              {"a": "gptq", "b": "rtn", "at": "last"}]})
+        findings, frame = run.findings(), run.contrasts()
+        sure = frame[frame["told_apart_of_all"]]["what"].nunique()
+        self.assertTrue(all(" loses " in text for text in findings[:sure]), findings)
+        self.assertIn("gptq against rtn: ΔCE is lower in ", "".join(findings[sure:sure + 2]))
+        self.assertTrue(findings[-1].startswith("One training run: "))
+        self.assertTrue((frame["told_apart"] | ~frame["told_apart_of_all"]).all())
+        self.assertIn("<li>branch: constant, decay12, decay6</li>", run._repr_html_())
+        alone = self.load(made_run.quickstart()).findings()
+        self.assertRegex(alone[0], r"^In this run, at step1200: quantized by rtn bits=3, the model loses 0\.\d+ nats per token "
+                                   r"\[.* over 60 validation items in runs of 10\]; by rtn bits=4, ")
+
+    def test_values_of_different_texts_are_not_compared(self):
+        run = self.load(made_run.two_texts())
+        self.assertRegex(run.notes[1], r"^validation_loss has values of several texts, which are neither compared nor averaged: "
+                                       r"\d+ of block 128, \d+ of block 64.$")
+        frame = run.contrast("gptq", "rtn", match=["bits"])
+        self.assertEqual(set(frame["what"].str.extract("(block [0-9]+)")[0]), {"block 64", "block 128"})
+        self.assertEqual(len(run.figure_data("error_vs_tokens").panels), 4)
+
+    def test_a_frame_has_a_row_for_each_value_with_its_interval(self):
+        run = self.load(made_run.demo())
+        frame = run.frame(branch="decay6", bits=[3, 4])
+        self.assertEqual(set(frame["bits"]), {3, 4})
+        self.assertEqual(frame["step"].dtype.kind, "i")
+        self.assertTrue(((frame["value"] - frame["float"] - frame["delta"]).abs() < 1e-12).all())
+        self.assertTrue(((frame["low"] < frame["delta"]) & (frame["delta"] < frame["high"])).all())
+        self.assertEqual(len(run.frame()), len(run.observations))
+        self.assertNotIn("quantization_error", set(run.frame()["metric_id"]))
+
+    def test_a_table_has_a_row_for_each_cell_with_what_its_replicates_say(self):
+        run = self.load(made_run.sweep(seeds=3))
+        cells = run.cells(label="gptq bits=3 damp=0.1", metric="code")
+        self.assertEqual(len(cells), 16)  # 4 steps of 4 trainings, each with 3 seeds
+        self.assertEqual(set(cells["seeds_n"]), {3})
+        self.assertEqual(cells["draws_n"].notna().sum(), 4)  # at the last step
+        self.assertEqual(set(cells["point"]), {"peak 0.001, adamw", "peak 0.001, sam", "peak 0.003, adamw", "peak 0.003, sam"})
+
+    @unittest.skipUnless(importlib.util.find_spec("polars") and importlib.util.find_spec("pyarrow"), "no polars or no pyarrow")
+    def test_frames_come_as_polars_too(self):
+        run = self.load(made_run.demo())
+        run.records[0]["checkpoint"]["lr"] = "warmup"  # a column of two types
+        for frame, other in ((run.frame(engine="polars"), run.frame()),
+                             (run.contrast("gptq", "rtn", engine="polars"), run.contrast("gptq", "rtn"))):
+            self.assertEqual(frame.columns, list(other.columns))
+            self.assertEqual(frame["value"].to_list(), list(other["value"]))
+
+    def test_what_does_not_fit_is_one_line_that_says_so(self):
+        run = self.load(made_run.demo())
+        for keys, words in (({"a": "gptq", "b": "gptq"}, "a and b are both gptq"),
+                            ({"a": "gptq", "b": "nobody"}, "called nobody"),
+                            ({"a": "gptq", "b": "rtn", "match": ["bit"]}, "unknown dimension bit"),
+                            ({"a": "gptq", "b": "rtn", "matches": ["bits"]}, "unknown key matches; known are a, b, match"),
+                            ({"a": "gptq", "b": "rtn", "at": "end"}, "`at`: got end, wanted all, first, last, equal_loss"),
+                            ({"a": {"quantiser": "gptq"}, "b": "rtn"}, "unknown dimension quantiser"),
+                            ({"a": "gptq"}, "`b` is missing"),
+                            ({"a": "gptq", "statistic": "rank_correlation"}, "wanted `b`, or `over` and an axis"),
+                            ({"a": "constant", "b": "rtn"}, "select one on a side")):
+            with self.assertRaises(ValueError) as raised:
+                run.contrast(**keys)
+            self.assertIn(words, str(raised.exception))
+            self.assertNotIn("\n", str(raised.exception))
+        with self.assertRaisesRegex(ValueError, "has no records"):
+            os.mkdir(os.path.join(self.folder, "empty"))
+            quench.load(os.path.join(self.folder, "empty"))
+        with self.assertRaisesRegex(FileNotFoundError, "no such folder"):
+            quench.load(os.path.join(self.folder, "nowhere"))
+
+    def test_the_t_distribution_is_that_of_the_tables(self):
+        from quench.analysis.intervals import detectable_errors, t_quantile  # noqa: PLC0415
+
+        for degrees, quantile in ((1, 12.7062047362), (2, 4.3026527297), (30, 2.0422724563), (2.5, 3.5746548420)):
+            self.assertAlmostEqual(t_quantile(degrees), quantile, 9)
+        self.assertAlmostEqual(detectable_errors(1e7), 1.959964 + 0.841621, 5)  # a normal distribution's
+
+    def test_intervals_hold_the_true_difference_as_often_as_they_say(self):
+        import numpy  # noqa: PLC0415
+
+        from quench.analysis.intervals import ItemSample  # noqa: PLC0415
+
+        chance, sample, held = numpy.random.default_rng(3), ItemSample(numpy.ones(120), False, True), 0
+        for _ in range(400):
+            noise, values = chance.standard_normal(220), numpy.zeros(220)
+            for i in range(1, 220):
+                values[i] = 0.4 * values[i - 1] + noise[i]
+            low, high = sample.spread(values[100:]).interval
+            held += low < 0 < high
+        self.assertTrue(0.92 < held / 400 < 0.985, held)
+
+
+class WithoutPackagesTest(unittest.TestCase):
+    def test_without_scipy_one_line_says_what_is_missing(self):
+        done = subprocess.run([sys.executable, "-S", "-c", "import quench; quench.load('.')"], cwd=PACKAGE, text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: .* has no numpy and no scipy; get it with "
+                                                       r"`python3 -m pip install numpy scipy`, for Debian's own Python "
+                                                       r"`apt install python3-numpy python3-scipy`$")
+
+
+if __name__ == "__main__":
+    unittest.main()
