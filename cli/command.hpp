@@ -60,6 +60,7 @@ struct Context {
   PluginEnvironment plugin_environment;
   HubEnvironment hub_environment;
   PythonSetup python;
+  std::vector<std::filesystem::path> python_environments;  // VIRTUAL_ENV, CONDA_PREFIX
   // Those of these variables that are set and that a task on another machine needs, too: names and
   // values. No secret is among them.
   std::vector<std::pair<std::string, std::string>> installation;
@@ -126,7 +127,7 @@ void add_status(CommandLine& line);
 void add_schema(CommandLine& line, Context& context);
 void add_submit(CommandLine& line, Context& context);
 void add_init(CommandLine& line, Context& context);
-void add_import(CommandLine& line);
+void add_import(CommandLine& line, Context& context);
 void add_doctor(CommandLine& line, Context& context);
 void add_report(CommandLine& line);
 void add_export(CommandLine& line, Context& context);

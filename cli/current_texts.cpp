@@ -28,7 +28,7 @@ nlohmann::json current_texts(const LoadedRun& run, RunKnowledge& knowledge) {
                             metric_text({{"metric", *part}}, nullptr), out);
         }
       } catch (const Error&) {
-        continue;  // whoever measures it will report the error
+        continue;  // reported when it is measured
       }
     }
   }

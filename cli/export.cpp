@@ -1,15 +1,10 @@
 // quench export RUN: sends the values of a run to an experiment tracker, by the tracker's own
 // client, in Python (python/quench/trackers).
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
+#include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/python_verb.hpp"
 #include "cli/run_folder.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/python_file.hpp"
-#include "core/process/child_process.hpp"
 
 namespace quench {
 
@@ -27,26 +22,11 @@ struct ExportOptions {
   bool follow = false;
 };
 
-fs::path interpreter_for(const ExportOptions& options, const PythonSetup& setup) {
-  if (options.python.empty()) {
-    return usual_interpreter(setup);
+std::vector<std::string> words_of(const ExportOptions& options) {
+  if (options.to == "mlflow" && options.server.empty()) {  // said before its client is looked for
+    throw UsageError(QUENCH_INVALID_ARGUMENT, "--to mlflow: wants --server URL");
   }
-  if (!fs::is_regular_file(options.python) || access(options.python.c_str(), X_OK) != 0) {
-    throw UsageError(QUENCH_INVALID_ARGUMENT,
-                     fmt::format("--python: got {}, wanted the path of a Python interpreter",
-                                 printable(options.python, 400)));
-  }
-  return fs::absolute(options.python);  // a link stays one: an environment is told by it
-}
-
-// Paths are absolute, because the child works in the package's folder: Python finds modules in the
-// working folder first, and what lies in the user's must not be run.
-std::vector<std::string> words_of(const ExportOptions& options, const fs::path& interpreter) {
-  std::vector<std::string> words = {interpreter.string(),
-                                    "-m",
-                                    "quench.trackers",
-                                    fs::absolute(run_folder(options.run)).string(),
-                                    "--to",
+  std::vector<std::string> words = {fs::absolute(run_folder(options.run)).string(), "--to",
                                     options.to};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) {
@@ -60,26 +40,6 @@ std::vector<std::string> words_of(const ExportOptions& options, const fs::path& 
     words.emplace_back("--follow");
   }
   return words;
-}
-
-int export_run(const ExportOptions& options, const PythonSetup& setup) {
-  Command command;
-  command.words = words_of(options, interpreter_for(options, setup));
-  command.environment = python_environment(setup);
-  command.folder = setup.package;
-  command.ends_with_starter = true;
-  ChildProcess child = ChildProcess::start(command);
-  const std::atomic<bool>& cancelled = HostServices::instance().cancel_flag();
-  while (!child.ends_within(std::chrono::milliseconds(100))) {
-    if (cancelled) {
-      child.signal(SIGTERM);  // Ctrl-C has reached it by itself; to say it twice does no harm
-    }
-  }
-  const int code = child.wait().code();
-  if (cancelled) {
-    fail(QUENCH_CANCELLED, "stopped on request");
-  }
-  return code;
 }
 
 }  // namespace
@@ -108,10 +68,13 @@ void add_export(CommandLine& line, Context& context) {
   verb.flag("--follow", options->follow,
             "Look for new values every two seconds until nothing runs");
   verb.option("--python", options->python,
-              "Interpreter that has the tracker's client (default: QUENCH_PYTHON, else "
-              "/usr/bin/python3)")
+              "Interpreter that has the tracker's client (default: the first that has it of "
+              "QUENCH_PYTHON, an active environment, PATH and /usr/bin)")
       .placeholder("PATH");
-  verb.does([&context, options] { return export_run(*options, context.python); });
+  verb.does([&context, options] {
+    return run_python({"trackers", words_of(*options), {options->to}, options->python, true},
+                      context);
+  });
 }
 
 }  // namespace quench

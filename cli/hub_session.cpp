@@ -88,7 +88,7 @@ FetchPlan HubSession::plan(const std::string& source, const std::vector<std::str
       const HubSpec spec = parse_hub_spec(source);
       return std::vector<FetchRequest>{{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
     }
-    const Manifest manifest = load_manifest(source, sets);
+    const Manifest manifest = load_manifest(source, sets, study_reader(context_));
     std::vector<Experiment> experiments = resolve(manifest);
     if (job >= 0) {
       keep_job(manifest, experiments, job);

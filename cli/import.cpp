@@ -1,15 +1,9 @@
-// quench import FILE: the manifest that a file of the study's code amounts to.
-#include <fmt/format.h>
-
+// quench import FILE: the manifest that a file of the study's code amounts to, which Python writes
+// (python/quench/study).
 #include "cli/command.hpp"
-#include "cli/new_file.hpp"
-#include "cli/standard_streams.hpp"
-#include "core/config/yaml.hpp"
-#include "run/study/study_manifest.hpp"
+#include "cli/python_verb.hpp"
 
 namespace quench {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -18,31 +12,18 @@ struct ImportOptions {
   std::string out;
 };
 
-int import_file(const ImportOptions& options) {
-  return as_usage([&] {
-    const YamlNode root = load_yaml(options.file);
-    if (!is_study_file(root)) {
-      fail(QUENCH_INVALID_ARGUMENT,
-           "{}: got {}, wanted a file of the study's code: with `repo_origin` and `q_bits`, or "
-           "`quantized_paths` and `fp_paths`, and no section of a manifest",
-           printable(options.file, 4096), root.is_mapping() ? "other keys" : root.described());
-    }
-    const StudyFile file(root);
-    const std::string text = study_manifest(file, fs::path(options.file).filename().string());
-    if (options.out.empty()) {
-      fmt::print(results(), "{}", text);
-      return kExitOk;
-    }
-    write_new_file(options.out, text);
-    fmt::print(results(), "wrote {}, {} jobs; look at it with: quench plan {}\n", options.out,
-               file.jobs(), options.out);
-    return kExitOk;
-  });
+std::vector<std::string> words_of(const ImportOptions& options) {
+  std::vector<std::string> words;
+  if (!options.out.empty()) {
+    words.push_back("--out=" + options.out);
+  }
+  words.insert(words.end(), {"--", options.file});  // either may begin with '-'
+  return words;
 }
 
 }  // namespace
 
-void add_import(CommandLine& line) {
+void add_import(CommandLine& line, Context& context) {
   auto options = std::make_shared<ImportOptions>();
   Verb verb = line.verb("import", "Write the manifest that a file of the study's code amounts to",
                         "Experiments");
@@ -50,7 +31,9 @@ void add_import(CommandLine& line) {
                  "quench import quantize_olmo2_1B.yaml -o olmo2_1b.yaml"});
   verb.option("file", options->file, "YAML file of the study's code (arXiv 2510.06213)").required();
   verb.option("-o,--out", options->out, "File to write (default: print it)").placeholder("FILE");
-  verb.does([options] { return import_file(*options); });
+  verb.does([&context, options] {
+    return run_python({"study", words_of(*options), {"yaml"}}, context);
+  });
 }
 
 }  // namespace quench

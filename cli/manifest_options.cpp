@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/python_verb.hpp"
 #include "core/config/amount.hpp"
+#include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"
@@ -63,13 +65,14 @@ void add_job_option(Verb& verb, int64_t& job) {
 
 void keep_job(const Manifest& manifest, std::vector<Experiment>& experiments, int64_t job) {
   const auto index = static_cast<size_t>(job);
-  const size_t jobs = manifest.study ? manifest.study->jobs() : experiments.size();
+  const bool study = !manifest.study_jobs.empty();
+  const size_t jobs = study ? manifest.study_jobs.size() : experiments.size();
   if (index >= jobs) {
     fail(QUENCH_INVALID_ARGUMENT, "--job: got {}, wanted one of the {} {}, 0..{}", job, jobs,
-         manifest.study ? "jobs" : "points", jobs - 1);
+         study ? "jobs" : "points", jobs - 1);
   }
-  if (manifest.study) {
-    keep_study_job(experiments.front(), manifest.study->job(index));
+  if (study) {
+    keep_study_job(experiments.front(), manifest.study_jobs[index]);
   } else {
     experiments = {experiments[index]};
   }
@@ -114,6 +117,13 @@ std::vector<std::string> names_of_folders(const LoadedRun& run) {
 
 }  // namespace
 
+ReadStudy study_reader(const Context& context) {
+  return [&context](const std::filesystem::path& file) {
+    const PythonVerb verb{"study", {"--jobs", "--", file.string()}, {"yaml"}};
+    return study_manifest(parse_json(python_output(verb, context), file.string()));
+  };
+}
+
 LoadedRun load_run(const ManifestOptions& options, Context& context, const Resolve& resolve) {
   return as_usage([&] {
     LoadedRun run;
@@ -125,7 +135,7 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
     if (!options.share.empty()) {
       run.share = parse_share(options.share);
     }
-    run.manifest = load_manifest(options.manifest, sets);
+    run.manifest = load_manifest(options.manifest, sets, study_reader(context));
     set_storage(options, run.manifest);
     run.experiments = resolve ? resolve(run.manifest)
                               : resolve_manifest(run.manifest, context.catalog(), context.hub());

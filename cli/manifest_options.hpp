@@ -53,6 +53,8 @@ struct LoadedRun {
   // Of weights, below the run's folder: all that the manifest asks for, of any share.
   std::vector<std::string> folders;
 };
+// Reads files of the study in Python (cli/python_verb.hpp).
+ReadStudy study_reader(const Context& context);
 // Who makes experiments of a manifest; by default the cache knows the revisions of hub models.
 using Resolve = std::function<std::vector<Experiment>(const Manifest&)>;
 // Throws UsageError with all problems.

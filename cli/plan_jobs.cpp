@@ -23,20 +23,20 @@ struct PlannedJob {
 
 std::vector<PlannedJob> jobs_of(const LoadedRun& run, int64_t only) {
   std::vector<PlannedJob> out;
-  if (!run.manifest.study) {
+  if (run.manifest.study_jobs.empty()) {
     for (const Experiment& experiment : run.experiments) {
       out.push_back({experiment.job, cells_of({experiment}).size(), experiment.point});
     }
     return out;
   }
-  for (size_t job = 0; job < run.manifest.study->jobs(); ++job) {
+  for (size_t job = 0; job < run.manifest.study_jobs.size(); ++job) {
     std::vector<Experiment> one = run.experiments;
     if (only < 0) {
       keep_job(run.manifest, one, static_cast<int64_t>(job));
     } else if (only != static_cast<int64_t>(job)) {
       continue;
     }
-    out.push_back({job, cells_of(one).size(), run.manifest.study->point(job)});
+    out.push_back({job, cells_of(one).size(), run.manifest.study_jobs[job].point});
   }
   return out;
 }

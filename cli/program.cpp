@@ -125,6 +125,8 @@ int run(int argc, char** argv) {
   context.hub_environment = quench::hub_environment_from_process();
   context.python = {quench::own_python(context.executable), variable("QUENCH_PYTHON"),
                     variable("PATH").value_or("/usr/bin:/bin")};
+  context.python_environments = {variable("VIRTUAL_ENV").value_or(""),
+                                 variable("CONDA_PREFIX").value_or("")};
   for (const char* name :
        {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH", "QUENCH_PLUGIN_SYSTEM_PATH",
         "QUENCH_PYTHON", "QUENCH_ISA", "HF_HOME", "HF_ENDPOINT"}) {
@@ -136,7 +138,7 @@ int run(int argc, char** argv) {
                            "quench: measures how training decides what quantization costs a model",
                            std::string("quench ") + quench::kVersion, verb_named(argc, argv));
   quench::add_init(line, context);
-  quench::add_import(line);
+  quench::add_import(line, context);
   quench::add_plan(line, context);
   quench::add_fetch(line, context);
   quench::add_run(line, context);

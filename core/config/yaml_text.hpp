@@ -9,7 +9,4 @@ namespace quench {
 // as names of files may be.
 std::string double_quoted(const std::string& text);
 
-// The text as it is where it can only be read as this text, also inside [] and {}; else quoted.
-std::string yaml_scalar(const std::string& text);
-
 }  // namespace quench

@@ -1,13 +1,12 @@
 #include "core/plugin/python_file.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 #include <system_error>
 
 #include "core/error.hpp"
 #include "core/io/file.hpp"
+#include "core/plugin/find_program.hpp"
 
 extern char** environ;
 
@@ -18,24 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kLongestFirstLine = 4096;
-
-bool is_program(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-}
-
-// Absolute folders only: what lies in the working folder is nobody's interpreter.
-fs::path find_program(const std::string& name, std::string_view path) {
-  while (!path.empty()) {
-    const size_t colon = path.find(':');
-    const fs::path folder(path.substr(0, colon));
-    if (folder.is_absolute() && is_program(folder / name)) {
-      return folder / name;
-    }
-    path = colon == std::string_view::npos ? "" : path.substr(colon + 1);
-  }
-  return {};
-}
 
 // The words behind "#!" of the first line; none where it begins otherwise.
 std::vector<std::string> first_line_words(const fs::path& path) {

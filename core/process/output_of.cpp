@@ -1,13 +1,10 @@
 #include "core/process/output_of.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
-
 #include "core/process/child_process.hpp"
+#include "core/process/memory_file.hpp"
 
 namespace quench {
 
@@ -15,44 +12,11 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 20;
 
-// Memory that the child writes into as into a file.
-class Memory {
- public:
-  Memory() : descriptor_(::memfd_create("output", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) {
-      throw std::system_error(errno, std::generic_category(), "memfd_create");
-    }
-  }
-  ~Memory() { ::close(descriptor_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
-  std::string text() const {
-    std::string out(kMostBytes, '\0');
-    size_t filled = 0;
-    while (filled < out.size()) {
-      const ssize_t got = ::pread(descriptor_, out.data() + filled, out.size() - filled,
-                                  static_cast<off_t>(filled));
-      if (got <= 0) {
-        break;
-      }
-      filled += static_cast<size_t>(got);
-    }
-    out.resize(filled);
-    return out;
-  }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 ProgramOutput output_of(const std::vector<std::string>& words, std::chrono::seconds limit) {
-  const Memory out;
-  const Memory err;
+  const MemoryFile out;
+  const MemoryFile err;
   Command command;
   command.words = words;
   command.streams = {ChildStream::file(STDIN_FILENO, "/dev/null", O_RDONLY),
@@ -62,8 +26,8 @@ ProgramOutput output_of(const std::vector<std::string>& words, std::chrono::seco
   ProgramOutput result;
   result.timed_out = !child.ends_within(limit);
   result.code = (result.timed_out ? child.end() : child.wait()).code();
-  result.out = out.text();
-  result.err = err.text();
+  result.out = out.text(kMostBytes);
+  result.err = err.text(kMostBytes);
   return result;
 }
 

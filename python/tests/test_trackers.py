@@ -11,6 +11,7 @@ from unittest import mock
 from tracked_run import TrackedRunTest
 
 from quench.run_status import Watcher
+from quench.requirements import remedy
 from quench.trackers import __main__ as program
 from quench.trackers.lines import tracked_lines
 from quench.trackers.sending import Held, Sender, Tracker
@@ -201,14 +202,12 @@ class CommandLineTest(TrackedRunTest):
                               text=True, timeout=60)
 
     def test_a_client_that_is_not_there_is_one_line_that_says_what_to_install(self):
-        for tracker, package in program.CLIENTS.items():
+        for tracker in program.CLIENTS:
             server = ["--server=http://127.0.0.1:9"] if tracker == "mlflow" else []
             hidden = "import sys; sys.modules[%r] = None; " % tracker
             got = self.ended(self.run_folder, "--to", tracker, *server, before=hidden)
             self.assertEqual((got.returncode, got.stdout), (1, ""))
-            told = (sys.executable, tracker, sys.executable, package)
-            self.assertEqual(got.stderr, "%s has no module %s: install it there (%s -m pip install %s), or name an "
-                             "interpreter that has it with --python\n" % told)
+            self.assertEqual(got.stderr, "%s has no module %s: %s\n" % (sys.executable, tracker, remedy([tracker])))
 
     def test_a_wrong_command_line_is_one_line_and_code_2(self):
         run, none = self.run_folder, os.path.join(self.folder, "none")

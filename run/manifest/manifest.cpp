@@ -6,7 +6,6 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "run/manifest/document_keys.hpp"
-#include "run/study/study_manifest.hpp"
 
 namespace quench {
 
@@ -27,14 +26,16 @@ void erase_member(YamlNode& mapping, const std::string& key) {
 
 }  // namespace
 
-Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                       const ReadStudy& read_study) {
   Manifest out;
   out.file = file;
   out.text = read_file(file, kYamlMaxBytes);
   YamlNode root = parse_yaml(out.text, file.string());
-  if (is_study_file(root)) {
-    out.study.emplace(root);
-    out.text = study_manifest(*out.study, file.filename().string());
+  if (read_study && is_study_file(root)) {
+    StudyManifest study = read_study(file);
+    out.text = std::move(study.text);
+    out.study_jobs = std::move(study.jobs);
     root = parse_yaml(out.text, file.string() + " as a manifest");
   }
   for (size_t i = 0; i < sets.size(); ++i) {

@@ -16,8 +16,8 @@
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/process_keys.hpp"
 #include "run/manifest/storage_keys.hpp"
+#include "run/manifest/study_job.hpp"
 #include "run/manifest/sweep.hpp"
-#include "run/study/study_file.hpp"
 
 namespace quench {
 
@@ -114,7 +114,7 @@ struct Manifest {
   // The document before --set; where the file is one of the study's, the manifest that it amounts
   // to.
   std::string text;
-  std::optional<StudyFile> study;  // the file, if it is one of the study's
+  std::vector<StudyJob> study_jobs;  // the file's, if it is one of the study's
   // Errors so far; resolving adds those that need the plugins, and throws all at once.
   Problems problems;
 };
@@ -122,9 +122,10 @@ struct Manifest {
 // Reads a manifest, or one of the study's files as the manifest that it amounts to, and applies the
 // changes of --set (`sets`) before any check. Errors in its structure go to `problems`; for a
 // manifest with a sweep only the errors in the sweep, because each point is its own manifest.
-// Throws Error if the file cannot be read, is not YAML, is a file of the study with errors, or a
-// --set does not fit.
-Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets);
+// Throws Error if the file cannot be read, is not YAML, or a --set does not fit, and what
+// `read_study` throws, which reads files of the study; without it they are read as manifests.
+Manifest load_manifest(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                       const ReadStudy& read_study = {});
 
 // The manifest of one point of the sweep: `manifest` with the point's values and without the
 // sweep.

@@ -7,6 +7,27 @@
 
 namespace quench {
 
+bool is_study_file(const YamlNode& root) {
+  const auto has = [&](const char* key) { return root.find(key) != nullptr; };
+  return !has("checkpoints") && !has("metrics") &&
+         ((has("repo_origin") && has("q_bits")) || (has("quantized_paths") && has("fp_paths")));
+}
+
+StudyManifest study_manifest(const nlohmann::json& read) {
+  StudyManifest out{read.at("manifest").get<std::string>(), {}};
+  for (const nlohmann::json& each : read.at("jobs")) {
+    StudyJob& job = out.jobs.emplace_back();
+    for (const nlohmann::json& checkpoint : each.at("checkpoints")) {
+      job.checkpoints.push_back(
+          {checkpoint.at(0).get<std::string>(), checkpoint.at(1).get<std::string>()});
+    }
+    job.average = each.at("average").get<std::string>();
+    job.quantizer = each.at("quantizer");
+    job.point = each.at("point");
+  }
+  return out;
+}
+
 namespace {
 
 bool is_of_job(const Experiment& experiment, const WeightsCell& weights, const StudyJob& job) {

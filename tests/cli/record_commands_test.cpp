@@ -524,8 +524,9 @@ TEST_CASE("status: tells what runs and what is done", "[cli]") {
     CHECK(told["jobs"][0].at("state") == "running");
     CHECK(told["jobs"][0].at("to_do") == 4);
     CHECK(told["jobs"][0].at("eta_seconds").is_number());
-    CHECK(told.at("records") ==
-          json({{"done", 3}, {"failed", 1}, {"damaged", 0}, {"conflicts", 0}}));
+    CHECK(
+        told.at("records") ==
+        json({{"done", 3}, {"failed", 1}, {"of_other_text", 0}, {"damaged", 0}, {"conflicts", 0}}));
     CHECK_THAT(place.out({"status", "r"}),
                Catch::Contains("job 0    running, 3/8 done, 1 failed, 4 to do; pid") &&
                    Catch::Contains("step400, q4\n"));

@@ -11,14 +11,14 @@ import signal
 import sys
 import threading
 
+from ..requirements import remedy
 from ..run_records import NewerVersion, read_run
 from ..run_status import Watcher
 from .lines import tracked_lines
 from .sending import Sender
 
 POLL_SECONDS = 2
-# What is imported, and what has it on PyPI.
-CLIENTS = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}
+CLIENTS = ("mlflow", "tensorboard", "wandb")  # what is imported
 
 
 class Failure(Exception):
@@ -34,7 +34,7 @@ def arguments(words=None):
     """The command line. Ends the process with 2 where it is wrong."""
     parser = Parser(prog="quench export", description=__doc__.splitlines()[0])
     parser.add_argument("run", metavar="RUN", help="folder of the run")
-    parser.add_argument("--to", required=True, choices=sorted(CLIENTS))
+    parser.add_argument("--to", required=True, choices=CLIENTS)
     parser.add_argument("-o", "--out", metavar="DIR", help="folder to write to (default: RUN/tensorboard, RUN/wandb)")
     parser.add_argument("--server", metavar="URL", help="server to send to; wandb writes files where none is named")
     parser.add_argument("--experiment", metavar="NAME", help="experiment or project (default: the folder's name)")
@@ -60,8 +60,7 @@ def open_tracker(options):
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != options.to:
             raise
-        raise Failure("%s has no module %s: install it there (%s -m pip install %s), or name an interpreter that has "
-                      "it with --python" % (sys.executable, options.to, sys.executable, CLIENTS[options.to]))
+        raise Failure("%s has no module %s: %s" % (sys.executable, options.to, remedy([options.to])))
     name = options.experiment or os.path.basename(os.path.realpath(options.run))
     if options.to == "tensorboard":
         return module.TensorBoard(options.out or os.path.join(options.run, "tensorboard"))

@@ -13,12 +13,14 @@
 #include "tests/run/manifest_folder.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
+#include "tests/support/subprocess.hpp"
 
 namespace fs = std::filesystem;
 using quench::Experiment;
 using quench::Manifest;
 using quench::StudyCheckpoint;
 using quench::StudyJob;
+using quench::test::run_program;
 
 namespace {
 
@@ -30,6 +32,20 @@ void need_methods() {
       "quantizers/gptq is not built");
 }
 
+// As the program reads it, by the package's own command.
+quench::StudyManifest read_study(const fs::path& file) {
+  const std::string python = "/usr/bin/python3";
+  const auto start = quench::test::source_dir() / "python/quench/start.py";
+  quench::test::skip_unless(
+      run_program({python, start.string(), "requirements", "yaml"}, {}, "/tmp").code == 0,
+      python + " is not there, or has no module yaml");
+  const quench::test::Ended read =
+      run_program({python, start.string(), "study", "--jobs", file.string()}, {}, "/tmp");
+  INFO(read.err);
+  REQUIRE(read.code == 0);
+  return quench::study_manifest(nlohmann::json::parse(read.out));
+}
+
 struct Loaded {
   Manifest manifest;
   Experiment experiment;
@@ -38,7 +54,7 @@ struct Loaded {
 Loaded load(const fs::path& file, const quench::test::TemporaryDir& folder) {
   quench::HubEnvironment hub;
   hub.hf_hub_cache = (folder / "hub").string();
-  Loaded out{quench::load_manifest(file, {}), {}};
+  Loaded out{quench::load_manifest(file, {}, read_study), {}};
   CHECK(quench::test::complaints_of_schema(out.manifest.text) == "");
   out.experiment =
       quench::resolve_manifest(out.manifest, quench::test::built_catalog(), hub).front();
@@ -69,9 +85,9 @@ std::vector<StudyCheckpoint> measured(const Experiment& experiment) {
 void check_jobs(const Loaded& loaded) {
   const std::set<std::string> whole = names_of(loaded.experiment);
   std::set<std::string> all;
-  for (size_t i = 0; i < loaded.manifest.study->jobs(); ++i) {
+  for (size_t i = 0; i < loaded.manifest.study_jobs.size(); ++i) {
     CAPTURE(i);
-    const StudyJob job = loaded.manifest.study->job(i);
+    const StudyJob job = loaded.manifest.study_jobs[i];
     Experiment experiment = loaded.experiment;
     quench::keep_study_job(experiment, job);
     std::vector<StudyCheckpoint> found = measured(experiment);
@@ -100,7 +116,7 @@ TEST_CASE("study: job 11 of a sweep is one revision, in float and with its bits"
   check_jobs(loaded);
   // 2 bits x 4 revisions x 2: job 11 = (1 * 4 + 1) * 2 + 1.
   Experiment experiment = loaded.experiment;
-  quench::keep_study_job(experiment, loaded.manifest.study->job(11));
+  quench::keep_study_job(experiment, loaded.manifest.study_jobs[11]);
   CHECK(names_of(experiment) ==
         std::set<std::string>{
             "stage1/stage1-step20-tokens2B, float, validation_loss block=16",
@@ -120,11 +136,11 @@ TEST_CASE("study: a job of averages is the mean of the last L of its list", "[st
   const Loaded loaded = load(kStudyFiles / "averages.yaml", folder);
   check_jobs(loaded);
   // 2 bits x 2 lists x 2 lengths: job 1 is bits 3, list 1, L = 2.
-  const StudyJob job = loaded.manifest.study->job(1);
+  const StudyJob job = loaded.manifest.study_jobs[1];
   CHECK(job.checkpoints ==
         std::vector<StudyCheckpoint>{{"hf://org/tiny", "stage2-part2-step9-tokens2B"},
                                      {"hf://org/tiny", "main"}});
-  CHECK(loaded.manifest.study->job(3).checkpoints.front().revision ==
+  CHECK(loaded.manifest.study_jobs[3].checkpoints.front().revision ==
         "stage2-part1-step9-tokens2B");
 }
 
@@ -148,7 +164,7 @@ TEST_CASE("study: a job of a landscape is one quantized and one float checkpoint
   const Loaded loaded = load(folder.write("landscape.yaml", text), folder);
   check_jobs(loaded);
   CHECK(loaded.experiment.checkpoints.size() == 5);
-  CHECK(loaded.manifest.study->jobs() == 6);
+  CHECK(loaded.manifest.study_jobs.size() == 6);
 }
 
 TEST_CASE("study: a file that differs in a key without effect amounts to the same cells",
@@ -158,7 +174,7 @@ TEST_CASE("study: a file that differs in a key without effect amounts to the sam
   std::string text = quench::read_file(kStudyFiles / "sweep.yaml", 1 << 20);
   text.replace(text.find("[1, 2]"), 6, "7     ");
   const Loaded other = load(folder.write("sweep.yaml", text), folder);
-  CHECK(other.manifest.study->jobs() == 8);
+  CHECK(other.manifest.study_jobs.size() == 8);
   CHECK(names_of(other.experiment) ==
         names_of(load(kStudyFiles / "sweep.yaml", folder).experiment));
 }
@@ -174,20 +190,32 @@ TEST_CASE("study: every job of the study's own files is its cells of the whole f
       check_jobs(loaded);
       REQUIRE(loaded.experiment.quantizers.front().calibration);
       CHECK(loaded.experiment.quantizers.front().calibration->pad_batch ==
-            std::stoull(loaded.manifest.study->text("calibration_batch_size", "0")));
+            std::stoull(quench::load_yaml(entry.path()).find("calibration_batch_size")->scalar));
       ++files;
     }
   }
   CHECK(files == 15);
 }
 
+TEST_CASE("study: a manifest is no file of the study", "[study]") {
+  const auto is = [](const std::string& text) {
+    return quench::is_study_file(quench::parse_yaml(text, "s.yaml"));
+  };
+  CHECK(is("repo_origin: org/tiny\nq_bits: [4, 3]\n"));
+  CHECK(is("quantized_paths: a\nfp_paths: b\n"));
+  CHECK_FALSE(is("repo_origin: org/tiny\nq_bits: 4\ncheckpoints: {}\n"));
+  CHECK_FALSE(is("repo_origin: org/tiny\nfp_paths: b\n"));
+  CHECK_FALSE(is("name: a\nmetrics: []\n"));
+  CHECK_FALSE(is("[repo_origin, q_bits]"));
+}
+
 TEST_CASE("study: comments of the manifest name what has no counterpart", "[study]") {
-  const Manifest manifest = quench::load_manifest(kStudyFiles / "sweep.yaml", {});
+  const Manifest manifest = quench::load_manifest(kStudyFiles / "sweep.yaml", {}, read_study);
   CHECK_THAT(manifest.text,
              Catch::StartsWith("# What sweep.yaml amounts to: 16 jobs of the study's code") &&
                  Catch::Contains("\n#   num_workers: 2 values: processes that tokenize") &&
                  Catch::Contains("\nname: org-tiny\n") &&
                  Catch::Contains("bits: [4, 3], group_size: 16}"));
-  CHECK(quench::load_manifest(kStudyFiles / "averages.yaml", {}).text.find("raw: false") !=
-        std::string::npos);
+  CHECK(quench::load_manifest(kStudyFiles / "averages.yaml", {}, read_study)
+            .text.find("raw: false") != std::string::npos);
 }

@@ -1,0 +1,36 @@
+// Verbs that are written in Python: what comes after a record. Finds an interpreter that has what
+// the verb imports, and starts a module of the package `quench` in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "core/process/memory_file.hpp"
+
+namespace quench {
+
+struct PythonVerb {
+  std::string module;  // "trackers": that of the package
+  std::vector<std::string> arguments = {};
+  // What it imports beside the standard library, by the names of import statements.
+  std::vector<std::string> packages = {};
+  std::string interpreter = {};  // of the option --python: no other is asked
+  bool has_python_option = false;
+};
+
+// Runs the verb to its end and returns its exit code. It works in this process's folder, prints
+// where this process prints, and gets SIGTERM where this one is told to stop; then Error(CANCELLED)
+// is thrown. `input`, if given, is its standard input.
+//
+// The interpreter is the first that has the packages: the one that QUENCH_PYTHON names, that of the
+// environment at work (VIRTUAL_ENV, CONDA_PREFIX), python3 of PATH, /usr/bin/python3. Throws
+// Error(FAILED_PRECONDITION), one line that says what to type, where none has them.
+int run_python(const PythonVerb& verb, const Context& context, MemoryFile* input = nullptr);
+
+// What the verb prints to its standard output. Throws what run_python throws; if the verb fails,
+// UsageError for its exit code 2, else Error(FAILED_PRECONDITION), with what it printed to its
+// standard error.
+std::string python_output(const PythonVerb& verb, const Context& context);
+
+}  // namespace quench
