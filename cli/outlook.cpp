@@ -48,8 +48,8 @@ Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context&
   std::vector<MetricMemory> memory;
   as_usage([&] {
     check_row_folders(run.experiments, folder_places(run.folder));
+    check_planned(context.catalog(), run.experiments, context.hub(), Fingerprints(context.home()));
     for (const Experiment& experiment : run.experiments) {
-      check_planned(context.catalog(), experiment, context.hub(), Fingerprints(context.home()));
       memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
     }
   });

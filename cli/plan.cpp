@@ -362,9 +362,7 @@ int plan(const PlanOptions& options, Context& context) {
     return kExitOk;
   }
   as_usage([&] {
-    for (const Experiment& experiment : run.experiments) {
-      check_planned(context.catalog(), experiment, context.hub(), Fingerprints(context.home()));
-    }
+    check_planned(context.catalog(), run.experiments, context.hub(), Fingerprints(context.home()));
   });
   RunKnowledge knowledge(run, context);
   const Rates rates(context.home());

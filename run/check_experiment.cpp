@@ -310,11 +310,8 @@ bool may_lack_calibration(const QuantizerCell& cell) {
   return cell.calibration ? repeated && (!noted || !needs_rows) : needs_rows || cell.transform;
 }
 
-}  // namespace
-
-void check_planned(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                   const Fingerprints& memory) {
-  check_plugins(catalog, experiment);  // before any of them is loaded
+void check_planned_point(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                         const Fingerprints& memory) {
   Checks checks;
   QuantizerInstances quantizers(catalog);
   check_texts(catalog, experiment, hub, /*planned=*/true, checks);
@@ -326,6 +323,57 @@ void check_planned(Catalog& catalog, const Experiment& experiment, const HubEnvi
   }
   checks.attempt("", [&] { check_shapes(catalog, experiment, hub, quantizers); });
   checks.throw_if_any();
+}
+
+// All that check_planned_point looks at.
+std::string looked_at(const Experiment& experiment) {
+  std::string out = experiment.tokenizer;
+  const auto add = [&](const auto& plugin, const nlohmann::json& parameters) {
+    out += "\n" + plugin->id + parameters.dump();
+  };
+  for (const MetricCell& cell : experiment.metrics) {
+    add(cell.plugin, cell.parameters);
+    for (const auto& corpus : cell.corpora) {
+      add(corpus.second.plugin, corpus.second.parameters);
+    }
+  }
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    add(cell.plugin, cell.parameters);
+    out += fmt::format(" {} {} {}", cell.replicates.draws, cell.replicates.jitter,
+                       cell.store_as == nullptr ? "" : cell.store_as->id);
+    if (cell.calibration) {
+      out += fmt::format(" {} {} {} {}", static_cast<int>(cell.calibration->packing),
+                         cell.calibration->sequences, cell.calibration->length,
+                         cell.calibration->documents);
+      add(cell.calibration->corpus.plugin, cell.calibration->corpus.parameters);
+    }
+    if (cell.transform) {
+      add(cell.transform->plugin, cell.transform->parameters);
+    }
+  }
+  for (const auto& absent : experiment.absent) {
+    out += "\n" + absent.second;
+  }
+  if (experiment.training != nullptr) {
+    return out + "\n" + experiment.training->recipe.family->id + experiment.training->recipe.config;
+  }
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    out += "\n" + cell.location + " " + cell.family + " " + cell.config;
+  }
+  return out;
+}
+
+}  // namespace
+
+void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
+                   const HubEnvironment& hub, const Fingerprints& memory) {
+  std::set<std::string> seen;  // points of a sweep mostly differ in other things
+  for (const Experiment& experiment : experiments) {
+    check_plugins(catalog, experiment);  // before any of them is loaded
+    if (seen.insert(looked_at(experiment)).second) {
+      check_planned_point(catalog, experiment, hub, memory);
+    }
+  }
 }
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,

@@ -26,8 +26,8 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
 // What `plan` and `submit` find of that: all that needs neither weights nor what a hub may still
 // bring, with the same messages. Loads families only for models of which `memory` does not know
 // that blocks and calibration rows fit. Throws likewise.
-void check_planned(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                   const Fingerprints& memory);
+void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
+                   const HubEnvironment& hub, const Fingerprints& memory);
 
 // Quantizers with something to do: indices of an experiment and of a quantizer in it.
 using WantedQuantizers = std::set<std::pair<size_t, size_t>>;
