@@ -21,7 +21,7 @@ Record record(const nlohmann::json& revision, const nlohmann::json& quantizer, d
 Record error_of(const Record& quantized, double value, const nlohmann::json& standard_error) {
   Record out = quantized;
   out.metric = "quantization_error";
-  out.details = {{"metric", quantized.metric}};
+  out.details = {{"metric", quantized.metric}, {"quantized", quantized.value}};
   out.value = value;
   out.standard_error = standard_error;
   return out;
@@ -72,6 +72,23 @@ TEST_CASE("table: errors find their own line", "[core][cli]") {
         "step1       a          -     validation_loss  1.00000  1.000 %\n"
         "step1       b          -     validation_loss  2.00000  2.000 %\n"
         "step2       a          -     validation_loss  3.00000  3.000 %\n");
+}
+
+TEST_CASE("table: an error stands beside its loss, of two losses of one cell", "[core][cli]") {
+  const nlohmann::json a = {{"label", "a"}};
+  const auto on = [&](double value, const std::string& content) {
+    Record out = record("step1", a, value);
+    out.parts["metric"] = {{"params", {{"block", 64}}},
+                           {"corpora", {{"corpus", {{"files", content}}}}}};
+    out.details = {{"corpora", {{"corpus", {{"name", "text"}}}}}};
+    return out;
+  };
+  const Record alone = on(1, "aaaaaaaa0");  // its float loss is not there
+  const Record two = on(2, "bbbbbbbb0");
+  CHECK(records_table({alone, two, error_of(two, 0.02, nullptr)}) ==
+        "corpus         checkpoint  quantizer  bits  metric           value    error ΔQL\n"
+        "text aaaaaaaa  step1       a          -     validation_loss  1.00000\n"
+        "text bbbbbbbb  step1       a          -     validation_loss  2.00000  2.000 %\n");
 }
 
 TEST_CASE("table: an error without its loss has a line of its own", "[core][cli]") {
