@@ -1,6 +1,7 @@
 """Every cell in one table: a value at draw 0 and the first seed, with what its replicates say."""
 
-from .dimensions import canonical, member, sweep_point
+from ..values import canonical, member
+from .dimensions import sweep_point
 from .frames import data_frame
 from .intervals import KINDS, delta_spread, spread_of
 from .observations import is_loss

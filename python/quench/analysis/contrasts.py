@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
+from ..values import is_number
 from . import sentences, statistics
-from .dimensions import is_dimension, is_number, ordered, value_text
+from .dimensions import is_dimension, ordered, value_text
 from .intervals import paired_spread, spread_of
 from .observations import Observation
 from .pairing import (Freedom, add_once, base_of, common_key, common_text, line_pairs_of, no_pair_text, open_text,

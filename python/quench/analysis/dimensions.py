@@ -5,7 +5,8 @@ A dimension is one of NAMES, `params.NAME` (a parameter of the quantizer), `aver
 """
 
 import copy
-import json
+
+from ..values import canonical, is_number, member, sweep_values
 
 NAMES = ("branch", "checkpoint", "model", "revision", "phase", "mark", "step", "tokens", "lr", "averaging", "quantizer",
          "label", "bits", "bytes", "calibration", "metric", "seed", "job", "device")
@@ -17,18 +18,6 @@ _OF_CHECKPOINT = {"model", "branch", "revision", "phase", "mark", "step", "token
 
 def is_dimension(name):
     return name in NAMES or any(name.startswith(head) and name != head for head in ("params.", "averaging.", "sweep."))
-
-
-def member(value, name):
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def members(value, *names):
-    return [member(value, name) for name in names]
-
-
-def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def dimension(record, name):
@@ -138,17 +127,6 @@ def swept_seeds(record):
     return tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))
 
 
-def sweep_values(point, path=""):
-    """(path, value) of all that a point sets, in the order of its names; a list is one value."""
-    if not isinstance(point, dict):
-        return []
-    out = []
-    for name, value in sorted(point.items()):
-        whole = path + "." + name if path else name
-        out += sweep_values(value, whole) if isinstance(value, dict) and value else [(whole, value)]
-    return out
-
-
 def point_text(record, without=()):
     """What the point sets beside seeds and the dimensions of `without`, by last words: "peak 0.003, decay 0.1"."""
     return ", ".join(path.rpartition(".")[2] + " " + value_text(value) for path, value in sweep_values(_point(record))
@@ -169,11 +147,6 @@ def dimension_text(name, value):
         return value_text(value)
     word = name.rpartition(".")[2] if name.startswith("sweep.") else name.partition(".")[2] or name
     return word + " " + value_text(value)
-
-
-def canonical(value):
-    """JSON as one text, names sorted: equal for equal values."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def ordered(value):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .dimensions import is_number, member
+from ..values import is_number, member
 from .observations import is_accuracy
 
 CONFIDENCE = 0.95

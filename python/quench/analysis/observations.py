@@ -3,8 +3,10 @@
 import math
 
 from ..run_records import _common_ground
-from .dimensions import canonical, dimension, is_number, member, members, sweep_point, swept_seeds
-from .texts import metric_text, tell_apart
+from ..metric_text import metric_text
+from ..values import canonical, is_number, member, members
+from .dimensions import dimension, sweep_point, swept_seeds
+from .texts import tell_apart
 
 
 def is_loss(record):

@@ -7,10 +7,10 @@ say which are meant. Nothing is averaged silently.
 
 from dataclasses import dataclass, field
 
-from .dimensions import (AXES, NAMES, canonical, dimension_text, member, members, point_text, sweep_point, sweep_values,
-                         value_text)
+from ..metric_text import metric_text
+from ..values import canonical, member, members, sweep_values
+from .dimensions import AXES, NAMES, dimension_text, point_text, sweep_point, value_text
 from .selection import Selected
-from .texts import metric_text
 
 
 @dataclass

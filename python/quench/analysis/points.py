@@ -1,6 +1,7 @@
 """What tables and figures call the points of a sweep."""
 
-from .dimensions import canonical, ordered, value_text
+from ..values import canonical
+from .dimensions import ordered, value_text
 
 
 def point_names(points):

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
-from .dimensions import NAMES, dimension, is_dimension, member, value_text
+from ..values import member
+from .dimensions import NAMES, dimension, is_dimension, value_text
 from .observations import is_loss
 
 ZERO = {"value": 0.0, "items": [], "details": {}, "unit": "", "direction": 0, "index": 0}

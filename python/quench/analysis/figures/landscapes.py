@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from ..dimensions import dimension_text, is_number, member, value_text
+from ...values import is_number, member
+from ..dimensions import dimension_text, value_text
 from .data import Figure, Panel, Trace, legend_of
 from .series import point_text
 

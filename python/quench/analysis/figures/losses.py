@@ -1,6 +1,7 @@
 """Figures of losses: error and loss along the training, float against quantized loss, accuracy, bytes, bars."""
 
-from ..dimensions import is_number, value_text
+from ...values import is_number
+from ..dimensions import value_text
 from ..intervals import delta_spread
 from ..observations import is_accuracy
 from ..selection import is_value_of

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from ..dimensions import canonical, dimension_text, is_number, member, ordered, sweep_point, value_text
+from ...values import canonical, is_number, member
+from ..dimensions import dimension_text, ordered, sweep_point, value_text
 from ..intervals import OMITS, Spread, delta_spread, spread_of
 from ..observations import is_loss
 from ..points import point_names

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..dimensions import dimension_text, is_number, member, sweep_values
+from ...values import is_number, member, sweep_values
+from ..dimensions import dimension_text
 from .data import Figure, Panel, Trace, legend_of
 
 _MOST_LOGS = 200
