@@ -146,9 +146,9 @@ int run(int argc, char** argv) {
   quench::add_status(line);
   quench::add_why(line, context);
   quench::add_adopt(line, context);
-  quench::add_results(line);
+  quench::add_results(line, context);
   quench::add_report(line);
-  quench::add_diff(line);
+  quench::add_diff(line, context);
   quench::add_merge(line);
   quench::add_verify(line, context);
   quench::add_forget(line, context);

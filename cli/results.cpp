@@ -1,4 +1,5 @@
-// quench results RUN...: prints records as a table, CSV, JSON, SQLite, Markdown or LaTeX.
+// quench results RUN...: prints records as a table, CSV or JSON; Python writes them as SQLite,
+// Parquet, Markdown and LaTeX (python/quench/tables.py).
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -12,8 +13,8 @@
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
+#include "cli/python_verb.hpp"
 #include "cli/run_folder.hpp"
-#include "cli/sqlite_export.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/json/parse_json.hpp"
@@ -33,6 +34,7 @@ struct ResultsOptions {
   std::vector<std::string> runs;
   std::string where;
   std::string sqlite;
+  std::string parquet;
   std::string table;
   std::string provenance;
   bool csv = false;
@@ -282,7 +284,7 @@ std::vector<size_t> measured_lines(const RunScan& scan, const std::vector<size_t
   return out;
 }
 
-void write_table(const RunScan& scan, const std::vector<size_t>& lines, TableStyle style) {
+void write_table(const RunScan& scan, const std::vector<size_t>& lines) {
   std::vector<TableEntry> entries(lines.size());
   const std::vector<size_t> measured = measured_lines(scan, lines);
   tbb::parallel_for(tbb::blocked_range<size_t>(0, lines.size(), 8 * kBlockRows),
@@ -295,7 +297,32 @@ void write_table(const RunScan& scan, const std::vector<size_t>& lines, TableSty
                         entries[i].measured_on = reader.measured_on(scan.lines[measured[i]], where);
                       }
                     });
-  write_out(records_table(entries, style, output_columns()));
+  write_out(records_table(entries, output_columns()));
+}
+
+// Hands the records to Python, a line each, in the order of their rows. Behind a derived value, and
+// a tab, stands what says on what its metric measured.
+int write_in_python(const PythonVerb& verb, const RunScan& scan, const std::vector<size_t>& lines,
+                    const Context& context) {
+  MemoryFile records;
+  std::string text;
+  const std::vector<size_t> measured = measured_lines(scan, lines);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    text += scan.lines[lines[i]].body;
+    if (measured[i] != lines[i]) {
+      const RecordLine& from = scan.lines[measured[i]];
+      const std::string_view parts = from.field("parts");
+      text += fmt::format("\t{{\"details\":{},\"parts\":{}}}", from.field("details"),
+                          parts.empty() ? "null" : parts);
+    }
+    text += '\n';
+    if (text.size() > (size_t{1} << 20)) {
+      records.write(text);
+      text.clear();
+    }
+  }
+  records.write(text);
+  return run_python(verb, context, &records);
 }
 
 void write_value(const std::string& name, const nlohmann::json& value, int depth) {
@@ -340,7 +367,7 @@ void write_provenance(const RunScan& scan, const std::vector<size_t>& lines,
   }
 }
 
-int results(const ResultsOptions& options) {
+int results(const ResultsOptions& options, const Context& context) {
   const Selection selection = as_usage([&] { return Selection(options.where); });
   const RunScan scan = scan_runs(options.runs);
   as_usage([&] { selection.check_fields(scan); });
@@ -358,23 +385,25 @@ int results(const ResultsOptions& options) {
   if (!options.provenance.empty()) {
     write_provenance(scan, lines, options.provenance);
   } else if (!options.sqlite.empty()) {
-    export_sqlite(options.sqlite, scan, lines);
+    return write_in_python({"tables", {"--sqlite=" + options.sqlite}}, scan, lines, context);
+  } else if (!options.parquet.empty()) {
+    return write_in_python({"tables", {"--parquet=" + options.parquet}, {"pyarrow"}}, scan, lines,
+                           context);
+  } else if (options.table == "md" || options.table == "latex") {
+    return write_in_python({"tables", {"--table=" + options.table}}, scan, lines, context);
   } else if (options.csv) {
     write_csv(scan, lines);
   } else if (options.json) {
     write_json(scan, lines);
   } else {
-    write_table(scan, lines,
-                options.table == "md"      ? TableStyle::kMarkdown
-                : options.table == "latex" ? TableStyle::kLatex
-                                           : TableStyle::kText);
+    write_table(scan, lines);
   }
   return kExitOk;
 }
 
 }  // namespace
 
-void add_results(CommandLine& line) {
+void add_results(CommandLine& line, Context& context) {
   auto options = std::make_shared<ResultsOptions>();
   Verb verb = line.verb("results", "Show or export the records of runs", "Results");
   verb.examples({"quench results runs/m --where \"quantizer.id=gptq and step>=600\"",
@@ -389,6 +418,8 @@ void add_results(CommandLine& line) {
   const Option json = verb.flag("--json", options->json, "Print records as JSON");
   const Option sqlite =
       verb.option("--sqlite", options->sqlite, "Write a database").placeholder("FILE");
+  const Option parquet =
+      verb.option("--parquet", options->parquet, "Write a Parquet file").placeholder("FILE");
   const Option table = verb.option("--table", options->table, "Print a table: md or latex")
                            .one_of({"md", "latex", "text"});
   const Option provenance =
@@ -396,8 +427,8 @@ void add_results(CommandLine& line) {
                   "Print inputs, versions and hashes of a cell: a key's first digits, or a "
                   "selection")
           .placeholder("CELL");
-  verb.exclusive({csv, json, sqlite, table, provenance});
-  verb.does([options] { return results(*options); });
+  verb.exclusive({csv, json, sqlite, parquet, table, provenance});
+  verb.does([&context, options] { return results(*options, context); });
 }
 
 }  // namespace quench

@@ -23,17 +23,6 @@ namespace {
 
 constexpr size_t kMaxCell = 4096;  // bytes
 
-std::string escaped(const std::string& text, std::string_view special) {
-  std::string out;
-  for (const char c : text) {
-    if (special.find(c) != std::string_view::npos) {
-      out += '\\';
-    }
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 using Rows = std::vector<std::vector<std::string>>;
 
 std::vector<size_t> widths_of(const Rows& rows) {
@@ -60,55 +49,6 @@ std::string aligned(const Rows& rows) {
     out += '\n';
   }
   return out;
-}
-
-std::string markdown(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::vector<std::string>> cells = rows;
-  cells.insert(cells.begin() + 1, std::vector<std::string>(rows[0].size(), "---"));
-  std::string out;
-  for (auto& row : cells) {
-    row.resize(rows[0].size());
-    std::string line = "|";
-    for (const std::string& cell : row) {
-      line += " " + (cell == "---" ? cell : escaped(cell, "\\|*_`<[")) + " |";
-    }
-    out += line + "\n";
-  }
-  return out;
-}
-
-std::string latex_text(const std::string& text) {
-  static const std::pair<std::string_view, std::string_view> kSpelled[] = {
-      {"\\", "\\textbackslash{}"}, {"~", "\\textasciitilde{}"}, {"^", "\\textasciicircum{}"},
-      {"<", "\\textless{}"},       {">", "\\textgreater{}"},    {"±", "$\\pm$"},
-      {"Δ", "$\\Delta$"}};
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const auto found = std::find_if(
-        std::begin(kSpelled), std::end(kSpelled),
-        [&](const auto& pair) { return text.compare(i, pair.first.size(), pair.first) == 0; });
-    if (found != std::end(kSpelled)) {
-      out += found->second;
-      i += found->first.size();
-    } else {
-      out += escaped(text.substr(i++, 1), "&%$#_{}");
-    }
-  }
-  return out;
-}
-
-std::string latex(const std::vector<std::vector<std::string>>& rows) {
-  std::string out =
-      fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", std::string(rows[0].size(), 'l'));
-  for (size_t r = 0; r < rows.size(); ++r) {
-    std::vector<std::string> row = rows[r];
-    row.resize(rows[0].size());
-    for (size_t c = 0; c < row.size(); ++c) {
-      out += (c > 0 ? " & " : "") + latex_text(row[c]);
-    }
-    out += r == 0 ? " \\\\\n\\midrule\n" : " \\\\\n";
-  }
-  return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
 // Names come from manifests and plugins: none may end a line or control the terminal.
@@ -198,19 +138,6 @@ std::string fitted(Rows rows, std::vector<ColumnFit> fits, size_t width,
     left_out.push_back(rows.front()[*column]);
     leave_out(rows, fits, *column);
   }
-}
-
-std::string in_style(const std::vector<std::vector<std::string>>& given, TableStyle style) {
-  const std::vector<std::vector<std::string>> rows = printable_cells(given);
-  switch (style) {
-    case TableStyle::kMarkdown:
-      return markdown(rows);
-    case TableStyle::kLatex:
-      return latex(rows);
-    case TableStyle::kText:
-      break;
-  }
-  return aligned(rows);
 }
 
 std::string with_error(double value, double standard_error, int digits) {
@@ -322,7 +249,7 @@ std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& che
 
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<ColumnFit>& fits, std::optional<size_t> width) {
-  return width ? fitted(printable_cells(rows), fits, *width) : in_style(rows, TableStyle::kText);
+  return width ? fitted(printable_cells(rows), fits, *width) : aligned(printable_cells(rows));
 }
 
 namespace {
@@ -432,8 +359,7 @@ struct RecordRows {
   size_t of_names = 0;  // the first columns, which tell points of a sweep and texts apart
 };
 
-RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
-                       bool standard_errors) {
+RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_errors) {
   const auto spread = [&](double value) {
     return standard_errors ? value : std::numeric_limits<double>::quiet_NaN();
   };
@@ -460,7 +386,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
         fmt::format("{}\n{}\n{}\n{}\n", entry.job, entry.checkpoint, entry.quantizer, entry.label);
     if (!entry.error.empty()) {
       failures +=
-          fmt::format("{}failed: {}{}, {}, {}: {}\n", style == TableStyle::kLatex ? "% " : "",
+          fmt::format("failed: {}{}, {}, {}: {}\n",
                       printable(points.words(entry) + texts.words(entry), kMaxCell),
                       printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
                       printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
@@ -485,7 +411,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, TableStyle style,
 // First names give way, then standard errors, then the bits, then the metric.
 std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   constexpr ColumnFit kName{8, 0};
-  const RecordRows whole = record_rows(entries, TableStyle::kText, true);
+  const RecordRows whole = record_rows(entries, true);
   std::vector<ColumnFit> fits(whole.of_names, kName);
   fits.insert(fits.end(), {kName, kName, {SIZE_MAX, 1}, {6, 2}, kWhole, kWhole});
   std::vector<ColumnFit> staying = fits;
@@ -498,7 +424,7 @@ std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   if (const std::optional<Rows> fit = squeezed(cells, staying, width)) {
     out = aligned(*fit);
   } else {
-    const Rows plain = record_rows(entries, TableStyle::kText, false).rows;
+    const Rows plain = record_rows(entries, false).rows;
     const bool same = plain == whole.rows;
     out = fitted(printable_cells(plain), fits, width,
                  same ? std::vector<std::string>() : std::vector<std::string>{"standard errors"});
@@ -508,20 +434,18 @@ std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
 
 }  // namespace
 
-std::string records_table(const std::vector<TableEntry>& entries, TableStyle style,
-                          std::optional<size_t> width) {
-  if (style == TableStyle::kText && width) {
+std::string records_table(const std::vector<TableEntry>& entries, std::optional<size_t> width) {
+  if (width) {
     return narrow_table(entries, *width);
   }
-  const RecordRows whole = record_rows(entries, style, true);
-  return in_style(whole.rows, style) +
-         (style == TableStyle::kMarkdown && !whole.failures.empty() ? "\n" : "") + whole.failures;
+  const RecordRows whole = record_rows(entries, true);
+  return aligned(printable_cells(whole.rows)) + whole.failures;
 }
 
 std::string records_table(const std::vector<Record>& records, std::optional<size_t> width) {
   std::vector<TableEntry> entries;
   std::transform(records.begin(), records.end(), std::back_inserter(entries), entry_of);
-  return records_table(entries, TableStyle::kText, width);
+  return records_table(entries, width);
 }
 
 }  // namespace quench

@@ -1,4 +1,4 @@
-// Formats records as tables for people and papers.
+// Formats records as tables for people; those for papers are Python's (python/quench/tables.py).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,6 @@
 #include "core/store/sweep_point.hpp"
 
 namespace quench {
-
-enum class TableStyle { kText, kMarkdown, kLatex };
 
 // What a metric measured on (core/store/metric_text.hpp), and the details that name it; many
 // records share one.
@@ -49,11 +47,9 @@ std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& che
 
 // One line per checkpoint and quantizer: what the point of the sweep sets, and what the metric
 // measured on (its corpus, its block), where the entries differ in it, loss, its standard error,
-// ΔQL ± one standard error, bits per weight; failed cells with their errors below (in LaTeX as
-// comments). LaTeX output needs the package booktabs. Text is no wider than `width`: names are
-// shortened, then standard errors, bits and metric left out.
+// ΔQL ± one standard error, bits per weight; failed cells with their errors below. Text is no wider
+// than `width`: names are shortened, then standard errors, bits and metric left out.
 std::string records_table(const std::vector<TableEntry>& entries,
-                          TableStyle style = TableStyle::kText,
                           std::optional<size_t> width = std::nullopt);
 std::string records_table(const std::vector<Record>& records,
                           std::optional<size_t> width = std::nullopt);

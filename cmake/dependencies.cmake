@@ -10,7 +10,6 @@ find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL and B
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
 find_package(ZLIB REQUIRED)                      # zlib1g-dev: .json.gz
 find_package(CURL 7.85 REQUIRED)                 # libcurl4-openssl-dev: quench fetch
-find_package(SQLite3 REQUIRED)                   # libsqlite3-dev: results --sqlite
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)   # libpcre2-dev
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc) # libutf8proc-dev

@@ -290,13 +290,22 @@ def _spelled(number):
     return number if math.isfinite(number) else json.dumps(number)
 
 
+class Derived(dict):
+    """A record that also knows the `source` that it derives from: the record of the quantized value."""
+
+    def __init__(self, source, **fields):
+        super().__init__(source, **fields)
+        self.source = source
+
+
 def _derive(name, floating, quantized):
     *_, value, scale, impossible = DERIVED[name]
     f, q = floating["value"], quantized["value"]
-    out = dict(quantized, cached=None, count=1, details={}, direction=-1, index=0, items=[], key="", metric=name,
-               parts=None, seconds=0.0, stderr=None, unit="1", value=None)
+    out = Derived(quantized, cached=None, count=1, details={}, direction=-1, index=0, items=[], key="", metric=name,
+                  parts=None, seconds=0.0, stderr=None, unit="1", value=None)
     if scale(f) == 0:
-        return dict(out, error=name + ": " + impossible)
+        out["error"] = name + ": " + impossible
+        return out
     out["value"] = value(f, q)
     out["details"] = {"metric": quantized["metric"], "float": _spelled(f), "quantized": _spelled(q),
                       "delta": _spelled(q - f)}

@@ -1,5 +1,4 @@
 // results, status, verify, forget, clean and diff over records that a test wrote.
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
@@ -73,6 +72,19 @@ std::vector<std::string> lines_of(const std::string& text) {
     out.push_back(line);
   }
   return out;
+}
+
+// A line for each row of a query's result, in Python, which has SQLite.
+std::string queried(const fs::path& database, const std::string& query) {
+  const auto ended = quench::test::run_program(
+      {"/usr/bin/python3", "-c",
+       "import sqlite3, sys\n"
+       "for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print(*row)",
+       database.string(), query},
+      {}, database.parent_path());
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  return ended.out;
 }
 
 fs::path only_file(const fs::path& folder, const std::string& prefix) {
@@ -153,20 +165,9 @@ TEST_CASE("results: points of a sweep are told apart in every form", "[cli]") {
         "selection:1: no record here has the field 'sweep.train.lr.peek'; did you mean "
         "sweep.train.lr.peak?\n");
   place.out({"results", "s", "--sqlite", "s.db"});
-  sqlite3* database = nullptr;
-  REQUIRE(sqlite3_open((place.folder() / "s.db").c_str(), &database) == SQLITE_OK);
-  std::string found;
-  sqlite3_exec(
-      database,
-      "select typeof(\"sweep.train.lr.peak\"), value from records where "
-      "\"sweep.train.lr.peak\" > 0.3",
-      [](void* to, int, char** values, char**) {
-        *static_cast<std::string*>(to) += std::string(values[0]) + " " + values[1];
-        return 0;
-      },
-      &found, nullptr);
-  sqlite3_close(database);
-  CHECK(found == "real 2.5");
+  CHECK(queried(place.folder() / "s.db",
+                "select typeof(\"sweep.train.lr.peak\"), value from records where "
+                "\"sweep.train.lr.peak\" > 0.3") == "real 2.5\n");
 }
 
 TEST_CASE("results: Markdown and LaTeX escape their own signs", "[cli]") {
@@ -184,25 +185,12 @@ TEST_CASE("results: SQLite has typed columns", "[cli]") {
   const Place place;
   place.out({"results", "r", "--sqlite", "r.db"});
   place.out({"results", "r", "--sqlite", "r.db"});  // anew
-  sqlite3* database = nullptr;
-  REQUIRE(sqlite3_open((place.folder() / "r.db").c_str(), &database) == SQLITE_OK);
-  std::string found;
-  const auto add = [](void* to, int count, char** values, char**) {
-    for (int i = 0; i < count; ++i) {
-      *static_cast<std::string*>(to) +=
-          std::string(values[i] != nullptr ? values[i] : "null") + " ";
-    }
-    return 0;
-  };
-  sqlite3_exec(
-      database,
-      "select typeof(step), typeof(value), typeof(metric), value, json_array_length(items) "
-      "from records where quantizer_label = 'q4' and metric = 'validation_loss'",
-      add, &found, nullptr);
-  sqlite3_exec(database, "select count(*), count(value), count(error) from records", add, &found,
-               nullptr);
-  sqlite3_close(database);
-  CHECK(found == "integer real text 2.5 2 6 5 1 ");
+  const fs::path database = place.folder() / "r.db";
+  CHECK(queried(database,
+                "select typeof(step), typeof(value), typeof(metric), value, "
+                "json_array_length(items) from records where quantizer_label = 'q4' and metric = "
+                "'validation_loss'") == "integer real text 2.5 2\n");
+  CHECK(queried(database, "select count(*), count(value), count(error) from records") == "6 5 1\n");
   CHECK(std::distance(fs::directory_iterator(place.folder().path()), {}) == 2);
 }
 

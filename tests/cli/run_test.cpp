@@ -324,6 +324,11 @@ TEST_CASE("run: another corpus or block in the same folder is said and told apar
   CHECK_THAT(here.run({"results", "runs/m"}).out, Catch::StartsWith("block  corpus "));
   const Outcome errors = here.run({"results", "runs/m", "--where", "metric=quantization_error"});
   CHECK_THAT(errors.out, Catch::StartsWith("block  checkpoint "));
+  CHECK_THAT(here.run({"results", "runs/m", "--table", "md"}).out,
+             Catch::StartsWith("| block | corpus | checkpoint |"));
+  CHECK_THAT(
+      here.run({"results", "runs/m", "--where", "metric=quantization_error", "--table", "md"}).out,
+      Catch::StartsWith("| block | checkpoint |"));
   CHECK_THAT(here.run({"status", "runs/m"}).out,
              Catch::Contains("records  5 done (3 of another text), 0 failed"));
   CHECK(here.run({"run", "m.yaml", "-q", "--out", "runs/own"}).err.empty());
