@@ -1,8 +1,8 @@
 """Data frames of values and contrasts: pandas, or polars by way of Arrow."""
 
+from ..requirements import need
 from .dimensions import ALONG_TRAINING, NAMES, canonical, member, sweep_values, value_text
 from .intervals import delta_spread
-from .packages import need
 from .sentences import decision_of
 
 
