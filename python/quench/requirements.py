@@ -59,6 +59,13 @@ def lack(names):
     return "has no module%s %s" % ("s" if len(absent) > 1 else "", ", ".join(absent)), remedy(absent)
 
 
+def need(*names):
+    """Raises ImportError, one line, unless this interpreter has them all."""
+    found = lack(names)
+    if found:
+        raise ImportError("%s %s; %s" % (sys.executable, *found))
+
+
 if __name__ == "__main__":
     found = lack(sys.argv[1:])
     if found:

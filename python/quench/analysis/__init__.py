@@ -10,7 +10,7 @@ mean, pairing.py says which cells stand against each other, intervals.py and sta
 together, run.py is what a notebook holds. docs/analysis.md shows how to use it.
 """
 
-from .packages import need
+from ..requirements import need
 
 need("numpy", "scipy")
 

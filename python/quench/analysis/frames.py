@@ -1,9 +1,9 @@
 """Data frames of values and contrasts: pandas, or polars by way of Arrow."""
 
+from ..requirements import need
 from ..values import canonical, member, sweep_values
 from .dimensions import ALONG_TRAINING, NAMES, value_text
 from .intervals import delta_spread
-from .packages import need
 from .sentences import decision_of
 
 

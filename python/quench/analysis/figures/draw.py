@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..packages import need
+from ...requirements import need
 from .style import DASHES, GRAY, HATCHES, MARKERS, MARKS, OPEN_FROM, color_of
 
 _WIDTH, _HEIGHT, _STRIP = 4.4, 3.2, 0.9  # inches of a panel and of a strip
