@@ -106,14 +106,12 @@ def made(folder):
     for name, run, report in (
             ("demo", made_run.demo(), demo),
             ("documents", made_run.demo(documents=24, draws=1, jitter=0), demo),
-            ("few_items", made_run.demo(items=7, draws=2, failures=False), demo),
             ("no_items", made_run.demo(items=0), demo),
             ("holes", with_holes(made_run.demo(), 0.15, 1), demo),
             ("two_texts", made_run.two_texts(), demo),
             ("large_holes", with_holes(made_run.demo(documents=12), 0.4, 2), demo),
             ("sweep", made_run.sweep(), seeds),
-            ("two_seeds", made_run.sweep(seeds=2, both=True), seeds),
-            ("sweep_with_holes", with_holes(made_run.sweep(), 0.2, 3), seeds)):
+            ("sweep_with_holes", with_holes(made_run.sweep(seeds=2, both=True), 0.2, 3), seeds)):
         yield run.write(os.path.join(folder, name), report)
 
 
