@@ -21,7 +21,7 @@ enum class FolderState {
   kAbsent,
   kCurrent,  // made from what is wanted, and complete
   kStale,    // only quench wrote it, but from something else, or it is no longer complete
-  kDamaged,  // its seal does not verify, so nobody knows what else it holds: put aside, not removed
+  kDamaged,  // its seal does not verify, so its content is unknown: put aside, not removed
   kForeign   // holds what quench did not write: never touched
 };
 

@@ -1,4 +1,4 @@
-"""Runs that nobody computed: records with losses by a formula, written as the program writes them."""
+"""Made runs: records with losses by a formula, written as the program writes them."""
 
 import hashlib
 import json

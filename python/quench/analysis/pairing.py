@@ -1,8 +1,8 @@
 """Which cells of the two sides of a contrast stand against each other.
 
 A cell is a list of observations: the replicates of one measurement (draws, orders and seeds). Where several cells of
-one side fit one cell of the other, each makes a pair; where several fit several, nothing is paired, since nobody could
-say which are meant. Nothing is averaged silently.
+one side fit one cell of the other, each makes a pair; where several fit several, which are meant is ambiguous, and
+nothing is paired. Nothing is averaged silently.
 """
 
 from dataclasses import dataclass, field
@@ -197,7 +197,7 @@ def line_pairs_of(spec, a, b, by_branch):
     free = freedom_of(a, b or Selected())
     chosen, free.checkpoint = free.checkpoint, True
     out = Pairs(free, matched(spec, free))
-    if by_branch and not chosen:  # nobody chose branches, so they have to agree
+    if by_branch and not chosen:  # branches were not chosen, so they have to agree
         out.match.append("branch")
     of_b = grouped(b.found, free, out.match) if b else {}
     differ = []
@@ -252,7 +252,7 @@ def common_text(it, other, free, match):
         add("checkpoint")
     if it.record["label"] and it.record["label"] != it.record["metric"]:
         add("metric")
-    # a label that nobody chose begins with the id of its quantizer
+    # a label that was not chosen begins with the id of its quantizer
     says_quantizer = "label" in dimensions and value_text(it["label"]).startswith(value_text(it["quantizer"]))
     words = [dimension_text(name, it[name]) for name in dimensions
              if (it[name] is not None or name == "bits") and not (says_quantizer and name == "quantizer")]
