@@ -196,8 +196,7 @@ class TableReader {
   std::shared_ptr<const MeasuredOn> measured_on(const RecordLine& line, const std::string& where) {
     const std::string_view metric = json_member(line.field("parts"), "metric");
     const std::string_view corpora = json_member(line.field("details"), "corpora");
-    const std::string_view params =
-        metric.empty() ? json_member(line.field("details"), "params") : std::string_view();
+    const std::string_view params = json_member(line.field("details"), "params");
     const auto [found, is_new] =
         texts_.try_emplace(fmt::format("{}\n{}\n{}", metric, corpora, params));
     if (is_new) {

@@ -128,6 +128,23 @@ TEST_CASE("results: a table for people shows values, errors and failures", "[cli
              Catch::StartsWith("failed: main step400, float, validation_loss: no memory"));
 }
 
+TEST_CASE("results: tables have a parameter that details alone name", "[cli]") {
+  const Place place;
+  quench::RecordFile file(place.folder() / "s", "0");
+  for (const int block : {64, 128}) {
+    Record record = sample_record(200, "", 2, std::to_string(block));
+    record.parts = {{"metric", {{"id", "validation_loss"}}}};
+    record.details = {{"params", {{"block", block}}}};
+    file.append(record);
+  }
+  file.close();
+  CHECK_THAT(place.out({"results", "s"}), Catch::StartsWith("block  checkpoint ") &&
+                                              Catch::Contains("\n64     main step200") &&
+                                              Catch::Contains("\n128    main step200"));
+  CHECK_THAT(place.out({"results", "s", "--table", "md"}),
+             Catch::StartsWith("| block | checkpoint |") && Catch::Contains("\n| 64 | main"));
+}
+
 TEST_CASE("results: CSV quotes what needs it", "[cli]") {
   const Place place;
   const auto lines =
