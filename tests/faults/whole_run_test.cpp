@@ -175,9 +175,11 @@ TEST_CASE("run: a disk that fails at any call is told by path, and the run goes 
     // What is only kept for speed (times, hashes, tokens, signs of life) is no reason to fail.
     if (ended.code != 0) {
       CHECK(ended.code == 1);
-      // The folder of all runs is named where it is the one that could not be made or synced.
+      // The home, or the folder of all runs, is named where it is the one that could not be made or
+      // synced.
       const bool names_path = ended.err.find("runs/m") != std::string::npos ||
                               ended.err.find("home/") != std::string::npos ||
+                              ended.err.find("home: ") != std::string::npos ||
                               ended.err.find("runs: ") != std::string::npos;
       INFO(ended.err);
       CHECK(names_path);

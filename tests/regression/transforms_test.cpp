@@ -78,12 +78,15 @@ std::vector<nlohmann::json> eval(const std::filesystem::path& model, const Small
   return {records.begin() + 1, records.end()};
 }
 
-// What the program says of a quantizer that fails.
+// What the record of a quantizer that fails says.
 std::string refusal(const std::filesystem::path& model, const SmallText& text,
                     const std::string& quantizer) {
   const Finished finished = run_eval(model, text, {quantizer});
   CHECK(finished.code == 1);
-  return finished.err;
+  const auto records = records_of(data_of(finished.out), "validation_loss");
+  REQUIRE(records.size() == 2);
+  CHECK(records[0].at("error").is_null());  // the float model's
+  return records[1].at("error").get<std::string>();
 }
 
 std::map<std::string, int> kinds_of(const nlohmann::json& changes) {
