@@ -341,7 +341,7 @@ class TextColumns {
  private:
   static constexpr std::string_view kUnknown = "-";
 
-  // "hessian" of "hessian/trace"; of an error, the metric that it derives from.
+  // What stands before the first "/"; of an error, the metric that it derives from.
   static std::string metric_of(const TableEntry& entry) {
     const std::string& name = entry.of_metric.empty() ? entry.metric : entry.of_metric;
     return name.substr(0, name.find('/'));
