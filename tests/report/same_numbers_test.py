@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The numbers of python/quench/analysis are those of `quench report`, to 1e-9: of contrasts, cells and what figures show;
-its sentences are the same.
+"""The report in Python is that of the program, to 1e-9: its JSON (findings, contrasts, cells, failures, health) and its CSV files.
 
-    same_numbers_test.py SOURCE BUILD [RUN]...
+    same_numbers_test.py SOURCE PROGRAM [RUN]...
 """
 import csv
 import importlib.util
@@ -16,15 +15,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOURCE, BUILD = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
+SOURCE, PROGRAM = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
 sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "python/tests"), str(SOURCE / "tests/support")]
 if not all(map(importlib.util.find_spec, ("numpy", "scipy"))):
     print("SKIPPED: %s has no numpy or no scipy" % sys.executable)
     sys.exit(77)
 
 import made_run  # noqa: E402
-import quench  # noqa: E402
-from quench.analysis.cells import cells_json  # noqa: E402
+from quench.report import Report  # noqa: E402
 from tiny_run import TinyRun  # noqa: E402
 
 TOLERANCE = 1e-9
@@ -56,13 +54,11 @@ def table(text):
     return [{name: value(name, field) for name, field in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
 
-def figure_differences(folder):
+def figure_differences(folder, report):
     with tempfile.TemporaryDirectory() as files:
-        subprocess.run([BUILD / "bin/quench", "report", folder, "--format", "csv", "-o", files], stdout=subprocess.DEVNULL,
-                       check=True)
+        subprocess.run([PROGRAM, "report", folder, "--format", "csv", "-o", files], stdout=subprocess.DEVNULL, check=True)
         theirs = {path.stem: path.read_text(encoding="utf-8") for path in Path(files).glob("*.csv")}
-    theirs = {name: text for name, text in theirs.items() if text.startswith("panel,trace,") and text.count("\n") > 1}
-    ours = {name: figure.csv() for name, figure in quench.load(folder).figures().items()}
+    ours = {figure.name: report.cells.csv() if figure.kind == "table" else figure.csv() for figure in report.figures}
     if set(theirs) != set(ours):
         yield "figures: %s, Python has %s" % (sorted(theirs), sorted(ours))
     for name in sorted(set(theirs) & set(ours)):
@@ -70,16 +66,16 @@ def figure_differences(folder):
 
 
 def check(folder):
-    done = subprocess.run([BUILD / "bin/quench", "report", folder, "--json"], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, "report", folder, "--json"], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit("%s: %s" % (folder, done.stderr))
-    report, run = json.loads(done.stdout)["data"], quench.load(folder)
-    theirs, ours = report["contrasts"], [contrast.json() for contrast in run.evaluate()]
-    found = list(differences(theirs, ours, "contrasts")) + list(differences(report["findings"], run.findings(), "findings"))
-    found += list(differences(report["cells"], cells_json(run.observations), "cells"))
-    found += list(figure_differences(folder))
+    theirs, report = json.loads(done.stdout)["data"], Report(folder)
+    ours = json.loads(json.dumps(report.json()))
+    found = [text for name in sorted(set(theirs) | set(ours)) for text in differences(theirs.get(name), ours.get(name), name)]
+    found += list(figure_differences(folder, report))
     for text in found[:40]:
         print("%s: %s" % (folder, text))
+    theirs = theirs["contrasts"]
     rows = sum(len(contrast["rows"]) for contrast in theirs)
     print("%s: %d contrasts, %d rows, %d spreads, %d problems, %d differences" % (
         os.path.basename(folder), len(theirs), rows, sum(len(row["spreads"]) for each in theirs for row in each["rows"]),
@@ -127,7 +123,7 @@ def earlier(folder):
 
 def computed(folder):
     """A run that the program computes."""
-    run = TinyRun(SOURCE, BUILD, folder, text_bytes=4000)
+    run = TinyRun(SOURCE, PROGRAM.parent.parent, folder, text_bytes=4000)
     run.write_manifest({})
     with open(run.folder / "m.yaml", "a", encoding="utf-8") as file:
         file.write("report:\n  contrasts:\n"
