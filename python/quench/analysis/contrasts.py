@@ -14,9 +14,7 @@ from . import sentences, statistics
 from .dimensions import ordered, value_text
 from .intervals import paired_spread, spread_of
 from .observations import Observation
-from .pairing import (Freedom, add_once, base_of, common_key, common_text, line_pairs_of, no_pair_text, open_text,
-                      pairs_of, pairs_with_members)
-from .selection import ZERO, Selected, is_value_of, select
+from .pairing import Freedom, add_once, base_of, common_key, common_text, no_pair_text, open_text, sides_of
 from .spec import Spec
 
 _PLACES = ("checkpoint", "step", "tokens", "revision")  # along the training
@@ -79,21 +77,10 @@ def contrasts_of(specs, observations, comparisons=None):
 
 
 def contrast_of(spec, observations):
-    if spec.of_metric:
-        observations = _values_of(spec.of_metric, observations)
     out = Contrast(spec)
-    a = select(spec.a, observations, spec.of_metric)
-    b = Selected() if spec.b_is_members or not spec.b.name else select(spec.b, observations, spec.of_metric)
-    for side in (a, b):
-        add_once(side.problem, out.problems)
-    if out.problems:
+    a, b, pairs, out.problems = sides_of(spec, observations)
+    if pairs is None:
         return out
-    if spec.b_is_members:
-        pairs = pairs_with_members(spec, a, observations)
-    elif spec.is_paired:
-        pairs = pairs_of(spec, a, b)
-    else:
-        pairs = line_pairs_of(spec, a, b if spec.b.name else None, spec.at_equal_loss)
     out.problems = pairs.problems
     make = _equal_loss_rows if spec.at_equal_loss else _difference_rows if spec.is_difference else \
         _rows_over_pairs if spec.is_paired else _rows_over_axis
@@ -102,18 +89,6 @@ def contrast_of(spec, observations):
         out.problems.append(no_pair_text(spec, a, b, pairs.match))
     names = [name for name in pairs.match if name != "checkpoint"]
     out.rows.sort(key=lambda row: _place(row, names))  # along the training
-    return out
-
-
-def _values_of(metric, observations):
-    """The values of a metric, of float models and of quantized ones, each as the difference from 0."""
-    out = []
-    for it in observations:
-        if is_value_of(it.record, metric):
-            value = object.__new__(Observation)
-            for name in Observation.__slots__:
-                setattr(value, name, ZERO if name == "floating" else getattr(it, name))
-            out.append(value)
     return out
 
 

@@ -21,7 +21,7 @@ from .static_figure import static_panel
 
 _MOST_ROWS = 4000  # of the table of cells: about 2 MB of page
 _MOST_STATIC = 24  # panels of a page that has them beside plotly.js
-_MOST_POINTS = 20000  # of all of them
+_MOST_TRACES = 300  # of all of them: two seconds to draw
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -91,12 +91,12 @@ class _StaticPanels:
     """Draws panels, of a page with plotly.js only as many as its reader waits for."""
 
     def __init__(self, palette, is_beside):
-        self.palette, self.is_beside, self.panels, self.points = palette, is_beside, 0, 0
+        self.palette, self.is_beside, self.panels, self.traces = palette, is_beside, 0, 0
 
     def html(self, panel):
         self.panels += 1
-        self.points += sum(len(trace.x) for trace in panel.traces)
-        if self.is_beside and (self.panels > _MOST_STATIC or self.points > _MOST_POINTS):
+        self.traces += len(panel.traces)
+        if self.is_beside and (self.panels > _MOST_STATIC or self.traces > _MOST_TRACES):
             return '<p class="static">Drawn where scripts run; the tables hold the same numbers.</p>'
         return '<div class="static">%s</div>' % static_panel(panel, self.palette)
 
