@@ -69,7 +69,7 @@ Place place_of(const YamlNode& section, const json& path, bool of_key) {
   const YamlNode* node = &section;
   Place out = section.place;
   for (const json& step : path) {
-    if (step.is_number_unsigned()) {
+    if (step.is_number_integer()) {
       if (step.get<size_t>() >= node->items.size()) {
         return out;
       }

@@ -210,7 +210,8 @@
         heading.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
         const value = (row) => {
           const cell = row.cells[column];
-          return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
+          const isNumber = cell.classList.contains("n") && cell.textContent !== "";
+          return isNumber ? Number(cell.dataset.v ?? cell.textContent) : cell.textContent;
         };
         const compare = (a, b) => {
           if (a === "" || b === "") {

@@ -5,6 +5,7 @@ import base64
 import gzip
 import hashlib
 import os
+import re
 
 from .. import __version__
 from ..analysis.dimensions import dimension, value_text
@@ -28,7 +29,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 def page_of(report, plotly=None):
     """The page of a content.Report; `plotly` is the path of plotly.js, packed."""
     packed = None if report.is_static else packed_plotly(plotly)
-    script = _asset("page.js")
+    script = re.sub(r"(?m)^ *(//.*\n)?", "", _asset("page.js"))
     scripts = [gzip.decompress(packed), script.encode()] if packed else [script.encode()]
     out = [_head(report.title, scripts),
            "<header><h1>%s</h1><p>%s</p></header>\n<main>\n" % (escape(report.title), _summary(report)), _findings_html(report)]
@@ -199,12 +200,18 @@ def _health_html(report):
     return '<section id="health"><h2>Health</h2>%s</section>\n' % inside
 
 
+def _number_cell(value, text):
+    """Rows are sorted by the value, which is left out where it is the text."""
+    whole = "%.7g" % value
+    return '<td class="n"%s>%s</td>' % ("" if whole == text else ' data-v="%s"' % whole, escape(text))
+
+
 def _cells_html(report):
     table, rows = report.cells, []
     for r, row in enumerate(table.rows[:_MOST_ROWS]):
         rows.append('<tr id="r%d">%s</tr>\n' % (r, "".join(
-            '<td class="n" data-v="%.9g">%s</td>' % (value, escape(text)) if has_numbers and is_number(value) else
-            "<td>%s</td>" % escape(text) for (_, has_numbers, _), (value, text) in zip(table.columns, row))))
+            _number_cell(value, text) if has_numbers and is_number(value) else "<td>%s</td>" % escape(text)
+            for (_, has_numbers, _), (value, text) in zip(table.columns, row))))
     more = "" if len(table.rows) <= _MOST_ROWS else \
         "<p>The first %d of %d rows; <code>quench report %s --format csv --figure table</code> writes all.</p>" % (
             _MOST_ROWS, len(table.rows), escape(report.place))

@@ -21,7 +21,7 @@ def static_panel(panel, palette):
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with rc_context(_SETTINGS):
-        pen = Pen(palette, {}, ink=_INK, paper=_PAPER)
+        pen = Pen(palette, {}, ink=_INK, paper=_PAPER, cap=0)
         whole = Figure(figsize=pen.size(panel), layout="constrained")
         FigureCanvasSVG(whole)
         pen.panel(panel, whole.add_subplot(), has_title=False)
@@ -37,10 +37,25 @@ def _inline(text):
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub('(?<=[:=][ "])(%s)(?=[;"])' % "|".join(_VARIABLES), lambda found: _VARIABLES[found[0]], text)
     text = re.sub(r"\b([hmp][0-9a-f]{6})[0-9a-f]{4}\b", r"\1", text).replace("xlink:href=", "href=")
+    text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)
     text = re.sub(r"(?<=[ \"(]-)\d+\.\d{2,}|(?<=[ \"(])\d+\.\d{2,}", lambda found: "%.4g" % float(found[0]), text)
     text = re.sub(r" (?=\")", "", re.sub(r"\s+(?=[A-Za-z][ \"]|\")", " ", text))
-    return _with_classes(re.sub(r"\s*\n\s*(?=<)", "\n", text))
+    text = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), text)
+    text = re.sub(r' clip-path="(url\([^"]*\))"(?: style="([^"]*)")?', r' style="clip-path: \1; \2"', text)
+    return _with_classes(_without_plain_groups(re.sub(r"\s*\n\s*(?=<)", "", text)))
+
+
+def _without_plain_groups(text):
+    """Groups that say nothing of what is in them are left out."""
+    kept = []
+
+    def tag(found):
+        if found[0] == "</g>":
+            return found[0] if kept.pop() else ""
+        kept.append(found[0] != "<g>")
+        return found[0] if kept[-1] else ""
+    return re.sub("<g>|<g [^>]*>|</g>", tag, text)
 
 
 def _with_classes(text):

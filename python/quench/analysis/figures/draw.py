@@ -58,8 +58,8 @@ def _new_axes(figure, columns, pen, new_figure):
 
 
 class Pen:
-    def __init__(self, palette, colors, ink="black", paper="white"):
-        self.palette, self.colors, self.ink, self.paper = palette, colors, ink, paper
+    def __init__(self, palette, colors, ink="black", paper="white", cap=2):
+        self.palette, self.colors, self.ink, self.paper, self.cap = palette, colors, ink, paper, cap  # cap: of error bars, in points
 
     def color(self, index):
         return color_of(self.palette, index, self.colors)
@@ -153,7 +153,7 @@ class Pen:
     def draw_interval(self, trace, axes):
         middle = np.array(trace.y)
         axes.errorbar(trace.x, middle, [middle - trace.low, np.array(trace.high) - middle], color=self.color(trace.color),
-                      fmt="_", markersize=5, elinewidth=0.9, capsize=2, zorder=1.5)
+                      fmt="_", markersize=5, elinewidth=0.9, capsize=self.cap, zorder=1.5)
 
     def draw_guide(self, trace, axes):
         axes.plot(trace.x, trace.y, color=GRAY, linewidth=0.9 if trace.label == "no error" else 0.6, zorder=0.5, gid=trace.name)
@@ -185,7 +185,7 @@ class Pen:
         low, high = y - trace.low, np.array(trace.high) - y
         known = (low != 0) | (high != 0)
         if known.any():
-            axes.errorbar(x[known], y[known], [low[known], high[known]], fmt="none", ecolor=self.ink, elinewidth=0.9, capsize=2)
+            axes.errorbar(x[known], y[known], [low[known], high[known]], fmt="none", ecolor=self.ink, elinewidth=0.9, capsize=self.cap)
 
     # ---- the legend
 
