@@ -129,7 +129,7 @@ void add_submit(CommandLine& line, Context& context);
 void add_init(CommandLine& line, Context& context);
 void add_import(CommandLine& line, Context& context);
 void add_doctor(CommandLine& line, Context& context);
-void add_report(CommandLine& line);
+void add_report(CommandLine& line, Context& context);
 void add_export(CommandLine& line, Context& context);
 void add_completion(CommandLine& line);
 void add_sections(CommandLine& line);  // what stands below the verbs

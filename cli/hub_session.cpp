@@ -5,6 +5,7 @@
 
 #include "cli/bytes.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/report_in_python.hpp"
 #include "core/fetch/listing.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
@@ -61,7 +62,8 @@ std::vector<Experiment> HubSession::resolve(const Manifest& manifest) {
     }
   };
   try {
-    return resolve_manifest(manifest, context_.catalog(), context_.hub(), list);
+    return resolve_manifest(manifest, context_.catalog(), context_.hub(), list,
+                            report_in_python(context_));
   } catch (const Error&) {
     if (failure) {
       std::rethrow_exception(failure);

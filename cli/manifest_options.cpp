@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/python_verb.hpp"
+#include "cli/report_in_python.hpp"
 #include "core/config/amount.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
@@ -138,7 +139,8 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
     run.manifest = load_manifest(options.manifest, sets, study_reader(context));
     set_storage(options, run.manifest);
     run.experiments = resolve ? resolve(run.manifest)
-                              : resolve_manifest(run.manifest, context.catalog(), context.hub());
+                              : resolve_manifest(run.manifest, context.catalog(), context.hub(),
+                                                 nullptr, report_in_python(context));
     run.folder = options.out.empty() ? std::filesystem::path("runs") / run.manifest.name
                                      : std::filesystem::path(options.out);
     check_folder(run.folder);

@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
   quench::add_why(line, context);
   quench::add_adopt(line, context);
   quench::add_results(line, context);
-  quench::add_report(line);
+  quench::add_report(line, context);
   quench::add_diff(line, context);
   quench::add_merge(line);
   quench::add_verify(line, context);

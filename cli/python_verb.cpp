@@ -139,12 +139,16 @@ int run_python(const PythonVerb& verb, const Context& context, MemoryFile* input
   return code_of(command);
 }
 
-std::string python_output(const PythonVerb& verb, const Context& context) {
+std::string python_output(const PythonVerb& verb, const Context& context, MemoryFile* input) {
   const MemoryFile out;
   const MemoryFile err;
   Command command =
       command_for(interpreter_for(verb, context), verb.module, verb.arguments, context);
-  command.streams = {ChildStream::file(STDIN_FILENO, "/dev/null", O_RDONLY),
+  if (input != nullptr) {
+    input->rewind();
+  }
+  command.streams = {input != nullptr ? ChildStream::copy(STDIN_FILENO, input->descriptor())
+                                      : ChildStream::file(STDIN_FILENO, "/dev/null", O_RDONLY),
                      ChildStream::copy(STDOUT_FILENO, out.descriptor()),
                      ChildStream::copy(STDERR_FILENO, err.descriptor())};
   const int code = code_of(command);

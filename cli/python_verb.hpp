@@ -30,7 +30,8 @@ int run_python(const PythonVerb& verb, const Context& context, MemoryFile* input
 
 // What the verb prints to its standard output. Throws what run_python throws; if the verb fails,
 // UsageError for its exit code 2, else Error(FAILED_PRECONDITION), with what it printed to its
-// standard error.
-std::string python_output(const PythonVerb& verb, const Context& context);
+// standard error. `input` as for run_python.
+std::string python_output(const PythonVerb& verb, const Context& context,
+                          MemoryFile* input = nullptr);
 
 }  // namespace quench

@@ -16,13 +16,13 @@
 #include "cli/manifest_options.hpp"
 #include "cli/output_width.hpp"
 #include "cli/progress.hpp"
+#include "cli/report_in_python.hpp"
 #include "cli/run_attempt.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
-#include "report/report.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
@@ -55,27 +55,16 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
   }
 }
 
-constexpr size_t kMostFindings = 8;
-
-// Writes the page and prints what was found. A failure is only a warning, because the records are
+// Writes the page and returns what was found. A failure is only a warning, because the records are
 // safe.
-std::string conclude(const fs::path& folder) {
-  std::string out;
+std::string conclude(const fs::path& folder, const Context& context) {
   try {
-    const Report report = read_report_of(folder);
-    const std::vector<std::string>& findings = report.findings;
-    const size_t shown = findings.size() > kMostFindings ? kMostFindings - 1 : findings.size();
-    for (size_t i = 0; i < shown; ++i) {
-      out += findings[i] + "\n";
-    }
-    if (shown < findings.size()) {
-      out += fmt::format("... and {} more in the report\n", findings.size() - shown);
-    }
-    out += fmt::format("report: {}\n", write_report(report, folder).string());
+    return written_report(folder, context);
   } catch (...) {
-    HostServices::instance().log(QUENCH_LOG_WARNING, "", current_error().what());
+    HostServices::instance().log(QUENCH_LOG_WARNING, "",
+                                 fmt::format("no report is written: {}", current_error().what()));
+    return "";
   }
-  return out;
 }
 
 void answer_run(const LoadedRun& run, const std::vector<Record>& records,
@@ -185,7 +174,7 @@ int run(const RunOptions& options, Context& context) {
   if (!attempt.kept().empty()) {
     learn_rates(loaded, knowledge, rates, attempt.kept());
   }
-  const std::string conclusion = conclude(loaded.folder);
+  const std::string conclusion = conclude(loaded.folder, context);
   if (options.manifest.json) {
     answer_run(loaded, with_derived(records), attempt.unwritten());
   } else {

@@ -6,7 +6,7 @@ find_package(nlohmann_json REQUIRED)             # nlohmann-json3-dev
 find_package(CLI11 REQUIRED)                     # libcli11-dev
 find_package(spdlog REQUIRED)                    # libspdlog-dev: log files of runs
 find_package(TBB REQUIRED)                       # libtbb-dev
-find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL and Boost.Math, headers only
+find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL, headers only
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
 find_package(ZLIB REQUIRED)                      # zlib1g-dev: .json.gz
 find_package(CURL 7.85 REQUIRED)                 # libcurl4-openssl-dev: quench fetch
@@ -38,7 +38,7 @@ if(QUENCH_TORCH)
   target_link_options(quench_torch INTERFACE "-Wl,-rpath-link,${QUENCH_DEPS}/nvidia/cu13/lib")
 endif()
 
-# plotly.js out of PyPI's plotly: built into the program, which inlines it in every report.
+# plotly.js out of PyPI's plotly: python/CMakeLists.txt packs it for the pages of reports.
 set(QUENCH_PLOTLY_FILE "${QUENCH_DEPS}/plotly/package_data/plotly.min.js")
 if(NOT EXISTS "${QUENCH_PLOTLY_FILE}")
   message(FATAL_ERROR "plotly.js is not in ${QUENCH_PLOTLY_FILE}: run ./dev build, which installs it")

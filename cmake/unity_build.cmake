@@ -71,7 +71,6 @@ set(compiled_alone
     tests/plugins/tokenizers/bad_models_test.cpp
     tests/plugins/tokenizers/golden_test.cpp
     tests/regression/tasks_test.cpp
-    tests/report/page_test.cpp
     tests/run/manifest/place_plugins_test.cpp
 )
 

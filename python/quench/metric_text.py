@@ -79,3 +79,43 @@ def _short_hash(content):
         if isinstance(member(content, name), str):
             return content[name][:_SHORT_HASH]
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:_SHORT_HASH]
+
+
+class CurrentTexts:
+    """The texts that the manifest of a run measures on now, as its run.json lists them."""
+
+    def __init__(self, texts):
+        self._texts = {}  # (job, metric): texts
+        for each in texts if isinstance(texts, list) else ():
+            for job in member(each, "jobs") or ():
+                self._texts.setdefault((job, member(each, "metric")), []).append(member(each, "text"))
+
+    def _of(self, record):
+        """Those of the record's metric, or of the metric that a further value belongs to."""
+        return self._texts.get((record["job"], record["metric"].partition("/")[0]), [])
+
+    def is_other(self, record):
+        """Whether the record's metric has texts in its job, and its own is none of them."""
+        text, known = metric_text(record), self._of(record)
+        return bool(known) and text is not None and text not in known
+
+    def difference(self, record):
+        """How the record's text differs from the nearest one: "another corpus `text` (1a2b3c4d, now 5e6f7a8b)", "another
+        block (64, now 128)"."""
+        text, nearest = metric_text(record), []
+        was = _items(text)
+        for current in self._of(record):
+            now, words = _items(current), []
+            for name in sorted(set(was) | set(now)):
+                before, after = was.get(name), now.get(name)
+                if before == after:
+                    continue
+                if _is_parameter(text, name):
+                    words.append("another %s (%s, now %s)" % (name, canonical(before), canonical(after)))
+                else:
+                    called = member(member(member(record["details"], "corpora"), name), "name")
+                    words.append("another %s%s (%s, now %s)" % (name, " `%s`" % called if isinstance(called, str) and called else "",
+                                                                _short_hash(before), _short_hash(after)))
+            if words and (not nearest or len(words) < len(nearest)):
+                nearest = words
+        return " and ".join(nearest)

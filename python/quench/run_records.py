@@ -204,8 +204,8 @@ def _same(a, b):
     return [compared(x.raw) for x in a] == [compared(x.raw) for x in b]
 
 
-def _choose(groups, hidden):
-    """The groups that count: the rules of docs/records.md."""
+def _choose(groups, hidden, conflicts):
+    """The groups that count: the rules of docs/records.md. Keys with different values in two attempts go to `conflicts`."""
     visible = [g for g in groups if (g[0].file, g[0].key) not in hidden]
     chosen, success, original = [], {}, {}
     for group in visible:
@@ -216,7 +216,10 @@ def _choose(groups, hidden):
         for other in success.get(first.key, []) if first.key else []:
             if other[0].cell() == first.cell():
                 original[id(group)] = original[id(other)]
-                fresh = fresh and not _same(other, group)
+                if _same(other, group):
+                    fresh = False
+                elif first.key not in conflicts:
+                    conflicts.append(first.key)
         if fresh:
             chosen.append(group)
             if first.key:
@@ -331,17 +334,18 @@ def derived(records):
     return out
 
 
-def read_run(folder, damaged=None):
+def read_run(folder, damaged=None, conflicts=None):
     """The records of a run that count, as dicts with every field of the current schema; derived ones last.
 
     `damaged` may be a list; (file, line, reason) of what does not count is added to it. Without it a
-    warning tells how many there are. Raises NewerVersion and OSError.
+    warning tells how many there are. `conflicts` may be a list for keys that hold different values in two
+    attempts, of which the first counts. Raises NewerVersion and OSError.
     """
     faults = [] if damaged is None else damaged
     hidden = _tombstones(folder, faults)
     lines = _read_lines(folder, faults)
     order = {id(line): i for i, line in enumerate(lines)}
-    kept = [line for group in _choose(_groups(lines, faults), hidden) for line in group]
+    kept = [line for group in _choose(_groups(lines, faults), hidden, [] if conflicts is None else conflicts) for line in group]
     kept.sort(key=lambda line: order[id(line)])
     if damaged is None and faults:
         warnings.warn("%s: %d lines do not count; `quench verify` lists them" % (folder, len(faults)))

@@ -123,10 +123,10 @@ class AnalysisTest(support.FileTest):
         run = self.load(made_run.demo())
         for keys, words in (({"a": "gptq", "b": "gptq"}, "a and b are both gptq"),
                             ({"a": "gptq", "b": "nobody"}, "called nobody"),
-                            ({"a": "gptq", "b": "rtn", "match": ["bit"]}, "unknown dimension bit"),
-                            ({"a": "gptq", "b": "rtn", "matches": ["bits"]}, "unknown key matches; known are a, b, match"),
-                            ({"a": "gptq", "b": "rtn", "at": "end"}, "`at`: got end, wanted all, first, last, equal_loss"),
-                            ({"a": {"quantiser": "gptq"}, "b": "rtn"}, "unknown dimension quantiser"),
+                            ({"a": "gptq", "b": "rtn", "match": ["bit"]}, "unknown dimension `bit`; did you mean `bits`?"),
+                            ({"a": "gptq", "b": "rtn", "matches": ["bits"]}, "unknown key `matches`; did you mean `match`?"),
+                            ({"a": "gptq", "b": "rtn", "at": "end"}, "`at`: got the text \"end\", wanted all, last, first, equal_loss"),
+                            ({"a": {"quantiser": "gptq"}, "b": "rtn"}, "unknown dimension `quantiser`"),
                             ({"a": "gptq"}, "`b` is missing"),
                             ({"a": "gptq", "statistic": "rank_correlation"}, "wanted `b`, or `over` and an axis"),
                             ({"a": "constant", "b": "rtn"}, "select one on a side")):

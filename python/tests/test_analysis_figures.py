@@ -98,10 +98,10 @@ class FiguresTest(support.FileTest):
 
     def test_wrong_options_are_one_line(self):
         run = self.load(made_run.quickstart())
-        for kind, options, words in (("errors", {}, "unknown figure errors; known are error_vs_tokens"),
-                                     ("bars", {"x": "step"}, "bars: unknown option x; known are at, lines"),
-                                     ("bars", {"lines": "branches"}, "bars: unknown dimension branches"),
-                                     ("bars", {"at": "end"}, "bars: `at`: got end, wanted last, first, all")):
+        for kind, options, words in (("errors", {}, "unknown figure `errors`; known are error_vs_tokens"),
+                                     ("bars", {"x": "step"}, "bars: unknown key `x`; did you mean `y`?"),
+                                     ("bars", {"lines": "branches"}, "bars: `lines`: unknown dimension `branches`"),
+                                     ("bars", {"at": "end"}, "bars: `at`: got the text \"end\", wanted last, first, all")):
             with self.assertRaisesRegex(ValueError, words):
                 run.figure(kind, **options)
 

@@ -11,15 +11,17 @@
 #include "core/plugin/catalog.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/manifest.hpp"
+#include "run/manifest/report_check.hpp"
 
 namespace quench {
 
 // Resolves the whole manifest: one experiment per point of its sweep (one without). A list where a
 // parameter's schema has a scalar is an axis: one cell per element. Throws Error(INVALID_ARGUMENT)
 // with all problems, one per line. `list`: who knows the revisions of hub models; without it, the
-// cache.
+// cache. `ask` knows what is wrong with what the report is asked for; without it, nobody looks.
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
-                                         const HubEnvironment& hub, ListRevisions list = nullptr);
+                                         const HubEnvironment& hub, ListRevisions list = nullptr,
+                                         const AskReport& ask = nullptr);
 
 // Parses `id[:key=value,...]`; a quantizer may also have `transform=ID`. For kinds with corpora, an
 // option whose key is not a parameter but the id of a corpus plugin (text=FILE, tokens=FILE) makes

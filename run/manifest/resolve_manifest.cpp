@@ -10,12 +10,9 @@
 #include "core/hub/resolve.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/weights/export_weights.hpp"
-#include "report/spec.hpp"
-#include "run/manifest/absent_contrasts.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/check_requirements.hpp"
-#include "run/manifest/contrast_pairs.hpp"
 #include "run/manifest/parameter_grid.hpp"
 #include "run/manifest/place_plugins.hpp"
 #include "run/manifest/resolve_data.hpp"
@@ -407,14 +404,13 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
 }  // namespace
 
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
-                                         const HubEnvironment& hub, ListRevisions list) {
+                                         const HubEnvironment& hub, ListRevisions list,
+                                         const AskReport& ask) {
   forget_manifest_places(catalog);
   RevisionNames names(catalog, hub, std::move(list));
   CorpusFingerprints fingerprints;
   std::set<std::string> gaps;
   Problems problems = manifest.problems;
-  const ReportSpec report =
-      read_report(manifest.report, problems);  // reports its errors before any work
   std::vector<Experiment> out;
   if (manifest.sweep.empty()) {
     out.push_back(
@@ -422,12 +418,9 @@ std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& cata
   } else {
     out = resolve_sweep(manifest, catalog, hub, names, fingerprints, problems, gaps);
   }
+  const std::vector<std::string> warnings = check_report(manifest.report, out, ask, problems);
   problems.throw_if_any();
-  check_contrast_labels(report, out, problems);
-  problems.throw_if_any();
-  check_contrast_pairs(report, out, problems);
-  problems.throw_if_any();
-  for (const std::string& line : absent_contrasts(report, out)) {
+  for (const std::string& line : warnings) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
   }
   for (const std::string& line : gaps) {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "tests/cli/demo_run.hpp"
 #include "tests/cli/program.hpp"
-#include "tests/report/demo_run.hpp"
 #include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;

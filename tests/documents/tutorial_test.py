@@ -8,7 +8,6 @@ network is indented in the page, not in an sh block.
 """
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(sys.argv[1]) / "tests/support"))
 from stand_in_slurm import write_stand_ins  # noqa: E402
 
-SKIPPED = 77
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
 FILE = re.compile(r"`([\w.]+\.yaml)`")
 MADE = ["checkpoints/step300/model.safetensors", "runs/decay/report.html", "runs/decay/figures/loss_plane.svg",
@@ -46,9 +44,6 @@ def run(command, folder, environment):
 
 def main():
     source, build = Path(sys.argv[1]), Path(sys.argv[2])
-    if shutil.which("gnuplot") is None:
-        print("SKIPPED: there is no gnuplot")
-        sys.exit(SKIPPED)
     page = (source / "docs/tutorial.md").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as own:
         folder = Path(own)

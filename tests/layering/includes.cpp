@@ -37,7 +37,7 @@ bool is_host_library(const std::string& target) {
 }
 
 bool is_of_host(const std::string& path) {
-  return starts_with_any(path, std::array{"core/", "train/", "report/", "run/", "cli/"});
+  return starts_with_any(path, std::array{"core/", "train/", "run/", "cli/"});
 }
 
 bool is_standard_cpp(const std::string& target) {

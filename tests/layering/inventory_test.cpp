@@ -91,7 +91,7 @@ TEST_CASE("layering: docs/architecture.md has the folders of the host, and no ot
     CAPTURE(library.folder);
     CHECK(page.find("`" + library.folder + "`") != std::string::npos);
   }
-  const std::regex place("`((?:core|train|report|run|cli)(?:/[a-z_]+)+(?:\\.[a-z]+)?)`");
+  const std::regex place("`((?:core|train|run|cli)(?:/[a-z_]+)+(?:\\.[a-z]+)?)`");
   for (auto it = std::sregex_iterator(page.begin(), page.end(), place);
        it != std::sregex_iterator(); ++it) {
     CAPTURE((*it)[1].str());

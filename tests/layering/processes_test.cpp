@@ -38,7 +38,7 @@ TEST_CASE("layering: nobody but core/process starts, signals or waits for proces
   size_t checked = 0;
   std::string objections;
   for (const char* folder :
-       {"core", "train", "report", "run", "cli", "sdk", "plugins", "tests", "bench", "tools"}) {
+       {"core", "train", "run", "cli", "sdk", "plugins", "tests", "bench", "tools"}) {
     for (const std::string& file :
          quench::test::files_below(folder, {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"})) {
       if (starts_with_any(file, allowed)) {

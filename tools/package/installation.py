@@ -87,7 +87,7 @@ def _copy_license_of(library, prefix):
 
 def _add_licenses(source, prefix):
     shutil.copy(source / "LICENSE", _licenses(prefix).parent / "LICENSE")
-    copy_wheel_license(source, prefix, "plotly")  # its script is in the program
+    copy_wheel_license(source, prefix, "plotly")  # its script is beside the package
 
 
 def copy_wheel_license(source, prefix, package):

@@ -7,9 +7,6 @@ from .intervals import KINDS, delta_spread, spread_of
 from .observations import is_loss
 from .points import point_names
 
-TITLES = {"delta": "Δ", "error": "ΔQL %", "method": "method", "stderr": "SE",
-          **{kind: "Δ over " + kind for kind in KINDS}}  # as the report's table has them
-
 
 def cells_of(observations):
     """One dict for each cell, in the order of the records; `items`, `draws`, `jitter` and `seeds` are the spreads of ΔCE, None
@@ -27,8 +24,8 @@ def _cell(cell, points):
     out = {"point": isinstance(point, dict) and points[canonical(point)] or None,
            **{name: base[name] for name in ("model", "branch", "checkpoint", "step", "tokens", "lr", "averaging")},
            "method": "float" if base.is_float else base["label"], "bits": member(record["quantizer"], "bits_per_weight"),
-           "bytes": base["bytes"], "metric": record["metric"], "value": base.value, "stderr": record["stderr"],
-           "unit": record["unit"], "delta": base.delta if has_delta else None,
+           "bytes": base["bytes"], "metric": record["metric"], "label": record["label"], "text": base.text or None,
+           "value": base.value, "stderr": record["stderr"], "unit": record["unit"], "delta": base.delta if has_delta else None,
            "error": base.error if has_delta and is_loss(record) else None, "items": delta_spread(base)}
     for kind in KINDS[1:]:
         values = [it.delta for it in cell if has_delta and it.floating is not None
@@ -36,16 +33,6 @@ def _cell(cell, points):
                   and (kind == "seeds" or it.seed == base.seed)]
         out[kind] = spread_of(kind, values) if len(values) >= 2 else None
     return out
-
-
-def cells_json(observations):
-    """As `quench report --json` has them: by title, without columns that are empty everywhere and a model that all have."""
-    rows = [{TITLES.get(name, name): value if value is None else value.mean if name in KINDS else
-             100 * value if name == "error" else value for name, value in row.items()} for row in cells_of(observations)]
-    empty = {name for name in (rows[0] if rows else ()) if all(row[name] is None for row in rows)}
-    if len({canonical(row["model"]) for row in rows}) == 1:
-        empty.add("model")
-    return [{name: value for name, value in row.items() if name not in empty} for row in rows]
 
 
 def cell_frame(observations, engine="pandas"):

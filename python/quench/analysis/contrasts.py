@@ -5,104 +5,19 @@ and the quantizer. `match` adds dimensions that must be equal; metric and enviro
 the keys of a contrast.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..values import is_number
 from . import sentences, statistics
-from .dimensions import is_dimension, ordered, value_text
+from .dimensions import ordered, value_text
 from .intervals import paired_spread, spread_of
 from .observations import Observation
-from .pairing import (Freedom, add_once, base_of, common_key, common_text, line_pairs_of, no_pair_text, open_text,
-                      pairs_of, pairs_with_members)
-from .selection import ZERO, Selected, Selector, is_value_of, select
+from .pairing import Freedom, add_once, base_of, common_key, common_text, no_pair_text, open_text, sides_of
+from .spec import Spec
 
-STATISTICS = ("difference", "largest_over_smallest", "slope_ratio", "rank_correlation")
 _PLACES = ("checkpoint", "step", "tokens", "revision")  # along the training
-
-
-@dataclass
-class Spec:
-    """What is compared with what: the keys of a contrast in a manifest."""
-
-    a: Selector
-    b: Selector = field(default_factory=Selector)
-    match: list = None
-    at: str = "all"  # first or last checkpoint of each line
-    of: str = "delta"  # ΔCE, `loss`, or the values of another metric by its id or label
-    statistic: str = "difference"
-    over: str = ""  # the axis of slopes or of a rank correlation
-    within: float = 0.05  # nats per token between checkpoints of a line at equal loss
-
-    @classmethod
-    def read(cls, given):
-        """From the keys of a contrast; ValueError says which does not fit."""
-        known = [each.name for each in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise ValueError("contrast: unknown key %s; known are %s" % (name, ", ".join(known)))
-        if given.get("a") is None:
-            raise ValueError("contrast: `a` is missing")
-        out = cls(**{**given, "a": Selector.read(given["a"]), "b": Selector.read(given.get("b")),
-                     "over": given.get("over") or "", "within": float(given.get("within", 0.05))})
-        if out.match is not None:
-            out.match = [out.match] if isinstance(out.match, str) else [name for name in out.match if name is not None]
-        out._check()
-        return out
-
-    def _check(self):
-        for name in [*(self.match or ()), *([self.over] if self.over else [])]:
-            if not is_dimension(name):
-                raise ValueError("contrast: unknown dimension %s" % name)
-        for name, known in (("at", ("all", "first", "last", "equal_loss")), ("statistic", STATISTICS)):
-            if getattr(self, name) not in known:
-                raise ValueError("contrast: `%s`: got %s, wanted %s" % (name, getattr(self, name), ", ".join(known)))
-        alone = self.statistic == "rank_correlation" and self.over
-        if bool(alone) == bool(self.b.name):
-            raise ValueError("contrast: rank_correlation: got `b` and `over`, wanted one of them" if alone else
-                             "contrast: rank_correlation: wanted `b`, or `over` and an axis"
-                             if self.statistic == "rank_correlation" else "contrast: `b` is missing")
-        if (self.statistic == "slope_ratio") != bool(self.over) and self.statistic != "rank_correlation":
-            raise ValueError("contrast: slope_ratio: wanted `over` and an axis, `over: tokens`"
-                             if not self.over else "contrast: `over`: a %s has no axis" % self.statistic)
-        if (self.at_equal_loss or self.b_is_members) and self.statistic != "difference":
-            raise ValueError("contrast: %s: goes with the statistic difference, got %s"
-                             % ("at: equal_loss" if self.at_equal_loss else "b: members", self.statistic))
-        if self.at_equal_loss and (self.of_metric or self.b_is_members):
-            raise ValueError("contrast: at: equal_loss compares quantized losses of two sides, got %s"
-                             % ("of: " + self.of_metric if self.of_metric else "b: members"))
-        if not self.within > 0:
-            raise ValueError("contrast: within = %g, wanted more than 0 nats per token" % self.within)
-        if self.a.name == self.b.name:
-            raise ValueError("contrast: a and b are both %s" % self.a.name)
-
-    @property
-    def at_equal_loss(self):
-        return self.at == "equal_loss"
-
-    @property
-    def b_is_members(self):
-        """Every average of a against each of its members."""
-        return self.b.text == "members"
-
-    @property
-    def of_metric(self):
-        return "" if self.of in ("delta", "loss") else self.of
-
-    @property
-    def is_difference(self):
-        return self.statistic == "difference"
-
-    @property
-    def is_paired(self):
-        """Whether it is made of pairs of cells, and not of lines of checkpoints."""
-        return not self.at_equal_loss and self.statistic != "slope_ratio" \
-            and not (self.statistic == "rank_correlation" and self.over)
-
-    def measure(self, floating, quantized):
-        """What is compared: ΔCE, or values as they are."""
-        return quantized - floating if self.of == "delta" else quantized
 
 
 @dataclass
@@ -162,21 +77,10 @@ def contrasts_of(specs, observations, comparisons=None):
 
 
 def contrast_of(spec, observations):
-    if spec.of_metric:
-        observations = _values_of(spec.of_metric, observations)
     out = Contrast(spec)
-    a = select(spec.a, observations, spec.of_metric)
-    b = Selected() if spec.b_is_members or not spec.b.name else select(spec.b, observations, spec.of_metric)
-    for side in (a, b):
-        add_once(side.problem, out.problems)
-    if out.problems:
+    a, b, pairs, out.problems = sides_of(spec, observations)
+    if pairs is None:
         return out
-    if spec.b_is_members:
-        pairs = pairs_with_members(spec, a, observations)
-    elif spec.is_paired:
-        pairs = pairs_of(spec, a, b)
-    else:
-        pairs = line_pairs_of(spec, a, b if spec.b.name else None, spec.at_equal_loss)
     out.problems = pairs.problems
     make = _equal_loss_rows if spec.at_equal_loss else _difference_rows if spec.is_difference else \
         _rows_over_pairs if spec.is_paired else _rows_over_axis
@@ -185,18 +89,6 @@ def contrast_of(spec, observations):
         out.problems.append(no_pair_text(spec, a, b, pairs.match))
     names = [name for name in pairs.match if name != "checkpoint"]
     out.rows.sort(key=lambda row: _place(row, names))  # along the training
-    return out
-
-
-def _values_of(metric, observations):
-    """The values of a metric, of float models and of quantized ones, each as the difference from 0."""
-    out = []
-    for it in observations:
-        if is_value_of(it.record, metric):
-            value = object.__new__(Observation)
-            for name in Observation.__slots__:
-                setattr(value, name, ZERO if name == "floating" else getattr(it, name))
-            out.append(value)
     return out
 
 

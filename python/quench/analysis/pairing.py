@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ..metric_text import metric_text
 from ..values import canonical, member, members, sweep_values
 from .dimensions import AXES, NAMES, dimension_text, point_text, sweep_point, value_text
-from .selection import Selected
+from .selection import Selected, select, values_of
 
 
 @dataclass
@@ -31,6 +31,11 @@ class Pairs:
     # `open` are the dimensions in which the cells of one side differ.
     pairs: list = field(default_factory=list)
     problems: list = field(default_factory=list)  # why cells give no pair, one sentence each
+    ambiguities: list = field(default_factory=list)  # those of them that say that several cells fit several
+
+    def refuse(self, text):
+        add_once(text, self.problems)
+        add_once(text, self.ambiguities)
 
 
 def add_once(text, into):
@@ -130,7 +135,7 @@ def pairs_of(spec, a, b):
         in_b = of_b.get(key, [])
         cells_a, cells_b = cells_of(in_a), cells_of(in_b)
         if len(cells_a) > 1 and len(cells_b) > 1:
-            add_once(_too_many("cells", "cells ", spec, cells_a, cells_b, in_a, in_b), out.problems)
+            out.refuse(_too_many("cells", "cells ", spec, cells_a, cells_b, in_a, in_b))
             continue
         several = len(cells_a) + len(cells_b) > 2
         differ = differing(in_a if len(cells_a) > 1 else in_b) if several and cells_b else []
@@ -208,13 +213,29 @@ def line_pairs_of(spec, a, b, by_branch):
             continue
         lines_b = _lines_of(in_b, by_branch)
         if len(lines_a) > 1 and len(lines_b) > 1:
-            add_once(_too_many("lines of checkpoints", "", spec, lines_a, lines_b, in_a, in_b), out.problems)
+            out.refuse(_too_many("lines of checkpoints", "", spec, lines_a, lines_b, in_a, in_b))
             continue
         if len(lines_a) + len(lines_b) > 2:
             differ = differing(in_a if len(lines_a) > 1 else in_b)
         out.pairs += [(line_a, line_b, []) for line_a in lines_a for line_b in lines_b]
     out.pairs = [(line_a, line_b, differ) for line_a, line_b, _ in out.pairs]
     return out
+
+
+def sides_of(spec, observations):
+    """(a, b, pairs, problems) of a contrast; pairs are None where a side selects nothing."""
+    if spec.of_metric:
+        observations = values_of(spec.of_metric, observations)
+    a = select(spec.a, observations, spec.of_metric)
+    has_b, problems = bool(spec.b.name) and not spec.b_is_members, []
+    b = select(spec.b, observations, spec.of_metric) if has_b else Selected()
+    for side in (a, b):
+        add_once(side.problem, problems)
+    if problems:
+        return a, b, None, problems
+    pairs = pairs_with_members(spec, a, observations) if spec.b_is_members else pairs_of(spec, a, b) if spec.is_paired else \
+        line_pairs_of(spec, a, b if has_b else None, spec.at_equal_loss)
+    return a, b, pairs, pairs.problems
 
 
 def no_pair_text(spec, a, b, match):

@@ -6,13 +6,14 @@ import os
 
 from ..run_records import DERIVED, read_run
 from .cells import cell_frame
-from .contrasts import Spec, contrasts_of
+from .contrasts import contrasts_of
 from .dimensions import value_text
 from .figures import Options, Palette, draw, figure_data, figures_of
 from .frames import contrast_frame, value_frame
 from .observations import observe
 from .selection import holds, read_conditions
 from .sentences import findings_of
+from .spec import Spec
 
 _MOST = 8  # entries of a list in a notebook
 
@@ -35,20 +36,28 @@ class Run:
             raise FileNotFoundError("%s: there is no such folder of a run" % self.folder)
         self.name = os.path.basename(os.path.abspath(self.folder))
         self.damaged = []  # (file, line, reason) of what does not count
-        self.records = read_run(self.folder, self.damaged)
+        self.conflicts = []  # keys that hold different values in two attempts
+        self.records = read_run(self.folder, self.damaged, self.conflicts)
         if not self.records:
-            raise ValueError("%s: has no records" % self.folder)
-        self.observations, self.failed, self.notes = observe(
+            raise ValueError("%s: has no records to report" % self.folder)
+        self.observations, self.failed, self.pairing_notes = observe(
             [record for record in self.records if record["metric"] not in DERIVED])
+        self.notes = list(self.pairing_notes)
         if self.damaged:
             self.notes.append("%d lines of the records do not count; `quench verify` lists them." % len(self.damaged))
         self.palette = Palette()  # one colour for one name in all figures
-        path = os.path.join(self.folder, "manifest.json")
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                self.manifest = json.load(file)
-        else:
-            self.manifest = {}
+        self.manifest = self.document("manifest.json") or {}
+
+    def document(self, name):
+        """The JSON of a file beside the records, None without one."""
+        path = os.path.join(self.folder, name)
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding="utf-8") as file:
+            try:
+                return json.load(file)
+            except ValueError as fault:
+                raise ValueError("%s: %s, wanted JSON" % (path, fault)) from None
 
     def frame(self, engine="pandas", **where):
         """A data frame with one row per value; a cell with replicates (draws, orders, seeds) has one row each.

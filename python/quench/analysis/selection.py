@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ..values import member
 from .dimensions import NAMES, dimension, is_dimension, value_text
-from .observations import is_loss
+from .observations import Observation, is_loss
 
 ZERO = {"value": 0.0, "items": [], "details": {}, "unit": "", "direction": 0, "index": 0}
 _OF_QUANTIZER = ("quantizer", "label", "bits", "bytes", "calibration")
@@ -104,6 +104,11 @@ class Selected:
             self.by_checkpoint = True
 
 
+def is_swept_label(label, name):
+    """Whether a label is the name with the values of a sweep behind it: "mine bits=3"."""
+    return isinstance(label, str) and bool(re.fullmatch(re.escape(name) + r"( [^ =]+=[^ ]*)+", label))
+
+
 def _meaning(name, candidates, out):
     """(test, name) of the one meaning of a name; a name that is one label without its swept values becomes that label."""
     meanings = [kind for kind, test in _MEANINGS.items() if any(test(it.record, name) for it in candidates)]
@@ -115,7 +120,7 @@ def _meaning(name, candidates, out):
         out.problem = "%s is the name of a %s; write {%s: %s}" % (name, " and of a ".join(meanings), meanings[0], name)
         return None, name
     swept = sorted({label for it in candidates for label in (it["label"], it["averaging"])
-                    if isinstance(label, str) and re.fullmatch(re.escape(name) + r"( [^ =]+=[^ ]*)+", label)})
+                    if is_swept_label(label, name)})
     if len(swept) == 1:
         return _meaning(swept[0], candidates, out)
     out.problem = "%s is the label of a sweep; name one of %s" % (name, ", ".join(swept)) if swept else \
@@ -127,6 +132,18 @@ def candidates_of(observations, metric=""):
     """Quantized losses that have a float loss or, with the name of a metric, its values, of float models too."""
     return [it for it in observations if (is_value_of(it.record, metric) if metric else
                                           not it.is_float and it.floating is not None and is_loss(it.record))]
+
+
+def values_of(metric, observations):
+    """The values of a metric, of float models and of quantized ones, each as the difference from 0."""
+    out = []
+    for it in observations:
+        if is_value_of(it.record, metric):
+            value = object.__new__(Observation)
+            for name in Observation.__slots__:
+                setattr(value, name, ZERO if name == "floating" else getattr(it, name))
+            out.append(value)
+    return out
 
 
 def select(selector, observations, metric=""):

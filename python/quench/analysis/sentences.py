@@ -29,6 +29,11 @@ def shown_value(row):
     return spread.mean if spread else row.value
 
 
+def shown_bits_per_byte(row):
+    """The same in bits per byte, None where the size of the corpus is not known."""
+    return row.bits_per_byte / row.value * shown_value(row) if row.bits_per_byte is not None and row.value else row.bits_per_byte
+
+
 def decision_of(spec, row):
     """Whether all intervals of a row exclude that there is no effect: `at once` with those that hold for all comparisons,
     `alone` only each by itself, `none`, or `no interval`."""
@@ -55,6 +60,14 @@ def _unit(spec, row):
         return " nats/token"
     unit = row.a.record["unit"]
     return "" if unit in ("", "1") else " " + unit
+
+
+def value_name(spec):
+    """The heading of the column with a contrast's numbers."""
+    if spec.is_difference:
+        return "ΔCE difference" if spec.of == "delta" and not spec.at_equal_loss else "difference of " + _measured(spec)
+    return {"largest_over_smallest": "largest over smallest", "slope_ratio": "ratio of slopes",
+            "rank_correlation": "rank correlation"}[spec.statistic]
 
 
 def title_of(spec):
@@ -99,8 +112,8 @@ def sentence_of(spec, row):
         out = "%s − %s, %s: %s %s%s" % (spec.a.name, spec.b.name, row.what, _measured(spec), signed(value), _unit(spec, row))
     else:
         out = "%s, %s: %s over %d cells" % (title_of(spec), row.what, signed(value), row.cells)
-    if row.bits_per_byte is not None:
-        bits = row.bits_per_byte / row.value * value if row.value else row.bits_per_byte
+    bits = shown_bits_per_byte(row)
+    if bits is not None:
         out += " (%s bits/byte)" % signed(bits)
     out += "."
     for spread in row.spreads:

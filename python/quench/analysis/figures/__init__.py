@@ -9,15 +9,16 @@ docs/report.md (`where`, and by kind `lines`, `panels`, `x`, `y`, `right`, `spre
 `colors` ({"late": "crimson"}), `columns`, `axes`. run.figure_data() has the numbers and the caption, which says what the bars mean.
 """
 
+from ..section import OPTIONS
 from . import landscapes, losses, training
 from .data import Figure, Palette
 from .draw import draw
-from .options import ALLOWED, Options, figures_of
+from .options import Options, figures_of
 
 _MAKERS = {"error_vs_tokens": losses.curves, "loss_vs_tokens": losses.curves, "loss_plane": losses.loss_plane,
            "accuracy_vs_loss": losses.accuracy_vs_loss, "loss_vs_bytes": losses.loss_vs_bytes, "bars": losses.bars,
            "contour": landscapes.contour, "spectrum": landscapes.spectrum}
-KINDS = tuple(kind for kind in ALLOWED if kind != "table")
+KINDS = tuple(kind for kind in OPTIONS if kind != "table")
 
 
 def figure_data(run, options, palette):

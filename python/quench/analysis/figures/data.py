@@ -4,6 +4,9 @@ import csv
 import io
 from dataclasses import dataclass, field
 
+from ...texts import printable
+
+MOST_OF_A_FIELD = 4096  # bytes, in a CSV file
 MOST_NAMES = 3  # of marked checkpoints in a legend
 
 
@@ -68,8 +71,9 @@ class Figure:
                 for i in range(len(trace.x)):
                     numbers = [values[i] if i < len(values) else "" for values in (trace.x, trace.y, trace.low, trace.high,
                                                                                    trace.z)]
-                    rows.writerow([p, t, *numbers, trace.kind, panel.title, trace.name,
-                                   trace.texts[i] if i < len(trace.texts) else ""])
+                    rows.writerow([p, t, *numbers, trace.kind, printable(panel.title, MOST_OF_A_FIELD),
+                                   printable(trace.name, MOST_OF_A_FIELD),
+                                   printable(trace.texts[i], MOST_OF_A_FIELD) if i < len(trace.texts) else ""])
         return out.getvalue()
 
     def frame(self):

@@ -12,16 +12,16 @@ _SMALL = 4.5  # of a marker, in points
 _LEVELS = 12  # of contours
 
 
-def draw(figure, palette, colors=None, columns=2, axes=None):
+def draw(figure, palette, colors=None, columns=2, axes=None, new_figure=None):
     """The axes of a figure's panels, a list of matplotlib.axes.Axes; `axes[0].figure.savefig("name.pdf")` saves it.
 
     `colors` is {name of a line: any colour of matplotlib}; `axes` are axes to draw on, one for each panel. What lies under a
-    panel in a strip is `axes.child_axes[0]`.
+    panel in a strip is `axes.child_axes[0]`. `new_figure` makes the matplotlib.figure.Figure, pyplot.figure by default.
     """
     need("matplotlib")
-    pen = _Pen(palette, colors or {})
+    pen = Pen(palette, colors or {})
     if axes is None:
-        axes = _new_axes(figure, columns, pen)
+        axes = _new_axes(figure, columns, pen, new_figure)
     else:
         axes = list(np.ravel(np.asarray(axes, object)))
         if len(axes) < len(figure.panels):
@@ -33,9 +33,9 @@ def draw(figure, palette, colors=None, columns=2, axes=None):
     return axes[:len(figure.panels)]
 
 
-def _new_axes(figure, columns, pen):
-    from matplotlib import pyplot  # noqa: PLC0415
-
+def _new_axes(figure, columns, pen, new_figure):
+    if new_figure is None:
+        from matplotlib.pyplot import figure as new_figure  # noqa: PLC0415
     if not figure.panels:
         return []
     columns = min(columns, len(figure.panels))
@@ -45,7 +45,7 @@ def _new_axes(figure, columns, pen):
         height = _WIDTH
     entries, per_row = pen.legend(figure), max(1, 2 * columns)
     below = 0.22 * math.ceil(len(entries) / per_row) + 0.05
-    whole = pyplot.figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
+    whole = new_figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
     grid = whole.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [below])
     axes = [whole.add_subplot(grid[i // columns, i % columns]) for i in range(len(figure.panels))]
     if entries:
@@ -57,9 +57,9 @@ def _new_axes(figure, columns, pen):
     return axes
 
 
-class _Pen:
-    def __init__(self, palette, colors):
-        self.palette, self.colors = palette, colors
+class Pen:
+    def __init__(self, palette, colors, ink="black", paper="white", cap=2):
+        self.palette, self.colors, self.ink, self.paper, self.cap = palette, colors, ink, paper, cap  # cap: of error bars, in points
 
     def color(self, index):
         return color_of(self.palette, index, self.colors)
@@ -68,13 +68,17 @@ class _Pen:
         color = self.color(trace.color)
         marker = trace.marker if trace.marker >= 0 else max(trace.color, 0)
         return {"color": color, "marker": MARKERS[marker % len(MARKERS)], "markersize": _SMALL,
-                "markerfacecolor": "white" if trace.dash >= OPEN_FROM else color, "linestyle": DASHES[trace.dash % len(DASHES)],
+                "markerfacecolor": self.paper if trace.dash >= OPEN_FROM else color, "linestyle": DASHES[trace.dash % len(DASHES)],
                 "linewidth": 1.3}
 
     # ---- one panel
 
-    def panel(self, panel, axes):
-        axes.set_title(panel.title, fontsize="medium")
+    def size(self, panel):
+        """Inches of one panel by itself."""
+        return _WIDTH, _WIDTH if panel.is_square else _HEIGHT + (_STRIP if panel.strip_title else 0)
+
+    def panel(self, panel, axes, has_title=True):
+        axes.set_title(panel.title if has_title else "", fontsize="medium")
         axes.set_ylabel(panel.y_title)
         axes.tick_params(labelsize="small")
         axes.spines[["top", "right"]].set_visible(False)
@@ -124,9 +128,16 @@ class _Pen:
         self.marks(trace, axes)
 
     def marks(self, trace, axes):
+        look = {**self.look(trace), "linestyle": "", "zorder": 4}
         for x, y, mark in zip(trace.x, trace.y, trace.marks):
             if mark:
-                axes.plot([x], [y], color=self.color(trace.color), zorder=4, linestyle="", **_mark(mark))
+                axes.plot([x], [y], **look | self.mark(mark))
+
+    def mark(self, mark):
+        """Larger than the markers of a line; the last checkpoint of a line keeps its own."""
+        if mark == "last":
+            return {"markersize": 7.5}
+        return {"marker": MARKS.get(mark, "*"), "markersize": 11, "markeredgecolor": self.paper}
 
     def draw_float(self, trace, axes):
         axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=2.2, alpha=0.45, gid=trace.name)
@@ -142,7 +153,7 @@ class _Pen:
     def draw_interval(self, trace, axes):
         middle = np.array(trace.y)
         axes.errorbar(trace.x, middle, [middle - trace.low, np.array(trace.high) - middle], color=self.color(trace.color),
-                      fmt="_", markersize=5, elinewidth=0.9, capsize=2, zorder=1.5)
+                      fmt="_", markersize=5, elinewidth=0.9, capsize=self.cap, zorder=1.5)
 
     def draw_guide(self, trace, axes):
         axes.plot(trace.x, trace.y, color=GRAY, linewidth=0.9 if trace.label == "no error" else 0.6, zorder=0.5, gid=trace.name)
@@ -169,12 +180,12 @@ class _Pen:
         width = 0.8 / of
         x = np.array(trace.x) + (place - (of - 1) / 2) * width
         color, y = self.color(trace.color), np.array(trace.y)
-        axes.bar(x, y, width * 0.92, color=color, edgecolor="white", hatch=HATCHES[max(trace.color, 0) % len(HATCHES)],
+        axes.bar(x, y, width * 0.92, color=color, edgecolor=self.paper, hatch=HATCHES[max(trace.color, 0) % len(HATCHES)],
                  linewidth=0, gid=trace.name)
         low, high = y - trace.low, np.array(trace.high) - y
         known = (low != 0) | (high != 0)
         if known.any():
-            axes.errorbar(x[known], y[known], [low[known], high[known]], fmt="none", ecolor="black", elinewidth=0.9, capsize=2)
+            axes.errorbar(x[known], y[known], [low[known], high[known]], fmt="none", ecolor=self.ink, elinewidth=0.9, capsize=self.cap)
 
     # ---- the legend
 
@@ -187,27 +198,20 @@ class _Pen:
             style = {"label": text, "linewidth": 1.5}
             if kind == "color" and is_bars:
                 out.append(Patch(facecolor=self.color(index), label=text, hatch=HATCHES[index % len(HATCHES)],
-                                 edgecolor="white", linewidth=0))
+                                 edgecolor=self.paper, linewidth=0))
             elif kind == "color":
                 out.append(Line2D([], [], color=self.color(index), markersize=_SMALL,
                                   marker="" if marker < 0 else MARKERS[marker % len(MARKERS)], **style))
             elif kind == "dash":
-                out.append(Line2D([], [], color="black", linestyle=DASHES[index % len(DASHES)], markersize=_SMALL,
+                out.append(Line2D([], [], color=self.ink, linestyle=DASHES[index % len(DASHES)], markersize=_SMALL,
                                   marker=MARKERS[marker % len(MARKERS)],
-                                  markerfacecolor="white" if index >= OPEN_FROM else "black", **style))
+                                  markerfacecolor=self.paper if index >= OPEN_FROM else self.ink, **style))
             elif kind == "mark":
-                out.append(Line2D([], [], color="black", linestyle="", label=text, **_mark(marker)))
+                out.append(Line2D([], [], **{"color": self.ink, "linestyle": "", "label": text, "marker": "o"} | self.mark(marker)))
             else:
                 out.append(Line2D([], [], color=GRAY, alpha=0.5 if kind == "float" else 1, label=text,
                                   linestyle="-" if kind == "float" else ":", linewidth=2.2 if kind == "float" else 1.2))
         return out
-
-
-def _mark(mark):
-    """Larger than the markers of a line; the last checkpoint of a line has a ring."""
-    if mark == "last":
-        return {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
-    return {"marker": MARKS.get(mark, "*"), "markersize": 11, "markeredgecolor": "white"}
 
 
 def _counted(value, _place=None):

@@ -2,21 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from ..dimensions import is_dimension
-from ..intervals import KINDS
+from ..section import OPTIONS, figure_faults
 from ..selection import holds, is_of_quantizer, read_conditions
 
-_CURVES = {"lines", "panels", "x", "y", "right", "spread"}
-ALLOWED = {  # kind: options beside name, title and where
-    "error_vs_tokens": _CURVES, "loss_vs_tokens": _CURVES - {"y"}, "loss_plane": {"lines", "panels", "x", "y", "range"},
-    "accuracy_vs_loss": {"lines", "panels"}, "loss_vs_bytes": {"lines", "panels", "at"},
-    "bars": {"lines", "panels", "spread", "y", "at"}, "contour": set(), "spectrum": {"lines", "panels", "at"},
-    "training_loss": {"x"}, "table": set(),
-}
-DEFAULT = [kind for kind in ALLOWED if kind != "loss_vs_bytes"]  # of a report that does not say which
-_CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"), "spread": ("auto", "none", *KINDS),
-            "x": ("auto", "tokens", "step", "position"), "y": ("error", "delta")}
-_OTHER_CHOICES = {("loss_plane", "x"): ("float",), ("loss_plane", "y"): ("quantized",), ("training_loss", "x"): ("tokens", "step")}
+DEFAULT = [kind for kind in OPTIONS if kind != "loss_vs_bytes"]  # of a report that does not say which
 
 
 @dataclass
@@ -37,22 +26,14 @@ class Options:
     @classmethod
     def read(cls, kind, given):
         """From the options of one figure; ValueError says which does not fit."""
-        if kind not in ALLOWED:
-            raise ValueError("unknown figure %s; known are %s" % (kind, ", ".join(ALLOWED)))
-        for name in given:
-            if name not in ALLOWED[kind] | {"name", "title", "where"}:
-                raise ValueError("%s: unknown option %s; known are %s" % (
-                    kind, name, ", ".join(sorted(ALLOWED[kind] | {"name", "title", "where"}))))
+        for fault in figure_faults({kind: given}):
+            raise ValueError(fault.text if fault.where == "figures" else "%s: %s" % (kind, fault.text))
         out = cls(kind, **{name: value for name, value in given.items() if value is not None})
         out.where = read_conditions(out.where)
-        out.lines = _dimensions(kind, given.get("lines", ["branch"]))
-        out.panels = _dimensions(kind, given.get("panels", [] if kind in ("spectrum", "loss_vs_bytes") else ["bits"]))
+        out.lines = _dimensions(given.get("lines", ["branch"]))
+        out.panels = _dimensions(given.get("panels", [] if kind in ("spectrum", "loss_vs_bytes") else ["bits"]))
         out.y = given.get("y", "delta" if kind == "bars" else "error")
         out.right = "" if out.right == "none" else out.right
-        for name, known in _CHOICES.items():
-            known = _OTHER_CHOICES.get((kind, name), known)
-            if name in given and given[name] not in known:
-                raise ValueError("%s: `%s`: got %s, wanted %s" % (kind, name, given[name], ", ".join(known)))
         return out
 
     def keeps(self, it):
@@ -67,12 +48,8 @@ class Options:
         return self.at == "all" or (it.is_last if self.at == "last" else it.position == 0)
 
 
-def _dimensions(kind, given):
-    names = [given] if isinstance(given, str) else [name for name in given or () if name is not None]
-    for name in names:
-        if not is_dimension(name):
-            raise ValueError("%s: unknown dimension %s" % (kind, name))
-    return names
+def _dimensions(given):
+    return [given] if isinstance(given, str) else [name for name in given or () if name is not None]
 
 
 def figures_of(manifest):

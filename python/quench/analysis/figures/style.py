@@ -7,7 +7,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MARKERS = ("o", "s", "^", "D", "v", "p", "P", "h")
 DASHES = ("-", (0, (4, 2)), (0, (5, 2, 1, 2)), (0, (8, 3)), (0, (8, 2, 1, 2, 1, 2)))  # dotted is the right axis
 OPEN_FROM = 1  # dashes from here on have open markers
-HATCHES = ("", "//", "xx", "..", "--")
+HATCHES = ("", "//", "xx", "\\\\", "--")
 MARKS = {"star": "*", "circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "P", "x": "X"}  # else a star
 GRAY = "#767676"
 
