@@ -151,7 +151,7 @@ nlohmann::json describe(const HeartbeatState& state, Pulse life) {
   return {{"job", state.job},
           {"attempt", state.attempt},
           {"state", liveness_text(life)},
-          {"pid", state.pid},
+          {"pid", state.process.pid},
           {"host", state.host},
           {"started", state.started},
           {"cell", state.cell},
@@ -170,7 +170,7 @@ std::string line_of(const HeartbeatState& state, Pulse life) {
                                 liveness_text(life), state.done, state.total, state.failed,
                                 state.total > ended ? state.total - ended : 0);
   if (life == Pulse::kRunning || life == Pulse::kElsewhere) {
-    out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
+    out += fmt::format("; pid {} on {}", state.process.pid, printable(state.host));
     if (state.eta_seconds) {
       out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
     }
