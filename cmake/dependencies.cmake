@@ -13,6 +13,7 @@ find_package(CURL 7.85 REQUIRED)                 # libcurl4-openssl-dev: quench 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)   # libpcre2-dev
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc) # libutf8proc-dev
+find_library(QUENCH_SECCOMP libseccomp.a REQUIRED)             # libseccomp-dev; its archive, so that an interpreter gets one file
 if(QUENCH_TESTS)
   find_package(Catch2 2 REQUIRED)                # catch2
   find_path(QUENCH_VALIJSON valijson/validator.hpp REQUIRED)  # libvalijson-dev: JSON Schema, headers only
