@@ -4,7 +4,6 @@ find_package(fmt REQUIRED)                       # libfmt-dev
 find_package(yaml-cpp REQUIRED)                  # libyaml-cpp-dev
 find_package(nlohmann_json REQUIRED)             # nlohmann-json3-dev
 find_package(CLI11 REQUIRED)                     # libcli11-dev
-find_package(spdlog REQUIRED)                    # libspdlog-dev: log files of runs
 find_package(TBB REQUIRED)                       # libtbb-dev
 find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL and Boost.Math, headers only
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
