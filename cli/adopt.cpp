@@ -324,11 +324,7 @@ int adopt(const AdoptOptions& options, Context& context) {
 
 }  // namespace
 
-void add_adopt(CommandLine& line, Context& context) {
-  Verb verb = line.verb("adopt",
-                        "Let a rebuilt plugin keep its records after checking that "
-                        "it computes the same values",
-                        "Experiments");
+void add_adopt(Verb& verb, Context& context) {
   verb.examples({"quench adopt m.yaml --plugin gptq --reason \"another compiler\""});
   auto options = std::make_shared<AdoptOptions>();
   add_manifest_options(verb, context, options->manifest);

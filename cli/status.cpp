@@ -243,10 +243,8 @@ int status(StatusOptions options) {
 
 }  // namespace
 
-void add_status(CommandLine& line) {
+void add_status(Verb& verb, Context& /*context*/) {
   auto options = std::make_shared<StatusOptions>();
-  Verb verb =
-      line.verb("status", "Show what is running, what is done and what is left", "Experiments");
   verb.examples({"quench status runs/m --watch"});
   verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
   verb.flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
