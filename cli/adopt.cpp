@@ -5,7 +5,6 @@
 // the present one and surveys the grid again. Cells that are then done are those that only the
 // rebuild had made pending; trained checkpoints are found again, too.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,8 +16,8 @@
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
+#include "core/io/new_folder.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/record_schema.hpp"
@@ -179,24 +178,6 @@ json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Co
   return {{"cell", name}, {"key", cell.key}, {"value", before[0].value}};
 }
 
-// A folder that is removed with this object.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const fs::path& home) : path_(home / fmt::format("adopt-{}", ::getpid())) {
-    make_folders(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // Trains again up to the first existing checkpoint and compares the weights with it; null if
 // nothing was trained.
 json train_again(const Experiment& experiment, Context& context) {
@@ -216,9 +197,9 @@ json train_again(const Experiment& experiment, Context& context) {
   branch.checkpoints = {step};
   branch.averages.clear();
   training.branches.resize(1);
-  const ScratchFolder scratch(context.home());
+  const NewFolder scratch(context.home() / "adopt");  // never committed
   TrainOptions options;
-  options.home = scratch.path();
+  options.home = scratch.temporary();
   const TrainOutcome outcome = train(context.catalog(), training, options);
   if (!outcome.failures.empty()) {
     throw outcome.failures.begin()->second;
@@ -227,7 +208,7 @@ json train_again(const Experiment& experiment, Context& context) {
     return sha256_of(File(states.weights_path(keys.at(step)) / "model.safetensors"));
   };
   const std::string was = hash(there);
-  const std::string is = hash(TrainedStates(scratch.path()));
+  const std::string is = hash(TrainedStates(scratch.temporary()));
   if (was != is) {
     fail(QUENCH_FAILED_PRECONDITION,
          "the new build trains other weights up to step {} (sha256 {}, the old one {}); it is not "
@@ -324,11 +305,7 @@ int adopt(const AdoptOptions& options, Context& context) {
 
 }  // namespace
 
-void add_adopt(CommandLine& line, Context& context) {
-  Verb verb = line.verb("adopt",
-                        "Let a rebuilt plugin keep its records after checking that "
-                        "it computes the same values",
-                        "Experiments");
+void add_adopt(Verb& verb, Context& context) {
   verb.examples({"quench adopt m.yaml --plugin gptq --reason \"another compiler\""});
   auto options = std::make_shared<AdoptOptions>();
   add_manifest_options(verb, context, options->manifest);

@@ -170,9 +170,8 @@ int average(const AverageArguments& options, Context& context) {
 
 }  // namespace
 
-void add_average(CommandLine& line, Context& context) {
+void add_average(Verb& verb, Context& context) {
   auto options = std::make_shared<AverageArguments>();
-  Verb verb = line.verb("average", "Average checkpoints into a new one", "One model");
   verb.examples({"quench average step1 step2 step3 --scheme soup -o averaged"});
   verb.option("models", options->models,
               "Folders, files, or hf://org/name@revision, in the order of training")

@@ -158,10 +158,8 @@ int clean(const CleanOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_clean(CommandLine& line, Context& context) {
+void add_clean(Verb& verb, Context& context) {
   auto options = std::make_shared<CleanOptions>();
-  Verb verb = line.verb("clean", "Free shared disk space; without options removes only leftovers",
-                        "Installation");
   verb.examples({"quench clean --dry-run --older 30d"});
   verb.flag("--dry-run", options->dry_run, "Only show what would be removed");
   verb.option("--older", options->older, "Also files older than this: 30d, 12h, 8w")

@@ -76,6 +76,7 @@ struct Context {
   bool quiet = false;                     // -q
   bool verbose = false;                   // -v
   std::vector<std::string> arguments;     // the command line, for messages that repeat it
+  const CommandLine* line = nullptr;      // what can be typed
 
   // QUENCH_HOME: found, created and checked to be this user's, once. Throws UsageError.
   const std::filesystem::path& home() const;
@@ -106,33 +107,33 @@ struct Context {
   mutable std::optional<std::filesystem::path> home_;
 };
 
-void add_run(CommandLine& line, Context& context);
-void add_fetch(CommandLine& line, Context& context);
-void add_plan(CommandLine& line, Context& context);
-void add_adopt(CommandLine& line, Context& context);
-void add_why(CommandLine& line, Context& context);
-void add_eval(CommandLine& line, Context& context);
-void add_average(CommandLine& line, Context& context);
-void add_layer(CommandLine& line, Context& context);
-void add_tokenize(CommandLine& line, Context& context);
-void add_plugins(CommandLine& line, Context& context);
-void add_quantize(CommandLine& line, Context& context);
-void add_results(CommandLine& line, Context& context);
-void add_verify(CommandLine& line, Context& context);
-void add_forget(CommandLine& line, Context& context);
-void add_clean(CommandLine& line, Context& context);
-void add_diff(CommandLine& line, Context& context);
-void add_merge(CommandLine& line);
-void add_status(CommandLine& line);
-void add_schema(CommandLine& line, Context& context);
-void add_submit(CommandLine& line, Context& context);
-void add_init(CommandLine& line, Context& context);
-void add_import(CommandLine& line, Context& context);
-void add_doctor(CommandLine& line, Context& context);
-void add_report(CommandLine& line, Context& context);
-void add_export(CommandLine& line, Context& context);
-void add_completion(CommandLine& line);
-void add_sections(CommandLine& line);  // what stands below the verbs
+// The options and the work of each verb (cli/program.cpp has the table).
+void add_init(Verb& verb, Context& context);
+void add_import(Verb& verb, Context& context);
+void add_plan(Verb& verb, Context& context);
+void add_fetch(Verb& verb, Context& context);
+void add_run(Verb& verb, Context& context);
+void add_submit(Verb& verb, Context& context);
+void add_status(Verb& verb, Context& context);
+void add_why(Verb& verb, Context& context);
+void add_adopt(Verb& verb, Context& context);
+void add_results(Verb& verb, Context& context);
+void add_report(Verb& verb, Context& context);
+void add_diff(Verb& verb, Context& context);
+void add_merge(Verb& verb, Context& context);
+void add_verify(Verb& verb, Context& context);
+void add_forget(Verb& verb, Context& context);
+void add_export(Verb& verb, Context& context);
+void add_eval(Verb& verb, Context& context);
+void add_quantize(Verb& verb, Context& context);
+void add_average(Verb& verb, Context& context);
+void add_layer(Verb& verb, Context& context);
+void add_tokenize(Verb& verb, Context& context);
+void add_plugins(Verb& verb, Context& context);
+void add_doctor(Verb& verb, Context& context);
+void add_schema(Verb& verb, Context& context);
+void add_clean(Verb& verb, Context& context);
+void add_completion(Verb& verb, Context& context);
 
 // Options of several subcommands.
 void add_plugin_options(Verb& verb, Context& context);

@@ -12,49 +12,31 @@
 namespace quench {
 
 Option Option::required() {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->required();
   return *this;
 }
 
 Option Option::placeholder(const std::string& word) {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->type_name(word);
   return *this;
 }
 
 Option Option::one_of(const std::vector<std::string>& words) {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->check(CLI::IsMember(words));
   return *this;
 }
 
 Option Option::between(int64_t least, int64_t most) {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->check(CLI::Range(least, most));
   return *this;
 }
 
 Option Option::not_negative() {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->check(CLI::NonNegativeNumber);
   return *this;
 }
 
 Option Option::whole_number() {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->check([](const std::string& text) {
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
     return digits && text.size() <= std::numeric_limits<uint64_t>::digits10
@@ -65,32 +47,23 @@ Option Option::whole_number() {
 }
 
 Option Option::bytes() {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->transform(CLI::AsSizeValue(true))->type_name("BYTES");
   return *this;
 }
 
 Option Option::one_value_each() {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->allow_extra_args(false);
   return *this;
 }
 
 Option Option::show_default() {
-  if (option_ == nullptr) {
-    return *this;
-  }
   option_->capture_default_str();
   return *this;
 }
 
 template <typename T>
 Option Verb::declare(const std::string& names, T& to, const std::string& help) {
-  return Option(app_ == nullptr ? nullptr : app_->add_option(names, to, help));
+  return Option(app_->add_option(names, to, help));
 }
 
 Option Verb::option(const std::string& names, std::string& to, const std::string& help) {
@@ -123,13 +96,10 @@ Option Verb::option(const std::string& names, double& to, const std::string& hel
 }
 
 Option Verb::flag(const std::string& name, bool& to, const std::string& help) {
-  return Option(app_ == nullptr ? nullptr : app_->add_flag(name, to, help));
+  return Option(app_->add_flag(name, to, help));
 }
 
 void Verb::exclusive(const std::vector<Option>& options) {
-  if (app_ == nullptr) {
-    return;
-  }
   for (size_t i = 0; i < options.size(); ++i) {
     for (size_t j = 0; j < options.size(); ++j) {
       if (i != j) {
@@ -140,25 +110,16 @@ void Verb::exclusive(const std::vector<Option>& options) {
 }
 
 void Verb::examples(const std::vector<std::string>& lines) {
-  if (app_ == nullptr) {
-    return;
-  }
   app_->footer(fmt::format("\nExamples:\n  {}", fmt::join(lines, "\n  ")));
 }
 
 Verb Verb::verb(const std::string& name, const std::string& help) {
-  if (app_ == nullptr) {
-    return *this;
-  }
   app_->require_subcommand(0, 1);
   app_->fallthrough();
   return Verb(app_->add_subcommand(name, help), chosen_);
 }
 
 void Verb::does(std::function<int()> work) {
-  if (app_ == nullptr) {
-    return;
-  }
   app_->callback([app = app_, chosen = chosen_, work = std::move(work)] {
     if (app->get_subcommands().empty()) {
       *chosen = work;
@@ -167,10 +128,8 @@ void Verb::does(std::function<int()> work) {
 }
 
 CommandLine::CommandLine(const std::string& program, const std::string& help,
-                         const std::string& version, std::optional<std::string> declared)
-    : app_(std::make_unique<CLI::App>(help, program)),
-      declared_(std::move(declared)),
-      version_(version) {
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(help, program)), version_(version) {
   app_->set_version_flag("-V,--version", version);
   app_->require_subcommand(1);
 }
@@ -180,7 +139,7 @@ CommandLine::~CommandLine() = default;
 Verb CommandLine::verb(const std::string& name, const std::string& help, const std::string& group) {
   CLI::App* added = app_->add_subcommand(name, help);
   added->group(group);
-  return Verb(!declared_ || *declared_ == name ? added : nullptr, &chosen_);
+  return Verb(added, &chosen_);
 }
 
 void CommandLine::sections(std::vector<std::pair<std::string, std::string>> sections) {

@@ -28,7 +28,6 @@ class UsageError : public Error {
 // An option or argument of a verb. Each function returns the option, for chaining.
 class Option {
  public:
-  // nullptr: of a verb that is not declared (CommandLine); nothing is done with it.
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required();
@@ -80,16 +79,13 @@ class Verb {
   template <typename T>
   Option declare(const std::string& names, T& to, const std::string& help);
 
-  CLI::App* app_;                 // nullptr: not declared
+  CLI::App* app_;
   std::function<int()>* chosen_;  // the command line's
 };
 
 class CommandLine {
  public:
-  // `declared`: the only verb that gets its options; nothing: all verbs do. To declare the options
-  // of all takes longer than the rest of a short command.
-  CommandLine(const std::string& program, const std::string& help, const std::string& version,
-              std::optional<std::string> declared);
+  CommandLine(const std::string& program, const std::string& help, const std::string& version);
   ~CommandLine();
 
   // `group`: the heading above it in --help.
@@ -112,7 +108,6 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
   std::function<int()> chosen_;
   bool asked_for_help_ = false;
-  std::optional<std::string> declared_;
   std::string version_;
   std::vector<std::pair<std::string, std::string>> sections_;
 };

@@ -32,10 +32,8 @@ int diff(const DiffOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_diff(CommandLine& line, Context& context) {
+void add_diff(Verb& verb, Context& context) {
   auto options = std::make_shared<DiffOptions>();
-  Verb verb =
-      line.verb("diff", "Show the differences between two runs: manifests, then values", "Results");
   verb.examples({"quench diff runs/a runs/b"});
   verb.option("run1", options->before, "Folder of the first run").required();
   verb.option("run2", options->after, "Folder of the second run").required();

@@ -281,8 +281,7 @@ int examine(bool as_json, Context& context) {
 
 }  // namespace
 
-void add_doctor(CommandLine& line, Context& context) {
-  Verb verb = line.verb("doctor", "Describe this installation and machine", "Installation");
+void add_doctor(Verb& verb, Context& context) {
   verb.examples({"quench doctor"});
   add_plugin_options(verb, context);
   const auto as_json = std::make_shared<bool>(false);

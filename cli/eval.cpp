@@ -94,9 +94,8 @@ int evaluate(const EvalOptions& options, Context& context) {
 
 }  // namespace
 
-void add_eval(CommandLine& line, Context& context) {
+void add_eval(Verb& verb, Context& context) {
   auto options = std::make_shared<EvalOptions>();
-  Verb verb = line.verb("eval", "Measure one checkpoint, float and quantized", "One model");
   verb.examples(
       {"quench eval model --metric validation_loss:text=t.txt,block=512 --quantizer rtn:bits=4"});
   add_single_model(verb, *options);

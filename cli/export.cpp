@@ -44,8 +44,7 @@ std::vector<std::string> words_of(const ExportOptions& options) {
 
 }  // namespace
 
-void add_export(CommandLine& line, Context& context) {
-  Verb verb = line.verb("export", "Send the values of a run to an experiment tracker", "Results");
+void add_export(Verb& verb, Context& context) {
   verb.examples({"quench export runs/m --to tensorboard",
                  "quench export runs/m --to mlflow --server http://127.0.0.1:5000 --follow"});
   auto options = std::make_shared<ExportOptions>();

@@ -98,9 +98,7 @@ int fetch_verb(const FetchVerbOptions& options, Context& context) {
 
 }  // namespace
 
-void add_fetch(CommandLine& line, Context& context) {
-  Verb verb =
-      line.verb("fetch", "Download what a manifest needs, or one checkpoint", "Experiments");
+void add_fetch(Verb& verb, Context& context) {
   verb.examples({"quench fetch m.yaml --dry-run", "quench fetch m.yaml",
                  "quench fetch hf://EleutherAI/pythia-70m@step1000",
                  "quench fetch hf://datasets/allenai/c4/en/c4-validation.00000-of-00008.json.gz"});

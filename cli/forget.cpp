@@ -63,10 +63,8 @@ int forget(ForgetOptions options, const Context& context) {
 
 }  // namespace
 
-void add_forget(CommandLine& line, Context& context) {
+void add_forget(Verb& verb, Context& context) {
   auto options = std::make_shared<ForgetOptions>();
-  Verb verb =
-      line.verb("forget", "Hide values of a run, so that they are computed again", "Results");
   verb.examples(
       {"quench forget \"quantizer.id=gptq\" --run runs/m --reason \"wrong calibration text\""});
   verb.option("selector", options->selector, "Which values, as in `quench results --where`")

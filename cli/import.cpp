@@ -23,10 +23,8 @@ std::vector<std::string> words_of(const ImportOptions& options) {
 
 }  // namespace
 
-void add_import(CommandLine& line, Context& context) {
+void add_import(Verb& verb, Context& context) {
   auto options = std::make_shared<ImportOptions>();
-  Verb verb = line.verb("import", "Write the manifest that a file of the study's code amounts to",
-                        "Experiments");
   verb.examples({"quench import quantize_olmo2_1B.yaml",
                  "quench import quantize_olmo2_1B.yaml -o olmo2_1b.yaml"});
   verb.option("file", options->file, "YAML file of the study's code (arXiv 2510.06213)").required();

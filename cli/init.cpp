@@ -119,10 +119,8 @@ int init(const InitOptions& options, Context& context) {
 
 }  // namespace
 
-void add_init(CommandLine& line, Context& context) {
+void add_init(Verb& verb, Context& context) {
   auto options = std::make_shared<InitOptions>();
-  Verb verb =
-      line.verb("init", "Write a first manifest for a folder of checkpoints", "Experiments");
   verb.examples(
       {"quench init path/to/checkpoints",
        "quench init path/to/checkpoints --text heldout.txt --quantizer rtn --quantizer gptq",

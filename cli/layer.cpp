@@ -136,9 +136,8 @@ int quantize(const LayerOptions& options, Context& context) {
 
 }  // namespace
 
-void add_layer(CommandLine& line, Context& context) {
+void add_layer(Verb& verb, Context& context) {
   auto options = std::make_shared<LayerOptions>();
-  Verb verb = line.verb("layer", "Quantize one linear layer from a safetensors file", "One model");
   verb.examples({"quench layer layer.safetensors --quantizer gptq:bits=3 --against rtn:bits=3"});
   verb.option("file", options->file, "`weight` [out,in] and, for most methods, `inputs` [N,in]")
       .required();

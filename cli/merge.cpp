@@ -67,9 +67,7 @@ int merge(const MergeOptions& options) {
 
 }  // namespace
 
-void add_merge(CommandLine& line) {
-  Verb verb =
-      line.verb("merge", "Join the folders of a run that several machines wrote", "Results");
+void add_merge(Verb& verb, Context& /*context*/) {
   verb.examples({"quench merge runs/m from-b/m from-c/m", "quench merge a/m b/m --into runs/m"});
   auto options = std::make_shared<MergeOptions>();
   verb.option("run", options->runs, "Folders of runs of one manifest").required();

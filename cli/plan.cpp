@@ -441,8 +441,7 @@ int plan(const PlanOptions& options, Context& context) {
 
 }  // namespace
 
-void add_plan(CommandLine& line, Context& context) {
-  Verb verb = line.verb("plan", "Show what a manifest would run, and why", "Experiments");
+void add_plan(Verb& verb, Context& context) {
   verb.examples({"quench plan m.yaml", "quench plan m.yaml --all --set dtype=float64",
                  "quench plan m.yaml --shares 3",
                  "quench plan configs/experiments/amber.yaml --shapes configs/models"});

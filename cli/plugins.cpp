@@ -81,10 +81,8 @@ int markdown(Context& context, const PluginsOptions& options) {
 
 }  // namespace
 
-void add_plugins(CommandLine& line, Context& context) {
+void add_plugins(Verb& verb, Context& context) {
   const auto options = std::make_shared<PluginsOptions>();
-  Verb verb =
-      line.verb("plugins", "List plugins, and explain why others cannot be used", "Installation");
   verb.examples(
       {"quench plugins", "quench plugins show gptq", "quench plugins check my_quantizer.so"});
   add_plugin_options(verb, context);

@@ -87,11 +87,91 @@ std::function<int()> parse(quench::CommandLine& line, int argc, char** argv) {
   }
 }
 
-// The verb whose options may be asked for; nothing: those of all, for the manual page.
-std::optional<std::string> verb_named(int argc, char** argv) {
-  const auto word = [&](int i) { return std::string(i < argc ? argv[i] : ""); };
-  const std::string verb = word(1) == "help" ? word(2) : word(1);
-  return verb == "completion" ? std::nullopt : std::optional(verb);
+struct Command {
+  const char* name;
+  const char* group;  // the heading above it in --help
+  const char* help;
+  void (*declare)(quench::Verb&, quench::Context&);  // its options and its work
+};
+
+// In the order of --help.
+constexpr Command kCommands[] = {
+    {"init", "Experiments", "Write a first manifest for a folder of checkpoints", quench::add_init},
+    {"import", "Experiments", "Write the manifest that a file of the study's code amounts to",
+     quench::add_import},
+    {"plan", "Experiments", "Show what a manifest would run, and why", quench::add_plan},
+    {"fetch", "Experiments", "Download what a manifest needs, or one checkpoint",
+     quench::add_fetch},
+    {"run", "Experiments", "Run the experiments of a manifest", quench::add_run},
+    {"submit", "Experiments", "Send what is left of a run to a Slurm or HTCondor cluster",
+     quench::add_submit},
+    {"status", "Experiments", "Show what is running, what is done and what is left",
+     quench::add_status},
+    {"why", "Experiments", "Explain why a cell is computed, reused or failed", quench::add_why},
+    {"adopt", "Experiments",
+     "Let a rebuilt plugin keep its records after checking that it computes the same values",
+     quench::add_adopt},
+    {"results", "Results", "Show or export the records of runs", quench::add_results},
+    {"report", "Results", "Draw the figures of a run and evaluate its contrasts",
+     quench::add_report},
+    {"diff", "Results", "Show the differences between two runs: manifests, then values",
+     quench::add_diff},
+    {"merge", "Results", "Join the folders of a run that several machines wrote",
+     quench::add_merge},
+    {"verify", "Results",
+     "Check the records of a run, of all that runs share, or files of the Hugging Face cache",
+     quench::add_verify},
+    {"forget", "Results", "Hide values of a run, so that they are computed again",
+     quench::add_forget},
+    {"export", "Results", "Send the values of a run to an experiment tracker", quench::add_export},
+    {"eval", "One model", "Measure one checkpoint, float and quantized", quench::add_eval},
+    {"quantize", "One model", "Quantize one checkpoint and write it for other tools",
+     quench::add_quantize},
+    {"average", "One model", "Average checkpoints into a new one", quench::add_average},
+    {"layer", "One model", "Quantize one linear layer from a safetensors file", quench::add_layer},
+    {"tokenize", "One model",
+     "Print the token ids of JSON strings from standard input, one per line", quench::add_tokenize},
+    {"plugins", "Installation", "List plugins, and explain why others cannot be used",
+     quench::add_plugins},
+    {"doctor", "Installation", "Describe this installation and machine", quench::add_doctor},
+    {"schema", "Installation", "Print the JSON Schema of manifests, for editors (draft-07)",
+     quench::add_schema},
+    {"clean", "Installation", "Free shared disk space; without options removes only leftovers",
+     quench::add_clean},
+    {"completion", "Installation",
+     "Print a script that completes verbs and options, or the manual page", quench::add_completion},
+};
+
+// What stands below the verbs in --help and on the manual page.
+std::vector<std::pair<std::string, std::string>> sections() {
+  return {{"Exit codes",
+           "  0    all is done\n"
+           "  1    something failed; what could be done is done\n"
+           "  2    the command line or the manifest is wrong; nothing was done\n"
+           "  75   stopped on request (SIGTERM, SIGUSR1); the same command goes on\n"
+           "  130  stopped by Ctrl-C; the same command goes on\n"},
+          {"Environment",
+           "  QUENCH_HOME         what runs share: records, hashes, tokens (default: "
+           "~/.cache/quench)\n"
+           "  QUENCH_PLUGIN_PATH  folders with further plugins, separated by colons\n"
+           "  QUENCH_PYTHON       interpreter of what is in Python: plugins that name none, and "
+           "verbs\n"
+           "                      such as export, which else take that of VIRTUAL_ENV or "
+           "CONDA_PREFIX,\n"
+           "                      of PATH or of /usr/bin that has what they import\n"
+           "  QUENCH_ISA          portable, avx2 or avx512: the kernels' instruction set\n"
+           "  HF_HOME, HF_HUB_CACHE  where checkpoints of Hugging Face lie\n"
+           "  HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE  for fetch, as for Hugging Face's tools\n"
+           "  https_proxy, no_proxy  for fetch\n"
+           "  NO_COLOR, TERM=dumb  no colours on a terminal\n"}};
+}
+
+// The verb that alone needs its options, since to declare those of all takes longer than the rest
+// of a short command; "": all do, for the manual page.
+std::string_view verb_asked_for(int argc, char** argv) {
+  const auto word = [&](int i) { return std::string_view(i < argc ? argv[i] : ""); };
+  const std::string_view verb = word(1) == "help" ? word(2) : word(1);
+  return verb == "completion" ? "" : verb;
 }
 
 void report_failure(quench_status code, const std::string& message) {
@@ -136,34 +216,16 @@ int run(int argc, char** argv) {
   }
   quench::CommandLine line("quench",
                            "quench: measures how training decides what quantization costs a model",
-                           std::string("quench ") + quench::kVersion, verb_named(argc, argv));
-  quench::add_init(line, context);
-  quench::add_import(line, context);
-  quench::add_plan(line, context);
-  quench::add_fetch(line, context);
-  quench::add_run(line, context);
-  quench::add_submit(line, context);
-  quench::add_status(line);
-  quench::add_why(line, context);
-  quench::add_adopt(line, context);
-  quench::add_results(line, context);
-  quench::add_report(line, context);
-  quench::add_diff(line, context);
-  quench::add_merge(line);
-  quench::add_verify(line, context);
-  quench::add_forget(line, context);
-  quench::add_export(line, context);
-  quench::add_eval(line, context);
-  quench::add_quantize(line, context);
-  quench::add_average(line, context);
-  quench::add_layer(line, context);
-  quench::add_tokenize(line, context);
-  quench::add_plugins(line, context);
-  quench::add_doctor(line, context);
-  quench::add_schema(line, context);
-  quench::add_clean(line, context);
-  quench::add_completion(line);
-  quench::add_sections(line);
+                           std::string("quench ") + quench::kVersion);
+  line.sections(sections());
+  context.line = &line;
+  const std::string_view asked = verb_asked_for(argc, argv);
+  for (const Command& command : kCommands) {
+    quench::Verb verb = line.verb(command.name, command.help, command.group);
+    if (asked.empty() || asked == command.name) {
+      command.declare(verb, context);
+    }
+  }
   const std::function<int()> work = parse(line, argc, argv);
   install_signal_handlers();
   quench::watch_process_end(quench::kExitFailed);

@@ -205,10 +205,8 @@ int quantize(const QuantizeArguments& options, Context& context) {
 
 }  // namespace
 
-void add_quantize(CommandLine& line, Context& context) {
+void add_quantize(Verb& verb, Context& context) {
   auto options = std::make_shared<QuantizeArguments>();
-  Verb verb =
-      line.verb("quantize", "Quantize one checkpoint and write it for other tools", "One model");
   verb.examples(
       {"quench quantize model --quantizer gptq:bits=4 --calibration "
        "text=t.txt,sequences=128,length=512 --format gptq -o out"});

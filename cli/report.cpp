@@ -48,9 +48,7 @@ int report(const ReportOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_report(CommandLine& line, Context& context) {
-  Verb verb =
-      line.verb("report", "Draw the figures of a run and evaluate its contrasts", "Results");
+void add_report(Verb& verb, Context& context) {
   verb.examples({"quench report runs/m", "quench report runs/m --format pdf -o figures"});
   auto options = std::make_shared<ReportOptions>();
   verb.option("run", options->run, "Folder of the run, or its name below runs/").required();

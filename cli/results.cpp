@@ -402,9 +402,8 @@ int results(const ResultsOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_results(CommandLine& line, Context& context) {
+void add_results(Verb& verb, Context& context) {
   auto options = std::make_shared<ResultsOptions>();
-  Verb verb = line.verb("results", "Show or export the records of runs", "Results");
   verb.examples({"quench results runs/m --where \"quantizer.id=gptq and step>=600\"",
                  "quench results runs/m --csv > m.csv",
                  "quench results runs/a runs/b --sqlite runs.db"});

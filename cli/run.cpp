@@ -203,8 +203,7 @@ int run(const RunOptions& options, Context& context) {
 
 }  // namespace
 
-void add_run(CommandLine& line, Context& context) {
-  Verb verb = line.verb("run", "Run the experiments of a manifest", "Experiments");
+void add_run(Verb& verb, Context& context) {
   verb.examples({"quench run m.yaml", "quench run m.yaml --set seed=1 --out runs/seed1",
                  "quench run m.yaml --retry failed", "quench run m.yaml --fetch",
                  "quench run m.yaml --share 2/3",

@@ -4,26 +4,17 @@
 
 #include <deque>
 #include <filesystem>
-#include <memory>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace spdlog {
-class logger;
-}
 
 namespace quench {
 
 class RunLog {
  public:
   static constexpr size_t kLastLines = 50;
-
-  RunLog();
-  ~RunLog();
-  RunLog(const RunLog&) = delete;
-  RunLog& operator=(const RunLog&) = delete;
 
   // What was added so far goes to the file, too. A file that cannot be written loses the lines, not
   // the run.
@@ -34,17 +25,9 @@ class RunLog {
   std::vector<std::string> last_lines() const;
 
  private:
-  struct Line {
-    int level;
-    std::string module;
-    std::string cell;
-    std::string message;
-  };
-  void write(const Line& line);
-
   mutable std::mutex mutex_;
-  std::shared_ptr<spdlog::logger> file_;
-  std::vector<Line> waiting_;  // until the file is open
+  std::ofstream file_;
+  std::vector<std::string> waiting_;  // lines until the file is open
   std::deque<std::string> last_;
 };
 

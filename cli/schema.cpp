@@ -8,9 +8,7 @@
 
 namespace quench {
 
-void add_schema(CommandLine& line, Context& context) {
-  Verb verb = line.verb("schema", "Print the JSON Schema of manifests, for editors (draft-07)",
-                        "Installation");
+void add_schema(Verb& verb, Context& context) {
   verb.examples({"quench schema > quench.schema.json"});
   add_plugin_options(verb, context);
   verb.does([&context] {

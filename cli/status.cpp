@@ -151,7 +151,7 @@ nlohmann::json describe(const HeartbeatState& state, Pulse life) {
   return {{"job", state.job},
           {"attempt", state.attempt},
           {"state", liveness_text(life)},
-          {"pid", state.pid},
+          {"pid", state.process.pid},
           {"host", state.host},
           {"started", state.started},
           {"cell", state.cell},
@@ -170,7 +170,7 @@ std::string line_of(const HeartbeatState& state, Pulse life) {
                                 liveness_text(life), state.done, state.total, state.failed,
                                 state.total > ended ? state.total - ended : 0);
   if (life == Pulse::kRunning || life == Pulse::kElsewhere) {
-    out += fmt::format("; pid {} on {}", state.pid, printable(state.host));
+    out += fmt::format("; pid {} on {}", state.process.pid, printable(state.host));
     if (state.eta_seconds) {
       out += fmt::format("; about {} left", duration_text(*state.eta_seconds));
     }
@@ -243,10 +243,8 @@ int status(StatusOptions options) {
 
 }  // namespace
 
-void add_status(CommandLine& line) {
+void add_status(Verb& verb, Context& /*context*/) {
   auto options = std::make_shared<StatusOptions>();
-  Verb verb =
-      line.verb("status", "Show what is running, what is done and what is left", "Experiments");
   verb.examples({"quench status runs/m --watch"});
   verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
   verb.flag("--watch", options->watch, "Repeat every two seconds until nothing runs");

@@ -389,9 +389,7 @@ int submit(const SubmitOptions& options, Context& context) {
 
 }  // namespace
 
-void add_submit(CommandLine& line, Context& context) {
-  Verb verb = line.verb("submit", "Send what is left of a run to a Slurm or HTCondor cluster",
-                        "Experiments");
+void add_submit(Verb& verb, Context& context) {
   verb.examples({"quench submit m.yaml --to slurm --shares 8",
                  "quench submit m.yaml --to htcondor --shares 8 --dry-run",
                  "quench submit m.yaml --retry failed", "quench submit m.yaml --fetch"});

@@ -24,15 +24,12 @@ Tokenizer open_tokenizer(Context& context, const std::string& given) {
 
 }  // namespace
 
-void add_tokenize(CommandLine& line, Context& context) {
+void add_tokenize(Verb& verb, Context& context) {
   struct Options {
     std::string tokenizer;
     bool special = false;
   };
   auto options = std::make_shared<Options>();
-  Verb verb =
-      line.verb("tokenize", "Print the token ids of JSON strings from standard input, one per line",
-                "One model");
   verb.examples({"printf '\"a text\"\\n' | quench tokenize model/tokenizer.json"});
   verb.option("tokenizer", options->tokenizer,
               "A file that a tokenizer plugin reads, a folder that has one, or bytes")

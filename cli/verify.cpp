@@ -222,12 +222,8 @@ int verify(const VerifyOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_verify(CommandLine& line, Context& context) {
+void add_verify(Verb& verb, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
-  Verb verb = line.verb("verify",
-                        "Check the records of a run, of all that runs share, or "
-                        "files of the Hugging Face cache",
-                        "Results");
   verb.examples({"quench verify runs/m --read-data"});
   verb.option("run", options->run,
               "Folder of a run, or hf://org/name[@revision] (default: the shared store)");

@@ -162,8 +162,7 @@ int why(const WhyOptions& options, Context& context) {
 
 }  // namespace
 
-void add_why(CommandLine& line, Context& context) {
-  Verb verb = line.verb("why", "Explain why a cell is computed, reused or failed", "Experiments");
+void add_why(Verb& verb, Context& context) {
   verb.examples({"quench why m.yaml \"step600 gptq bits=3\""});
   auto options = std::make_shared<WhyOptions>();
   add_manifest_options(verb, context, options->manifest);

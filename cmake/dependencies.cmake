@@ -4,7 +4,6 @@ find_package(fmt REQUIRED)                       # libfmt-dev
 find_package(yaml-cpp REQUIRED)                  # libyaml-cpp-dev
 find_package(nlohmann_json REQUIRED)             # nlohmann-json3-dev
 find_package(CLI11 REQUIRED)                     # libcli11-dev
-find_package(spdlog REQUIRED)                    # libspdlog-dev: log files of runs
 find_package(TBB REQUIRED)                       # libtbb-dev
 find_package(Boost 1.74 REQUIRED)                # libboost-dev: Boost.DLL, headers only
 find_package(OpenSSL REQUIRED)                   # libssl-dev: SHA-256
@@ -13,6 +12,7 @@ find_package(CURL 7.85 REQUIRED)                 # libcurl4-openssl-dev: quench 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)   # libpcre2-dev
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc) # libutf8proc-dev
+find_library(QUENCH_SECCOMP libseccomp.a REQUIRED)             # libseccomp-dev; its archive, so that an interpreter gets one file
 if(QUENCH_TESTS)
   find_package(Catch2 2 REQUIRED)                # catch2
   find_path(QUENCH_VALIJSON valijson/validator.hpp REQUIRED)  # libvalijson-dev: JSON Schema, headers only

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/error.hpp"
+#include "core/io/lease.hpp"
 #include "train/trained_states.hpp"
 
 namespace quench {
@@ -19,7 +20,6 @@ namespace {
 constexpr std::pair<std::string_view, TrainedPart> kEndings[] = {
     {".optimizer", TrainedPart::kOptimizer}, {".sums", TrainedPart::kSums}};
 constexpr int64_t kHour = 3600;
-constexpr int64_t kDay = 86400;
 
 int64_t modified_at(const fs::path& path) {
   struct stat status = {};
@@ -101,7 +101,7 @@ TrainingInventory training_inventory(const fs::path& home, const std::vector<fs:
     const int64_t modified = modified_at(path);
     std::string key = path.filename().string();
     if (key.starts_with('.')) {
-      if (modified < now - kDay) {
+      if (is_abandoned(path, now)) {
         out.leftover.push_back(path);
       }
       continue;

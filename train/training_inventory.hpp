@@ -24,13 +24,14 @@ struct TrainedEntry {
 };
 
 struct TrainingInventory {
-  std::vector<TrainedEntry> entries;            // by key, weights first
-  std::vector<std::filesystem::path> leftover;  // folders that killed processes did not finish
+  std::vector<TrainedEntry> entries;  // by key, weights first
+  std::vector<std::filesystem::path>
+      leftover;  // temporaries that are abandoned (core/io/lease.hpp)
 };
 
 // `runs` are folders of runs, whose checkpoints/ have links. Anything written in the last `age`
 // seconds, which count as at least an hour, is at work: a training has no links before its end but
-// keeps writing states. Leftovers are older than a day. A home without trainings has an empty
+// keeps writing states. A home without trainings has an empty
 // inventory. Throws Error(FAILED_PRECONDITION) if a folder cannot be listed.
 TrainingInventory training_inventory(const std::filesystem::path& home,
                                      const std::vector<std::filesystem::path>& runs, int64_t now,

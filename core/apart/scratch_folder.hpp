@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "core/io/descriptor.hpp"
+#include "core/io/lease.hpp"
 
 namespace quench {
 
@@ -20,7 +22,8 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
-  Descriptor lock_;  // held as long as the folder is in use
+  Descriptor folder_;
+  std::optional<Beat> beat_;  // touches the folder
 };
 
 }  // namespace quench

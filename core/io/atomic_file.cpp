@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/io/lease.hpp"
 
 namespace quench {
 
@@ -36,18 +36,9 @@ AtomicFile::AtomicFile(fs::path path, uint64_t needed, WrittenFiles* list)
   if (list_ != nullptr) {
     hash_.emplace();
   }
-  static std::atomic<uint64_t> counter{0};
-  // Another process (or host, on a shared file system) may pick the same name: O_EXCL decides.
-  constexpr int kTries = 100;
-  for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
-    temporary_ = folder_of(path_) / fmt::format(".{}.{}-{}.tmp", path_.filename().string(),
-                                                getpid(), counter.fetch_add(1));
-    descriptor_ =
-        open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) {
-      break;
-    }
-  }
+  temporary_ = temporary_beside(path_, ".tmp");
+  descriptor_ =
+      open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) {
     fail_writing(path_, "creating a temporary file in its folder", errno);
   }

@@ -5,17 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/io/process_identity.hpp"
-#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -24,10 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".partial";
-constexpr int64_t kSilence = 86400;  // seconds
-constexpr std::chrono::minutes kBeat{10};
-// A file name may have 255 bytes, of which the identity takes fewer than 80.
-constexpr size_t kShownName = 160;
 
 [[noreturn]] void fail_at(const fs::path& path, const std::string& doing, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
@@ -47,64 +38,6 @@ void sync_folder(int descriptor, const fs::path& path) {
   }
 }
 
-// ".<name>.<place>-<pid>-<start>-<8 hex>.partial"
-fs::path temporary_beside(const fs::path& path) {
-  static const ProcessIdentity self = this_process();
-  std::random_device random;
-  return path.parent_path() / fmt::format(".{}.{}-{}-{}-{:08x}{}",
-                                          path.filename().string().substr(0, kShownName),
-                                          self.place, self.pid, self.start, random(), kSuffix);
-}
-
-// The process named in a temporary folder's name; nothing for other names.
-std::optional<ProcessIdentity> writer_in(std::string_view name) {
-  if (!name.starts_with('.') || !name.ends_with(kSuffix)) {
-    return std::nullopt;
-  }
-  name.remove_suffix(kSuffix.size());
-  name = name.substr(name.rfind('.') + 1);
-  std::string_view parts[4];
-  for (size_t i = 0; i < 4; ++i) {
-    const size_t end = i < 3 ? name.find('-') : name.size();
-    if (end == std::string_view::npos) {
-      return std::nullopt;
-    }
-    parts[i] = name.substr(0, end);
-    name.remove_prefix(std::min(end + 1, name.size()));
-  }
-  constexpr const char* kHex = "0123456789abcdef";
-  const auto is_hex = [&](std::string_view text) {
-    return text.size() == 8 && text.find_first_not_of(kHex) == std::string_view::npos;
-  };
-  ProcessIdentity out;
-  const auto pid = parse_number<decltype(out.pid)>(parts[1]);
-  const auto start = parse_number<decltype(out.start)>(parts[2]);
-  if (!is_hex(parts[0]) || !is_hex(parts[3]) || !pid || !start) {
-    return std::nullopt;
-  }
-  out.place = parts[0];
-  out.pid = *pid;
-  out.start = *start;
-  return out;
-}
-
-void remove_abandoned_in(const fs::path& parent, int64_t now_seconds) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    if (is_abandoned(entry.path(), now_seconds)) {
-      fs::remove_all(entry.path(), ignored);
-    }
-  }
-}
-
-// Removes what ended processes left beside `mine`, which this process has just made.
-void remove_abandoned_beside(const fs::path& mine) {
-  struct stat status = {};
-  if (lstat(mine.c_str(), &status) == 0) {
-    remove_abandoned_in(mine.parent_path(), status.st_mtim.tv_sec);
-  }
-}
-
 }  // namespace
 
 std::optional<FolderIdentity> identity_of_folder(const fs::path& path) {
@@ -115,22 +48,6 @@ std::optional<FolderIdentity> identity_of_folder(const fs::path& path) {
   return FolderIdentity{status.st_dev, status.st_ino};
 }
 
-void remove_ended(const fs::path& parent) {
-  remove_abandoned_in(parent, /*now_seconds=*/0);  // at time 0 no folder has been silent for long
-}
-
-bool is_abandoned(const fs::path& folder, int64_t now_seconds) {
-  const auto writer = writer_in(folder.filename().string());
-  struct stat status = {};
-  // Another user's processes may be hidden, and his folders are not ours to remove.
-  if (!writer || lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-      status.st_uid != geteuid()) {
-    return false;
-  }
-  const std::optional<bool> running = is_running(*writer);
-  return running ? !*running : status.st_mtim.tv_sec < now_seconds - kSilence;
-}
-
 NewFolder::NewFolder(const fs::path& path, Existing existing) {
   const fs::path normal = fs::absolute(path).lexically_normal();
   path_ = normal.has_filename() ? normal : normal.parent_path();  // without a trailing slash
@@ -139,7 +56,7 @@ NewFolder::NewFolder(const fs::path& path, Existing existing) {
       fs::symlink_status(path_, ignored).type() != fs::file_type::not_found) {
     fail_existing(path_);
   }
-  temporary_ = temporary_beside(path_);
+  temporary_ = temporary_beside(path_, kSuffix);
   if (mkdir(temporary_.c_str(), 0777) != 0) {
     const int number = errno;
     temporary_.clear();
@@ -152,34 +69,16 @@ NewFolder::NewFolder(const fs::path& path, Existing existing) {
     fail_at(path_, "opening a temporary folder beside it", number);
   }
   remove_abandoned_beside(temporary_);
-  thread_ = std::thread([this] { keep_alive(); });
+  beat_.emplace(kTouchInterval, [this] { futimens(descriptor_, nullptr); });
 }
 
 NewFolder::~NewFolder() {
-  stop();
+  beat_.reset();
   if (!temporary_.empty()) {
     std::error_code ignored;
     fs::remove_all(temporary_, ignored);
   }
   close(descriptor_);
-}
-
-void NewFolder::keep_alive() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!wake_.wait_for(lock, kBeat, [this] { return stopped_; })) {
-    futimens(descriptor_, nullptr);
-  }
-}
-
-void NewFolder::stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopped_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) {
-    thread_.join();
-  }
 }
 
 void NewFolder::check_whole() const {
@@ -250,7 +149,7 @@ bool NewFolder::exchange() {
     return true;
   }
   if (errno == EINVAL || errno == ENOSYS) {
-    const fs::path aside = temporary_beside(path_);
+    const fs::path aside = temporary_beside(path_, kSuffix);
     failed = rename(path_.c_str(), aside.c_str());
     if (failed == 0 && rename(temporary_.c_str(), path_.c_str()) == 0) {
       temporary_ = aside;

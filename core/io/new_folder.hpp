@@ -1,13 +1,11 @@
 // A folder that appears completely or not at all.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <optional>
-#include <thread>
 
+#include "core/io/lease.hpp"
 #include "core/io/written_files.hpp"
 
 namespace quench {
@@ -22,12 +20,8 @@ struct FolderIdentity {
 // Files are written into temporary(), a hidden folder beside `path`; commit() renames it to `path`.
 // Without commit() the destructor removes it with its content.
 //
-// It takes no locks: some network file systems grant a lock to everybody, and then another
-// process could remove a folder during writing. The name of a temporary folder states which
-// process on which machine writes it, and the writer keeps touching the folder. The next process
-// that writes beside `path` removes what killed processes left there, if the writer has ended on
-// this machine or the folder was not touched for a day. Only the file server's clock decides
-// that.
+// The temporary folder has a lease (lease.hpp): the writer keeps touching it, and the next process
+// that writes beside `path` removes what ended and silent ones left there.
 class NewFolder {
  public:
   enum class Existing { kRefused, kMayBeReplaced };
@@ -57,8 +51,6 @@ class NewFolder {
   bool replace(const FolderIdentity& old);
 
  private:
-  void keep_alive();
-  void stop();
   void check_whole() const;
   void sync_parent() const;
   bool exchange();
@@ -66,21 +58,11 @@ class NewFolder {
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty after the rename
   WrittenFiles files_;
-  int descriptor_ = -1;  // descriptor of the temporary folder
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopped_ = false;
-  std::thread thread_;  // touches the temporary folder
+  int descriptor_ = -1;       // descriptor of the temporary folder
+  std::optional<Beat> beat_;  // touches the temporary folder
 };
 
 // The folder at `path`, not following links; nothing if it is no folder.
 std::optional<FolderIdentity> identity_of_folder(const std::filesystem::path& path);
-
-// Removes the temporary folders in `parent` whose processes are known to have ended.
-void remove_ended(const std::filesystem::path& parent);
-
-// Whether `folder` is a temporary folder that no process works on any more, at `now_seconds` of the
-// file system's clock.
-bool is_abandoned(const std::filesystem::path& folder, int64_t now_seconds);
 
 }  // namespace quench

@@ -10,12 +10,15 @@
 
 #include "core/error.hpp"
 #include "core/io/sha256.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kPlaceDigits = 8;
 
 // Empty where there is no such file, or no longer: a process can end between opening its file and
 // reading it, and a buffer's iterators would throw then where getline sets a flag.
@@ -26,18 +29,19 @@ std::string content_of(const fs::path& path) {
   return text;
 }
 
-std::string place_of_this_process() {
-  std::error_code none;
-  const std::string numbers = fs::read_symlink("/proc/self/ns/pid", none).string();
-  return sha256_hex(boot_id() + " " + numbers).substr(0, 8);
-}
-
-}  // namespace
-
+// The kernel's id of the current boot; "" if the kernel reports none.
 std::string boot_id() {
   std::string id = content_of("/proc/sys/kernel/random/boot_id");
   return id.substr(0, id.find('\n'));
 }
+
+std::string place_of_this_process() {
+  std::error_code none;
+  const std::string numbers = fs::read_symlink("/proc/self/ns/pid", none).string();
+  return sha256_hex(boot_id() + " " + numbers).substr(0, kPlaceDigits);
+}
+
+}  // namespace
 
 std::string host_name() {
   char name[256] = {};
@@ -59,6 +63,25 @@ uint64_t process_start(int64_t pid) {
 ProcessIdentity this_process() {
   static const std::string place = place_of_this_process();
   return {place, ::getpid(), process_start(::getpid())};
+}
+
+std::string identity_text(const ProcessIdentity& process) {
+  return fmt::format("{}-{}-{}", process.place, process.pid, process.start);
+}
+
+std::optional<ProcessIdentity> identity_from(std::string_view text) {
+  const size_t first = text.find('-');
+  const size_t second = text.rfind('-');
+  if (first >= second || !is_hex(text.substr(0, first), kPlaceDigits)) {
+    return std::nullopt;
+  }
+  const auto pid =
+      parse_number<decltype(ProcessIdentity::pid)>(text.substr(first + 1, second - first - 1));
+  const auto start = parse_number<decltype(ProcessIdentity::start)>(text.substr(second + 1));
+  if (!pid || *pid <= 0 || !start) {
+    return std::nullopt;
+  }
+  return ProcessIdentity{std::string(text.substr(0, first)), *pid, *start};
 }
 
 std::optional<bool> is_running(const ProcessIdentity& process) {

@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace quench {
 
-// The kernel's id of the current boot; "" if the kernel reports none.
-std::string boot_id();
 // What `hostname` prints, with control characters escaped.
 std::string host_name();
 // When the process started, in clock ticks since boot (from /proc): it distinguishes a process from
@@ -24,6 +23,10 @@ struct ProcessIdentity {
 };
 
 ProcessIdentity this_process();
+// "<place>-<pid>-<start>": how files and their names state it.
+std::string identity_text(const ProcessIdentity& process);
+// Its inverse; nothing for other text.
+std::optional<ProcessIdentity> identity_from(std::string_view text);
 // Whether the process still runs; nothing if that cannot be known because it belongs to another
 // place. (/proc may hide processes of other users: ask only about this user's.)
 std::optional<bool> is_running(const ProcessIdentity& process);

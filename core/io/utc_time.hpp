@@ -7,5 +7,7 @@ namespace quench {
 
 // UTC in ISO 8601: "2026-11-23T17:20:05Z".
 std::string utc_now();
+// "2026-11-23T17:20:05.123Z".
+std::string utc_now_to_milliseconds();
 
 }  // namespace quench

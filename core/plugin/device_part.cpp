@@ -1,7 +1,5 @@
 #include "core/plugin/device_part.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -11,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
 
 namespace quench {
@@ -91,7 +90,7 @@ std::vector<std::string> missing_libraries(const fs::path& library) {
   }
   std::vector<std::string> out;
   for (const std::string& soname : wanted) {
-    if (!found.contains(soname) && dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+    if (!found.contains(soname) && load_object(soname).object == nullptr) {
       out.push_back(soname);
     }
   }
@@ -116,10 +115,10 @@ void require_device_part(const std::vector<LinkedLibrary>& links, quench_device 
 
 namespace {
 
-bool open_part(const fs::path& part) {
+LoadedObject open_part(const fs::path& part) {
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // with another one cuBLAS may add in any order
   setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 0);  // memory in pieces of any size
-  return dlopen(part.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+  return load_object(part);
 }
 
 }  // namespace
@@ -130,9 +129,8 @@ void load_device_part(const std::vector<LinkedLibrary>& links, quench_device dev
     return;
   }
   require_device_part(links, device);
-  if (!open_part(*part)) {
-    refuse(device,
-           fmt::format("{} cannot be loaded: {}", part->string(), printable(dlerror(), 400)));
+  if (const LoadedObject opened = open_part(*part); opened.object == nullptr) {
+    refuse(device, fmt::format("{} cannot be loaded: {}", part->string(), opened.fault));
   }
 }
 

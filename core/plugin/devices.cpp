@@ -1,13 +1,12 @@
 #include "core/plugin/devices.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
+#include <boost/dll/shared_library.hpp>
 #include <map>
 #include <mutex>
-#include <type_traits>
 
 #include "core/error.hpp"
+#include "core/plugin/library.hpp"
 
 namespace quench {
 
@@ -28,10 +27,9 @@ struct Driver {
   int (*memory)(size_t* bytes, int device) = nullptr;
 
   // False if the library is no CUDA driver.
-  bool load(void* library) {
-    const auto find = [&](auto& function, const char* symbol) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+  bool load(const boost::dll::shared_library& library) {
+    const auto find = [&]<typename Function>(Function*& function, const char* symbol) {
+      function = library.has(symbol) ? &library.get<Function>(symbol) : nullptr;
       return function != nullptr;
     };
     return find(init, "cuInit") && find(version, "cuDriverGetVersion") &&
@@ -58,11 +56,11 @@ Gpu examine(const Driver& driver, int ordinal) {
 
 Gpus ask(const char* path) {
   Gpus out;
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);  // never closed, as drivers require
+  const boost::dll::shared_library* library = load_object(path).object;
   Driver driver;
   if (library == nullptr) {
     out.absence = fmt::format("no NVIDIA driver is installed: {} is not there", path);
-  } else if (!driver.load(library)) {
+  } else if (!driver.load(*library)) {
     out.absence = fmt::format("{} is not a driver that we know how to ask", path);
   } else if (const int fault = driver.init(0); fault != 0) {
     // What the driver answers without a device is no fault of the installation.

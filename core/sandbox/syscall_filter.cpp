@@ -1,20 +1,18 @@
 #include "core/sandbox/syscall_filter.hpp"
 
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <system_error>
-#include <vector>
+#include <type_traits>
 
 #include "core/error.hpp"
 
@@ -22,265 +20,210 @@ namespace quench {
 
 namespace {
 
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr uint32_t kArchitecture = 0;
-#endif
-
-constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
-
 constexpr uint32_t refuse(int error) {
-  return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error);
+  return SCMP_ACT_ERRNO(static_cast<uint16_t>(error));
 }
 
-// Low half of an argument: both processors are little-endian. What the kernel declares as int has
-// no other half that counts.
-constexpr uint32_t argument(uint32_t index) {
-  return static_cast<uint32_t>(offsetof(seccomp_data, args)) + index * 8;
+// `result`: 0, or a negative number of an error.
+void check(int result) {
+  if (result < 0) {
+    fail(QUENCH_FAILED_PRECONDITION, "sandbox: the filter of system calls is not taken: {}",
+         std::generic_category().message(-result));
+  }
 }
 
-// The kernel runs the instructions in order until one returns. `skip` counts the instructions that
-// the next one jumps over.
-class FilterProgram {
+// Allows what no rule refuses.
+class Filter {
  public:
-  void load(uint32_t offset) { add(BPF_LD | BPF_W | BPF_ABS, offset); }
-  void mask(uint32_t bits) { add(BPF_ALU | BPF_AND | BPF_K, bits); }
-  void give(uint32_t action) { add(BPF_RET | BPF_K, action); }
-  void skip_if_equal(uint32_t value, uint8_t skip) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, value, skip, 0);
-  }
-  void skip_unless_equal(uint32_t value, uint8_t skip) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip);
-  }
-  void skip_if_less(uint32_t value, uint8_t skip) {
-    add(BPF_JMP | BPF_JGE | BPF_K, value, 0, skip);
-  }
-  void skip_if_no_bit(uint32_t bits, uint8_t skip) {
-    add(BPF_JMP | BPF_JSET | BPF_K, bits, 0, skip);
-  }
-  void give_if_equal(uint32_t value, uint32_t action) {
-    skip_unless_equal(value, 1);
-    give(action);
-  }
-
-  // `call` is refused. The number of the call is loaded.
-  void refuse_call(long call, int error) {
-    give_if_equal(static_cast<uint32_t>(call), refuse(error));
-  }
-  // `call` is refused unless its argument is one of `values`.
-  void refuse_unless(long call, uint32_t index, std::initializer_list<uint32_t> values, int error) {
-    skip_unless_equal(static_cast<uint32_t>(call), static_cast<uint8_t>(2 + 2 * values.size()));
-    load(argument(index));
-    for (const uint32_t value : values) {
-      give_if_equal(value, kAllow);
+  Filter() : context_(seccomp_init(SCMP_ACT_ALLOW)) {
+    if (context_ == nullptr) {
+      check(-ENOMEM);
     }
-    give(refuse(error));
+    // Another table of calls, with other numbers: x32, or that of 32-bit programs.
+    check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, refuse(ENOSYS)));
+    // Kernels before 5.16 otherwise switch off a speculation of the processor for the process,
+    // which costs a computation far more than the secrets that this one could still learn are
+    // worth. Kernels before 4.17 do not have the choice.
+    seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_SSB, 1);
   }
 
-  sock_fprog program() {
-    return {static_cast<unsigned short>(instructions_.size()), instructions_.data()};
+  template <typename... Conditions>
+  void refuse_call(int call, int error, Conditions... conditions) {
+    check(seccomp_rule_add(context_.get(), refuse(error), call, sizeof...(conditions),
+                           conditions...));
   }
+
+  void load() { check(seccomp_load(context_.get())); }
 
  private:
-  void add(uint16_t code, uint32_t value, uint8_t if_true = 0, uint8_t if_false = 0) {
-    instructions_.push_back({code, if_true, if_false, value});
-  }
-
-  std::vector<sock_filter> instructions_;
+  struct Release {
+    void operator()(void* context) const { seccomp_release(context); }
+  };
+  std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, Release> context_;
 };
 
-// Calls that are refused whatever their arguments are. Not every processor has all of them.
-constexpr long kRefused[] = {
-#ifdef SYS_fork
-    SYS_fork,
-    SYS_vfork,
-#endif
+// What the kernel declares as int has no upper half that counts, so one that is set may refuse.
+scmp_arg_cmp is_not(unsigned argument, uint64_t value) {
+  return {argument, SCMP_CMP_NE, value, 0};
+}
+
+scmp_arg_cmp has(unsigned argument, uint64_t mask, uint64_t bits) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, bits};
+}
+
+// Calls that are refused whatever their arguments are. libseccomp leaves out
+// those that this processor has not.
+constexpr int kRefused[] = {
+    SCMP_SYS(fork),
+    SCMP_SYS(vfork),
     // Other processes: their memory, their descriptors, their signals, their groups.
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_kcmp,
-    SYS_pidfd_open,
-    SYS_pidfd_getfd,
-    SYS_pidfd_send_signal,
-    SYS_process_madvise,
-    SYS_tkill,
-    SYS_setpgid,
-    SYS_setsid,
-    SYS_shmget,
-    SYS_shmat,
-    SYS_semget,
-    SYS_msgget,
-    SYS_mq_open,
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_open),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(pidfd_send_signal),
+    SCMP_SYS(process_madvise),
+    SCMP_SYS(tkill),
+    SCMP_SYS(setpgid),
+    SCMP_SYS(setsid),
+    SCMP_SYS(shmget),
+    SCMP_SYS(shmat),
+    SCMP_SYS(semget),
+    SCMP_SYS(msgget),
+    SCMP_SYS(mq_open),
     // Sockets in the file system lead to whatever serves there.
-    SYS_connect,
+    SCMP_SYS(connect),
     // Ways around the filter and the rules on files.
-    SYS_io_uring_setup,
-    SYS_io_uring_enter,
-    SYS_io_uring_register,
-    SYS_setns,
-    SYS_unshare,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_open_tree,
-    SYS_move_mount,
-    SYS_fsopen,
-    SYS_fsconfig,
-    SYS_fsmount,
-    SYS_fspick,
-    SYS_name_to_handle_at,
-    SYS_open_by_handle_at,
-#ifdef SYS_mount_setattr
-    SYS_mount_setattr,
-#endif
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
+    SCMP_SYS(setns),
+    SCMP_SYS(unshare),
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig),
+    SCMP_SYS(fsmount),
+    SCMP_SYS(fspick),
+    SCMP_SYS(name_to_handle_at),
+    SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(mount_setattr),
     // Owners, modes, times and attributes, of which Landlock knows nothing.
-    SYS_fchmod,
-    SYS_fchmodat,
-    SYS_fchown,
-    SYS_fchownat,
-    SYS_utimensat,
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,
-    SYS_removexattr,
-    SYS_lremovexattr,
-    SYS_fremovexattr,
-#ifdef SYS_chmod
-    SYS_chmod,
-    SYS_chown,
-    SYS_lchown,
-    SYS_utime,
-    SYS_utimes,
-    SYS_futimesat,
-#endif
+    SCMP_SYS(fchmod),
+    SCMP_SYS(fchmodat),
+    SCMP_SYS(fchown),
+    SCMP_SYS(fchownat),
+    SCMP_SYS(utimensat),
+    SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr),
+    SCMP_SYS(removexattr),
+    SCMP_SYS(lremovexattr),
+    SCMP_SYS(fremovexattr),
+    SCMP_SYS(chmod),
+    SCMP_SYS(chown),
+    SCMP_SYS(lchown),
+    SCMP_SYS(utime),
+    SCMP_SYS(utimes),
+    SCMP_SYS(futimesat),
     // Large and rarely needed parts of the kernel, and its keys.
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_userfaultfd,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
     // The system itself.
-    SYS_kexec_load,
-    SYS_kexec_file_load,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_reboot,
-    SYS_sethostname,
-    SYS_setdomainname,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_clock_adjtime,
-    SYS_adjtimex,
-    SYS_acct,
-    SYS_quotactl,
-    SYS_syslog,
-    SYS_vhangup,
-#ifdef SYS_iopl
-    SYS_iopl,
-    SYS_ioperm,
-#endif
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+    SCMP_SYS(reboot),
+    SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex),
+    SCMP_SYS(acct),
+    SCMP_SYS(quotactl),
+    SCMP_SYS(syslog),
+    SCMP_SYS(vhangup),
+    SCMP_SYS(iopl),
+    SCMP_SYS(ioperm),
 };
 
 // The same number on every processor since Linux 5.0; headers of 6.6 and newer have the name.
-constexpr long kFchmodat2 = 452;
+constexpr int kFchmodat2 = 452;
 
-void add_processes(FilterProgram& filter) {
-  for (const long call : {SYS_execve, SYS_execveat}) {
+void add_processes(Filter& filter) {
+  for (const int call : {SCMP_SYS(execve), SCMP_SYS(execveat)}) {
     filter.refuse_call(call, EACCES);
   }
   // Its flags are behind a pointer. Without it the C library makes its threads by clone.
-  filter.refuse_call(SYS_clone3, ENOSYS);
-  filter.skip_unless_equal(SYS_clone, 4);
-  filter.load(argument(0));
-  filter.skip_if_no_bit(CLONE_THREAD, 1);
-  filter.give(kAllow);
-  filter.give(refuse(EPERM));
+  filter.refuse_call(SCMP_SYS(clone3), ENOSYS);
+  filter.refuse_call(SCMP_SYS(clone), EPERM, has(0, CLONE_THREAD, 0));
 }
 
-// Signals go to the process itself; prlimit, of which 0 means the caller, likewise. 0 and negative
-// numbers would mean groups.
-void add_own_process_only(FilterProgram& filter) {
-  const auto own = static_cast<uint32_t>(::getpid());
-  for (const long call : {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo}) {
-    filter.refuse_unless(call, 0, {own}, EPERM);
+// Signals go to the process itself, whose number alone is none of a group's; prlimit likewise, to
+// which 0 means the caller.
+void add_own_process_only(Filter& filter) {
+  const auto own = static_cast<uint64_t>(::getpid());
+  for (const int call :
+       {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)}) {
+    filter.refuse_call(call, EPERM, is_not(0, own));
   }
-  filter.refuse_unless(SYS_prlimit64, 0, {0, own}, EPERM);
+  filter.refuse_call(SCMP_SYS(prlimit64), EPERM, is_not(0, 0));
   // It may not untie itself from the host, whose end is to be its own, nor hide its memory from it.
-  filter.skip_unless_equal(SYS_prctl, 6);
-  filter.load(argument(0));
-  filter.give_if_equal(PR_SET_PDEATHSIG, refuse(EPERM));
-  filter.give_if_equal(PR_SET_DUMPABLE, refuse(EPERM));
-  filter.give(kAllow);
+  for (const unsigned option : {PR_SET_PDEATHSIG, PR_SET_DUMPABLE}) {
+    filter.refuse_call(SCMP_SYS(prctl), EPERM, has(0, UINT32_MAX, option));
+  }
 }
 
 // Local sockets that need a connection, and nobody can be connected to. A datagram would find its
 // way without: its address is behind a pointer.
-void add_sockets(FilterProgram& filter) {
-  constexpr uint32_t kKind = 15;  // beside it are SOCK_CLOEXEC and SOCK_NONBLOCK
-  for (const long call : {SYS_socket, SYS_socketpair}) {
-    filter.skip_unless_equal(static_cast<uint32_t>(call), 9);
-    filter.load(argument(0));
-    filter.skip_unless_equal(AF_UNIX, 6);  // to the end, which refuses
-    filter.load(argument(1));
-    filter.mask(kKind);
-    filter.give_if_equal(SOCK_STREAM, kAllow);
-    filter.give_if_equal(SOCK_SEQPACKET, kAllow);
-    filter.give(refuse(EACCES));
+void add_sockets(Filter& filter) {
+  constexpr uint64_t kKinds = 15;  // beside them are SOCK_CLOEXEC and SOCK_NONBLOCK
+  for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)}) {
+    filter.refuse_call(call, EACCES, is_not(0, AF_UNIX));
+    for (uint64_t kind = 0; kind <= kKinds; ++kind) {
+      if (kind != SOCK_STREAM && kind != SOCK_SEQPACKET) {
+        filter.refuse_call(call, EACCES, has(1, kKinds, kind));
+      }
+    }
   }
-}
-
-FilterProgram confinement(int landlock_abi) {
-  FilterProgram filter;
-  filter.load(offsetof(seccomp_data, arch));
-  filter.skip_if_equal(kArchitecture, 1);  // another table of calls, with other numbers
-  filter.give(SECCOMP_RET_KILL_PROCESS);
-  filter.load(offsetof(seccomp_data, nr));
-#if defined(__x86_64__)
-  constexpr uint32_t kX32 = 0x40000000;  // a third table
-  filter.skip_if_less(kX32, 1);
-  filter.give(refuse(ENOSYS));
-#endif
-  add_processes(filter);
-  for (const long call : kRefused) {
-    filter.refuse_call(call, EPERM);
-  }
-  filter.refuse_call(kFchmodat2, EPERM);
-  constexpr int kLandlockWithTruncation = 3;
-  if (landlock_abi < kLandlockWithTruncation) {
-    filter.refuse_call(SYS_truncate, EPERM);
-  }
-  add_own_process_only(filter);
-  add_sockets(filter);
-  filter.give(kAllow);
-  return filter;
 }
 
 }  // namespace
 
 bool has_syscall_filters() {
   uint32_t action = SECCOMP_RET_ERRNO;
-  return kArchitecture != 0 && ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+  return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
 void filter_syscalls(int landlock_abi) {
-  FilterProgram filter = confinement(landlock_abi);
-  sock_fprog program = filter.program();
-  // Kernels before 5.16 otherwise switch off a speculation of the processor for the process, which
-  // costs a computation far more than the secrets that this one could still learn are worth.
-  constexpr unsigned kFlags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &program) != 0) {
-    fail(QUENCH_FAILED_PRECONDITION, "sandbox: the filter of system calls is not taken: {}",
-         std::generic_category().message(errno));
+  Filter filter;
+  add_processes(filter);
+  for (const int call : kRefused) {
+    filter.refuse_call(call, EPERM);
   }
+  filter.refuse_call(kFchmodat2, EPERM);
+  constexpr int kLandlockWithTruncation = 3;
+  if (landlock_abi < kLandlockWithTruncation) {
+    filter.refuse_call(SCMP_SYS(truncate), EPERM);
+  }
+  add_own_process_only(filter);
+  add_sockets(filter);
+  filter.load();
 }
 
 }  // namespace quench

@@ -4,7 +4,7 @@
 
 namespace quench {
 
-// Whether the kernel takes such programs and this one knows the processor's calls.
+// Whether the kernel takes such programs.
 bool has_syscall_filters();
 
 // Refuses from now on to make processes and programs, to reach other processes, to open sockets of

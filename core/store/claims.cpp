@@ -6,7 +6,6 @@
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
-#include "core/io/process_identity.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
@@ -49,7 +48,10 @@ std::optional<ReadClaim> read_claim(const fs::path& path) {
   try {
     const nlohmann::json json =
         parse_json(read_sealed_file(path.string(), "claim", kLargestClaim), path.string());
-    const nlohmann::json& process = json.at("process");
+    const auto process = identity_from(json.at("process").get_ref<const std::string&>());
+    if (!process) {
+      return std::nullopt;
+    }
     for (const char* name : {"job", "attempt"}) {  // they become the name of a file
       if (json.at(name).get<std::string>().find('/') != std::string::npos) {
         return std::nullopt;
@@ -57,8 +59,7 @@ std::optional<ReadClaim> read_claim(const fs::path& path) {
     }
     return ReadClaim{{json.at("job").get<std::string>(), json.at("attempt").get<std::string>(),
                       json.at("host").get<std::string>()},
-                     {process.at("place").get<std::string>(), process.at("pid").get<int64_t>(),
-                      process.at("start").get<uint64_t>()}};
+                     *process};
   } catch (const Error&) {
   } catch (const nlohmann::json::exception&) {
   }
@@ -104,22 +105,19 @@ fs::path Claims::stem_of(const std::string& work) const {
 std::string Claims::why_gone(const fs::path& claim, const ClaimOwner& owner,
                              Clock::time_point now) {
   const std::optional<ReadClaim> read = read_claim(claim);
-  if (read && is_running(read->process) == false) {
-    return "its process is gone";
-  }
   const std::optional<HeartbeatState> state =
       read ? read_heartbeat(folder_, owner.job, owner.attempt) : std::nullopt;
+  // A claim that cannot be read has no status to look at, and its time begins now.
+  const Life life = read ? watch_.look(owner.job + "-" + owner.attempt, read->process,
+                                       state ? state->sequence : 0, now)
+                         : watch_.look(claim.string(), std::nullopt, 0, now);
+  if (life.runs == false) {
+    return "its process is gone";
+  }
   if (state && state->state != "running") {
     return "it has ended";
   }
-  // A claim that cannot be read has no status to look at, and its time begins now.
-  const uint64_t sequence = state ? state->sequence : 0;
-  const auto [entry, fresh] =
-      seen_.try_emplace(read ? owner.job + "-" + owner.attempt : claim.string());
-  if (fresh || entry->second.sequence != sequence) {
-    entry->second = {sequence, now};
-  }
-  return now - entry->second.since > lease_ ? "it has shown no sign of life" : "";
+  return life.silence > lease_ ? "it has shown no sign of life" : "";
 }
 
 Claims::State Claims::look(const fs::path& stem, Clock::time_point now) {
@@ -142,19 +140,15 @@ bool Claims::is_taken(const std::string& work, Clock::time_point now) {
 
 std::optional<Claim> Claims::take(const std::string& work, Clock::time_point now) {
   const fs::path stem = stem_of(work);
-  const ProcessIdentity self = this_process();
   make_folders(stem.parent_path());
   State state = look(stem, now);
   if (state.taken) {
     return std::nullopt;
   }
   const nlohmann::json content = {
-      {"schema", 1},
-      {"work", printable(work, 4096)},
-      {"job", job_},
-      {"attempt", attempt_},
-      {"host", host_name()},
-      {"process", {{"place", self.place}, {"pid", self.pid}, {"start", self.start}}}};
+      {"schema", 1},         {"work", printable(work, 4096)},
+      {"job", job_},         {"attempt", attempt_},
+      {"host", host_name()}, {"process", identity_text(this_process())}};
   if (!publish(file_of(stem, state.next, "claim"), content)) {
     return std::nullopt;  // another one was faster
   }

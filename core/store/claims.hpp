@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/io/lease.hpp"
 
 namespace quench {
 
@@ -51,12 +52,11 @@ class Claim {
 // `<work>.<generation>.released` that he has it no more. A claim is published by link under the
 // next generation, so of several processes one gets it, and no file is ever changed or removed
 // while a run lasts. Only the highest generation counts. It is free if it was released or if its
-// owner is gone: its process does not run any more, where that can be seen from here; else its
-// status file (heartbeat.hpp) has not changed for the time of the lease, by this process's own
-// clock.
+// owner is gone (core/io/lease.hpp): its process does not run any more, where that can be seen from
+// here, or its status file (heartbeat.hpp) has not changed for the time of the lease.
 class Claims {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = LifeWatch::Clock;
   using Log = std::function<void(const std::string&)>;
 
   // `folder`: of the run; the attempt must have a heartbeat there. `log` receives a line for what
@@ -82,16 +82,12 @@ class Claims {
                        Clock::time_point now);
   std::filesystem::path stem_of(const std::string& work) const;
 
-  struct Seen {
-    uint64_t sequence = 0;
-    Clock::time_point since;
-  };
   std::filesystem::path folder_;
   std::string job_;
   std::string attempt_;
   Clock::duration lease_;
   Log log_;
-  std::map<std::string, Seen> seen_;  // by status file
+  LifeWatch watch_;
 };
 
 }  // namespace quench

@@ -12,8 +12,8 @@ namespace quench {
 void decide_what_counts(const std::filesystem::path& folder, RunScan& scan);
 
 // Identifies a cell across recomputations after a dependency has changed: the point of the sweep,
-// the checkpoint's name, the labels, draw and jitter. "" for records without labels (schema 1),
-// which all count.
+// the checkpoint's name, the labels, draw and jitter. "" for records without labels, which all
+// count.
 std::string cell_identity(const RecordLine& line);
 
 // Whether two records of one cell say the same, in all fields that are compared.

@@ -181,16 +181,13 @@ std::vector<FieldText> own_fields(const Derivation& derivation, const RecordLine
       {"unit", "\"1\""},   {"value", value}};
 }
 
-// The derived record as canonical JSON, in the schema of the quantized value's record.
+// The derived record as canonical JSON.
 std::string body_of(const Derivation& derivation, const RecordLine& floating,
                     const RecordLine& quantized) {
   const std::vector<FieldText> own = own_fields(derivation, floating, quantized);
   std::string out;
   const auto fields = record_fields();
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (quantized.fields[i].empty()) {  // its schema lacks this field
-      continue;
-    }
     const auto found = std::find_if(own.begin(), own.end(), [&](const FieldText& field) {
       return field.name == fields[i].name;
     });

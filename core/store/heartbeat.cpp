@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/io/process_identity.hpp"
 #include "core/io/utc_time.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
@@ -42,10 +41,12 @@ HeartbeatState from_json(const nlohmann::json& json) {
   out.job = json.at("job");
   out.attempt = json.at("attempt");
   out.state = json.at("state");
-  out.pid = json.at("pid");
-  out.process_start = json.at("process_start");
+  const auto process = identity_from(json.at("process").get_ref<const std::string&>());
+  if (!process) {
+    fail(QUENCH_DATA_LOSS, "status: {} is no process", json.at("process").dump());
+  }
+  out.process = *process;
   out.host = json.at("host");
-  out.boot = json.at("boot");
   out.started = json.at("started");
   out.sequence = json.at("sequence");
   out.cell = json.at("cell");
@@ -63,10 +64,8 @@ nlohmann::json to_json(const HeartbeatState& state) {
           {"job", state.job},
           {"attempt", state.attempt},
           {"state", state.state},
-          {"pid", state.pid},
-          {"process_start", state.process_start},
+          {"process", identity_text(state.process)},
           {"host", state.host},
-          {"boot", state.boot},
           {"started", state.started},
           {"sequence", state.sequence},
           {"cell", state.cell},
@@ -88,26 +87,20 @@ Heartbeat::Heartbeat(const fs::path& folder, const std::string& job, const std::
   state_.job = job;
   state_.attempt = attempt;
   state_.state = "running";
-  state_.pid = ::getpid();
-  state_.process_start = process_start(state_.pid);
+  state_.process = this_process();
   state_.host = host_name();
-  state_.boot = boot_id();
   state_.started = utc_now();
   state_.total = total;
   state_.done = done;
   write();
-  thread_ = std::thread([this, interval] { beat(interval); });
+  beat_.emplace(interval, [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    write();
+  });
 }
 
 Heartbeat::~Heartbeat() {
   end("stopped");
-}
-
-void Heartbeat::beat(std::chrono::milliseconds interval) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!wake_.wait_for(lock, interval, [this] { return ended_; })) {
-    write();
-  }
 }
 
 void Heartbeat::cell(const std::string& what, uint64_t done, uint64_t failed) {
@@ -134,17 +127,12 @@ void Heartbeat::finish(uint64_t done, uint64_t failed) {
 }
 
 void Heartbeat::end(const char* state) {
-  {
+  if (beat_) {
+    beat_.reset();
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (ended_) {
-      return;
-    }
-    ended_ = true;
     state_.state = state;
     write();
   }
-  wake_.notify_all();
-  thread_.join();
 }
 
 // Renames, so that a reader sees one state or the next. Never waits for the disk; a failure leaves
@@ -229,21 +217,15 @@ Pulse HeartbeatWatcher::liveness(const HeartbeatState& state, Clock::time_point 
   if (state.state == "stopped") {
     return Pulse::kStopped;
   }
+  const Life life =
+      watch_.look(state.job + "-" + state.attempt, state.process, state.sequence, now);
   if (state.host == host_name()) {
-    const bool alive = state.boot == boot_id() && state.process_start != 0 &&
-                       process_start(state.pid) == state.process_start;
-    return alive ? Pulse::kRunning : Pulse::kDead;
+    return life.runs == true ? Pulse::kRunning : Pulse::kDead;
   }
-  Seen& seen = seen_[state.job + "-" + state.attempt];
-  if (seen.sequence != state.sequence) {
-    seen.moved = seen.sequence != 0;
-    seen.sequence = state.sequence;
-    seen.since = now;
-  }
-  if (now - seen.since > kSilence) {
+  if (life.silence > kSilence) {
     return Pulse::kDead;
   }
-  return seen.moved ? Pulse::kRunning : Pulse::kElsewhere;
+  return life.moved ? Pulse::kRunning : Pulse::kElsewhere;
 }
 
 }  // namespace quench

@@ -4,16 +4,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "core/io/lease.hpp"
 
 namespace quench {
 
@@ -22,10 +21,8 @@ struct HeartbeatState {
   std::string job;
   std::string attempt;
   std::string state;  // "running", "finished", "stopped" (resumable)
-  int64_t pid = 0;
-  uint64_t process_start = 0;  // clock ticks since boot, from /proc: detects a reused pid
+  ProcessIdentity process;
   std::string host;
-  std::string boot;       // the kernel's boot id
   std::string started;    // UTC, ISO 8601
   uint64_t sequence = 0;  // grows with every write
   std::string cell;       // the cell being computed
@@ -56,7 +53,6 @@ class Heartbeat {
   void finish(uint64_t done, uint64_t failed);
 
  private:
-  void beat(std::chrono::milliseconds interval);
   void write();
   void end(const char* state);
 
@@ -65,10 +61,8 @@ class Heartbeat {
   uint64_t done_before_;
   std::chrono::steady_clock::time_point start_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool ended_ = false;
   std::function<std::optional<double>()> left_;
-  std::thread thread_;
+  std::optional<Beat> beat_;  // nothing once it has ended
 };
 
 // The heartbeats of all attempts in `folder`, in order; skips those that do not verify.
@@ -83,21 +77,16 @@ enum class Pulse { kRunning, kFinished, kStopped, kDead, kElsewhere };
 // "running", "finished", "stopped", "dead", "on another host".
 const char* liveness_text(Pulse life);
 
-// Decides by evidence: a process of this host by its pid; one of another host by its sequence
+// Decides by evidence: a process of this host by its identity; one of another host by its sequence
 // number, which must grow within 60 seconds of the reader's own clock. Until then it is
 // kElsewhere.
 class HeartbeatWatcher {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = LifeWatch::Clock;
   Pulse liveness(const HeartbeatState& state, Clock::time_point now = Clock::now());
 
  private:
-  struct Seen {
-    uint64_t sequence = 0;
-    Clock::time_point since;
-    bool moved = false;
-  };
-  std::map<std::string, Seen> seen_;  // by job and attempt
+  LifeWatch watch_;
 };
 
 }  // namespace quench

@@ -11,7 +11,9 @@
 #include <tuple>
 
 #include "core/error.hpp"
+#include "core/io/lease.hpp"
 #include "core/io/new_folder.hpp"
+#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -19,15 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kDay = 86400;
 constexpr size_t kDigits = 64;  // of a key
 
 bool all_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
-}
-
-bool is_hex(std::string_view text, size_t digits) {
-  return text.size() == digits && all_of(text, "0123456789abcdef");
 }
 
 bool is_number(std::string_view text) {
@@ -47,18 +44,6 @@ bool is_record(std::string_view name) {
     return false;
   }
   return is_number(rest.substr(1, rest.size() - 6));
-}
-
-// ".<name>.<pid>-<number>.tmp", AtomicFile's temporary names.
-bool is_temporary(std::string_view name) {
-  if (!name.starts_with('.') || !name.ends_with(".tmp")) {
-    return false;
-  }
-  name.remove_suffix(4);
-  name = name.substr(name.rfind('.') + 1);
-  const size_t dash = name.find('-');
-  return dash != std::string_view::npos && is_number(name.substr(0, dash)) &&
-         is_number(name.substr(dash + 1));
 }
 
 uint64_t bytes_in(const fs::path& folder) {
@@ -110,7 +95,7 @@ class Inventory {
         return;
       }
       list(inside.path, [&](const std::string& name, const HomeEntry& entry, bool is_sub) {
-        if (!is_sub && !add_temporary(name, entry) && name.starts_with(digits) && keeps(name)) {
+        if (!is_sub && !add_abandoned(entry) && name.starts_with(digits) && keeps(name)) {
           fs::path stone = entry.path;
           stone.replace_extension(".forgotten");
           std::error_code ignored;
@@ -123,7 +108,7 @@ class Inventory {
   void add_tokens(const fs::path& folder) {
     list(folder, [&](const std::string& name, HomeEntry entry, bool is_folder) {
       if (!is_folder) {
-        if (!add_temporary(name, entry) && behind_key(name) == ".tokens") {
+        if (!add_abandoned(entry) && behind_key(name) == ".tokens") {
           out_.kept.push_back(entry);
         }
         return;
@@ -131,8 +116,8 @@ class Inventory {
       entry.bytes = bytes_in(entry.path);
       if (behind_key(name) == ".packed") {
         out_.kept.push_back(entry);
-      } else if (is_abandoned(entry.path, now_)) {
-        out_.leftover.push_back(entry);
+      } else {
+        add_abandoned(entry);
       }
     });
   }
@@ -145,14 +130,12 @@ class Inventory {
   }
 
  private:
-  bool add_temporary(const std::string& name, const HomeEntry& entry) {
-    if (!is_temporary(name)) {
-      return false;
-    }
-    if (now_ - entry.modified > kDay) {  // a writer may still be at a younger one
+  bool add_abandoned(const HomeEntry& entry) {
+    const bool abandoned = is_abandoned(entry.path, now_);
+    if (abandoned) {
       out_.leftover.push_back(entry);
     }
-    return true;
+    return abandoned;
   }
 
   int64_t now_;

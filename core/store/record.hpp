@@ -8,7 +8,7 @@
 
 namespace quench {
 
-inline constexpr int kRecordSchema = 2;
+inline constexpr uint64_t kRecordSchema = 2;
 
 struct Record {
   // What the value depends on: `key` is SHA-256 of `parts` as canonical JSON. A metric may return
@@ -51,9 +51,8 @@ struct Record {
 nlohmann::json to_json(const Record& record);
 
 // Inverts to_json, exact to the last bit (numbers in `details` and `parts` that JSON cannot express
-// stay text). Reads a record of an older schema as far as its fields go, with an empty key if it
-// had none. `where` begins every message. Throws Error: DATA_LOSS naming the field for a malformed
-// record; FAILED_PRECONDITION for one from a newer version.
+// stay text). `where` begins every message. Throws Error: DATA_LOSS naming the field for a
+// malformed record; FAILED_PRECONDITION for one from a newer version.
 Record record_from_json(nlohmann::json json, const std::string& where);
 
 }  // namespace quench

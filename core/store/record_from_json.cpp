@@ -36,15 +36,14 @@ class Reader {
     out.parts = take("parts");
     out.quantizer = take("quantizer");
     out.unit = text("unit");
-    out.index = narrow<uint32_t>("index", 0);
-    out.count = narrow<uint32_t>("count", 1);
-    out.job = narrow<uint64_t>("job", 0);
-    out.direction = narrow<int>("direction", 0);
+    out.index = narrow<uint32_t>("index");
+    out.count = narrow<uint32_t>("count");
+    out.job = narrow<uint64_t>("job");
+    out.direction = narrow<int>("direction");
     out.value = number(take("value"));
     out.standard_error = number(take("stderr"));
-    const json seconds = number(take("seconds"));
-    out.seconds = seconds.is_null() ? 0 : seconds.get<double>();
-    for (const json& item : json_.value("items", json::array())) {
+    out.seconds = number(take("seconds")).get<double>();
+    for (const json& item : json_.at("items")) {
       out.items.push_back(number(item).get<double>());
     }
     if (out.index >= out.count) {
@@ -56,40 +55,35 @@ class Reader {
  private:
   void check_schema() {
     const auto found = json_.find("schema");
-    if (found == json_.end() || !is_count(*found) || *found < 1) {
+    if (found == json_.end() || !is_count(*found)) {
       fail(QUENCH_DATA_LOSS, "{}: the record has no schema", where_);
     }
-    schema_ = found->get<uint64_t>();
-    if (schema_ > kRecordSchema) {
+    if (const auto schema = found->get<uint64_t>(); schema > kRecordSchema) {
       fail(QUENCH_FAILED_PRECONDITION,
            "{}: a newer version wrote this record of schema {}; this one reads up to {}", where_,
-           schema_, kRecordSchema);
+           schema, kRecordSchema);
+    } else if (schema < kRecordSchema) {
+      fail(QUENCH_DATA_LOSS, "{}: got a record of schema {}, wanted {}", where_, schema,
+           kRecordSchema);
     }
   }
 
-  // Checks that the record has every field of its schema with its type, and no other.
+  // Checks that the record has every field with its type, and no other.
   void check_names() const {
-    size_t known = 0;
     for (const RecordField& field : record_fields()) {
       const auto found = json_.find(field.name);
-      if (field.since > static_cast<int>(schema_)) {
-        continue;
-      }
       if (found == json_.end()) {
         fail(QUENCH_DATA_LOSS, "{}: the record has no {}", where_, field.name);
       }
       if (!fits(*found, field.type)) {
         fail(QUENCH_DATA_LOSS, "{}: {} is {}", where_, field.name, printable(found->dump(), 40));
       }
-      ++known;
     }
-    if (known < json_.size()) {
+    if (record_fields().size() < json_.size()) {
       for (const auto& [name, value] : json_.items()) {
-        const auto same = [&](const RecordField& field) {
-          return field.name == name && field.since <= static_cast<int>(schema_);
-        };
+        const auto same = [&](const RecordField& field) { return field.name == name; };
         if (std::none_of(record_fields().begin(), record_fields().end(), same)) {
-          fail(QUENCH_DATA_LOSS, "{}: schema {} has no field '{}'", where_, schema_,
+          fail(QUENCH_DATA_LOSS, "{}: schema {} has no field '{}'", where_, kRecordSchema,
                printable(name, 40));
         }
       }
@@ -131,10 +125,7 @@ class Reader {
     return false;
   }
 
-  json take(const char* name) {
-    const auto found = json_.find(name);
-    return found == json_.end() ? json() : std::move(*found);
-  }
+  json take(const char* name) { return std::move(json_.at(name)); }
 
   std::string text(const char* name) {
     json value = take(name);
@@ -142,18 +133,15 @@ class Reader {
   }
 
   template <typename Integer>
-  Integer narrow(const char* name, Integer otherwise) const {
-    const auto found = json_.find(name);
-    if (found == json_.end()) {
-      return otherwise;
-    }
-    const bool fits = is_count(*found)
-                          ? found->get<uint64_t>() <= uint64_t{std::numeric_limits<Integer>::max()}
-                          : found->get<int64_t>() >= std::numeric_limits<int>::min();
+  Integer narrow(const char* name) const {
+    const json& found = json_.at(name);
+    const bool fits = is_count(found)
+                          ? found.get<uint64_t>() <= uint64_t{std::numeric_limits<Integer>::max()}
+                          : found.get<int64_t>() >= std::numeric_limits<int>::min();
     if (!fits) {
-      fail(QUENCH_DATA_LOSS, "{}: {} is {}", where_, name, found->dump());
+      fail(QUENCH_DATA_LOSS, "{}: {} is {}", where_, name, found.dump());
     }
-    return found->get<Integer>();
+    return found.get<Integer>();
   }
 
   static json number(json value) {
@@ -169,7 +157,6 @@ class Reader {
 
   json json_;
   const std::string& where_;
-  uint64_t schema_ = 0;
 };
 
 }  // namespace

@@ -10,35 +10,34 @@ namespace {
 using nlohmann::json;
 
 constexpr RecordField kFields[] = {
-    {"averaging", FieldType::kObjectOrNull, 2, true},
-    {"cached", FieldType::kTextOrNull, 2, false},
-    {"checkpoint", FieldType::kObjectOrNull, 1, true},
-    {"count", FieldType::kCount, 2, true},
-    {"details", FieldType::kObject, 1, true},
-    {"direction", FieldType::kInteger, 1, true},
-    {"draw", FieldType::kCountOrNull, 2, true},
-    {"environment", FieldType::kObjectOrNull, 1, true},
-    {"error", FieldType::kTextOrNull, 1, true},
-    {"index", FieldType::kCount, 2, true},
-    {"items", FieldType::kNumbers, 2, true},
-    {"jitter", FieldType::kCountOrNull, 2, true},
-    {"job", FieldType::kCount, 2, true},
-    {"key", FieldType::kText, 2, true},
-    {"label", FieldType::kText, 2, true},
-    {"metric", FieldType::kText, 1, true},
-    {"parts", FieldType::kObjectOrNull, 2, true},
-    {"quantizer", FieldType::kObjectOrNull, 1, true},
-    {"schema", FieldType::kInteger, 1, true},
-    {"seconds", FieldType::kNumber, 1, false},
-    {"stderr", FieldType::kNumberOrNull, 1, true},
-    {"unit", FieldType::kText, 1, true},
-    {"value", FieldType::kNumberOrNull, 1, true},
+    {"averaging", FieldType::kObjectOrNull, true},
+    {"cached", FieldType::kTextOrNull, false},
+    {"checkpoint", FieldType::kObjectOrNull, true},
+    {"count", FieldType::kCount, true},
+    {"details", FieldType::kObject, true},
+    {"direction", FieldType::kInteger, true},
+    {"draw", FieldType::kCountOrNull, true},
+    {"environment", FieldType::kObjectOrNull, true},
+    {"error", FieldType::kTextOrNull, true},
+    {"index", FieldType::kCount, true},
+    {"items", FieldType::kNumbers, true},
+    {"jitter", FieldType::kCountOrNull, true},
+    {"job", FieldType::kCount, true},
+    {"key", FieldType::kText, true},
+    {"label", FieldType::kText, true},
+    {"metric", FieldType::kText, true},
+    {"parts", FieldType::kObjectOrNull, true},
+    {"quantizer", FieldType::kObjectOrNull, true},
+    {"schema", FieldType::kInteger, true},
+    {"seconds", FieldType::kNumber, false},
+    {"stderr", FieldType::kNumberOrNull, true},
+    {"unit", FieldType::kText, true},
+    {"value", FieldType::kNumberOrNull, true},
 };
 
-constexpr std::string_view kNotCompared[] = {"attempt",           "cached",       "family_process",
-                                             "fused_tokens",      "log",          "metric_process",
-                                             "peak_memory_bytes", "process",      "ride_tokens",
-                                             "seconds",           "stored_bytes", "threads"};
+constexpr std::string_view kNotCompared[] = {
+    "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
+    "peak_memory_bytes", "process", "seconds",        "stored_bytes", "threads"};
 
 }  // namespace
 

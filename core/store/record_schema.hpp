@@ -26,7 +26,6 @@ enum class FieldType {
 struct RecordField {
   std::string_view name;
   FieldType type;
-  int since;      // schema version
   bool compared;  // false: may differ between two computations of one value
 };
 

@@ -10,7 +10,6 @@
 #include "core/parse_number.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/counting.hpp"
-#include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/sealed_line.hpp"
 
@@ -53,14 +52,9 @@ struct Slot {
   uint64_t newer = 0;  // its schema, if that is newer than ours
 };
 
-bool has_all_fields(const RecordLine& record, uint64_t schema) {
-  const auto fields = record_fields();
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (record.fields[i].empty() == (fields[i].since <= static_cast<int>(schema))) {
-      return false;
-    }
-  }
-  return true;
+bool has_all_fields(const RecordLine& record) {
+  return std::none_of(record.fields.begin(), record.fields.end(),
+                      [](std::string_view text) { return text.empty(); });
 }
 
 // Points the fields of the slot's record into `body`, or sets `fault`.
@@ -84,16 +78,16 @@ void slice(std::string_view body, Slot& slot) {
   const bool counts = read_count(record.field("schema"), schema) &&
                       read_count(record.field("index"), record.index) &&
                       read_count(record.field("count"), record.count);
-  if (counts && schema > static_cast<uint64_t>(kRecordSchema)) {
+  if (counts && schema > kRecordSchema) {
     slot.newer = schema;
     return;
   }
   record.key = plain_text(record.field("key"));
   record.failed = record.field("error") != "null";
-  if (members.malformed() || !counts || schema == 0 || unknown > 0 ||
-      !has_all_fields(record, schema) || record.index >= record.count ||
-      (schema > 1 && record.field("key").size() != record.key.size() + 2)) {
-    slot.fault = fmt::format("not a record of schema {}", schema);
+  if (members.malformed() || !counts || schema != kRecordSchema || unknown > 0 ||
+      !has_all_fields(record) || record.index >= record.count ||
+      record.field("key").size() != record.key.size() + 2) {
+    slot.fault = fmt::format("not a record of schema {}", kRecordSchema);
   }
 }
 
@@ -137,9 +131,6 @@ void scan_file(const fs::path& path, RunScan& out) {
     }
     if (!slot.fault.empty()) {
       out.damaged.push_back({path, slot.line, offset, slot.fault});
-      continue;
-    }
-    if (is_derived(plain_text(slot.record.field("metric")))) {
       continue;
     }
     slot.record.file = static_cast<uint32_t>(out.files.size());

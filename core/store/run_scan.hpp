@@ -48,7 +48,7 @@ struct RunScan {
 // the line.
 RecordLine record_line(std::string_view body);
 
-// Throws like read_run. Skips stored records of derived values, which earlier versions wrote.
+// Throws like read_run.
 RunScan scan_run(const std::filesystem::path& folder);
 
 }  // namespace quench

@@ -87,9 +87,6 @@ def _identity(record):
         values = record[part] or {}
         return [canonical(values[name]) if name in values else "" for name in names]
 
-    if not record["label"]:  # schema 1
-        parts = [canonical(record[name]) for name in ("checkpoint", "quantizer", "metric")]
-        return "\n".join(parts) + str(record["index"])
     parts = [canonical(record["job"]), *member("checkpoint", "model", "revision", "branch"),
              *member("averaging", "label", "members"), *member("quantizer", "label"),
              *(canonical(record[name]) for name in ("draw", "jitter", "metric", "label"))]

@@ -23,15 +23,13 @@ import sys
 import warnings
 
 SCHEMA = 2
-FIELDS = {  # name: schema version that has it first
-    "averaging": 2, "cached": 2, "checkpoint": 1, "count": 2, "details": 1, "direction": 1, "draw": 2,
-    "environment": 1, "error": 1, "index": 2, "items": 2, "jitter": 2, "job": 2, "key": 2, "label": 2,
-    "metric": 1, "parts": 2, "quantizer": 1, "schema": 1, "seconds": 1, "stderr": 1, "unit": 1, "value": 1,
+FIELDS = {
+    "averaging", "cached", "checkpoint", "count", "details", "direction", "draw", "environment", "error", "index",
+    "items", "jitter", "job", "key", "label", "metric", "parts", "quantizer", "schema", "seconds", "stderr", "unit",
+    "value",
 }
 NOT_COMPARED = {"attempt", "cached", "family_process", "fused_tokens", "log", "metric_process", "peak_memory_bytes",
-                "process", "ride_tokens", "seconds", "stored_bytes", "threads"}
-DEFAULTS = {"averaging": None, "cached": None, "count": 1, "draw": None, "index": 0, "items": [], "jitter": None,
-            "job": 0, "key": "", "label": "", "parts": None}
+                "process", "seconds", "stored_bytes", "threads"}
 # name: unit and direction of the values that it is defined for, value and scale (of the float value f and the
 # quantized value q), and why the scale is 0
 DERIVED = {
@@ -101,19 +99,13 @@ def _number(value):
 class _Line:
     def __init__(self, record, file, number):
         self.file, self.number = file, number
-        for name, since in FIELDS.items():
-            if (name in record) != (since <= record["schema"]):
-                raise ValueError(name)
-        if len(record) != sum(since <= record["schema"] for since in FIELDS.values()):
-            raise ValueError("unknown field")
-        self.raw = dict(DEFAULTS, **record)
+        if record.keys() != FIELDS:
+            raise ValueError("fields")
+        self.raw = record
         self.key, self.index, self.count = self.raw["key"], self.raw["index"], self.raw["count"]
         self.failed = self.raw["error"] is not None
         if not 0 <= self.index < self.count:
             raise ValueError("index")
-
-    def is_stored_derived(self):  # as earlier versions did
-        return self.raw["metric"] in DERIVED
 
     def cell(self):
         raw = self.raw
@@ -142,9 +134,9 @@ def _read_lines(folder, damaged):
                 record = json.loads(body)
                 if record.get("schema", 0) > SCHEMA:
                     raise NewerVersion("%s:%d: a record of schema %d" % (path, number, record["schema"]))
-                line = _Line(record, os.path.basename(path), number)
-                if not line.is_stored_derived():
-                    lines.append(line)
+                if record["schema"] < SCHEMA:
+                    raise ValueError("schema")
+                lines.append(_Line(record, os.path.basename(path), number))
             except (ValueError, KeyError, TypeError, AttributeError):
                 damaged.append((path, number, "no record"))
     return lines
@@ -335,7 +327,7 @@ def derived(records):
 
 
 def read_run(folder, damaged=None, conflicts=None):
-    """The records of a run that count, as dicts with every field of the current schema; derived ones last.
+    """The records of a run that count, as dicts with every field; derived ones last.
 
     `damaged` may be a list; (file, line, reason) of what does not count is added to it. Without it a
     warning tells how many there are. `conflicts` may be a list for keys that hold different values in two

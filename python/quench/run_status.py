@@ -1,5 +1,6 @@
 """Whether anybody still works on a run, told by the status files in its folder: the rules of `quench status`."""
 
+import hashlib
 import json
 import os
 import socket
@@ -18,10 +19,14 @@ def _content(path):
         return ""
 
 
-def _process_start(pid):
-    """When a process of this machine started, in clock ticks since boot; 0 where there is none."""
+def identity(pid):
+    """<place>-<pid>-<start> of a process of this machine, as the program states it; "" where there is none. The place stands for
+    boot and pid namespace, the start counts clock ticks since boot."""
     behind_the_name = _content("/proc/%d/stat" % pid).rpartition(")")[2].split()
-    return int(behind_the_name[19]) if len(behind_the_name) > 19 else 0
+    if len(behind_the_name) < 20:
+        return ""
+    place = _content("/proc/sys/kernel/random/boot_id").strip() + " " + os.readlink("/proc/self/ns/pid")
+    return "%s-%d-%s" % (hashlib.sha256(place.encode()).hexdigest()[:8], pid, behind_the_name[19])
 
 
 def _states(folder):
@@ -46,8 +51,7 @@ class Watcher:
         if state["state"] in ("finished", "stopped"):
             return False
         if state["host"] == socket.gethostname():
-            boot = _content("/proc/sys/kernel/random/boot_id").strip()
-            return state["boot"] == boot and 0 != state["process_start"] == _process_start(state["pid"])
+            return state["process"] == identity(int(state["process"].split("-")[1]))
         if self._heard.get(path, (None, 0))[0] != state["sequence"]:
             self._heard[path] = (state["sequence"], now)
         return now - self._heard[path][1] <= SILENCE

@@ -83,9 +83,6 @@ class Line(dict):
         self.texts = {name: text for name, (_, text) in fields.items()}
         self.source = json.loads(source) if source else self
 
-    def __missing__(self, name):  # a field that the record's schema does not have
-        return None
-
 
 def _at(record, path):
     """The value at a dotted path, whose parts may be names with dots ("train.lr": {"peak": 0.1}); None if missing."""

@@ -92,10 +92,6 @@ def texts():
 
     old = {"parts": None, "unit": "nats/token", "direction": -1}
     q4, q3, one, two = quantizer("q4"), quantizer("q3"), "1a2b3c4d5e6f", "ffeeddccbbaa"
-    schema_1 = record(label="", value=2.25)
-    for name in "averaging", "cached", "count", "draw", "index", "items", "jitter", "job", "key", "label", "parts":
-        del schema_1[name]
-    schema_1["schema"] = 1
     return [
         on(128, one, "web"), on(128, one, "web", quantizer=q4, value=2.5), on(64, one, "web", value=1.5),
         on(64, one, "other name", quantizer=q4, value=2.25), on(128, two, "web", value=3.0),
@@ -108,8 +104,7 @@ def texts():
         record(**old, label="old", details={"corpora": {"text": "a"}, "params": {"text": "t", "n": 1}}),
         record(**old, label="old", details={"corpora": {"text": "b"}, "params": {"text": "t", "n": 2}}, value=3.0),
         record(**old, label="old", details={"corpora": {"text": "b"}, "params": {"text": "t", "n": 2}}, value=3.25, quantizer=q4),
-        files("00aa11bb22cc"), files("99aa11bb22cc", quantizer=q4, value=0.25), files("00aa11bb22cc", quantizer=q3, value=0.25),
-        schema_1]
+        files("00aa11bb22cc"), files("99aa11bb22cc", quantizer=q4, value=0.25), files("00aa11bb22cc", quantizer=q3, value=0.25)]
 
 
 def changed():

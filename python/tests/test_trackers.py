@@ -10,7 +10,7 @@ from unittest import mock
 
 from tracked_run import TrackedRunTest
 
-from quench.run_status import Watcher
+from quench.run_status import Watcher, identity
 from quench.requirements import remedy
 from quench.trackers import __main__ as program
 from quench.trackers.lines import tracked_lines
@@ -121,8 +121,9 @@ class StatusTest(TrackedRunTest):
     def test_who_works_on_a_run_is_told_by_process_and_boot(self):
         self.assertFalse(Watcher().runs(self.run_folder))
         for runs, more in ((True, {}), (False, {"state": "finished"}), (False, {"state": "stopped"}),
-                           (False, {"boot": "another"}), (False, {"process_start": 1}),
-                           (False, {"process_start": 0, "pid": 1 << 22})):
+                           (False, {"process": identity(os.getpid()).replace("-", "0-", 1)}),  # another boot
+                           (False, {"process": identity(os.getpid()) + "1"}),  # a reused number
+                           (False, {"process": "0123abcd-%d-0" % (1 << 22)})):
             self.status(**more)
             self.assertEqual(Watcher().runs(self.run_folder), runs, more)
 

@@ -10,6 +10,8 @@ import sys
 
 import support
 
+from quench.run_status import identity
+
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "tests/data/earlier_store/run")
 RECORDS = "records-0-0001-87ee99c7.jsonl"
 
@@ -51,12 +53,7 @@ class TrackedRunTest(support.FileTest):
 
     def status(self, **more):
         """What an attempt at work says of itself, but for `more`; returns the path."""
-        with open("/proc/self/stat", encoding="utf-8") as file:
-            start = int(file.read().rpartition(")")[2].split()[19])
-        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
-            boot = file.read().strip()
-        state = {"state": "running", "pid": os.getpid(), "process_start": start, "host": os.uname().nodename,
-                 "boot": boot, "sequence": 1, **more}
+        state = {"state": "running", "process": identity(os.getpid()), "host": os.uname().nodename, "sequence": 1, **more}
         path = os.path.join(self.run_folder, "status-0-0001-87ee99c7.json")
         with open(path + ".new", "w", encoding="utf-8") as file:
             file.write(seal("status", state))

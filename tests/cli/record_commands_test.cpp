@@ -410,9 +410,10 @@ TEST_CASE("clean: removes by age and size, and never a tombstone", "[cli]") {
   };
   old(file(1), 40);
   old(file(2), 20);
-  const fs::path leftover = file(3).parent_path() / ".x.json.1-2.tmp";
+  // Of processes on another machine, which only their silence can tell to be gone.
+  const fs::path leftover = file(3).parent_path() / ".x.json.00000000-1-1-00000001.tmp";
   std::ofstream(leftover) << "half";
-  const fs::path young = file(3).parent_path() / ".y.json.1-2.tmp";
+  const fs::path young = file(3).parent_path() / ".y.json.00000000-1-1-00000002.tmp";
   std::ofstream(young) << "half";
   old(leftover, 2);
   CHECK_THAT(place.out({"clean", "--dry-run"}), Catch::StartsWith("would remove 2 files"));

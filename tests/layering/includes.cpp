@@ -32,8 +32,7 @@ bool is_cuda(const std::string& target) {
 }
 
 bool is_host_library(const std::string& target) {
-  return starts_with_any(target,
-                         std::array{"yaml-cpp/", "boost/", "spdlog/", "CLI/", "tbb/", "oneapi/"});
+  return starts_with_any(target, std::array{"yaml-cpp/", "boost/", "CLI/", "tbb/", "oneapi/"});
 }
 
 bool is_of_host(const std::string& path) {

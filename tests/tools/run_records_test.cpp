@@ -22,7 +22,6 @@ using nlohmann::json;
 using quench::Record;
 using quench::test::run_program;
 using quench::test::sample_record;
-using quench::test::stored_error;
 using quench::test::TemporaryDir;
 
 namespace {
@@ -52,7 +51,7 @@ void write_run(const fs::path& folder) {
   odd.details["text"] = "α \"quoted\"\n";
   const auto incomplete = quench::test::sample_group(500, 3);
   write_attempt(folder, {{floating},
-                         {quantized, stored_error(floating, quantized)},
+                         {quantized},
                          {doubtful},
                          {quench::test::failed_record(700, "once")},
                          {quench::test::failed_record(800, "always")},

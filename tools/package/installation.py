@@ -28,10 +28,18 @@ def make(source, build, prefix):
                    stdout=subprocess.DEVNULL)
     _bundle(build, prefix)
     _add_licenses(source, prefix)
+    for archive in _archives(build):
+        _copy_license_of(archive, prefix)
 
 
 # What the program loads when it needs it (core/fetch/libcurl.cpp), which no ELF header names.
 LOADED_LATE = {"bin/quench": ["libcurl.so.4"]}
+
+
+def _archives(build):
+    """Debian's static libraries in what we build: no ELF header names them, but CMake's cache does."""
+    cache = (build / "CMakeCache.txt").read_text()
+    return [Path(path) for path in re.findall(r"^QUENCH_SECCOMP:FILEPATH=(.+)$", cache, re.MULTILINE)]
 
 
 def _is_ours(name):

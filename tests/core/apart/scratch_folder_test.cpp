@@ -1,7 +1,5 @@
 #include "core/apart/scratch_folder.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include <csignal>
@@ -47,7 +45,7 @@ TEST_CASE("scratch folder: it goes with its owner, and with what was written the
 
 TEST_CASE("scratch folder: what a killed process left is removed by the next", "[apart]") {
   const test::TemporaryDir temporary;
-  fs::create_directory(temporary.path() / "quench-worker-no-lock");
+  fs::create_directory(temporary.path() / "quench-worker");
   fs::create_directory(temporary.path() / "of somebody else");
   CHECK(in_child(temporary.path(), [&] {
           const ScratchFolder left;
@@ -62,17 +60,16 @@ TEST_CASE("scratch folder: what a killed process left is removed by the next", "
   CHECK(entries(temporary.path()) == 2);
 }
 
-TEST_CASE("scratch folder: one whose process lives stays, also where a lock holds nothing",
-          "[apart]") {
+TEST_CASE("scratch folder: one whose process lives stays, however long it was silent", "[apart]") {
   const test::TemporaryDir temporary;
-  const fs::path in_use = temporary.path() / fmt::format("quench-worker-{}-abcdef", ::getpid());
+  const fs::path in_use = temporary_beside(temporary.path() / "quench-worker", ".scratch");
   fs::create_directory(in_use);
-  std::ofstream(in_use / ".in-use") << "";  // nobody's lock
+  fs::last_write_time(in_use, fs::file_time_type::clock::now() - std::chrono::hours(1000));
   CHECK(in_child(temporary.path(), [&] {
           const ScratchFolder next;
-          return fs::exists(in_use / ".in-use") ? 0 : 1;
+          return fs::exists(in_use) ? 0 : 1;
         }).exit_code == 0);
-  CHECK(fs::exists(in_use / ".in-use"));
+  CHECK(fs::exists(in_use));
 }
 
 }  // namespace quench

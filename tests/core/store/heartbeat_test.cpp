@@ -37,7 +37,7 @@ TEST_CASE("heartbeat: tells what is done and that it runs", "[store]") {
     CHECK(first.done == 4);
     CHECK(first.total == 10);
     CHECK_FALSE(first.rate);
-    CHECK(first.pid == getpid());
+    CHECK(first.process.pid == getpid());
     CHECK(watcher.liveness(first) == Pulse::kRunning);
     heart.cell("step600, q4", 6, 1);
     const HeartbeatState second = only(folder.path());
@@ -82,8 +82,8 @@ TEST_CASE("heartbeat: a killed process is dead, and so is a reused pid", "[store
   HeartbeatState state = only(folder.path());
   CHECK(state.state == "running");
   CHECK(HeartbeatWatcher().liveness(state) == Pulse::kDead);
-  state.pid = getpid();
-  state.process_start += 1000;  // or both may have begun in one tick of the clock
+  state.process.pid = getpid();
+  state.process.start += 1000;  // or both may have begun in one tick of the clock
   CHECK(HeartbeatWatcher().liveness(state) == Pulse::kDead);
 }
 
@@ -114,6 +114,6 @@ TEST_CASE("heartbeat: a folder that takes no file ends nothing", "[store]") {
 
 TEST_CASE("heartbeat: what does not verify is no sign of life", "[store]") {
   const TemporaryDir folder;
-  folder.write("status-0-0001-00000000.json", "{\"status\":{\"pid\":1");
+  folder.write("status-0-0001-00000000.json", "{\"status\":{\"process\":1");
   CHECK(read_heartbeats(folder.path()).empty());
 }

@@ -185,7 +185,7 @@ TEST_CASE("run folder: zeros, merged and foreign lines are reported with their p
   CHECK(reasons ==
         std::vector<std::string>{"1: a line of zeros", "2: the checksum does not match",
                                  "3: an empty line", "4: it does not begin as a sealed line",
-                                 "5: not a record of schema 0", "6: not a record of schema 0"});
+                                 "5: not a record of schema 2", "6: not a record of schema 2"});
 }
 
 TEST_CASE("run folder: a line whose values have other types is reported", "[store]") {
@@ -313,20 +313,6 @@ TEST_CASE("run folder: records of a newer version are refused", "[store]") {
   CHECK(message_of([&] { read_run(folder.path()); }, folder.path()) ==
         "records-0-0001-00000000.jsonl:1: a newer version wrote this record of schema 3; this one "
         "reads up to 2");
-}
-
-TEST_CASE("run folder: records of schema 1 all count", "[store]") {
-  const TemporaryDir folder;
-  nlohmann::json old = to_json(sample_record(1));
-  for (const quench::RecordField& field : quench::record_fields()) {
-    if (field.since > 1) {
-      old.erase(std::string(field.name));
-    }
-  }
-  old["schema"] = 1;
-  const std::string line = quench::seal("record", quench::canonical_json(old)) + "\n";
-  folder.write("records-0-89abcdef.jsonl", line + line);
-  CHECK(values_of(read_run(folder.path())) == Values{2.5, 2.5});
 }
 
 TEST_CASE("run folder: attempts are ordered by their number, not by time or chance", "[store]") {

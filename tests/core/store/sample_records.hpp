@@ -50,18 +50,6 @@ inline std::vector<Record> sample_group(int64_t step, uint32_t count) {
   return out;
 }
 
-// The error of a quantized value as earlier versions stored it beside the value.
-inline Record stored_error(const Record& floating, const Record& quantized) {
-  Record out = quantized;
-  out.metric = "quantization_error";
-  out.parts = {{"derived", out.metric}, {"float", floating.key}, {"quantized", quantized.key}};
-  out.key = sha256_hex(canonical_json(out.parts));
-  out.value = 99.0;
-  out.unit = "1";
-  out.items.clear();
-  return out;
-}
-
 inline Record failed_record(int64_t step, const std::string& error) {
   Record out = sample_record(step);
   out.key.clear();
