@@ -49,8 +49,7 @@ FetchedWeights::FetchedWeights(const LoadedRun& run, const ManifestStorage& stor
       cells_[cell.location].push_back(cell);
     }
   }
-  place_ = std::make_unique<HubPlace>(cache, std::move(plans), session.api(), session.persistence(),
-                                      ledger_);
+  place_ = std::make_unique<HubPlace>(cache, std::move(plans), session.api(), ledger_);
   place_->on_progress = [this](const PlannedRevision& revision, const FetchState& state) {
     if (stop_) {
       fail(QUENCH_CANCELLED, "the run ends");

@@ -23,8 +23,8 @@ HubAccess access_of(const Context& context) {
   return access;
 }
 
-Persistence usual_persistence() {
-  Persistence out;
+RetryPolicy usual_retries() {
+  RetryPolicy out;
   out.cancel = &HostServices::instance().cancel_flag();
   out.on_wait = [](const std::string& line) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
@@ -41,8 +41,8 @@ bool is_spec(const std::string& text) {
 HubSession::HubSession(Context& context)
     : context_(context),
       access_(access_of(context)),
-      persistence_(usual_persistence()),
-      api_(access_, persistence_) {}
+      retries_(usual_retries()),
+      api_(access_, retries_) {}
 
 std::vector<Experiment> HubSession::resolve(const Manifest& manifest) {
   std::exception_ptr failure;  // of the line, which is no fault of the manifest
@@ -114,7 +114,7 @@ void HubSession::fetch(const FetchPlan& plan, Progress& progress) {
     HostServices::instance().progress("", "fetching bytes", state.bytes_done, plan.missing_bytes);
   };
   try {
-    quench::fetch(plan, api_, persistence_, options);
+    quench::fetch(plan, api_, options);
   } catch (const Error& error) {
     if (error.code() != QUENCH_CANCELLED) {
       throw;

@@ -29,7 +29,6 @@ struct FetchOptions {
 // has too little space, told before the first byte; DATA_LOSS for content that twice has another
 // hash; CANCELLED; and what HubApi and CacheWriter throw. What has arrived by then is kept, and the
 // next fetch goes on with it.
-void fetch(const FetchPlan& plan, HubApi& api, const Persistence& persistence,
-           const FetchOptions& options = {});
+void fetch(const FetchPlan& plan, HubApi& api, const FetchOptions& options = {});
 
 }  // namespace quench

@@ -6,12 +6,8 @@
 namespace quench {
 
 HubPlace::HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
-                   const Persistence& persistence, DownloadLedger& ledger)
-    : root_(std::move(root)),
-      revisions_(std::move(revisions)),
-      api_(api),
-      persistence_(persistence),
-      ledger_(ledger) {}
+                   DownloadLedger& ledger)
+    : root_(std::move(root)), revisions_(std::move(revisions)), api_(api), ledger_(ledger) {}
 
 uint64_t HubPlace::used() {
   uint64_t bytes = 0;
@@ -59,7 +55,7 @@ void HubPlace::fetch(size_t revision) {
   };
   released_[repository_text(wanted.spec)].erase(wanted.commit);  // it counts again
   note_shared(wanted);
-  quench::fetch(plan, api_, persistence_, options);
+  quench::fetch(plan, api_, options);
   claim_.set(claimed_);  // the repository's folder may be new
 }
 

@@ -21,7 +21,7 @@ class HubPlace final : public RevisionPlace {
  public:
   // Those are held by reference and must outlive it. `root`: of the cache.
   HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
-           const Persistence& persistence, DownloadLedger& ledger);
+           DownloadLedger& ledger);
 
   const PlannedRevision& revision(size_t at) const { return revisions_[at]; }
   // Called by fetch(), on its thread.
@@ -45,7 +45,6 @@ class HubPlace final : public RevisionPlace {
   std::filesystem::path root_;
   std::vector<PlannedRevision> revisions_;
   HubApi& api_;
-  const Persistence& persistence_;
   DownloadLedger& ledger_;
   std::map<std::string, std::set<std::string>> released_;  // commits by repository
   HubClaim claim_;

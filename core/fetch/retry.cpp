@@ -1,4 +1,4 @@
-#include "core/fetch/patience.hpp"
+#include "core/fetch/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,34 +23,33 @@ void pause(double seconds, const std::atomic<bool>* cancel) {
 
 }  // namespace
 
-void Patience::wait_after(const TryAgain& failure) {
-  const RetryPolicy& policy = persistence_.policy;
-  if (++failures_ >= policy.tries) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}; gave up after {} tries", failure.what(), policy.tries);
+void RetryBackoff::wait_after(const TryAgain& failure) {
+  if (++failures_ >= policy_.tries) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}; gave up after {} tries", failure.what(), policy_.tries);
   }
   const double doubled =
-      std::min(failures_ == 1 ? policy.first_seconds : 2 * last_seconds_, policy.longest_seconds);
+      std::min(failures_ == 1 ? policy_.first_seconds : 2 * last_seconds_, policy_.longest_seconds);
   last_seconds_ = doubled;
   const double asked = failure.wait_seconds().value_or(0);
-  if (asked > policy.longest_asked_seconds) {
+  if (asked > policy_.longest_asked_seconds) {
     fail(QUENCH_FAILED_PRECONDITION, "{}; the server asks for {:.0f} s without requests",
          failure.what(), asked);
   }
   const double seconds =
       asked + doubled * std::uniform_real_distribution<double>(0.5, 1.0)(random_);
-  persistence_.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(),
-                                   seconds, failures_ + 1, policy.tries));
-  pause(seconds, persistence_.cancel);
+  policy_.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(), seconds,
+                              failures_ + 1, policy_.tries));
+  pause(seconds, policy_.cancel);
 }
 
-void persist(const Persistence& persistence, const std::function<void()>& work) {
-  Patience patience(persistence);
+void retry(const RetryPolicy& policy, const std::function<void(RetryBackoff&)>& work) {
+  RetryBackoff backoff(policy);
   for (;;) {
     try {
-      work();
+      work(backoff);
       return;
     } catch (const TryAgain& failure) {
-      patience.wait_after(failure);
+      backoff.wait_after(failure);
     }
   }
 }

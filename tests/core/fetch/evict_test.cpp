@@ -47,13 +47,12 @@ class Evictions {
   // Fetches as a run does.
   std::string bring(const std::string& revision) {
     DownloadLedger ledger(ledger_file());
-    const quench::Persistence persistence{scene.policy, &scene.cancel, [](const std::string&) {}};
-    quench::HubApi api(scene.access, persistence);
+    quench::HubApi api(scene.access, scene.policy);
     auto plan =
         quench::plan_fetch({{parse_hub_spec("hf://org/name@" + revision), quench::Purpose::kModel}},
                            api, scene.cache());
     const std::string commit = plan.revisions.front().commit;
-    quench::HubPlace place(scene.cache(), plan.revisions, api, persistence, ledger);
+    quench::HubPlace place(scene.cache(), plan.revisions, api, ledger);
     place.fetch(0);
     return commit;
   }
@@ -244,12 +243,10 @@ TEST_CASE("HubPlace: what is fetched again counts again, so that the limit holds
           "[fetch]") {
   Evictions here;
   DownloadLedger ledger(here.ledger_file());
-  const quench::Persistence persistence{here.scene.policy, &here.scene.cancel,
-                                        [](const std::string&) {}};
-  quench::HubApi api(here.scene.access, persistence);
+  quench::HubApi api(here.scene.access, here.scene.policy);
   const auto plan =
       here.scene.plan({"hf://org/name@step1", "hf://org/name@step2", "hf://org/name@step4"});
-  quench::HubPlace place(here.scene.cache(), plan.revisions, api, persistence, ledger);
+  quench::HubPlace place(here.scene.cache(), plan.revisions, api, ledger);
   constexpr uint64_t kLimit = 2 * 300'000 + 100;
   const std::vector<std::set<size_t>> steps = {{0}, {1}, {2}, {0}, {1}, {2}, {0, 1}};
   quench::RevisionWindow window(steps, kLimit, true, place);
@@ -284,10 +281,8 @@ TEST_CASE("HubPlace: a snapshot without the revision's name is not there yet", "
   fs::remove(here.scene.cache() / "models--org--name/refs/step1");
   const auto plan = here.scene.plan({"hf://org/name@step1"});
   DownloadLedger ledger(here.ledger_file());
-  const quench::Persistence persistence{here.scene.policy, &here.scene.cancel,
-                                        [](const std::string&) {}};
-  quench::HubApi api(here.scene.access, persistence);
-  quench::HubPlace place(here.scene.cache(), plan.revisions, api, persistence, ledger);
+  quench::HubApi api(here.scene.access, here.scene.policy);
+  quench::HubPlace place(here.scene.cache(), plan.revisions, api, ledger);
   CHECK_FALSE(place.has(0));
   CHECK(place.missing(0) == 0);
   place.fetch(0);

@@ -154,9 +154,8 @@ TEST_CASE("fetch: too little space is told before the first byte", "[fetch]") {
   scene.server.start();
   FetchPlan plan = scene.plan({"hf://org/name"});
   plan.missing_bytes = uint64_t{1} << 60;
-  const quench::Persistence persistence;
-  quench::HubApi api(scene.access, persistence);
-  CHECK_THAT(quench::test::message_of([&] { quench::fetch(plan, api, persistence); }),
+  quench::HubApi api(scene.access, scene.policy);
+  CHECK_THAT(quench::test::message_of([&] { quench::fetch(plan, api); }),
              Contains("too little space: the files need 1152921504606846976 more bytes, "));
   CHECK(scene.server.count("/resolve/") == 0);
 }
