@@ -32,10 +32,6 @@ RetryPolicy usual_retries() {
   return out;
 }
 
-bool is_spec(const std::string& text) {
-  return text.starts_with("hf://");
-}
-
 }  // namespace
 
 HubSession::HubSession(Context& context)
@@ -84,7 +80,7 @@ FetchPlan HubSession::plan(const std::vector<FetchRequest>& wanted) {
 FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets,
                            int64_t job) {
   std::vector<FetchRequest> wanted = as_usage([&] {
-    if (is_spec(source)) {
+    if (is_hub_spec(source)) {
       const HubSpec spec = parse_hub_spec(source);
       return std::vector<FetchRequest>{{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
     }
@@ -131,7 +127,7 @@ std::vector<FetchRequest> model_requests(const std::vector<Experiment>& experime
         experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();
     for (size_t i = 0; i < experiment.checkpoints.size(); ++i) {
       const std::string& location = experiment.checkpoints[i].location;
-      if (is_spec(location) && (!experiment.is_share || read.contains(i))) {
+      if (is_hub_spec(location) && (!experiment.is_share || read.contains(i))) {
         out.push_back({parse_hub_spec(location), Purpose::kModel});
       }
     }
@@ -143,7 +139,7 @@ std::vector<FetchRequest> data_requests(const std::vector<Experiment>& experimen
   std::vector<FetchRequest> out;
   for (const Experiment& experiment : experiments) {
     for (const auto& [text, reason] : experiment.absent) {
-      if (is_spec(text)) {
+      if (is_hub_spec(text)) {
         const HubSpec spec = parse_hub_spec(text);
         out.push_back({spec, spec.dataset ? Purpose::kAll : Purpose::kTokenizer});
       }

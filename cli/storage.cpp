@@ -8,9 +8,9 @@
 
 #include "cli/bytes.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/fetch/cache_writer.hpp"
 #include "core/fetch/download_ledger.hpp"
 #include "core/fetch/listing.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/snapshot.hpp"
 
 namespace quench {
@@ -33,15 +33,15 @@ class Picturing {
       return {{spec, revision.guess, true}};
     }
     const PlannedRevision& listing = *revision.listing;
-    const CacheWriter cache(cache_, listing.spec);
+    const CachedRepository cache(cache_, listing.spec);
     const DownloadLedger::Blobs& own = ledger_.of(listing.spec);
     std::vector<PictureFile> out;
     for (const HubFile& file : listing.files) {
       const std::string name = repository_text(listing.spec) + " " + file.hash;
       const auto arrived = own.find(file.hash);
       const bool here = cache.has(file);
-      const bool is_own = arrived != own.end() &&
-                          DownloadLedger::is_own(arrived->second, cache.blobs() / file.hash);
+      const bool is_own =
+          arrived != own.end() && DownloadLedger::is_own(arrived->second, cache.blob(file.hash));
       if (here && !is_own) {
         continue;
       }

@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/fetch/hub_replies.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/descriptor.hpp"
@@ -48,8 +47,7 @@ Download download_from(std::string_view body, const std::string& where) {
     const nlohmann::json entry = parse_json(body, "it");
     entry.at("repository").get_to(out.repository);
     entry.at("commit").get_to(out.commit);
-    out.file = {entry.at("path").get<std::string>(), entry.at("bytes").get<uint64_t>(),
-                entry.at("hash").get<std::string>()};
+    out.file = hub_file_from(entry);
     out.identity.device = entry.at("device").get<uint64_t>();
     out.identity.inode = entry.at("inode").get<uint64_t>();
     out.identity.size = out.file.size;
@@ -64,9 +62,6 @@ Download download_from(std::string_view body, const std::string& where) {
   }
   if (!is_commit(out.commit)) {
     refuse(fmt::format("its commit is '{}'", printable(out.commit)));
-  }
-  if (const std::string fault = file_fault(out.file); !fault.empty()) {
-    refuse(fault);
   }
   return out;
 }
@@ -94,10 +89,12 @@ DownloadLedger::DownloadLedger(fs::path file) : file_(std::move(file)) {
 void DownloadLedger::arrived(const HubSpec& repository, const std::string& commit,
                              const HubFile& file, const FileIdentity& identity) {
   const std::string name = repository_text(repository);
-  const nlohmann::json entry = {{"repository", name},        {"commit", commit},
-                                {"path", file.path},         {"hash", file.hash},
-                                {"device", identity.device}, {"inode", identity.inode},
-                                {"bytes", identity.size},    {"modified_ns", identity.modified_ns}};
+  nlohmann::json entry = to_json(file);
+  entry.update({{"repository", name},
+                {"commit", commit},
+                {"device", identity.device},
+                {"inode", identity.inode},
+                {"modified_ns", identity.modified_ns}});
   make_folders(fs::absolute(file_).parent_path());
   const Descriptor ledger(open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!ledger) {

@@ -8,7 +8,8 @@
 #include <set>
 #include <string>
 
-#include "core/fetch/hub_api.hpp"
+#include "core/hub/hub_file.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/io/file.hpp"
 
 namespace quench {

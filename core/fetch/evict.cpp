@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/claim.hpp"
 
 namespace quench {
@@ -23,9 +24,8 @@ struct Link {
 };
 
 // The links to each blob (by name) from all snapshots.
-std::map<std::string, std::vector<Link>> links_of(const fs::path& repository) {
+std::map<std::string, std::vector<Link>> links_of(const fs::path& snapshots) {
   std::map<std::string, std::vector<Link>> out;
-  const fs::path snapshots = repository / "snapshots";
   std::error_code error;
   for (fs::recursive_directory_iterator it(snapshots, error), end; !error && it != end;
        it.increment(error)) {
@@ -61,21 +61,21 @@ void remove_file(const fs::path& path) {
 
 uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger) {
-  const fs::path folder = repository_folder(repository, root);
-  remove_dead_claims(folder);
+  const CachedRepository cached(root, repository);
+  remove_dead_claims(cached.folder());
   std::map<std::string, const DownloadLedger::Blob*> unwanted;  // by hash
   for (const auto& [hash, blob] : ledger.of(repository)) {
     if (blob.holds_weights && are_among(blob.commits, commits) &&
-        DownloadLedger::is_own(blob, folder / "blobs" / hash)) {
+        DownloadLedger::is_own(blob, cached.blob(hash))) {
       unwanted[hash] = &blob;
     }
   }
   if (unwanted.empty()) {
     return 0;
   }
-  const RepositoryLock lock(folder);
-  const OtherClaims others(folder);
-  const auto links = links_of(folder);
+  const RepositoryLock lock(cached.folder());
+  const OtherClaims others(cached.folder());
+  const auto links = links_of(cached.snapshots());
   uint64_t bytes = 0;
   for (const auto& [hash, blob] : unwanted) {
     const auto found = links.find(hash);
@@ -91,7 +91,7 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
     for (const Link& link : here) {
       remove_file(link.path);
     }
-    const fs::path file = folder / "blobs" / hash;
+    const fs::path file = cached.blob(hash);
     std::error_code gone;
     const uint64_t size = fs::file_size(file, gone);
     remove_file(file);
@@ -102,13 +102,13 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
 
 uint64_t bytes_held(const fs::path& root, const HubSpec& repository,
                     const std::set<std::string>& released, const DownloadLedger& ledger) {
-  const fs::path blobs = repository_folder(repository, root) / "blobs";
+  const CachedRepository cached(root, repository);
   uint64_t bytes = 0;
   for (const auto& [hash, blob] : ledger.of(repository)) {
     const bool left = blob.holds_weights && are_among(blob.commits, released);
-    if (!left && DownloadLedger::is_own(blob, blobs / hash)) {
+    if (!left && DownloadLedger::is_own(blob, cached.blob(hash))) {
       std::error_code gone;
-      const uint64_t size = fs::file_size(blobs / hash, gone);
+      const uint64_t size = fs::file_size(cached.blob(hash), gone);
       bytes += gone ? 0 : size;
     }
   }

@@ -19,8 +19,8 @@ class Fetcher {
   Fetcher(HubApi& api, const FetchOptions& options) : api_(api), options_(options) {}
 
   void fetch(const PlannedRevision& revision, const fs::path& root) {
-    const CacheWriter cache(root, revision.spec);
-    cache.open();
+    const CachedRepository cache(root, revision.spec);
+    open_for_writing(cache);
     HubClaim claim;  // what is linked here stays until the snapshot is whole
     claim.set({{cache.folder(), {revision.commit}}});
     for (const HubFile& file : revision.files) {
@@ -29,14 +29,13 @@ class Fetcher {
         ++state_.files_done;
       }
     }
-    cache.add_snapshot(revision.commit, revision.files);
-    if (revision.spec.revision != revision.commit) {
-      cache.set_reference(revision.spec.revision, revision.commit);
-    }
+    add_snapshot(cache, revision.commit, revision.files);
+    set_reference(cache, revision.spec.revision, revision.commit);
   }
 
  private:
-  void fetch_file(const PlannedRevision& revision, const HubFile& file, const CacheWriter& cache) {
+  void fetch_file(const PlannedRevision& revision, const HubFile& file,
+                  const CachedRepository& cache) {
     HubSpec shown = revision.spec;
     shown.file.clear();
     state_.file = printable(to_text(shown), 200) + ": " + printable(file.path, 200);
@@ -69,7 +68,7 @@ class Fetcher {
     const uint64_t before = state_.bytes_done;
     const uint64_t had = blob.bytes();
     uint64_t most = had;  // a server that starts over each time makes no progress
-    retry(api_.retries(), [&](RetryBackoff& backoff) {
+    retry(api_.retries(), [&](int& failures) {
       if (blob.bytes() == file.size && file.size > 0) {
         return;
       }
@@ -78,7 +77,7 @@ class Fetcher {
                       blob.take(at, piece);
                       if (blob.bytes() > most) {
                         most = blob.bytes();
-                        backoff.progressed();
+                        failures = 0;  // the line works
                       }
                       state_.bytes_done = before + (std::max(blob.bytes(), had) - had);
                       options_.on_progress(state_);

@@ -6,7 +6,6 @@
 
 #include "core/fetch/hub_refusal.hpp"
 #include "core/fetch/hub_replies.hpp"
-#include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
 
 namespace quench {
@@ -66,7 +65,7 @@ HttpHead HubApi::get(const Url& url, uint64_t from, const OnHead& on_hop, const 
 
 HubApi::Reply HubApi::document(const Url& url, const HubSpec& what) {
   Reply out;
-  retry(retries_, [&](RetryBackoff&) {
+  retry(retries_, [&](int&) {
     out.body.clear();
     out.head = get(
         url, 0, [](const HttpHead&) {},
@@ -129,13 +128,13 @@ std::string HubApi::content(const HubSpec& repository, const std::string& commit
     fail(QUENCH_DATA_LOSS, "{}: has {} bytes, wanted at most {}", where, file.size, kMaxContent);
   }
   std::string out;
-  retry(retries_, [&](RetryBackoff&) {
+  retry(retries_, [&](int&) {
     download(repository, commit, file, 0, [&](uint64_t at, std::string_view piece) {
       out.resize(at);
       out += piece;
     });
   });
-  const std::string found = file.is_large() ? sha256_hex(out) : git_blob_id(out);
+  const std::string found = blob_hash(file.hash, out);
   if (found != file.hash) {
     fail(QUENCH_DATA_LOSS, "{}: content has hash {}, the hub says {}", where, found, file.hash);
   }

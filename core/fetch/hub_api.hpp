@@ -12,18 +12,10 @@
 #include "core/fetch/http.hpp"
 #include "core/fetch/hub_access.hpp"
 #include "core/fetch/retry.hpp"
+#include "core/hub/hub_file.hpp"
 #include "core/hub/hub_spec.hpp"
 
 namespace quench {
-
-struct HubFile {
-  std::string path;
-  uint64_t size = 0;
-  // The SHA-256 of a large file (Git LFS), the id that git gives a small one: its name in the
-  // cache.
-  std::string hash;
-  bool is_large() const { return hash.size() == 64; }
-};
 
 // Takes the bytes of a file from `at` on. The first piece begins where it was asked for, or at 0
 // where the server sends all.

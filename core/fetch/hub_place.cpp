@@ -1,7 +1,7 @@
 #include "core/fetch/hub_place.hpp"
 
-#include "core/fetch/cache_writer.hpp"
 #include "core/fetch/evict.hpp"
+#include "core/hub/cached_repository.hpp"
 
 namespace quench {
 
@@ -19,15 +19,15 @@ uint64_t HubPlace::used() {
 
 bool HubPlace::has(size_t revision) {
   const PlannedRevision& asked = revisions_[revision];
-  const CacheWriter cache(root_, asked.spec);
+  const CachedRepository cache(root_, asked.spec);
   // Who fetches it at this moment, or was killed, may not have come to the name yet.
   return cache.has_snapshot(asked.commit, asked.files) &&
-         cache.has_reference(asked.spec.revision, asked.commit);
+         cache.commit_of(asked.spec.revision) == asked.commit;
 }
 
 uint64_t HubPlace::missing(size_t revision) {
   const PlannedRevision& asked = revisions_[revision];
-  const CacheWriter cache(root_, asked.spec);
+  const CachedRepository cache(root_, asked.spec);
   std::map<std::string, uint64_t> files;  // by hash
   for (const HubFile& file : asked.files) {
     if (!cache.has(file)) {
@@ -61,13 +61,13 @@ void HubPlace::fetch(size_t revision) {
 
 void HubPlace::note_shared(const PlannedRevision& revision) {
   const DownloadLedger::Blobs known = ledger_.of(revision.spec);
-  const std::filesystem::path blobs = CacheWriter(root_, revision.spec).blobs();
+  const CachedRepository cache(root_, revision.spec);
   for (const HubFile& file : revision.files) {
     const auto found = known.find(file.hash);
     if (found != known.end() && !found->second.commits.contains(revision.commit) &&
-        DownloadLedger::is_own(found->second, blobs / file.hash)) {
+        DownloadLedger::is_own(found->second, cache.blob(file.hash))) {
       ledger_.arrived(revision.spec, revision.commit, file,
-                      *DownloadLedger::identity_of(blobs / file.hash));
+                      *DownloadLedger::identity_of(cache.blob(file.hash)));
     }
   }
 }
@@ -84,7 +84,7 @@ void HubPlace::claim(const std::set<size_t>& revisions) {
   claimed_.clear();
   for (const size_t revision : revisions) {
     const PlannedRevision& each = revisions_[revision];
-    claimed_[CacheWriter(root_, each.spec).folder()].insert(each.commit);
+    claimed_[CachedRepository(root_, each.spec).folder()].insert(each.commit);
   }
   claim_.set(claimed_);
 }

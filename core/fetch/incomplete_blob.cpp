@@ -12,7 +12,6 @@
 #include <system_error>
 #include <vector>
 
-#include "core/fetch/hub_replies.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 
@@ -220,7 +219,7 @@ bool IncompleteBlob::is_intact() {
   if (!sha256_) {
     std::string content(bytes_, '\0');
     read(0, content.data(), bytes_);
-    return git_blob_id(content) == file_.hash;
+    return blob_hash(file_.hash, content) == file_.hash;
   }
   const bool intact = sha256_->hex_digest() == file_.hash;
   sha256_.reset();

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/fetch/hub_api.hpp"
+#include "core/hub/hub_file.hpp"
 #include "core/io/descriptor.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <thread>
 
 namespace quench {
@@ -21,35 +22,36 @@ void pause(double seconds, const std::atomic<bool>* cancel) {
   }
 }
 
-}  // namespace
-
-void RetryBackoff::wait_after(const TryAgain& failure) {
-  if (++failures_ >= policy_.tries) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}; gave up after {} tries", failure.what(), policy_.tries);
+// Seconds before the next try, of which `last` is the part that doubles.
+double seconds_after(const TryAgain& failure, const RetryPolicy& policy, int failures,
+                     double& last) {
+  static thread_local std::mt19937 random{std::random_device{}()};
+  if (failures >= policy.tries) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}; gave up after {} tries", failure.what(), policy.tries);
   }
-  const double doubled =
-      std::min(failures_ == 1 ? policy_.first_seconds : 2 * last_seconds_, policy_.longest_seconds);
-  last_seconds_ = doubled;
   const double asked = failure.wait_seconds().value_or(0);
-  if (asked > policy_.longest_asked_seconds) {
+  if (asked > policy.longest_asked_seconds) {
     fail(QUENCH_FAILED_PRECONDITION, "{}; the server asks for {:.0f} s without requests",
          failure.what(), asked);
   }
-  const double seconds =
-      asked + doubled * std::uniform_real_distribution<double>(0.5, 1.0)(random_);
-  policy_.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(), seconds,
-                              failures_ + 1, policy_.tries));
-  pause(seconds, policy_.cancel);
+  last = std::min(failures == 1 ? policy.first_seconds : 2 * last, policy.longest_seconds);
+  return asked + last * std::uniform_real_distribution<double>(0.5, 1.0)(random);
 }
 
-void retry(const RetryPolicy& policy, const std::function<void(RetryBackoff&)>& work) {
-  RetryBackoff backoff(policy);
+}  // namespace
+
+void retry(const RetryPolicy& policy, const std::function<void(int& failures)>& work) {
+  int failures = 0;
+  double last = 0;
   for (;;) {
     try {
-      work(backoff);
+      work(failures);
       return;
     } catch (const TryAgain& failure) {
-      backoff.wait_after(failure);
+      const double seconds = seconds_after(failure, policy, ++failures, last);
+      policy.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(), seconds,
+                                 failures + 1, policy.tries));
+      pause(seconds, policy.cancel);
     }
   }
 }
