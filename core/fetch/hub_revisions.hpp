@@ -1,4 +1,4 @@
-// The hub's cache as the place where a run's revisions lie.
+// The hub's cache as the store in which a run's revisions lie.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +17,10 @@ namespace quench {
 
 // Everything but fetch() is called while no fetch() is under way. Throws what fetch(),
 // evict_weights() and the ledger throw.
-class HubPlace final : public RevisionPlace {
+class HubRevisions final : public RevisionStore {
  public:
   // Those are held by reference and must outlive it. `root`: of the cache.
-  HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
+  HubRevisions(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
            DownloadLedger& ledger);
 
   const PlannedRevision& revision(size_t at) const { return revisions_[at]; }

@@ -1,15 +1,15 @@
-#include "core/fetch/hub_place.hpp"
+#include "core/fetch/hub_revisions.hpp"
 
 #include "core/fetch/evict.hpp"
 #include "core/hub/cached_repository.hpp"
 
 namespace quench {
 
-HubPlace::HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
+HubRevisions::HubRevisions(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
                    DownloadLedger& ledger)
     : root_(std::move(root)), revisions_(std::move(revisions)), api_(api), ledger_(ledger) {}
 
-uint64_t HubPlace::used() {
+uint64_t HubRevisions::used() {
   uint64_t bytes = 0;
   for (const std::string& name : ledger_.repositories()) {
     bytes += bytes_held(root_, parse_hub_spec(name), released_[name], ledger_);
@@ -17,7 +17,7 @@ uint64_t HubPlace::used() {
   return bytes;
 }
 
-bool HubPlace::has(size_t revision) {
+bool HubRevisions::has(size_t revision) {
   const PlannedRevision& asked = revisions_[revision];
   const CachedRepository cache(root_, asked.spec);
   // Who fetches it at this moment, or was killed, may not have come to the name yet.
@@ -25,7 +25,7 @@ bool HubPlace::has(size_t revision) {
          cache.commit_of(asked.spec.revision) == asked.commit;
 }
 
-uint64_t HubPlace::missing(size_t revision) {
+uint64_t HubRevisions::missing(size_t revision) {
   const PlannedRevision& asked = revisions_[revision];
   const CachedRepository cache(root_, asked.spec);
   std::map<std::string, uint64_t> files;  // by hash
@@ -41,7 +41,7 @@ uint64_t HubPlace::missing(size_t revision) {
   return bytes;
 }
 
-void HubPlace::fetch(size_t revision) {
+void HubRevisions::fetch(size_t revision) {
   const PlannedRevision& wanted = revisions_[revision];
   FetchPlan plan;
   plan.root = root_;
@@ -59,7 +59,7 @@ void HubPlace::fetch(size_t revision) {
   claim_.set(claimed_);  // the repository's folder may be new
 }
 
-void HubPlace::note_shared(const PlannedRevision& revision) {
+void HubRevisions::note_shared(const PlannedRevision& revision) {
   const DownloadLedger::Blobs known = ledger_.of(revision.spec);
   const CachedRepository cache(root_, revision.spec);
   for (const HubFile& file : revision.files) {
@@ -72,7 +72,7 @@ void HubPlace::note_shared(const PlannedRevision& revision) {
   }
 }
 
-void HubPlace::keep_only(const std::set<size_t>& revisions) {
+void HubRevisions::keep_only(const std::set<size_t>& revisions) {
   for (const std::string& name : ledger_.repositories()) {
     const HubSpec repository = parse_hub_spec(name);
     released_[name] = released(repository, revisions);
@@ -80,7 +80,7 @@ void HubPlace::keep_only(const std::set<size_t>& revisions) {
   }
 }
 
-void HubPlace::claim(const std::set<size_t>& revisions) {
+void HubRevisions::claim(const std::set<size_t>& revisions) {
   claimed_.clear();
   for (const size_t revision : revisions) {
     const PlannedRevision& each = revisions_[revision];
@@ -89,7 +89,7 @@ void HubPlace::claim(const std::set<size_t>& revisions) {
   claim_.set(claimed_);
 }
 
-std::set<std::string> HubPlace::released(const HubSpec& repository,
+std::set<std::string> HubRevisions::released(const HubSpec& repository,
                                          const std::set<size_t>& revisions) const {
   std::set<std::string> out;
   for (const auto& [hash, blob] : ledger_.of(repository)) {
