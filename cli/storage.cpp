@@ -34,14 +34,12 @@ class Simulation {
     }
     const PlannedRevision& listing = *revision.listing;
     const CachedRepository cache(cache_, listing.spec);
-    const DownloadLedger::Blobs& own = ledger_.of(listing.spec);
+    const DownloadLedger::Blobs own = ledger_.present(cache_, listing.spec);
     std::vector<SimulatedFile> out;
     for (const HubFile& file : listing.files) {
       const std::string name = repository_text(listing.spec) + " " + file.hash;
-      const auto arrived = own.find(file.hash);
       const bool here = cache.has(file);
-      const bool is_own =
-          arrived != own.end() && DownloadLedger::is_own(arrived->second, cache.blob(file.hash));
+      const bool is_own = own.contains(file.hash);
       if (here && !is_own) {
         continue;
       }

@@ -34,16 +34,6 @@ void mark_as_cache(const fs::path& root) {
   }
 }
 
-// From snapshots/COMMIT/a/b to blobs/HASH: "../../../blobs/HASH".
-fs::path link_target(const HubFile& file) {
-  const auto depth = std::count(file.path.begin(), file.path.end(), '/');
-  fs::path out = "../..";
-  for (auto i = depth; i > 0; --i) {
-    out /= "..";
-  }
-  return out / "blobs" / file.hash;
-}
-
 void make_link(const fs::path& target, const fs::path& link) {
   if (symlink(target.c_str(), link.c_str()) != 0) {
     fail(QUENCH_FAILED_PRECONDITION,
@@ -86,7 +76,7 @@ void add_snapshot(const CachedRepository& repository, const std::string& commit,
     for (const HubFile& file : files) {
       const fs::path link = made.temporary() / file.path;
       make_folders(link.parent_path());
-      make_link(link_target(file), link);
+      make_link(repository.link_target(commit, file), link);
     }
     if (made.commit_if_absent()) {
       return;
@@ -96,7 +86,7 @@ void add_snapshot(const CachedRepository& repository, const std::string& commit,
     const fs::path link = snapshot / file.path;
     make_folders(link.parent_path());
     if (!repository.is_linked(commit, file)) {
-      replace_link(link_target(file), link);
+      replace_link(repository.link_target(commit, file), link);
     }
     sync_folder_of(link);
   }

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/descriptor.hpp"
@@ -120,10 +121,18 @@ void DownloadLedger::add(const std::string& repository, const std::string& commi
   blob.holds_weights = blob.holds_weights || quench::holds_weights(path);
 }
 
-const DownloadLedger::Blobs& DownloadLedger::of(const HubSpec& repository) const {
-  static const Blobs kNone;
+DownloadLedger::Blobs DownloadLedger::present(const fs::path& root,
+                                              const HubSpec& repository) const {
+  const CachedRepository cached(root, repository);
+  Blobs out;
   const auto found = blobs_.find(repository_text(repository));
-  return found != blobs_.end() ? found->second : kNone;
+  for (const auto& [hash, blob] : found != blobs_.end() ? found->second : Blobs()) {
+    const auto identity = identity_of(cached.blob(hash));
+    if (identity && blob.arrivals.contains(*identity)) {
+      out[hash] = {{*identity}, blob.commits, blob.holds_weights};
+    }
+  }
+  return out;
 }
 
 std::optional<FileIdentity> DownloadLedger::identity_of(const fs::path& file) {
@@ -137,19 +146,6 @@ std::optional<FileIdentity> DownloadLedger::identity_of(const fs::path& file) {
   identity.size = static_cast<uint64_t>(status.st_size);
   identity.modified_ns = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
   return identity;
-}
-
-bool DownloadLedger::is_own(const Blob& blob, const fs::path& file) {
-  const auto identity = identity_of(file);
-  return identity && blob.arrivals.contains(*identity);
-}
-
-std::set<std::string> DownloadLedger::repositories() const {
-  std::set<std::string> out;
-  for (const auto& [name, blobs] : blobs_) {
-    out.insert(name);
-  }
-  return out;
 }
 
 }  // namespace quench

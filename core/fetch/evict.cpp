@@ -63,13 +63,10 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger) {
   const CachedRepository cached(root, repository);
   remove_dead_claims(cached.folder());
-  std::map<std::string, const DownloadLedger::Blob*> unwanted;  // by hash
-  for (const auto& [hash, blob] : ledger.of(repository)) {
-    if (blob.holds_weights && are_among(blob.commits, commits) &&
-        DownloadLedger::is_own(blob, cached.blob(hash))) {
-      unwanted[hash] = &blob;
-    }
-  }
+  DownloadLedger::Blobs unwanted = ledger.present(root, repository);
+  std::erase_if(unwanted, [&](const auto& each) {
+    return !each.second.holds_weights || !are_among(each.second.commits, commits);
+  });
   if (unwanted.empty()) {
     return 0;
   }
@@ -83,7 +80,7 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
     const auto kept = [&](const std::string& commit) {
       return !commits.contains(commit) || others.contain(commit);
     };
-    if (std::any_of(blob->commits.begin(), blob->commits.end(), kept) ||
+    if (std::any_of(blob.commits.begin(), blob.commits.end(), kept) ||
         std::any_of(here.begin(), here.end(),
                     [&](const Link& link) { return kept(link.commit); })) {
       continue;
@@ -91,26 +88,18 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
     for (const Link& link : here) {
       remove_file(link.path);
     }
-    const fs::path file = cached.blob(hash);
-    std::error_code gone;
-    const uint64_t size = fs::file_size(file, gone);
-    remove_file(file);
-    bytes += gone ? 0 : size;
+    remove_file(cached.blob(hash));
+    bytes += blob.arrivals.begin()->size;
   }
   return bytes;
 }
 
 uint64_t bytes_held(const fs::path& root, const HubSpec& repository,
                     const std::set<std::string>& released, const DownloadLedger& ledger) {
-  const CachedRepository cached(root, repository);
   uint64_t bytes = 0;
-  for (const auto& [hash, blob] : ledger.of(repository)) {
+  for (const auto& [hash, blob] : ledger.present(root, repository)) {
     const bool left = blob.holds_weights && are_among(blob.commits, released);
-    if (!left && DownloadLedger::is_own(blob, cached.blob(hash))) {
-      std::error_code gone;
-      const uint64_t size = fs::file_size(cached.blob(hash), gone);
-      bytes += gone ? 0 : size;
-    }
+    bytes += left ? 0 : blob.arrivals.begin()->size;
   }
   return bytes;
 }

@@ -5,13 +5,13 @@
 
 namespace quench {
 
-HubRevisions::HubRevisions(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
-                   DownloadLedger& ledger)
+HubRevisions::HubRevisions(std::filesystem::path root, std::vector<PlannedRevision> revisions,
+                           HubApi& api, DownloadLedger& ledger)
     : root_(std::move(root)), revisions_(std::move(revisions)), api_(api), ledger_(ledger) {}
 
 uint64_t HubRevisions::used() {
   uint64_t bytes = 0;
-  for (const std::string& name : ledger_.repositories()) {
+  for (const auto& [name, blobs] : ledger_.all()) {
     bytes += bytes_held(root_, parse_hub_spec(name), released_[name], ledger_);
   }
   return bytes;
@@ -28,15 +28,10 @@ bool HubRevisions::has(size_t revision) {
 uint64_t HubRevisions::missing(size_t revision) {
   const PlannedRevision& asked = revisions_[revision];
   const CachedRepository cache(root_, asked.spec);
-  std::map<std::string, uint64_t> files;  // by hash
-  for (const HubFile& file : asked.files) {
-    if (!cache.has(file)) {
-      files[file.hash] = file.size;
-    }
-  }
+  std::set<std::string> counted;
   uint64_t bytes = 0;
-  for (const auto& [hash, size] : files) {
-    bytes += size;
+  for (const HubFile& file : asked.files) {
+    bytes += !cache.has(file) && counted.insert(file.hash).second ? file.size : 0;
   }
   return bytes;
 }
@@ -60,23 +55,27 @@ void HubRevisions::fetch(size_t revision) {
 }
 
 void HubRevisions::note_shared(const PlannedRevision& revision) {
-  const DownloadLedger::Blobs known = ledger_.of(revision.spec);
-  const CachedRepository cache(root_, revision.spec);
+  const DownloadLedger::Blobs own = ledger_.present(root_, revision.spec);
   for (const HubFile& file : revision.files) {
-    const auto found = known.find(file.hash);
-    if (found != known.end() && !found->second.commits.contains(revision.commit) &&
-        DownloadLedger::is_own(found->second, cache.blob(file.hash))) {
-      ledger_.arrived(revision.spec, revision.commit, file,
-                      *DownloadLedger::identity_of(cache.blob(file.hash)));
+    const auto found = own.find(file.hash);
+    if (found != own.end() && !found->second.commits.contains(revision.commit)) {
+      ledger_.arrived(revision.spec, revision.commit, file, *found->second.arrivals.begin());
     }
   }
 }
 
 void HubRevisions::keep_only(const std::set<size_t>& revisions) {
-  for (const std::string& name : ledger_.repositories()) {
-    const HubSpec repository = parse_hub_spec(name);
-    released_[name] = released(repository, revisions);
-    evict_weights(root_, repository, released_[name], ledger_);
+  for (const auto& [name, blobs] : ledger_.all()) {
+    std::set<std::string>& released = released_[name];
+    for (const auto& [hash, blob] : blobs) {
+      released.insert(blob.commits.begin(), blob.commits.end());
+    }
+    for (const size_t revision : revisions) {
+      if (repository_text(revisions_[revision].spec) == name) {
+        released.erase(revisions_[revision].commit);
+      }
+    }
+    evict_weights(root_, parse_hub_spec(name), released, ledger_);
   }
 }
 
@@ -87,20 +86,6 @@ void HubRevisions::claim(const std::set<size_t>& revisions) {
     claimed_[CachedRepository(root_, each.spec).folder()].insert(each.commit);
   }
   claim_.set(claimed_);
-}
-
-std::set<std::string> HubRevisions::released(const HubSpec& repository,
-                                         const std::set<size_t>& revisions) const {
-  std::set<std::string> out;
-  for (const auto& [hash, blob] : ledger_.of(repository)) {
-    out.insert(blob.commits.begin(), blob.commits.end());
-  }
-  for (const size_t revision : revisions) {
-    if (repository_text(revisions_[revision].spec) == repository_text(repository)) {
-      out.erase(revisions_[revision].commit);
-    }
-  }
-  return out;
 }
 
 }  // namespace quench

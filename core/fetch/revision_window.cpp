@@ -107,7 +107,7 @@ namespace {
 class SimulatedStore final : public RevisionStore {
  public:
   SimulatedStore(const std::vector<std::vector<SimulatedFile>>& revisions,
-          const std::set<std::string>& present)
+                 const std::set<std::string>& present)
       : revisions_(revisions), present_(present) {
     for (const std::vector<SimulatedFile>& files : revisions_) {
       for (const SimulatedFile& file : files) {

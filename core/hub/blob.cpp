@@ -53,39 +53,18 @@ std::string fault_of(const Blob& blob, const std::string& measured) {
       printable(blob.file.string(), 4096), measured, blob.repository, blob.hash);
 }
 
-// Remembers the blobs that this process found intact.
-class Intact {
- public:
-  bool contains(const std::string& hash, const FileIdentity& identity) {
-    const std::lock_guard lock(mutex_);
-    return known_.contains({hash, identity});
-  }
-  void add(const std::string& hash, const FileIdentity& identity) {
-    const std::lock_guard lock(mutex_);
-    known_.emplace(hash, identity);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::pair<std::string, FileIdentity>> known_;
-};
-
 void check(const Blob& blob, const Fingerprints& memory, const std::atomic<bool>* cancel) {
-  static Intact intact;
   const File file(blob.file);
-  if (intact.contains(blob.hash, file.identity())) {
+  const nlohmann::json question = {{"blob", blob.hash}};
+  if (memory.find(question, {blob.file}) == blob.hash) {
     return;
   }
-  const nlohmann::json question = {{"blob", blob.hash}};
-  if (memory.find(question, {blob.file}) != blob.hash) {
-    const Fingerprints::Stamp before = memory.look(question, {blob.file});
-    const std::string measured = blob_hash(blob.hash, file, cancel);
-    if (measured != blob.hash) {
-      fail(QUENCH_DATA_LOSS, "{}", fault_of(blob, measured));
-    }
-    memory.remember(before, measured);
+  const Fingerprints::Stamp before = memory.look(question, {blob.file});
+  const std::string measured = blob_hash(blob.hash, file, cancel);
+  if (measured != blob.hash) {
+    fail(QUENCH_DATA_LOSS, "{}", fault_of(blob, measured));
   }
-  intact.add(blob.hash, file.identity());
+  memory.remember(before, measured);
 }
 
 std::vector<fs::path> files_at(const fs::path& path) {

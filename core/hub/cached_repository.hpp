@@ -38,6 +38,10 @@ class CachedRepository {
   bool has(const HubFile& file) const;
   // Whether the snapshot's link leads to the file's blob, by whatever layout.
   bool is_linked(const std::string& commit, const HubFile& file) const;
+  // What such a link holds: "../../blobs/HASH", with more steps up for a file in a folder.
+  std::filesystem::path link_target(const std::string& commit, const HubFile& file) const {
+    return blob(file.hash).lexically_relative((snapshot(commit) / file.path).parent_path());
+  }
   // Whether all files are there, and the snapshot links to them.
   bool has_snapshot(const std::string& commit, const std::vector<HubFile>& files) const;
 

@@ -297,7 +297,7 @@ TEST_CASE("DownloadLedger: a line that a kill cut short counts as none", "[fetch
   write(here.ledger_file(), whole + "\n{\"download\":{\"by");
   here.bring("step2");
   const DownloadLedger ledger(here.ledger_file());
-  CHECK(ledger.of(kRepository).size() == 4);  // two weights, config and tokenizer once
+  CHECK(ledger.all().at("hf://org/name").size() == 4);  // two weights, config and tokenizer once
   CHECK(here.evict({commit}) == 300'000);
 }
 

@@ -8,9 +8,9 @@
 
 using Catch::Matchers::Contains;
 using quench::forecast;
-using quench::SimulatedFile;
 using quench::RevisionStore;
 using quench::RevisionWindow;
+using quench::SimulatedFile;
 using quench::WindowForecast;
 
 namespace {
