@@ -52,7 +52,7 @@ void answer_plan(const FetchPlan& plan) {
   for (const PlannedRevision& revision : plan.revisions) {
     nlohmann::json files = nlohmann::json::array();
     for (const HubFile& file : revision.files) {
-      files.push_back({{"path", file.path}, {"bytes", file.size}, {"hash", file.hash}});
+      files.push_back(to_json(file));
     }
     revisions.push_back({{"revision", to_text(revision.spec)},
                          {"commit", revision.commit},

@@ -49,9 +49,8 @@ FetchedWeights::FetchedWeights(const LoadedRun& run, const ManifestStorage& stor
       cells_[cell.location].push_back(cell);
     }
   }
-  place_ = std::make_unique<HubPlace>(cache, std::move(plans), session.api(), session.persistence(),
-                                      ledger_);
-  place_->on_progress = [this](const PlannedRevision& revision, const FetchState& state) {
+  store_ = std::make_unique<HubRevisions>(cache, std::move(plans), session.api(), ledger_);
+  store_->on_progress = [this](const PlannedRevision& revision, const FetchState& state) {
     if (stop_) {
       fail(QUENCH_CANCELLED, "the run ends");
     }
@@ -60,7 +59,7 @@ FetchedWeights::FetchedWeights(const LoadedRun& run, const ManifestStorage& stor
                                         state.bytes_done, revision.missing_bytes);
     }
   };
-  window_ = std::make_unique<RevisionWindow>(needs_.steps, storage.limit, storage.evict, *place_);
+  window_ = std::make_unique<RevisionWindow>(needs_.steps, storage.limit, storage.evict, *store_);
 }
 
 FetchedWeights::~FetchedWeights() {
@@ -101,7 +100,7 @@ void FetchedWeights::fetch_in_background(size_t revision) {
   in_background_ = true;
   thread_ = std::thread([this, revision] {
     try {
-      place_->fetch(revision);
+      store_->fetch(revision);
     } catch (const std::exception& failure) {
       HostServices::instance().log(QUENCH_LOG_DEBUG, "", failure.what());
     }

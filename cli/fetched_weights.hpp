@@ -11,7 +11,7 @@
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "core/fetch/download_ledger.hpp"
-#include "core/fetch/hub_place.hpp"
+#include "core/fetch/hub_revisions.hpp"
 #include "core/fetch/revision_window.hpp"
 #include "run/storage_needs.hpp"
 #include "run/weights_supply.hpp"
@@ -41,7 +41,7 @@ class FetchedWeights final : public WeightsSupply {
   std::map<std::pair<size_t, size_t>, size_t> steps_;         // by job and weights
   std::map<std::string, std::vector<CheckpointCell>> cells_;  // by location
   DownloadLedger ledger_;
-  std::unique_ptr<HubPlace> place_;
+  std::unique_ptr<HubRevisions> store_;
   std::unique_ptr<RevisionWindow> window_;
   std::thread thread_;
   std::atomic<bool> in_background_ = false;

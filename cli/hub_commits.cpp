@@ -1,6 +1,7 @@
 #include "cli/hub_commits.hpp"
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/resolve.hpp"
 
 namespace quench {
@@ -9,13 +10,14 @@ HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
                               const Context& context) {
   HubClaim::Commits out;
   for (const CheckpointCell& cell : checkpoints) {
-    if (!cell.location.starts_with("hf://")) {
+    if (!is_hub_spec(cell.location)) {
       continue;
     }
     try {
       const std::string commit = known_commit(cell.location, context.hub());
-      out[repository_folder(parse_hub_spec(cell.location), hub_cache_root(context.hub_environment))]
-          .insert(commit);
+      const CachedRepository repository(hub_cache_root(context.hub_environment),
+                                        parse_hub_spec(cell.location));
+      out[repository.folder()].insert(commit);
     } catch (const Error&) {
       continue;  // whoever opens it will report the error
     }

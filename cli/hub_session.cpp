@@ -24,8 +24,8 @@ HubAccess access_of(const Context& context) {
   return access;
 }
 
-Persistence usual_persistence() {
-  Persistence out;
+RetryPolicy usual_retries() {
+  RetryPolicy out;
   out.cancel = &HostServices::instance().cancel_flag();
   out.on_wait = [](const std::string& line) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
@@ -33,17 +33,13 @@ Persistence usual_persistence() {
   return out;
 }
 
-bool is_spec(const std::string& text) {
-  return text.starts_with("hf://");
-}
-
 }  // namespace
 
 HubSession::HubSession(Context& context)
     : context_(context),
       access_(access_of(context)),
-      persistence_(usual_persistence()),
-      api_(access_, persistence_) {}
+      retries_(usual_retries()),
+      api_(access_, retries_) {}
 
 std::vector<Experiment> HubSession::resolve(const Manifest& manifest) {
   std::exception_ptr failure;  // of the line, which is no fault of the manifest
@@ -86,7 +82,7 @@ FetchPlan HubSession::plan(const std::vector<FetchRequest>& wanted) {
 FetchPlan HubSession::plan(const std::string& source, const std::vector<std::string>& sets,
                            int64_t job) {
   std::vector<FetchRequest> wanted = as_usage([&] {
-    if (is_spec(source)) {
+    if (is_hub_spec(source)) {
       const HubSpec spec = parse_hub_spec(source);
       return std::vector<FetchRequest>{{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
     }
@@ -116,7 +112,7 @@ void HubSession::fetch(const FetchPlan& plan, Progress& progress) {
     HostServices::instance().progress("", "fetching bytes", state.bytes_done, plan.missing_bytes);
   };
   try {
-    quench::fetch(plan, api_, persistence_, options);
+    quench::fetch(plan, api_, options);
   } catch (const Error& error) {
     if (error.code() != QUENCH_CANCELLED) {
       throw;
@@ -133,7 +129,7 @@ std::vector<FetchRequest> model_requests(const std::vector<Experiment>& experime
         experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();
     for (size_t i = 0; i < experiment.checkpoints.size(); ++i) {
       const std::string& location = experiment.checkpoints[i].location;
-      if (is_spec(location) && (!experiment.is_share || read.contains(i))) {
+      if (is_hub_spec(location) && (!experiment.is_share || read.contains(i))) {
         out.push_back({parse_hub_spec(location), Purpose::kModel});
       }
     }
@@ -145,7 +141,7 @@ std::vector<FetchRequest> data_requests(const std::vector<Experiment>& experimen
   std::vector<FetchRequest> out;
   for (const Experiment& experiment : experiments) {
     for (const auto& [text, reason] : experiment.absent) {
-      if (is_spec(text)) {
+      if (is_hub_spec(text)) {
         const HubSpec spec = parse_hub_spec(text);
         out.push_back({spec, spec.dataset ? Purpose::kAll : Purpose::kTokenizer});
       }

@@ -33,12 +33,11 @@ class HubSession {
   void fetch(const FetchPlan& plan, Progress& progress);
 
   HubApi& api() { return api_; }
-  const Persistence& persistence() const { return persistence_; }
 
  private:
   Context& context_;
   HubAccess access_;
-  Persistence persistence_;
+  RetryPolicy retries_;
   HubApi api_;
 };
 

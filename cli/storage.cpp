@@ -8,9 +8,9 @@
 
 #include "cli/bytes.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/fetch/cache_writer.hpp"
 #include "core/fetch/download_ledger.hpp"
 #include "core/fetch/listing.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/snapshot.hpp"
 
 namespace quench {
@@ -24,24 +24,22 @@ fs::path ledger_of_run(const fs::path& folder) {
 namespace {
 
 // Files as a forecast sees them: those that the cache has from elsewhere take nothing.
-class Picturing {
+class Simulation {
  public:
-  Picturing(const fs::path& ledger, const fs::path& cache) : ledger_(ledger), cache_(cache) {}
+  Simulation(const fs::path& ledger, const fs::path& cache) : ledger_(ledger), cache_(cache) {}
 
-  std::vector<PictureFile> files_of(const std::string& spec, const SizedRevision& revision) {
+  std::vector<SimulatedFile> files_of(const std::string& spec, const SizedRevision& revision) {
     if (!revision.listing) {
       return {{spec, revision.guess, true}};
     }
     const PlannedRevision& listing = *revision.listing;
-    const CacheWriter cache(cache_, listing.spec);
-    const DownloadLedger::Blobs& own = ledger_.of(listing.spec);
-    std::vector<PictureFile> out;
+    const CachedRepository cache(cache_, listing.spec);
+    const DownloadLedger::Blobs own = ledger_.present(cache_, listing.spec);
+    std::vector<SimulatedFile> out;
     for (const HubFile& file : listing.files) {
       const std::string name = repository_text(listing.spec) + " " + file.hash;
-      const auto arrived = own.find(file.hash);
       const bool here = cache.has(file);
-      const bool is_own = arrived != own.end() &&
-                          DownloadLedger::is_own(arrived->second, cache.blobs() / file.hash);
+      const bool is_own = own.contains(file.hash);
       if (here && !is_own) {
         continue;
       }
@@ -68,15 +66,15 @@ StorageForecast forecast_storage(const LoadedRun& run, const ManifestStorage& as
   StorageForecast out;
   out.asked = asked;
   out.revisions = needs.revisions.size();
-  Picturing picturing(ledger_of_run(run.folder), cache);
-  std::vector<std::vector<PictureFile>> revisions;
+  Simulation simulation(ledger_of_run(run.folder), cache);
+  std::vector<std::vector<SimulatedFile>> revisions;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const bool listed = sizes[i].listing.has_value();
     out.guessed += !listed && sizes[i].guess > 0 ? 1 : 0;
     out.unknown += !listed && sizes[i].guess == 0 ? 1 : 0;
-    revisions.push_back(picturing.files_of(needs.revisions[i], sizes[i]));
+    revisions.push_back(simulation.files_of(needs.revisions[i], sizes[i]));
   }
-  out.window = forecast(needs.steps, asked.limit, asked.evict, revisions, picturing.present);
+  out.window = forecast(needs.steps, asked.limit, asked.evict, revisions, simulation.present);
   if (!needs.at.empty()) {
     out.least_for = step_in_words(run.experiments, needs.at[out.window.least_step]);
   }

@@ -201,7 +201,7 @@ int verify(const VerifyOptions& options, const Context& context) {
   Findings findings;
   if (options.run.empty()) {
     verify_home(context.home(), options.read_data, findings);
-  } else if (options.run.starts_with("hf://")) {
+  } else if (is_hub_spec(options.run)) {
     verify_snapshot(options.run, context, findings);
   } else {
     verify_run(folder_with_run(options.run).string(), options.read_data, findings);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
@@ -43,7 +44,7 @@ class NeedsFinder {
   }
 
   void add_checkpoint(const CheckpointCell& cell, std::set<size_t>& step) {
-    if (cell.location.rfind("hf://", 0) != 0) {
+    if (!is_hub_spec(cell.location)) {
       return;
     }
     const auto [entry, added] = index_.try_emplace(cell.location, out_.revisions.size());

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/fetch/hub_replies.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/descriptor.hpp"
@@ -48,8 +48,7 @@ Download download_from(std::string_view body, const std::string& where) {
     const nlohmann::json entry = parse_json(body, "it");
     entry.at("repository").get_to(out.repository);
     entry.at("commit").get_to(out.commit);
-    out.file = {entry.at("path").get<std::string>(), entry.at("bytes").get<uint64_t>(),
-                entry.at("hash").get<std::string>()};
+    out.file = hub_file_from(entry);
     out.identity.device = entry.at("device").get<uint64_t>();
     out.identity.inode = entry.at("inode").get<uint64_t>();
     out.identity.size = out.file.size;
@@ -64,9 +63,6 @@ Download download_from(std::string_view body, const std::string& where) {
   }
   if (!is_commit(out.commit)) {
     refuse(fmt::format("its commit is '{}'", printable(out.commit)));
-  }
-  if (const std::string fault = file_fault(out.file); !fault.empty()) {
-    refuse(fault);
   }
   return out;
 }
@@ -94,10 +90,12 @@ DownloadLedger::DownloadLedger(fs::path file) : file_(std::move(file)) {
 void DownloadLedger::arrived(const HubSpec& repository, const std::string& commit,
                              const HubFile& file, const FileIdentity& identity) {
   const std::string name = repository_text(repository);
-  const nlohmann::json entry = {{"repository", name},        {"commit", commit},
-                                {"path", file.path},         {"hash", file.hash},
-                                {"device", identity.device}, {"inode", identity.inode},
-                                {"bytes", identity.size},    {"modified_ns", identity.modified_ns}};
+  nlohmann::json entry = to_json(file);
+  entry.update({{"repository", name},
+                {"commit", commit},
+                {"device", identity.device},
+                {"inode", identity.inode},
+                {"modified_ns", identity.modified_ns}});
   make_folders(fs::absolute(file_).parent_path());
   const Descriptor ledger(open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!ledger) {
@@ -123,10 +121,18 @@ void DownloadLedger::add(const std::string& repository, const std::string& commi
   blob.holds_weights = blob.holds_weights || quench::holds_weights(path);
 }
 
-const DownloadLedger::Blobs& DownloadLedger::of(const HubSpec& repository) const {
-  static const Blobs kNone;
+DownloadLedger::Blobs DownloadLedger::present(const fs::path& root,
+                                              const HubSpec& repository) const {
+  const CachedRepository cached(root, repository);
+  Blobs out;
   const auto found = blobs_.find(repository_text(repository));
-  return found != blobs_.end() ? found->second : kNone;
+  for (const auto& [hash, blob] : found != blobs_.end() ? found->second : Blobs()) {
+    const auto identity = identity_of(cached.blob(hash));
+    if (identity && blob.arrivals.contains(*identity)) {
+      out[hash] = {{*identity}, blob.commits, blob.holds_weights};
+    }
+  }
+  return out;
 }
 
 std::optional<FileIdentity> DownloadLedger::identity_of(const fs::path& file) {
@@ -140,19 +146,6 @@ std::optional<FileIdentity> DownloadLedger::identity_of(const fs::path& file) {
   identity.size = static_cast<uint64_t>(status.st_size);
   identity.modified_ns = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
   return identity;
-}
-
-bool DownloadLedger::is_own(const Blob& blob, const fs::path& file) {
-  const auto identity = identity_of(file);
-  return identity && blob.arrivals.contains(*identity);
-}
-
-std::set<std::string> DownloadLedger::repositories() const {
-  std::set<std::string> out;
-  for (const auto& [name, blobs] : blobs_) {
-    out.insert(name);
-  }
-  return out;
 }
 
 }  // namespace quench

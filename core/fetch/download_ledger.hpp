@@ -8,7 +8,8 @@
 #include <set>
 #include <string>
 
-#include "core/fetch/hub_api.hpp"
+#include "core/hub/hub_file.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/io/file.hpp"
 
 namespace quench {
@@ -35,13 +36,13 @@ class DownloadLedger {
   };
   // By hash.
   using Blobs = std::map<std::string, Blob>;
-  const Blobs& of(const HubSpec& repository) const;
+  // All blobs by repository, "hf://org/name".
+  const std::map<std::string, Blobs>& all() const { return blobs_; }
+  // Those of one repository in the cache below `root` that are still files which arrived; each has
+  // the one arrival that is there.
+  Blobs present(const std::filesystem::path& root, const HubSpec& repository) const;
   // By what a file is known here, or nothing.
   static std::optional<FileIdentity> identity_of(const std::filesystem::path& file);
-  // Whether the file is one that arrived.
-  static bool is_own(const Blob& blob, const std::filesystem::path& file);
-  // The repositories with blobs, "hf://org/name".
-  std::set<std::string> repositories() const;
 
  private:
   void add(const std::string& repository, const std::string& commit, const std::string& path,

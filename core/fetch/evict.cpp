@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/claim.hpp"
 
 namespace quench {
@@ -23,9 +24,8 @@ struct Link {
 };
 
 // The links to each blob (by name) from all snapshots.
-std::map<std::string, std::vector<Link>> links_of(const fs::path& repository) {
+std::map<std::string, std::vector<Link>> links_of(const fs::path& snapshots) {
   std::map<std::string, std::vector<Link>> out;
-  const fs::path snapshots = repository / "snapshots";
   std::error_code error;
   for (fs::recursive_directory_iterator it(snapshots, error), end; !error && it != end;
        it.increment(error)) {
@@ -61,21 +61,18 @@ void remove_file(const fs::path& path) {
 
 uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger) {
-  const fs::path folder = repository_folder(repository, root);
-  remove_dead_claims(folder);
-  std::map<std::string, const DownloadLedger::Blob*> unwanted;  // by hash
-  for (const auto& [hash, blob] : ledger.of(repository)) {
-    if (blob.holds_weights && are_among(blob.commits, commits) &&
-        DownloadLedger::is_own(blob, folder / "blobs" / hash)) {
-      unwanted[hash] = &blob;
-    }
-  }
+  const CachedRepository cached(root, repository);
+  remove_dead_claims(cached.folder());
+  DownloadLedger::Blobs unwanted = ledger.present(root, repository);
+  std::erase_if(unwanted, [&](const auto& each) {
+    return !each.second.holds_weights || !are_among(each.second.commits, commits);
+  });
   if (unwanted.empty()) {
     return 0;
   }
-  const RepositoryLock lock(folder);
-  const OtherClaims others(folder);
-  const auto links = links_of(folder);
+  const RepositoryLock lock(cached.folder());
+  const OtherClaims others(cached.folder());
+  const auto links = links_of(cached.snapshots());
   uint64_t bytes = 0;
   for (const auto& [hash, blob] : unwanted) {
     const auto found = links.find(hash);
@@ -83,7 +80,7 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
     const auto kept = [&](const std::string& commit) {
       return !commits.contains(commit) || others.contain(commit);
     };
-    if (std::any_of(blob->commits.begin(), blob->commits.end(), kept) ||
+    if (std::any_of(blob.commits.begin(), blob.commits.end(), kept) ||
         std::any_of(here.begin(), here.end(),
                     [&](const Link& link) { return kept(link.commit); })) {
       continue;
@@ -91,26 +88,18 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
     for (const Link& link : here) {
       remove_file(link.path);
     }
-    const fs::path file = folder / "blobs" / hash;
-    std::error_code gone;
-    const uint64_t size = fs::file_size(file, gone);
-    remove_file(file);
-    bytes += gone ? 0 : size;
+    remove_file(cached.blob(hash));
+    bytes += blob.arrivals.begin()->size;
   }
   return bytes;
 }
 
 uint64_t bytes_held(const fs::path& root, const HubSpec& repository,
                     const std::set<std::string>& released, const DownloadLedger& ledger) {
-  const fs::path blobs = repository_folder(repository, root) / "blobs";
   uint64_t bytes = 0;
-  for (const auto& [hash, blob] : ledger.of(repository)) {
+  for (const auto& [hash, blob] : ledger.present(root, repository)) {
     const bool left = blob.holds_weights && are_among(blob.commits, released);
-    if (!left && DownloadLedger::is_own(blob, blobs / hash)) {
-      std::error_code gone;
-      const uint64_t size = fs::file_size(blobs / hash, gone);
-      bytes += gone ? 0 : size;
-    }
+    bytes += left ? 0 : blob.arrivals.begin()->size;
   }
   return bytes;
 }

@@ -1,5 +1,6 @@
 #include "core/fetch/fetch.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -13,30 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Passes bytes on and tells of each piece.
-class CountingSink final : public FileSink {
- public:
-  CountingSink(IncompleteBlob& blob, std::function<void()> on_piece)
-      : blob_(blob), on_piece_(std::move(on_piece)) {}
-  void begin(uint64_t from) override { blob_.begin(from); }
-  void take(std::string_view piece) override {
-    blob_.take(piece);
-    on_piece_();
-  }
-
- private:
-  IncompleteBlob& blob_;
-  std::function<void()> on_piece_;
-};
-
 class Fetcher {
  public:
-  Fetcher(HubApi& api, const Persistence& persistence, const FetchOptions& options)
-      : api_(api), persistence_(persistence), options_(options) {}
+  Fetcher(HubApi& api, const FetchOptions& options) : api_(api), options_(options) {}
 
   void fetch(const PlannedRevision& revision, const fs::path& root) {
-    const CacheWriter cache(root, revision.spec);
-    cache.open();
+    const CachedRepository cache(root, revision.spec);
+    open_for_writing(cache);
     HubClaim claim;  // what is linked here stays until the snapshot is whole
     claim.set({{cache.folder(), {revision.commit}}});
     for (const HubFile& file : revision.files) {
@@ -45,19 +29,18 @@ class Fetcher {
         ++state_.files_done;
       }
     }
-    cache.add_snapshot(revision.commit, revision.files);
-    if (revision.spec.revision != revision.commit) {
-      cache.set_reference(revision.spec.revision, revision.commit);
-    }
+    add_snapshot(cache, revision.commit, revision.files);
+    set_reference(cache, revision.spec.revision, revision.commit);
   }
 
  private:
-  void fetch_file(const PlannedRevision& revision, const HubFile& file, const CacheWriter& cache) {
+  void fetch_file(const PlannedRevision& revision, const HubFile& file,
+                  const CachedRepository& cache) {
     HubSpec shown = revision.spec;
     shown.file.clear();
     state_.file = printable(to_text(shown), 200) + ": " + printable(file.path, 200);
     options_.on_progress(state_);
-    IncompleteBlob blob(cache.blobs(), file, persistence_.cancel);
+    IncompleteBlob blob(cache.blobs(), file, api_.retries().cancel);
     constexpr int kContents = 2;  // a damaged one is asked for once more
     for (int damaged = 0; damaged < kContents;) {
       receive(revision, file, blob);
@@ -70,9 +53,10 @@ class Fetcher {
       }
       blob.restart();
       damaged += intact ? 0 : 1;
-      persistence_.on_wait(intact ? state_.file + ": another process took the file over; once more"
-                                  : fmt::format("{}: what came is damaged: its hash is not {}",
-                                                state_.file, file.hash));
+      api_.retries().on_wait(intact
+                                 ? state_.file + ": another process took the file over; once more"
+                                 : fmt::format("{}: what came is damaged: its hash is not {}",
+                                               state_.file, file.hash));
     }
     fail(QUENCH_DATA_LOSS,
          "{}: what came has another hash than {}, which the hub lists, {} times in a row; try "
@@ -81,30 +65,27 @@ class Fetcher {
   }
 
   void receive(const PlannedRevision& revision, const HubFile& file, IncompleteBlob& blob) {
-    Patience patience(persistence_);
     const uint64_t before = state_.bytes_done;
     const uint64_t had = blob.bytes();
     uint64_t most = had;  // a server that starts over each time makes no progress
-    CountingSink sink(blob, [&] {
-      if (blob.bytes() > most) {
-        most = blob.bytes();
-        patience.progressed();
-      }
-      state_.bytes_done = before + (blob.bytes() > had ? blob.bytes() - had : 0);
-      options_.on_progress(state_);
-    });
-    while (blob.bytes() < file.size || file.size == 0) {
-      try {
-        api_.download(revision.spec, revision.commit, file, blob.bytes(), sink);
+    retry(api_.retries(), [&](int& failures) {
+      if (blob.bytes() == file.size && file.size > 0) {
         return;
-      } catch (const TryAgain& failure) {
-        patience.wait_after(failure);
       }
-    }
+      api_.download(revision.spec, revision.commit, file, blob.bytes(),
+                    [&](uint64_t at, std::string_view piece) {
+                      blob.take(at, piece);
+                      if (blob.bytes() > most) {
+                        most = blob.bytes();
+                        failures = 0;  // the line works
+                      }
+                      state_.bytes_done = before + (std::max(blob.bytes(), had) - had);
+                      options_.on_progress(state_);
+                    });
+    });
   }
 
   HubApi& api_;
-  const Persistence& persistence_;
   const FetchOptions& options_;
   FetchState state_;
 };
@@ -126,12 +107,12 @@ void check_space(const FetchPlan& plan) {
 
 }  // namespace
 
-void fetch(const FetchPlan& plan, HubApi& api, const Persistence& persistence,
-           const FetchOptions& options) {
+void fetch(const FetchPlan& plan, HubApi& api, const FetchOptions& options) {
   check_space(plan);
-  Fetcher fetcher(api, persistence, options);
+  const std::atomic<bool>* cancel = api.retries().cancel;
+  Fetcher fetcher(api, options);
   for (const PlannedRevision& revision : plan.revisions) {
-    if (persistence.cancel != nullptr && *persistence.cancel) {
+    if (cancel != nullptr && *cancel) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }
     fetcher.fetch(revision, plan.root);

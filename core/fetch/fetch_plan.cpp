@@ -5,10 +5,9 @@
 #include <tuple>
 
 #include "core/error.hpp"
-#include "core/fetch/cache_writer.hpp"
 #include "core/fetch/incomplete_blob.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 
@@ -68,10 +67,10 @@ class Planner {
 
   // An index of shards that the cache has is not asked for again.
   std::string content(const HubSpec& spec, const std::string& commit, const HubFile& file) {
-    const CacheWriter cache(plan_.root, spec);
+    const CachedRepository cache(plan_.root, spec);
     if (cache.has(file) && file.size <= kMaxIndex) {
-      std::string text = read_file(cache.blobs() / file.hash, kMaxIndex);
-      if ((file.is_large() ? sha256_hex(text) : git_blob_id(text)) == file.hash) {
+      std::string text = read_file(cache.blob(file.hash), kMaxIndex);
+      if (blob_hash(file.hash, text) == file.hash) {
         return text;
       }
     }
@@ -79,7 +78,7 @@ class Planner {
   }
 
   void count(PlannedRevision& revision) {
-    const CacheWriter cache(plan_.root, revision.spec);
+    const CachedRepository cache(plan_.root, revision.spec);
     for (const HubFile& file : revision.files) {
       revision.bytes += file.size;
       if (!counted_.insert({repository_text(revision.spec), file.hash}).second) {

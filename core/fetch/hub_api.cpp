@@ -6,7 +6,6 @@
 
 #include "core/fetch/hub_refusal.hpp"
 #include "core/fetch/hub_replies.hpp"
-#include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
 
 namespace quench {
@@ -31,21 +30,13 @@ Url redirect_of(const Url& from, const HttpHead& head) {
   }
 }
 
-// Keeps a file's content in memory.
-class MemorySink final : public FileSink {
- public:
-  void begin(uint64_t /*from*/) override { content.clear(); }
-  void take(std::string_view piece) override { content += piece; }
-  std::string content;
-};
-
 }  // namespace
 
-HubApi::HubApi(const HubAccess& access, const Persistence& persistence)
+HubApi::HubApi(const HubAccess& access, const RetryPolicy& retries)
     : access_(access),
-      persistence_(persistence),
+      retries_(retries),
       endpoint_(access.endpoint),
-      http_(access.silence_seconds, persistence.cancel) {}
+      http_(access.silence_seconds, retries.cancel) {}
 
 HttpHead HubApi::get(const Url& url, uint64_t from, const OnHead& on_hop, const Http::Body& body) {
   Url at = url;
@@ -72,13 +63,9 @@ HttpHead HubApi::get(const Url& url, uint64_t from, const OnHead& on_hop, const 
   fail(QUENCH_FAILED_PRECONDITION, "{} redirects more than {} times", url.origin(), kMaxRedirects);
 }
 
-void HubApi::refuse(const HttpHead& head, const HubSpec& what, const std::string& file) {
-  throw_refusal({head, access_, what, file});
-}
-
 HubApi::Reply HubApi::document(const Url& url, const HubSpec& what) {
   Reply out;
-  persist(persistence_, [&] {
+  retry(retries_, [&](int&) {
     out.body.clear();
     out.head = get(
         url, 0, [](const HttpHead&) {},
@@ -92,7 +79,7 @@ HubApi::Reply HubApi::document(const Url& url, const HubSpec& what) {
           }
         });
     if (out.head.status != 200) {
-      refuse(out.head, what, "");
+      throw_refusal(out.head, access_, what, "");
     }
   });
   return out;
@@ -140,51 +127,53 @@ std::string HubApi::content(const HubSpec& repository, const std::string& commit
   if (file.size > kMaxContent) {
     fail(QUENCH_DATA_LOSS, "{}: has {} bytes, wanted at most {}", where, file.size, kMaxContent);
   }
-  MemorySink sink;
-  persist(persistence_, [&] { download(repository, commit, file, 0, sink); });
-  const std::string found = file.is_large() ? sha256_hex(sink.content) : git_blob_id(sink.content);
+  std::string out;
+  retry(retries_, [&](int&) {
+    download(repository, commit, file, 0, [&](uint64_t at, std::string_view piece) {
+      out.resize(at);
+      out += piece;
+    });
+  });
+  const std::string found = blob_hash(file.hash, out);
   if (found != file.hash) {
     fail(QUENCH_DATA_LOSS, "{}: content has hash {}, the hub says {}", where, found, file.hash);
   }
-  return std::move(sink.content);
+  return out;
 }
 
 void HubApi::download(const HubSpec& repository, const std::string& commit, const HubFile& file,
-                      uint64_t from, FileSink& sink) {
+                      uint64_t from, const TakePiece& take) {
   const std::string where = repository_text(repository) + "/" + printable(file.path);
   const Url url(access_.endpoint + "/" + (repository.dataset ? "datasets/" : "") +
                 url_quoted(repository.repository, true) + "/resolve/" + commit + "/" +
                 url_quoted(file.path, true));
+  const auto holds_file = [](const HttpHead& head) {
+    return head.status == 200 || head.status == 206;
+  };
   uint64_t next = from;
   bool begun = false;
-  const auto begin = [&](const HttpHead& head) {
-    if (begun || (head.status != 200 && head.status != 206)) {
-      return;
-    }
-    begun = true;
-    next = first_byte(head, from, file.size, where);
-    sink.begin(next);
-  };
   const HttpHead head = get(
       url, from, [&](const HttpHead& hop) { check_file_head(hop, commit, file, where); },
       [&](const HttpHead& seen, std::string_view piece) {
-        begin(seen);
-        if (!begun) {
+        if (!holds_file(seen)) {
           return;  // the text of an error
+        }
+        if (!begun) {
+          next = first_byte(seen, from, file.size, where);
+          begun = true;
         }
         if (piece.size() > file.size - next) {
           fail(QUENCH_DATA_LOSS, "{}: the server sends more than the {} bytes that the hub lists",
                where, file.size);
         }
-        sink.take(piece);
+        take(next, piece);
         next += piece.size();
       });
-  if (head.status != 200 && head.status != 206) {
+  if (!holds_file(head)) {
     HubSpec what = repository;
     what.revision = commit;
-    refuse(head, what, file.path);
+    throw_refusal(head, access_, what, file.path);
   }
-  begin(head);  // of an empty file there is no piece
   if (next != file.size) {
     throw TryAgain(fmt::format("{}: {} of {} bytes came", where, next, file.size));
   }

@@ -11,33 +11,22 @@
 
 #include "core/fetch/http.hpp"
 #include "core/fetch/hub_access.hpp"
-#include "core/fetch/patience.hpp"
+#include "core/fetch/retry.hpp"
+#include "core/hub/hub_file.hpp"
 #include "core/hub/hub_spec.hpp"
 
 namespace quench {
 
-struct HubFile {
-  std::string path;
-  uint64_t size = 0;
-  // The SHA-256 of a large file (Git LFS), the id that git gives a small one: its name in the
-  // cache.
-  std::string hash;
-  bool is_large() const { return hash.size() == 64; }
-};
-
-// Takes one file's bytes.
-class FileSink {
- public:
-  virtual ~FileSink() = default;
-  // The first byte that the server sends: what was asked for, or 0 where it sends all.
-  virtual void begin(uint64_t from) = 0;
-  virtual void take(std::string_view piece) = 0;
-};
+// Takes the bytes of a file from `at` on. The first piece begins where it was asked for, or at 0
+// where the server sends all.
+using TakePiece = std::function<void(uint64_t at, std::string_view piece)>;
 
 class HubApi {
  public:
   // Both must outlive this.
-  HubApi(const HubAccess& access, const Persistence& persistence);
+  HubApi(const HubAccess& access, const RetryPolicy& retries);
+
+  const RetryPolicy& retries() const { return retries_; }
 
   // Branches and tags, sorted, with their commits. Each function names the repository in its
   // errors: NOT_FOUND, FAILED_PRECONDITION (gated, refused, or given up), DATA_LOSS (a reply that
@@ -53,7 +42,7 @@ class HubApi {
   // One try: sends the bytes of a file from `from` on. Throws TryAgain, too; DATA_LOSS where the
   // server has another commit, another size or another hash than `file`.
   void download(const HubSpec& repository, const std::string& commit, const HubFile& file,
-                uint64_t from, FileSink& sink);
+                uint64_t from, const TakePiece& take);
 
  private:
   struct Reply {
@@ -63,13 +52,12 @@ class HubApi {
   using OnHead = std::function<void(const HttpHead&)>;
   // Follows redirects; the token goes to the hub's own origin alone. `on_hop` sees every head.
   HttpHead get(const Url& url, uint64_t from, const OnHead& on_hop, const Http::Body& body);
-  // A document of the API, with patience. `what` is its subject, for messages.
+  // A document of the API, asked for until it comes. `what` is its subject, for messages.
   Reply document(const Url& url, const HubSpec& what);
-  [[noreturn]] void refuse(const HttpHead& head, const HubSpec& what, const std::string& file);
   std::string api_url(const HubSpec& repository) const;
 
   const HubAccess& access_;
-  const Persistence& persistence_;
+  const RetryPolicy& retries_;
   const Url endpoint_;
   Http http_;
 };

@@ -9,15 +9,10 @@
 
 namespace quench {
 
-struct HubRefusal {
-  const HttpHead& head;  // any status but 2xx and redirects
-  const HubAccess& access;
-  const HubSpec& what;
-  std::string file;  // "" where the repository was asked about
-};
-
 // Throws TryAgain for statuses that pass (408, 429, 5xx; 416, when what is there already does not
-// fit), else Error: NOT_FOUND, FAILED_PRECONDITION. Each is one line without the token.
-[[noreturn]] void throw_refusal(const HubRefusal& refusal);
+// fit), else Error: NOT_FOUND, FAILED_PRECONDITION. Each is one line without the token. `head`: of
+// any status but 2xx and redirects; `file`: "" where the repository was asked about.
+[[noreturn]] void throw_refusal(const HttpHead& head, const HubAccess& access, const HubSpec& what,
+                                const std::string& file);
 
 }  // namespace quench

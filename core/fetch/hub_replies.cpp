@@ -12,7 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxFiles = 100'000;
-constexpr uint64_t kMaxSize = uint64_t{1} << 50;
 
 [[noreturn]] void refuse_reply(const std::string& where, const std::string& what) {
   fail(QUENCH_DATA_LOSS, "{}: the hub's reply makes no sense: {}", where, what);
@@ -35,14 +34,10 @@ std::string text_in(const json& object, const char* key) {
 
 uint64_t size_in(const json& object, const std::string& where) {
   const auto found = object.find("size");
-  if (found == object.end() || !found->is_number_integer() || *found < 0 || *found > kMaxSize) {
+  if (found == object.end() || !found->is_number_integer() || *found < 0 || *found > kMaxHubFile) {
     refuse_reply(where, "a file without a size");
   }
   return found->get<uint64_t>();
-}
-
-std::string no_hash(const HubFile& file) {
-  return fmt::format("{} has no hash", printable(file.path));
 }
 
 // Git LFS, or the storage that took its place, has the SHA-256 of what git holds a pointer to.
@@ -56,31 +51,16 @@ HubFile file_of(const json& entry, const std::string& where) {
   if (large && out.hash.empty()) {
     out.hash = text_in(*lfs, "sha256");
   }
+  if (out.is_large() != large) {
+    out.hash.clear();  // of the other kind
+  }
   if (const std::string fault = file_fault(out); !fault.empty()) {
     refuse_reply(where, fault);
-  }
-  if (out.is_large() != large) {
-    refuse_reply(where, no_hash(out));
   }
   return out;
 }
 
 }  // namespace
-
-bool is_blob_hash(std::string_view text) {
-  return (text.size() == 64 || text.size() == 40) &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-std::string file_fault(const HubFile& file) {
-  if (!is_plain_path(file.path)) {
-    return fmt::format("a file is called '{}'", printable(file.path));
-  }
-  if (!is_blob_hash(file.hash)) {
-    return no_hash(file);
-  }
-  return file.size > kMaxSize ? fmt::format("{} has no size", printable(file.path)) : "";
-}
 
 std::map<std::string, std::string> read_references(const std::string& text,
                                                    const std::string& where) {

@@ -1,5 +1,5 @@
 // Reads what a hub answers. All of it is foreign: names become paths and hashes become file names,
-// so both are checked here. What a run folder keeps of it comes from others, too.
+// so both are checked here.
 #pragma once
 
 #include <map>
@@ -12,12 +12,6 @@
 namespace quench {
 
 // `where` names the repository in messages; each throws Error(DATA_LOSS).
-
-// Whether it is what names a file in the cache: a SHA-256, or git's id.
-bool is_blob_hash(std::string_view text);
-// What is wrong with a file that a hub, or something that was kept of one, names: its path is not
-// plain, its hash is none, or its size is none; "" if it may become names in the cache.
-std::string file_fault(const HubFile& file);
 
 // The branches and tags of a reply to /refs, with their commits; a branch counts before a tag.
 std::map<std::string, std::string> read_references(const std::string& json,

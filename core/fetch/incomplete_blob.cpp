@@ -12,7 +12,6 @@
 #include <system_error>
 #include <vector>
 
-#include "core/fetch/hub_replies.hpp"
 #include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 
@@ -161,27 +160,32 @@ void IncompleteBlob::hash_what_is_there() {
     if (cancel_ != nullptr && *cancel_) {
       fail(QUENCH_CANCELLED, "stopped on request");
     }
+    const uint64_t count = std::min<uint64_t>(buffer.size(), bytes_ - at);
+    read(at, buffer.data(), count);
+    sha256_->update(buffer.data(), count);
+    at += count;
+  }
+}
+
+// By the descriptor: the name may be taken over.
+void IncompleteBlob::read(uint64_t at, char* buffer, uint64_t bytes) const {
+  for (uint64_t done = 0; done < bytes;) {
     const ssize_t got =
-        pread(descriptor_.get(), buffer.data(), std::min<uint64_t>(buffer.size(), bytes_ - at),
-              static_cast<off_t>(at));
+        pread(descriptor_.get(), buffer + done, bytes - done, static_cast<off_t>(at + done));
     if (got < 0 && errno == EINTR) {
       continue;
     }
     if (got <= 0) {
       fail_at(path_, "reading");
     }
-    sha256_->update(buffer.data(), static_cast<uint64_t>(got));
-    at += static_cast<uint64_t>(got);
+    done += static_cast<uint64_t>(got);
   }
 }
 
-void IncompleteBlob::begin(uint64_t from) {
-  if (from == 0 && bytes_ > 0) {
+void IncompleteBlob::take(uint64_t at, std::string_view piece) {
+  if (at != bytes_) {
     restart();
   }
-}
-
-void IncompleteBlob::take(std::string_view piece) {
   for (std::string_view left = piece; !left.empty();) {
     const ssize_t put =
         pwrite(descriptor_.get(), left.data(), left.size(), static_cast<off_t>(bytes_));
@@ -213,28 +217,13 @@ bool IncompleteBlob::is_intact() {
     return false;
   }
   if (!sha256_) {
-    return git_blob_id(content()) == file_.hash;
+    std::string content(bytes_, '\0');
+    read(0, content.data(), bytes_);
+    return blob_hash(file_.hash, content) == file_.hash;
   }
   const bool intact = sha256_->hex_digest() == file_.hash;
   sha256_.reset();
   return intact;
-}
-
-// Of a small file, by its descriptor: its name may be taken over.
-std::string IncompleteBlob::content() const {
-  std::string out(bytes_, '\0');
-  for (uint64_t at = 0; at < bytes_;) {
-    const ssize_t got =
-        pread(descriptor_.get(), out.data() + at, bytes_ - at, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      fail_at(path_, "reading");
-    }
-    at += static_cast<uint64_t>(got);
-  }
-  return out;
 }
 
 FileIdentity IncompleteBlob::identity() const {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/fetch/hub_api.hpp"
+#include "core/hub/hub_file.hpp"
 #include "core/io/descriptor.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
@@ -22,7 +22,7 @@ namespace quench {
 // this name, and the hash of the whole decides.
 //
 // Errors name the file: RESOURCE_EXHAUSTED for a full disk, else FAILED_PRECONDITION.
-class IncompleteBlob final : public FileSink {
+class IncompleteBlob {
  public:
   // `blobs` exists. Reads what is there already, for its hash. Throws CANCELLED, too.
   IncompleteBlob(const std::filesystem::path& blobs, const HubFile& file,
@@ -31,8 +31,8 @@ class IncompleteBlob final : public FileSink {
   // Bytes that are there: where the next ones go.
   uint64_t bytes() const { return bytes_; }
 
-  void begin(uint64_t from) override;  // `from` is bytes() or 0
-  void take(std::string_view piece) override;
+  // `at` is bytes(), or 0: a server that starts over.
+  void take(uint64_t at, std::string_view piece);
   // Drops what came.
   void restart();
   // Whether the whole content has the hash that is its name.
@@ -47,7 +47,7 @@ class IncompleteBlob final : public FileSink {
   bool take_over(const std::filesystem::path& left);
   void start_new();
   void hash_what_is_there();
-  std::string content() const;
+  void read(uint64_t at, char* buffer, uint64_t bytes) const;
 
   std::filesystem::path blobs_;
   HubFile file_;

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "core/fetch/hub_replies.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
@@ -27,7 +26,7 @@ void remember_listings(const FetchPlan& plan, const Fingerprints& memory) {
     }
     nlohmann::json files = nlohmann::json::array();
     for (const HubFile& file : revision.files) {
-      files.push_back({{"path", file.path}, {"bytes", file.size}, {"hash", file.hash}});
+      files.push_back(to_json(file));
     }
     memory.remember(question(revision.spec), {},
                     canonical_json({{"commit", revision.commit}, {"files", files}}));
@@ -45,17 +44,13 @@ std::optional<PlannedRevision> remembered_listing(const HubSpec& spec, const Fin
   try {
     out.commit = answer.at("commit").get<std::string>();
     for (const nlohmann::json& file : answer.at("files")) {
-      out.files.push_back({file.at("path").get<std::string>(), file.at("bytes").get<uint64_t>(),
-                           file.at("hash").get<std::string>()});
+      out.files.push_back(hub_file_from(file));
       out.bytes += out.files.back().size;
     }
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     return std::nullopt;
   }
-  const bool whole = is_commit(out.commit) &&
-                     std::all_of(out.files.begin(), out.files.end(),
-                                 [](const HubFile& file) { return file_fault(file).empty(); });
-  return whole ? std::optional(std::move(out)) : std::nullopt;
+  return is_commit(out.commit) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace quench

@@ -8,8 +8,8 @@
 namespace quench {
 
 RevisionWindow::RevisionWindow(std::vector<std::set<size_t>> steps, uint64_t limit, bool evict,
-                               RevisionPlace& place)
-    : steps_(std::move(steps)), limit_(limit), evict_(evict), place_(place) {
+                               RevisionStore& store)
+    : steps_(std::move(steps)), limit_(limit), evict_(evict), store_(store) {
   for (const std::set<size_t>& step : steps_) {
     kept_.insert(step.begin(), step.end());
   }
@@ -17,24 +17,24 @@ RevisionWindow::RevisionWindow(std::vector<std::set<size_t>> steps, uint64_t lim
 
 void RevisionWindow::begin(size_t step) {
   const std::set<size_t>& wanted = steps_[step];
-  place_.claim(wanted);
+  store_.claim(wanted);
   kept_.insert(wanted.begin(), wanted.end());
   if (evict_) {
     std::erase_if(kept_, [&](size_t revision) { return !next_use(revision, step); });
-    place_.keep_only(kept_);
+    store_.keep_only(kept_);
   }
   for (const size_t revision : wanted) {
-    if (place_.has(revision)) {
+    if (store_.has(revision)) {
       continue;
     }
     if (!make_room(revision, step, wanted)) {
       fail(QUENCH_RESOURCE_EXHAUSTED,
            "storage: limit = {} bytes, wanted {} for the next weights: {} are there and needed, {} "
            "are to be fetched",
-           limit_, place_.used() + place_.missing(revision), place_.used(),
-           place_.missing(revision));
+           limit_, store_.used() + store_.missing(revision), store_.used(),
+           store_.missing(revision));
     }
-    place_.fetch(revision);
+    store_.fetch(revision);
   }
   used_.insert(wanted.begin(), wanted.end());
 }
@@ -45,7 +45,7 @@ std::optional<size_t> RevisionWindow::next(size_t step) {
     wanted.insert(steps_[later].begin(), steps_[later].end());
     bool ahead = false;
     for (const size_t revision : steps_[later]) {
-      if (place_.has(revision)) {
+      if (store_.has(revision)) {
         ahead = ahead || !used_.contains(revision);
         continue;
       }
@@ -54,7 +54,7 @@ std::optional<size_t> RevisionWindow::next(size_t step) {
       }
       std::set<size_t> claimed = steps_[step];
       claimed.insert(revision);
-      place_.claim(claimed);
+      store_.claim(claimed);
       kept_.insert(revision);
       return revision;
     }
@@ -66,18 +66,18 @@ std::optional<size_t> RevisionWindow::next(size_t step) {
 }
 
 void RevisionWindow::end() {
-  place_.claim({});
+  store_.claim({});
   if (evict_) {
     kept_.clear();
-    place_.keep_only(kept_);
+    store_.keep_only(kept_);
   }
 }
 
 bool RevisionWindow::make_room(size_t revision, size_t step, const std::set<size_t>& wanted) {
-  while (limit_ > 0 && place_.used() + place_.missing(revision) > limit_) {
+  while (limit_ > 0 && store_.used() + store_.missing(revision) > limit_) {
     std::optional<size_t> last;  // the one whose next use is the farthest
     for (const size_t other : kept_) {
-      const bool free = evict_ && !wanted.contains(other) && place_.has(other);
+      const bool free = evict_ && !wanted.contains(other) && store_.has(other);
       if (free && (!last || next_use(other, step) > next_use(*last, step))) {
         last = other;
       }
@@ -87,7 +87,7 @@ bool RevisionWindow::make_room(size_t revision, size_t step, const std::set<size
     }
     kept_.erase(*last);
     used_.erase(*last);
-    place_.keep_only(kept_);
+    store_.keep_only(kept_);
   }
   return true;
 }
@@ -104,13 +104,13 @@ std::optional<size_t> RevisionWindow::next_use(size_t revision, size_t from) con
 namespace {
 
 // Files by name, each there or not.
-class Picture final : public RevisionPlace {
+class SimulatedStore final : public RevisionStore {
  public:
-  Picture(const std::vector<std::vector<PictureFile>>& revisions,
-          const std::set<std::string>& present)
+  SimulatedStore(const std::vector<std::vector<SimulatedFile>>& revisions,
+                 const std::set<std::string>& present)
       : revisions_(revisions), present_(present) {
-    for (const std::vector<PictureFile>& files : revisions_) {
-      for (const PictureFile& file : files) {
+    for (const std::vector<SimulatedFile>& files : revisions_) {
+      for (const SimulatedFile& file : files) {
         bytes_[file.name] = file.bytes;
       }
     }
@@ -129,14 +129,14 @@ class Picture final : public RevisionPlace {
   void keep_only(const std::set<size_t>& revisions) override {
     std::set<std::string> unwanted;
     for (size_t i = 0; i < revisions_.size(); ++i) {
-      for (const PictureFile& file : revisions_[i]) {
+      for (const SimulatedFile& file : revisions_[i]) {
         if (file.holds_weights && !revisions.contains(i)) {
           unwanted.insert(file.name);
         }
       }
     }
     for (const size_t kept : revisions) {
-      for (const PictureFile& file : revisions_[kept]) {
+      for (const SimulatedFile& file : revisions_[kept]) {
         unwanted.erase(file.name);
       }
     }
@@ -160,7 +160,7 @@ class Picture final : public RevisionPlace {
   }
   std::set<std::string> missing_files(size_t revision) const {
     std::set<std::string> out;
-    for (const PictureFile& file : revisions_[revision]) {
+    for (const SimulatedFile& file : revisions_[revision]) {
       if (!present_.contains(file.name)) {
         out.insert(file.name);
       }
@@ -168,7 +168,7 @@ class Picture final : public RevisionPlace {
     return out;
   }
 
-  const std::vector<std::vector<PictureFile>>& revisions_;
+  const std::vector<std::vector<SimulatedFile>>& revisions_;
   std::set<std::string> present_;
   std::map<std::string, uint64_t> bytes_;
   uint64_t peak_ = 0;
@@ -178,12 +178,12 @@ class Picture final : public RevisionPlace {
 // What is on the disk when a step has all that it reads and nothing else that could go. Small files
 // stay, so those of all steps count.
 void find_least(const std::vector<std::set<size_t>>& steps, bool evict,
-                const std::vector<std::vector<PictureFile>>& revisions, WindowForecast& out) {
+                const std::vector<std::vector<SimulatedFile>>& revisions, WindowForecast& out) {
   std::map<std::string, uint64_t> stay;
   std::vector<std::map<std::string, uint64_t>> go(steps.size());
   for (size_t step = 0; step < steps.size(); ++step) {
     for (const size_t revision : steps[step]) {
-      for (const PictureFile& file : revisions[revision]) {
+      for (const SimulatedFile& file : revisions[revision]) {
         (file.holds_weights && evict ? go[step] : stay)[file.name] = file.bytes;
       }
     }
@@ -205,24 +205,24 @@ void find_least(const std::vector<std::set<size_t>>& steps, bool evict,
 }  // namespace
 
 WindowForecast forecast(const std::vector<std::set<size_t>>& steps, uint64_t limit, bool evict,
-                        const std::vector<std::vector<PictureFile>>& revisions,
+                        const std::vector<std::vector<SimulatedFile>>& revisions,
                         const std::set<std::string>& present) {
   WindowForecast out;
   find_least(steps, evict, revisions, out);
   if (limit > 0 && out.least > limit) {
     return out;
   }
-  Picture picture(revisions, present);
-  RevisionWindow window(steps, limit, evict, picture);
+  SimulatedStore store(revisions, present);
+  RevisionWindow window(steps, limit, evict, store);
   for (size_t step = 0; step < steps.size(); ++step) {
     window.begin(step);
     if (const auto ahead = window.next(step)) {
-      picture.fetch(*ahead);
+      store.fetch(*ahead);
     }
   }
   window.end();
-  out.peak = picture.peak();
-  out.fetched = picture.fetched();
+  out.peak = store.peak();
+  out.fetched = store.fetched();
   return out;
 }
 

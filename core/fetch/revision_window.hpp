@@ -9,10 +9,10 @@
 
 namespace quench {
 
-// Where the revisions lie: the hub's cache, or a picture of it for a plan.
-class RevisionPlace {
+// Where the revisions lie: the hub's cache, or a simulated one for a plan.
+class RevisionStore {
  public:
-  virtual ~RevisionPlace() = default;
+  virtual ~RevisionStore() = default;
   // Bytes that were brought and are still there.
   virtual uint64_t used() = 0;
   virtual bool has(size_t revision) = 0;
@@ -31,12 +31,12 @@ class RevisionPlace {
 class RevisionWindow {
  public:
   // `steps`: what each reads; empty for one that needs nothing. `limit`: bytes, 0: none. `evict`:
-  // revisions that no later step needs are removed. `place` must outlive it.
+  // revisions that no later step needs are removed. `store` must outlive it.
   RevisionWindow(std::vector<std::set<size_t>> steps, uint64_t limit, bool evict,
-                 RevisionPlace& place);
+                 RevisionStore& store);
 
   // Removes what no step from this one on needs, then fetches what this one lacks. Throws
-  // Error(RESOURCE_EXHAUSTED) if that exceeds the limit, and what the place throws.
+  // Error(RESOURCE_EXHAUSTED) if that exceeds the limit, and what the store throws.
   void begin(size_t step);
   // After begin(step): the revision that may be fetched while the step computes, unless one is
   // ahead already; room is made.
@@ -52,19 +52,19 @@ class RevisionWindow {
   std::vector<std::set<size_t>> steps_;
   uint64_t limit_;
   bool evict_;
-  RevisionPlace& place_;
+  RevisionStore& store_;
   std::set<size_t> kept_;  // which may stay on the disk
   std::set<size_t> used_;  // of them, those that a step has read: the others are ahead
 };
 
 // One file of a revision, for a plan.
-struct PictureFile {
+struct SimulatedFile {
   std::string name;  // the same for the same content of one repository
   uint64_t bytes = 0;
   bool holds_weights = false;
 };
 
-// What a run would take: every step of a window through a picture of the cache.
+// What a run would take: every step of a window through a simulated cache.
 struct WindowForecast {
   uint64_t peak = 0;     // bytes on the disk at a time
   uint64_t fetched = 0;  // bytes, with those that are fetched again
@@ -74,7 +74,7 @@ struct WindowForecast {
 // `revisions`: the files of each that are not somebody else's in the cache already; `present`:
 // names of files that this run brought before.
 WindowForecast forecast(const std::vector<std::set<size_t>>& steps, uint64_t limit, bool evict,
-                        const std::vector<std::vector<PictureFile>>& revisions,
+                        const std::vector<std::vector<SimulatedFile>>& revisions,
                         const std::set<std::string>& present = {});
 
 }  // namespace quench

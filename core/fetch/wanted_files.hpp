@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/fetch/hub_api.hpp"
+#include "core/hub/hub_file.hpp"
+#include "core/hub/hub_spec.hpp"
 
 namespace quench {
 

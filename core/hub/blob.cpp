@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
+#include "core/hub/snapshot.hpp"
 #include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
 #include "core/store/fingerprints.hpp"
 
 namespace quench {
@@ -19,35 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kSha256Digits = 64;
-constexpr size_t kGitDigits = 40;
-
 struct Blob {
   fs::path file;           // with all links resolved
   std::string hash;        // the hash that is its name
   std::string repository;  // "hf://org/name", for messages
 };
-
-// The repository whose folder (models--org--name or datasets--org--name) of the cache holds `path`.
-std::string repository_of(const fs::path& path, const fs::path& root) {
-  const fs::path inside = path.lexically_relative(root);
-  std::string name = inside.empty() ? "" : inside.begin()->string();
-  const bool dataset = name.starts_with("datasets--");
-  const size_t prefix = name.find("--");
-  if (prefix == std::string::npos || (!dataset && !name.starts_with("models--"))) {
-    return "the hub's cache";
-  }
-  name.erase(0, prefix + 2);
-  if (const size_t slash = name.find("--"); slash != std::string::npos) {
-    name.replace(slash, 2, "/");
-  }
-  return (dataset ? "hf://datasets/" : "hf://") + printable(name);
-}
-
-bool is_under(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
-         folder.end();
-}
 
 // The cache root with all links resolved, or nothing if there is no cache.
 std::optional<fs::path> root_of(const HubEnvironment& environment) {
@@ -62,18 +39,11 @@ std::optional<Blob> blob_at(const fs::path& path, const fs::path& root) {
   std::error_code error;
   const fs::path file = fs::canonical(path, error);
   const std::string name = file.filename().string();
-  if (error || (name.size() != kSha256Digits && name.size() != kGitDigits) ||
-      name.find_first_not_of("0123456789abcdef") != std::string::npos || !is_under(file, root) ||
-      !fs::is_regular_file(file, error)) {
+  if (error || !is_blob_hash(name) || !is_under(file, root) || !fs::is_regular_file(file, error)) {
     return std::nullopt;
   }
   const fs::path folder = fs::canonical(path.parent_path(), error);  // a store may be shared
-  return Blob{file, name, repository_of(is_under(folder, root) ? folder : file, root)};
-}
-
-// Computes the hash of the blob's content.
-std::string measure(const Blob& blob, const File& file, const std::atomic<bool>* cancel) {
-  return blob.hash.size() == kSha256Digits ? sha256_of(file, cancel) : git_blob_id(file, cancel);
+  return Blob{file, name, repository_at(is_under(folder, root) ? folder : file, root)};
 }
 
 std::string fault_of(const Blob& blob, const std::string& measured) {
@@ -83,61 +53,23 @@ std::string fault_of(const Blob& blob, const std::string& measured) {
       printable(blob.file.string(), 4096), measured, blob.repository, blob.hash);
 }
 
-// Remembers the blobs that this process found intact.
-class Intact {
- public:
-  bool contains(const std::string& hash, const FileIdentity& identity) {
-    const std::lock_guard lock(mutex_);
-    return known_.contains({hash, identity});
-  }
-  void add(const std::string& hash, const FileIdentity& identity) {
-    const std::lock_guard lock(mutex_);
-    known_.emplace(hash, identity);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::pair<std::string, FileIdentity>> known_;
-};
-
 void check(const Blob& blob, const Fingerprints& memory, const std::atomic<bool>* cancel) {
-  static Intact intact;
   const File file(blob.file);
-  if (intact.contains(blob.hash, file.identity())) {
+  const nlohmann::json question = {{"blob", blob.hash}};
+  if (memory.find(question, {blob.file}) == blob.hash) {
     return;
   }
-  const nlohmann::json question = {{"blob", blob.hash}};
-  if (memory.find(question, {blob.file}) != blob.hash) {
-    const Fingerprints::Stamp before = memory.look(question, {blob.file});
-    const std::string measured = measure(blob, file, cancel);
-    if (measured != blob.hash) {
-      fail(QUENCH_DATA_LOSS, "{}", fault_of(blob, measured));
-    }
-    memory.remember(before, measured);
+  const Fingerprints::Stamp before = memory.look(question, {blob.file});
+  const std::string measured = blob_hash(blob.hash, file, cancel);
+  if (measured != blob.hash) {
+    fail(QUENCH_DATA_LOSS, "{}", fault_of(blob, measured));
   }
-  intact.add(blob.hash, file.identity());
+  memory.remember(before, measured);
 }
 
-// Sorted; at most as many files as a snapshot may have (see check_snapshot).
 std::vector<fs::path> files_at(const fs::path& path) {
-  constexpr size_t kMaxFiles = 100'000;
-  std::vector<fs::path> out;
   std::error_code error;
-  if (!fs::is_directory(path, error)) {
-    return {path};
-  }
-  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error)) {
-    std::error_code gone;
-    if (!it->is_directory(gone)) {
-      out.push_back(it->path());
-    }
-    if (out.size() > kMaxFiles) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: more than {} files", path.string(), kMaxFiles);
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
+  return fs::is_directory(path, error) ? entries_below(path) : std::vector<fs::path>{path};
 }
 
 }  // namespace
@@ -179,7 +111,7 @@ BlobReport verify_blobs(const fs::path& path, const HubEnvironment& environment,
       continue;
     }
     ++out.checked;
-    const std::string measured = measure(*blob, File(blob->file), cancel);
+    const std::string measured = blob_hash(blob->hash, File(blob->file), cancel);
     if (measured != blob->hash) {
       out.faults.push_back(fault_of(*blob, measured));
     }

@@ -44,8 +44,12 @@ bool is_repository_name(const std::string& name) {
 
 }  // namespace
 
+bool is_hub_spec(std::string_view text) {
+  return text.starts_with(kScheme);
+}
+
 HubSpec parse_hub_spec(const std::string& spec) {
-  if (!spec.starts_with(kScheme)) {
+  if (!is_hub_spec(spec)) {
     refuse(spec, "does not begin with hf://");
   }
   std::string rest = spec.substr(kScheme.size());
@@ -98,14 +102,6 @@ bool is_plain_path(const std::string& path) {
     });
     return plain && !part.empty() && part.size() <= 255 && part != "." && part != "..";
   });
-}
-
-fs::path repository_folder(const HubSpec& spec, const fs::path& root) {
-  std::string name = spec.dataset ? "datasets" : "models";
-  for (const std::string& part : split(spec.repository)) {
-    name += "--" + part;
-  }
-  return root / name;
 }
 
 }  // namespace quench

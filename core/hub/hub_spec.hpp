@@ -1,7 +1,6 @@
-// What hf://org/name/file@revision names, and where it lies in the Hugging Face cache.
+// What hf://org/name/file@revision names.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -16,6 +15,8 @@ struct HubSpec {
   std::string revision;
 };
 
+// Whether a text is such a spec, right or wrong.
+bool is_hub_spec(std::string_view text);
 // A repository name without organisation cannot have a file. Throws Error(INVALID_ARGUMENT).
 HubSpec parse_hub_spec(const std::string& spec);
 
@@ -28,8 +29,5 @@ std::string to_text(const HubSpec& spec);
 bool is_commit(std::string_view text);
 // Whether a path has plain names only, so that it stays inside a folder that it is appended to.
 bool is_plain_path(const std::string& path);
-
-// models--org--name or datasets--org--name in the cache.
-std::filesystem::path repository_folder(const HubSpec& spec, const std::filesystem::path& root);
 
 }  // namespace quench

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/hub/snapshot.hpp"
-#include "core/io/file.hpp"
 
 namespace quench {
 
@@ -18,24 +18,9 @@ std::string how_to_get(const std::string& spec) {
   return "get it with: quench fetch " + printable(spec);
 }
 
-// Returns the names of all files under refs/, sorted.
-std::vector<std::string> cached_revisions(const fs::path& repository) {
-  constexpr size_t kMaxRevisions = 100'000;
-  std::vector<std::string> out;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(repository / "refs", error), end;
-       !error && it != end && out.size() < kMaxRevisions; it.increment(error)) {
-    if (it->is_regular_file(error)) {
-      out.push_back(it->path().lexically_relative(repository / "refs").string());
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 [[noreturn]] void fail_not_cached(const std::string& spec, const HubSpec& parsed,
-                                  const fs::path& repository) {
-  const std::vector<std::string> revisions = cached_revisions(repository);
+                                  const CachedRepository& repository) {
+  const std::vector<std::string> revisions = repository.revisions();
   constexpr size_t kShown = 8;
   std::string there;
   for (size_t i = 0; i < std::min(revisions.size(), kShown); ++i) {
@@ -46,29 +31,21 @@ std::vector<std::string> cached_revisions(const fs::path& repository) {
   }
   const std::string close = nearest(parsed.revision, revisions);
   fail(QUENCH_NOT_FOUND, "{}: revision '{}' is not in the cache {} (there: {}){}; {}",
-       printable(spec), printable(parsed.revision), repository.string(),
+       printable(spec), printable(parsed.revision), repository.folder().string(),
        there.empty() ? "none" : there,
        close.empty() ? "" : ", nearest is '" + printable(close) + "'", how_to_get(spec));
 }
 
 // Returns the commit of a revision, or "" if there is none.
-std::string find_commit(const HubSpec& parsed, const fs::path& repository,
+std::string find_commit(const HubSpec& parsed, const CachedRepository& repository,
                         const std::string& spec) {
-  if (is_commit(parsed.revision)) {
-    return parsed.revision;
-  }
-  const fs::path reference = repository / "refs" / parsed.revision;
-  std::error_code error;
-  if (!fs::is_regular_file(reference, error)) {
-    return "";
-  }
-  std::string commit = read_file(reference, 1024);
-  commit.erase(commit.find_last_not_of(" \r\n") + 1);
-  if (!is_commit(commit)) {
+  const std::optional<std::string> commit = repository.commit_of(parsed.revision);
+  if (commit && !is_commit(*commit)) {
     fail(QUENCH_DATA_LOSS, "{}: {} holds '{}', expected a commit of 40 hexadecimal digits",
-         printable(spec), reference.string(), printable(commit, 60));
+         printable(spec), (repository.references() / parsed.revision).string(),
+         printable(*commit, 60));
   }
-  return commit;
+  return commit.value_or("");
 }
 
 }  // namespace
@@ -76,9 +53,9 @@ std::string find_commit(const HubSpec& parsed, const fs::path& repository,
 ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment) {
   const HubSpec parsed = parse_hub_spec(spec);
   const fs::path root = hub_cache_root(environment);
-  const fs::path repository = repository_folder(parsed, root);
+  const CachedRepository repository(root, parsed);
   std::error_code error;
-  if (!fs::is_directory(repository, error)) {
+  if (!fs::is_directory(repository.folder(), error)) {
     fail(QUENCH_NOT_FOUND, "{}: '{}' is not in the cache {}; {}", printable(spec),
          parsed.repository, root.string(), how_to_get(spec));
   }
@@ -86,14 +63,14 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
   if (commit.empty()) {
     fail_not_cached(spec, parsed, repository);
   }
-  const fs::path folder = repository / "snapshots" / commit;
+  const fs::path folder = repository.snapshot(commit);
   if (!fs::is_directory(folder, error)) {
     if (commit == parsed.revision) {
       fail_not_cached(spec, parsed, repository);
     }
     fail(QUENCH_NOT_FOUND,
          "{}: revision '{}' is commit {}, whose files are not in the cache {}; {}", printable(spec),
-         printable(parsed.revision), commit, repository.string(), how_to_get(spec));
+         printable(parsed.revision), commit, repository.folder().string(), how_to_get(spec));
   }
   check_snapshot(folder, root);
   if (!parsed.file.empty() && !fs::is_regular_file(folder / parsed.file, error)) {
@@ -105,12 +82,12 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
 
 std::string known_commit(const std::string& spec, const HubEnvironment& environment) {
   const HubSpec parsed = parse_hub_spec(spec);
-  return find_commit(parsed, repository_folder(parsed, hub_cache_root(environment)), spec);
+  return find_commit(parsed, CachedRepository(hub_cache_root(environment), parsed), spec);
 }
 
 std::vector<std::string> cached_revisions(const std::string& spec,
                                           const HubEnvironment& environment) {
-  return cached_revisions(repository_folder(parse_hub_spec(spec), hub_cache_root(environment)));
+  return CachedRepository(hub_cache_root(environment), parse_hub_spec(spec)).revisions();
 }
 
 }  // namespace quench

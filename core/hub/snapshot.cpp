@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
 
@@ -17,8 +18,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lists all entries of a folder except real subfolders; a link to a folder is an entry.
-std::vector<fs::path> entries_of(const fs::path& folder) {
+// Whether all files that an index of shards names are beside it. One that cannot be read is for
+// whoever opens it.
+bool has_shards(const fs::path& index) {
+  constexpr uint64_t kMaxIndex = uint64_t{64} << 20;
+  try {
+    const nlohmann::json document = parse_json(read_file(index, kMaxIndex), index.string());
+    for (const auto& [tensor, shard] : document.at("weight_map").items()) {
+      std::error_code error;
+      if (!fs::exists(index.parent_path() / shard.get<std::string>(), error)) {
+        return false;
+      }
+    }
+  } catch (const std::exception&) {
+    return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<fs::path> entries_below(const fs::path& folder) {
   constexpr size_t kMaxFiles = 100'000;
   std::vector<fs::path> out;
   std::error_code error;
@@ -39,34 +59,9 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return out;
 }
 
-// Whether all files that an index of shards names are beside it. One that cannot be read is for
-// whoever opens it.
-bool has_shards(const fs::path& index) {
-  constexpr uint64_t kMaxIndex = uint64_t{64} << 20;
-  try {
-    const nlohmann::json document = parse_json(read_file(index, kMaxIndex), index.string());
-    for (const auto& [tensor, shard] : document.at("weight_map").items()) {
-      std::error_code error;
-      if (!fs::exists(index.parent_path() / shard.get<std::string>(), error)) {
-        return false;
-      }
-    }
-  } catch (const std::exception&) {
-    return true;
-  }
-  return true;
-}
-
-bool is_under(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
-         folder.end();
-}
-
-}  // namespace
-
 void check_snapshot(const fs::path& folder, const fs::path& cache_root) {
   const fs::path root = fs::canonical(cache_root);
-  for (const fs::path& entry : entries_of(folder)) {
+  for (const fs::path& entry : entries_below(folder)) {
     std::error_code error;
     const fs::path target = fs::canonical(entry, error);
     if (error) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace quench {
 
@@ -10,6 +11,10 @@ namespace quench {
 // cache root (the newest layout chains two links). Throws Error(INVALID_ARGUMENT) for a file that
 // is not, Error(DATA_LOSS) for a broken link.
 void check_snapshot(const std::filesystem::path& folder, const std::filesystem::path& cache_root);
+
+// All entries below a folder, sorted, except real subfolders; a link to a folder is an entry.
+// Throws Error: INVALID_ARGUMENT for more than 100,000, FAILED_PRECONDITION if it cannot be listed.
+std::vector<std::filesystem::path> entries_below(const std::filesystem::path& folder);
 
 // Whether a file of this name holds weights, by its ending.
 bool holds_weights(const std::filesystem::path& file);

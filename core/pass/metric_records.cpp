@@ -51,7 +51,7 @@ class RecordHost {
                               quench_error* error) noexcept {
     return guarded(context, error, [&](RecordHost& self) {
       std::string found = location;
-      if (found.rfind("hf://", 0) == 0) {
+      if (is_hub_spec(found)) {
         const ResolvedModel hub = resolve(found, self.hub_);
         found = (hub.file.empty() ? hub.folder : hub.folder / hub.file).string();
       }

@@ -6,8 +6,7 @@
 
 #include "core/io/atomic_file.hpp"
 #include "core/store/merged_description.hpp"
-#include "core/store/merged_folders.hpp"
-#include "core/store/merged_texts.hpp"
+#include "core/store/merged_files.hpp"
 #include "core/store/merged_values.hpp"
 #include "core/store/tombstones.hpp"
 
@@ -26,7 +25,7 @@ std::vector<MergedRun> read_runs(const std::vector<fs::path>& folders, const fs:
     run.evaluations = evaluations_of(run.scan);
     // What was hidden when the runs were merged before stays hidden.
     std::erase_if(run.evaluations, [&](const auto& each) {
-      return forgotten.hides(each.second.file, each.second.key);
+      return forgotten.hides(each.second.file, each.second.values.front()->key);
     });
   }
   return out;
@@ -44,22 +43,17 @@ MergedRuns merge_runs(const std::vector<fs::path>& runs, const fs::path& into,
   HiddenValues hidden = compare_values(read_runs(all, into), prefer);
   out.hidden = std::move(hidden.names);
   const nlohmann::json shares = merged_shares(all, out.notes);
-  MergedTexts texts;
-  MergedFolders folders;
+  MergedFiles files;
   for (size_t i = 1; i < all.size(); ++i) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(all[i])) {
-      if (entry.is_regular_file()) {
-        texts.add(entry.path(), into);
-      }
-    }
-    folders.add(all[i], into);
+    files.add(all[i], into);
   }
   make_folders(into);
-  out.folders = folders.copy();
+  out.folders = files.copy_folders();
   write_description(all, into, shares);
   hide_records(into, hidden.files, "merged: values of another run were preferred");
-  out.files = texts.write();
-  out.evaluations = evaluations_of(scan_run(into)).size();
+  out.files = files.write_texts();
+  const RunScan joined = scan_run(into);
+  out.evaluations = evaluations_of(joined).size();
   return out;
 }
 

@@ -12,7 +12,7 @@
 #include "core/io/file.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/store/difference.hpp"
-#include "core/store/merged_folders.hpp"
+#include "core/store/merged_files.hpp"
 
 namespace quench {
 

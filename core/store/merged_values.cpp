@@ -27,42 +27,12 @@ std::string name_of(const RecordLine& line) {
                      quantizer.empty() ? "float" : quantizer, plain_text(line.field("label")));
 }
 
-// The values of one evaluation: those of this key in this file.
-std::vector<const RecordLine*> lines_of(const MergedRun& run, const MergedEvaluation& evaluation) {
-  std::vector<const RecordLine*> out;
-  for (const size_t i : run.scan.counted) {
-    const RecordLine& line = run.scan.lines[i];
-    if (line.key == evaluation.key && !line.failed &&
-        run.scan.files[line.file].filename().string() == evaluation.file) {
-      out.push_back(&line);
-    }
-  }
-  return out;
-}
-
-bool equal_values(const MergedRun& a, const MergedEvaluation& of_a, const MergedRun& b,
-                  const MergedEvaluation& of_b) {
-  if (of_a.key != of_b.key) {
+bool equal_values(const MergedEvaluation& a, const MergedEvaluation& b) {
+  if (a.values.front()->key != b.values.front()->key) {
     return false;
   }
-  if (of_a.file == of_b.file) {
-    return true;  // copied before
-  }
-  // Several cells may have one key; compare those of this cell.
-  const auto values = [](const MergedRun& run, const MergedEvaluation& of) {
-    std::vector<const RecordLine*> out;
-    bool mine = false;
-    for (const RecordLine* line : lines_of(run, of)) {
-      mine = line->index == 0 ? cell_identity(*line) == of.cell : mine;
-      if (mine) {
-        out.push_back(line);
-      }
-    }
-    return out;
-  };
-  const std::vector<const RecordLine*> left = values(a, of_a);
-  const std::vector<const RecordLine*> right = values(b, of_b);
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+  return a.file == b.file ||  // copied before
+         std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
                     [](const RecordLine* x, const RecordLine* y) { return equal_records(*x, *y); });
 }
 
@@ -70,16 +40,21 @@ bool equal_values(const MergedRun& a, const MergedEvaluation& of_a, const Merged
 
 std::map<std::string, MergedEvaluation> evaluations_of(const RunScan& scan) {
   std::map<std::string, MergedEvaluation> out;
+  MergedEvaluation* last = nullptr;  // all values of an evaluation follow its first one
   for (const size_t i : scan.counted) {
     const RecordLine& line = scan.lines[i];
-    // All values of an evaluation are one piece, although each has a metric of its own.
-    const std::string cell = line.index == 0 ? cell_identity(line) : "";
     if (line.failed || line.key.empty()) {
       continue;
     }
-    if (line.index == 0 && !cell.empty()) {
-      out[cell] = {cell, std::string(line.key), name_of(line), std::string(line.field("value")),
-                   scan.files[line.file].filename().string()};
+    if (line.index == 0) {
+      const std::string cell = cell_identity(line);
+      last = cell.empty() ? nullptr : &out[cell];
+      if (last != nullptr) {
+        *last = {scan.files[line.file].filename().string(), {}};
+      }
+    }
+    if (last != nullptr) {
+      last->values.push_back(&line);
     }
   }
   return out;
@@ -88,45 +63,43 @@ std::map<std::string, MergedEvaluation> evaluations_of(const RunScan& scan) {
 HiddenValues compare_values(const std::vector<MergedRun>& runs,
                             const std::optional<fs::path>& prefer) {
   HiddenValues hidden;
-  std::vector<std::string> lines;
-  size_t conflicts = 0;
+  std::vector<std::string> conflicts;
   std::map<std::string, size_t> first;  // by cell: the source that counts
   for (size_t at = 0; at < runs.size(); ++at) {
     for (const auto& [cell, evaluation] : runs[at].evaluations) {
       const auto [found, fresh] = first.emplace(cell, at);
-      if (fresh) {
-        continue;
-      }
       const MergedRun& before = runs[found->second];
       const MergedEvaluation& other = before.evaluations.at(cell);
-      if (equal_values(before, other, runs[at], evaluation)) {
+      if (fresh || equal_values(other, evaluation)) {
         continue;
       }
+      const RecordLine& line = *evaluation.values.front();
+      const RecordLine& other_line = *other.values.front();
       const bool this_one = prefer && runs[at].folder == *prefer;
       if (this_one || (prefer && before.folder == *prefer)) {
-        const MergedEvaluation& loser = this_one ? other : evaluation;
-        hidden.files[loser.key].insert(loser.file);
-        hidden.names.push_back(evaluation.name);
+        hidden.files[std::string((this_one ? other_line : line).key)].insert(
+            (this_one ? other : evaluation).file);
+        hidden.names.push_back(name_of(line));
         found->second = this_one ? at : found->second;
         continue;
       }
-      if (++conflicts <= kShownConflicts) {
-        lines.push_back(fmt::format(
-            "{}: {} in {}, {} in {}{}", evaluation.name, other.value,
-            printable(before.folder.string(), 4096), evaluation.value,
-            printable(runs[at].folder.string(), 4096),
-            other.key == evaluation.key ? "" : ", and they depend on different things"));
-      }
+      conflicts.push_back(
+          fmt::format("{}: {} in {}, {} in {}{}", name_of(line), other_line.field("value"),
+                      printable(before.folder.string(), 4096), line.field("value"),
+                      printable(runs[at].folder.string(), 4096),
+                      other_line.key == line.key ? "" : ", and they depend on different things"));
     }
   }
-  if (conflicts > kShownConflicts) {
-    lines.push_back(fmt::format("... and {} more", conflicts - kShownConflicts));
-  }
-  if (conflicts > 0) {
+  if (!conflicts.empty()) {
+    const size_t count = conflicts.size();
+    conflicts.resize(std::min(count, kShownConflicts));
+    if (count > kShownConflicts) {
+      conflicts.push_back(fmt::format("... and {} more", count - kShownConflicts));
+    }
     fail(QUENCH_INVALID_ARGUMENT,
          "{} cells have different values; --prefer RUN says whose count, `quench diff` shows "
          "why:\n  {}",
-         conflicts, fmt::join(lines, "\n  "));
+         count, fmt::join(conflicts, "\n  "));
   }
   return hidden;
 }

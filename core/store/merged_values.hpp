@@ -14,14 +14,11 @@ namespace quench {
 
 // One evaluation that counts in one run.
 struct MergedEvaluation {
-  std::string cell;
-  std::string key;
-  std::string name;   // for people
-  std::string value;  // likewise, the first one
-  std::string file;
+  std::string file;                       // its name
+  std::vector<const RecordLine*> values;  // at least one
 };
 
-// By cell. Failures give way to any value, so they do not matter here.
+// By cell; they point into the scan. Failures give way to any value, so they do not matter here.
 std::map<std::string, MergedEvaluation> evaluations_of(const RunScan& scan);
 
 // One of the runs that are joined.

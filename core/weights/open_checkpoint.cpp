@@ -20,10 +20,6 @@ namespace {
 
 constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 
-bool is_hub(const std::string& model) {
-  return model.rfind("hf://", 0) == 0;
-}
-
 // Config, tokenizer and whatever else may be read or copied beside the weights of `path`, a folder
 // or a file.
 void check_small_files(const fs::path& path, const HubEnvironment& hub) {
@@ -41,7 +37,7 @@ void check_small_files(const fs::path& path, const HubEnvironment& hub) {
 }  // namespace
 
 LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub) {
-  if (!is_hub(cell.location)) {
+  if (!is_hub_spec(cell.location)) {
     return {cell.location, ""};
   }
   const ResolvedModel resolved = resolve(cell.location, hub);
@@ -51,7 +47,7 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
 std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hub) {
   try {
     const fs::path path = locate_checkpoint(cell, hub).path;
-    if (!is_hub(cell.location)) {
+    if (!is_hub_spec(cell.location)) {
       return fs::exists(path) ? "" : path.string() + " does not exist";
     }
     return has_weights(path)

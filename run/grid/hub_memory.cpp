@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_hub(const CheckpointCell& cell) {
-  return cell.location.rfind("hf://", 0) == 0;
-}
-
 // A config.json that the manifest names instead of the checkpoint's.
 std::vector<fs::path> named_config(const CheckpointCell& cell) {
   return cell.config.empty() || cell.config.front() == '{' ? std::vector<fs::path>()
@@ -49,7 +45,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 }  // namespace
 
 nlohmann::json HubMemory::question(const CheckpointCell& cell) const {
-  if (!is_hub(cell)) {
+  if (!is_hub_spec(cell.location)) {
     return nullptr;
   }
   const std::string commit = known_commit(cell.location, hub_);

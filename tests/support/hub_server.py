@@ -15,6 +15,7 @@ published documentation of huggingface.co, and knows of it:
                                                at least --large bytes, default 1000) is 302 to the CDN's port, with X-Linked-Etag
                                                (SHA-256) and X-Linked-Size; a small one comes at once with its git blob id as ETag.
   /api/datasets/..., /datasets/ORG/NAME/resolve/...   the same for data sets
+  GET /sent                                    of this server alone: the bytes that all bodies had so far
 
 Errors have X-Error-Code (RepoNotFound, RevisionNotFound, EntryNotFound, GatedRepo) and X-Error-Message. With --token, requests
 without it get 401 RepoNotFound; with --gated, files are 401 without and 403 with any other token. The CDN answers 400 to a
@@ -29,6 +30,7 @@ A fault applies to requests whose path matches the regular expression PATTERN, t
   status    answers N, with "Retry-After: 1" for 429
   stall     N bytes, then nothing for a minute
   slow      N bytes every hundredth of a second
+  drip      N bytes a second
   norange   a Range is ignored: 200, from the start
   badrange  206, but not from where it was asked
   away      redirects to the CDN, also for a small file, and calls it localhost
@@ -138,6 +140,8 @@ class Handler(BaseHTTPRequestHandler):
     def send(self, body):
         self.wfile.write(body)
         self.wfile.flush()
+        with self.place.lock:
+            self.place.sent += len(body)
 
     def refuse(self, status, code, message, more=()):
         self.answer(status, [("X-Error-Code", code), ("X-Error-Message", message), *more], b'{"error": "refused"}')
@@ -163,6 +167,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.fault("scheme"):
             return self.answer(302, [("Location", "file:///etc/passwd")])
         path = unquote(urlsplit(self.path).path)
+        if path == "/sent":
+            return self.document(self.place.sent)
         if self.server.name == "cdn":
             if self.headers.get("Authorization"):
                 return self.refuse(400, "", "a token came here")
@@ -263,14 +269,14 @@ class Handler(BaseHTTPRequestHandler):
             said = start + 1 if self.fault("badrange") else start
             headers = [*headers, ("Content-Range", f"bytes {said}-{size - 1}/{size}")]
         body = content[start:]
-        fault = self.fault("cut", "stall", "slow") if self.command == "GET" else None
+        fault = self.fault("cut", "stall", "slow", "drip") if self.command == "GET" else None
         if fault is None:
             return self.answer(status, headers, body)
         self.answer(status, headers, body[:0], announced=len(body))
-        if fault.what == "slow":
+        if fault.what in ("slow", "drip"):
             for at in range(0, len(body), fault.number):
                 self.send(body[at:at + fault.number])
-                time.sleep(0.01)
+                time.sleep(0.01 if fault.what == "slow" else 1)
             return None
         self.send(body[:fault.number])
         if fault.what == "stall":
@@ -297,7 +303,7 @@ class Place:
         self.repositories = Repositories(options.root, options.large)
         self.faults = [Fault(text) for text in options.fault]
         self.token, self.gated, self.page = options.token, options.gated, options.page
-        self.lock = threading.Lock()
+        self.lock, self.sent = threading.Lock(), 0
         self.log = open(options.log, "a") if options.log else None
         self.hub, self.cdn = Server("hub", self), Server("cdn", self)
         self.endpoint = f"http://127.0.0.1:{self.hub.server_port}"

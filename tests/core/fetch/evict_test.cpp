@@ -8,7 +8,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "core/fetch/hub_place.hpp"
+#include "core/fetch/hub_revisions.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/claim.hpp"
 #include "core/hub/resolve.hpp"
@@ -47,14 +47,13 @@ class Evictions {
   // Fetches as a run does.
   std::string bring(const std::string& revision) {
     DownloadLedger ledger(ledger_file());
-    const quench::Persistence persistence{scene.policy, &scene.cancel, [](const std::string&) {}};
-    quench::HubApi api(scene.access, persistence);
+    quench::HubApi api(scene.access, scene.policy);
     auto plan =
         quench::plan_fetch({{parse_hub_spec("hf://org/name@" + revision), quench::Purpose::kModel}},
                            api, scene.cache());
     const std::string commit = plan.revisions.front().commit;
-    quench::HubPlace place(scene.cache(), plan.revisions, api, persistence, ledger);
-    place.fetch(0);
+    quench::HubRevisions store(scene.cache(), plan.revisions, api, ledger);
+    store.fetch(0);
     return commit;
   }
   uint64_t evict(const std::set<std::string>& commits) const {
@@ -240,19 +239,17 @@ TEST_CASE("evict: bytes that are held are the run's own, and each blob counts on
   CHECK(held({first, third}) == 2);
 }
 
-TEST_CASE("HubPlace: what is fetched again counts again, so that the limit holds in a sweep",
+TEST_CASE("HubRevisions: what is fetched again counts again, so that the limit holds in a sweep",
           "[fetch]") {
   Evictions here;
   DownloadLedger ledger(here.ledger_file());
-  const quench::Persistence persistence{here.scene.policy, &here.scene.cancel,
-                                        [](const std::string&) {}};
-  quench::HubApi api(here.scene.access, persistence);
+  quench::HubApi api(here.scene.access, here.scene.policy);
   const auto plan =
       here.scene.plan({"hf://org/name@step1", "hf://org/name@step2", "hf://org/name@step4"});
-  quench::HubPlace place(here.scene.cache(), plan.revisions, api, persistence, ledger);
+  quench::HubRevisions store(here.scene.cache(), plan.revisions, api, ledger);
   constexpr uint64_t kLimit = 2 * 300'000 + 100;
   const std::vector<std::set<size_t>> steps = {{0}, {1}, {2}, {0}, {1}, {2}, {0, 1}};
-  quench::RevisionWindow window(steps, kLimit, true, place);
+  quench::RevisionWindow window(steps, kLimit, true, store);
   const auto on_disk = [&] {
     uint64_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(here.scene.blobs())) {
@@ -264,34 +261,32 @@ TEST_CASE("HubPlace: what is fetched again counts again, so that the limit holds
     CAPTURE(step);
     window.begin(step);
     for (const size_t revision : steps[step]) {
-      CHECK(place.has(revision));
+      CHECK(store.has(revision));
     }
-    CHECK(on_disk() == place.used());
+    CHECK(on_disk() == store.used());
     CHECK(on_disk() <= kLimit);
     if (const auto next = window.next(step)) {
-      place.fetch(*next);
+      store.fetch(*next);
     }
-    CHECK(on_disk() == place.used());
+    CHECK(on_disk() == store.used());
     CHECK(on_disk() <= kLimit);
   }
   window.end();
   CHECK(on_disk() < 100);
 }
 
-TEST_CASE("HubPlace: a snapshot without the revision's name is not there yet", "[fetch]") {
+TEST_CASE("HubRevisions: a snapshot without the revision's name is not there yet", "[fetch]") {
   Evictions here;
   here.scene.fetch("hf://org/name@step1");
   fs::remove(here.scene.cache() / "models--org--name/refs/step1");
   const auto plan = here.scene.plan({"hf://org/name@step1"});
   DownloadLedger ledger(here.ledger_file());
-  const quench::Persistence persistence{here.scene.policy, &here.scene.cancel,
-                                        [](const std::string&) {}};
-  quench::HubApi api(here.scene.access, persistence);
-  quench::HubPlace place(here.scene.cache(), plan.revisions, api, persistence, ledger);
-  CHECK_FALSE(place.has(0));
-  CHECK(place.missing(0) == 0);
-  place.fetch(0);
-  CHECK(place.has(0));
+  quench::HubApi api(here.scene.access, here.scene.policy);
+  quench::HubRevisions store(here.scene.cache(), plan.revisions, api, ledger);
+  CHECK_FALSE(store.has(0));
+  CHECK(store.missing(0) == 0);
+  store.fetch(0);
+  CHECK(store.has(0));
   CHECK(here.scene.has_weights("hf://org/name@step1"));
 }
 
@@ -302,7 +297,7 @@ TEST_CASE("DownloadLedger: a line that a kill cut short counts as none", "[fetch
   write(here.ledger_file(), whole + "\n{\"download\":{\"by");
   here.bring("step2");
   const DownloadLedger ledger(here.ledger_file());
-  CHECK(ledger.of(kRepository).size() == 4);  // two weights, config and tokenizer once
+  CHECK(ledger.all().at("hf://org/name").size() == 4);  // two weights, config and tokenizer once
   CHECK(here.evict({commit}) == 300'000);
 }
 

@@ -181,9 +181,9 @@ TEST_CASE("faults: nobody listens", "[fetch]") {
   const std::string endpoint = scene.server.endpoint();
   quench::HubAccess access;
   access.endpoint = "http://127.0.0.1:1";
-  quench::Persistence persistence;
-  persistence.policy.first_seconds = 0.01;
-  quench::HubApi api(access, persistence);
+  quench::RetryPolicy policy;
+  policy.first_seconds = 0.01;
+  quench::HubApi api(access, policy);
   CHECK_THAT(quench::test::message_of([&] { api.references(quench::parse_hub_spec("hf://a/b")); }),
              StartsWith("http://127.0.0.1:1: ") && Contains("gave up after 5 tries"));
 }

@@ -1,11 +1,16 @@
 #include "core/fetch/fetch.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/io/process_identity.hpp"
 #include "tests/core/fetch/scene.hpp"
 #include "tests/support/throws.hpp"
 
@@ -132,6 +137,27 @@ TEST_CASE("fetch: a snapshot that lacks files, or links elsewhere, is completed"
   CHECK(quench::test::cache_listing(scene.cache()) == whole);
 }
 
+TEST_CASE("fetch: what a killed process left of a name goes, that of a living one stays",
+          "[fetch]") {
+  FetchScene scene;
+  scene.server.add_model("org/name/main");
+  scene.server.start();
+  const auto growing = [&](uint64_t start) {
+    const fs::path folder = scene.cache() / "models--org--name" /
+                            fmt::format(".reference.{}-{}-{}-00000000.partial",
+                                        quench::this_process().place, getppid(), start);
+    fs::create_directories(folder);
+    std::ofstream(folder / "commit") << "0123";
+    return folder;
+  };
+  const fs::path living = growing(quench::process_start(getppid()));
+  const fs::path dead = growing(1);
+  scene.fetch("hf://org/name");
+  CHECK(fs::exists(living));
+  CHECK_FALSE(fs::exists(dead));
+  CHECK(scene.has_weights("hf://org/name"));
+}
+
 TEST_CASE("fetch: what does not exist is told at once for all revisions", "[fetch]") {
   FetchScene scene;
   scene.server.add_model("org/name/step1000");
@@ -154,9 +180,8 @@ TEST_CASE("fetch: too little space is told before the first byte", "[fetch]") {
   scene.server.start();
   FetchPlan plan = scene.plan({"hf://org/name"});
   plan.missing_bytes = uint64_t{1} << 60;
-  const quench::Persistence persistence;
-  quench::HubApi api(scene.access, persistence);
-  CHECK_THAT(quench::test::message_of([&] { quench::fetch(plan, api, persistence); }),
+  quench::HubApi api(scene.access, scene.policy);
+  CHECK_THAT(quench::test::message_of([&] { quench::fetch(plan, api); }),
              Contains("too little space: the files need 1152921504606846976 more bytes, "));
   CHECK(scene.server.count("/resolve/") == 0);
 }

@@ -32,14 +32,12 @@ TEST_CASE("incomplete blob: what another process left is continued", "[fetch]") 
   const TemporaryDir blobs;
   {
     IncompleteBlob first(blobs.path(), large(), nullptr);
-    first.begin(0);
-    first.take(kContent.substr(0, 5));
+    first.take(0, kContent.substr(0, 5));
   }
   CHECK(quench::bytes_left_over(blobs.path(), large()) == 5);
   IncompleteBlob second(blobs.path(), large(), nullptr);
   CHECK(second.bytes() == 5);
-  second.begin(5);
-  second.take(kContent.substr(5));
+  second.take(5, kContent.substr(5));
   REQUIRE(second.is_intact());
   CHECK(second.publish());
   CHECK(read_file(blobs / large().hash) == kContent);
@@ -62,15 +60,13 @@ TEST_CASE("incomplete blob: only what is named after a hash is a leftover", "[fe
 TEST_CASE("incomplete blob: one that is being written is left alone", "[fetch]") {
   const TemporaryDir blobs;
   IncompleteBlob first(blobs.path(), large(), nullptr);
-  first.begin(0);
-  first.take(kContent.substr(0, 5));
+  first.take(0, kContent.substr(0, 5));
   IncompleteBlob second(blobs.path(), large(), nullptr);
   CHECK(second.bytes() == 0);
-  second.begin(0);
-  second.take(kContent);
+  second.take(0, kContent);
   REQUIRE(second.is_intact());
   CHECK(second.publish());
-  first.take(kContent.substr(5));
+  first.take(5, kContent.substr(5));
   REQUIRE(first.is_intact());
   CHECK(first.publish());
   CHECK(read_file(blobs / large().hash) == kContent);
@@ -81,16 +77,14 @@ TEST_CASE("incomplete blob: one that is being written is left alone", "[fetch]")
 TEST_CASE("incomplete blob: a writer whose file was taken over does no harm", "[fetch]") {
   const TemporaryDir blobs;
   IncompleteBlob first(blobs.path(), large(), nullptr);
-  first.begin(0);
-  first.take(kContent.substr(0, 5));
+  first.take(0, kContent.substr(0, 5));
   fs::rename(fs::directory_iterator(blobs.path())->path(), blobs / "taken");
-  first.take(kContent.substr(5));
+  first.take(5, kContent.substr(5));
   REQUIRE(first.is_intact());
   CHECK_FALSE(first.publish());
   CHECK(read_file(blobs / "taken") == kContent);
   first.restart();
-  first.begin(0);
-  first.take(kContent);
+  first.take(0, kContent);
   REQUIRE(first.is_intact());
   blobs.write(large().hash, kContent);
   fs::remove(blobs / "taken");
@@ -105,13 +99,11 @@ TEST_CASE("incomplete blob: a file that is too long or has other content is no b
   blobs.write(large().hash + ".00000001.incomplete", kContent + "and more");
   IncompleteBlob blob(blobs.path(), large(), nullptr);
   CHECK(blob.bytes() == 0);
-  blob.begin(0);
-  blob.take("other" + kContent.substr(5));
+  blob.take(0, "other" + kContent.substr(5));
   CHECK_FALSE(blob.is_intact());
   blob.restart();
   CHECK(blob.bytes() == 0);
-  blob.begin(0);
-  blob.take(kContent);
+  blob.take(0, kContent);
   CHECK(blob.is_intact());
 }
 
@@ -119,10 +111,8 @@ TEST_CASE("incomplete blob: a small file has git's hash, and a server may start 
   const TemporaryDir blobs;
   const HubFile small{"config.json", 6, "ce013625030ba8dba906f756967f9e9ca394464a"};
   IncompleteBlob blob(blobs.path(), small, nullptr);
-  blob.begin(0);
-  blob.take("hel");
-  blob.begin(0);
-  blob.take("hello\n");
+  blob.take(0, "hel");
+  blob.take(0, "hello\n");
   REQUIRE(blob.is_intact());
   CHECK(blob.publish());
   CHECK(read_file(blobs / small.hash) == "hello\n");
@@ -148,8 +138,7 @@ TEST_CASE("incomplete blob: what another process has published meanwhile stays t
   IncompleteBlob first(blobs.path(), large(), nullptr);
   IncompleteBlob second(blobs.path(), large(), nullptr);
   for (IncompleteBlob* blob : {&first, &second}) {
-    blob->begin(0);
-    blob->take(kContent);
+    blob->take(0, kContent);
     REQUIRE(blob->is_intact());
   }
   CHECK(first.publish());
@@ -163,8 +152,7 @@ TEST_CASE("incomplete blob: a blob of the wrong size is replaced", "[fetch]") {
   const TemporaryDir blobs;
   blobs.write(large().hash, "cut short");
   IncompleteBlob blob(blobs.path(), large(), nullptr);
-  blob.begin(0);
-  blob.take(kContent);
+  blob.take(0, kContent);
   REQUIRE(blob.is_intact());
   CHECK(blob.publish());
   CHECK(read_file(blobs / large().hash) == kContent);
@@ -175,7 +163,6 @@ TEST_CASE("incomplete blob: links that others planted are not followed", "[fetch
   const fs::path victim = blobs.write("victim", "precious");
   fs::create_symlink(victim, blobs / (large().hash + ".00000001.incomplete"));
   IncompleteBlob blob(blobs.path(), large(), nullptr);
-  blob.begin(0);
-  blob.take(kContent);
+  blob.take(0, kContent);
   CHECK(read_file(victim) == "precious");
 }

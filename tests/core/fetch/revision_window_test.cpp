@@ -8,15 +8,15 @@
 
 using Catch::Matchers::Contains;
 using quench::forecast;
-using quench::PictureFile;
-using quench::RevisionPlace;
+using quench::RevisionStore;
 using quench::RevisionWindow;
+using quench::SimulatedFile;
 using quench::WindowForecast;
 
 namespace {
 
 // Revisions of 10 bytes each, none shared. Notes what is asked of it.
-class Notes final : public RevisionPlace {
+class Notes final : public RevisionStore {
  public:
   uint64_t used() override { return 10 * here.size(); }
   bool has(size_t revision) override {
@@ -43,22 +43,22 @@ class Notes final : public RevisionPlace {
 using Steps = std::vector<std::set<size_t>>;
 
 // Goes through all steps; what may come ahead comes.
-void go(RevisionWindow& window, Notes& place, const Steps& steps) {
+void go(RevisionWindow& window, Notes& store, const Steps& steps) {
   for (size_t step = 0; step < steps.size(); ++step) {
     window.begin(step);
     for (const size_t revision : steps[step]) {
       CAPTURE(step, revision);
-      REQUIRE(place.has(revision));
+      REQUIRE(store.has(revision));
     }
     if (const auto next = window.next(step)) {
-      place.fetch(*next);
+      store.fetch(*next);
     }
   }
   window.end();
 }
 
-std::vector<std::vector<PictureFile>> pictures(size_t count) {
-  std::vector<std::vector<PictureFile>> out;
+std::vector<std::vector<SimulatedFile>> simulated(size_t count) {
+  std::vector<std::vector<SimulatedFile>> out;
   for (size_t i = 0; i < count; ++i) {
     out.push_back({{"weights " + std::to_string(i), 10, true}, {"config", 1, false}});
   }
@@ -69,69 +69,69 @@ std::vector<std::vector<PictureFile>> pictures(size_t count) {
 
 TEST_CASE("RevisionWindow: one revision comes ahead, and each goes after its last step",
           "[fetch]") {
-  Notes place;
+  Notes store;
   const Steps steps = {{0}, {1}, {2}, {3}};
-  RevisionWindow window(steps, 0, true, place);
+  RevisionWindow window(steps, 0, true, store);
   window.begin(0);
-  CHECK(place.here == std::set<size_t>{0});
-  CHECK(place.claimed == std::set<size_t>{0});
+  CHECK(store.here == std::set<size_t>{0});
+  CHECK(store.claimed == std::set<size_t>{0});
   CHECK(window.next(0) == 1);
-  CHECK(place.claimed == std::set<size_t>{0, 1});
-  place.fetch(1);
+  CHECK(store.claimed == std::set<size_t>{0, 1});
+  store.fetch(1);
   window.begin(1);
-  CHECK(place.here == std::set<size_t>{1});
+  CHECK(store.here == std::set<size_t>{1});
   CHECK(window.next(1) == 2);
   window.begin(2);  // what was to come ahead did not come
-  CHECK(place.here == std::set<size_t>{2});
+  CHECK(store.here == std::set<size_t>{2});
   window.begin(3);
   CHECK_FALSE(window.next(3));
   window.end();
-  CHECK(place.here.empty());
-  CHECK(place.claimed.empty());
+  CHECK(store.here.empty());
+  CHECK(store.claimed.empty());
 }
 
 TEST_CASE("RevisionWindow: the members of an average are there together, each fetched once",
           "[fetch]") {
-  Notes place;
+  Notes store;
   // raw 0, raw 1, raw 2, average of 0..2, raw 3, average of 1..3
   const Steps steps = {{0}, {1}, {2}, {0, 1, 2}, {3}, {1, 2, 3}};
-  RevisionWindow window(steps, 40, true, place);
-  go(window, place, steps);
-  for (const auto& [revision, count] : place.fetches) {
+  RevisionWindow window(steps, 40, true, store);
+  go(window, store, steps);
+  for (const auto& [revision, count] : store.fetches) {
     CAPTURE(revision);
     CHECK(count == 1);
   }
-  CHECK(place.most == 40);
-  CHECK(place.here.empty());
+  CHECK(store.most == 40);
+  CHECK(store.here.empty());
 }
 
 TEST_CASE(
     "RevisionWindow: with room for the members alone nothing comes ahead of them, and no "
     "byte exceeds the limit",
     "[fetch]") {
-  Notes place;
+  Notes store;
   const Steps steps = {{0}, {1}, {2}, {0, 1, 2}, {3}, {1, 2, 3}};
-  RevisionWindow window(steps, 30, true, place);
-  go(window, place, steps);
-  CHECK(place.most == 30);
+  RevisionWindow window(steps, 30, true, store);
+  go(window, store, steps);
+  CHECK(store.most == 30);
 }
 
 TEST_CASE("RevisionWindow: where the limit binds, what is needed last goes and comes again",
           "[fetch]") {
-  Notes place;
+  Notes store;
   const Steps steps = {{0}, {1}, {2}, {0}, {1}, {2}};  // two points of a sweep
-  RevisionWindow window(steps, 20, true, place);
-  go(window, place, steps);
-  CHECK(place.most == 20);
-  CHECK(place.fetches[0] >= 1);
-  CHECK(place.fetches[0] + place.fetches[1] + place.fetches[2] > 3);
+  RevisionWindow window(steps, 20, true, store);
+  go(window, store, steps);
+  CHECK(store.most == 20);
+  CHECK(store.fetches[0] >= 1);
+  CHECK(store.fetches[0] + store.fetches[1] + store.fetches[2] > 3);
 }
 
 TEST_CASE("RevisionWindow: without `evict` nothing goes, and a limit that is too small is an error",
           "[fetch]") {
-  Notes place;
+  Notes store;
   const Steps steps = {{0}, {1}, {2}};
-  RevisionWindow window(steps, 20, false, place);
+  RevisionWindow window(steps, 20, false, store);
   window.begin(0);
   window.begin(1);
   const std::string message = quench::test::message_of([&] { window.begin(2); });
@@ -140,16 +140,16 @@ TEST_CASE("RevisionWindow: without `evict` nothing goes, and a limit that is too
       "storage: limit = 20 bytes, wanted 30 for the next weights: 20 are there and needed, 10 are "
       "to be fetched");
   window.end();
-  CHECK(place.here == std::set<size_t>{0, 1});
+  CHECK(store.here == std::set<size_t>{0, 1});
 }
 
 TEST_CASE("RevisionWindow: what was there before is neither fetched nor counted", "[fetch]") {
-  Notes place;
-  place.foreign = {0, 1};
+  Notes store;
+  store.foreign = {0, 1};
   const Steps steps = {{0, 1}, {0, 1, 2}};
-  RevisionWindow window(steps, 10, true, place);
-  go(window, place, steps);
-  CHECK(place.fetches == std::map<size_t, int>{{2, 1}});
+  RevisionWindow window(steps, 10, true, store);
+  go(window, store, steps);
+  CHECK(store.fetches == std::map<size_t, int>{{2, 1}});
 }
 
 TEST_CASE("RevisionWindow: any order of steps keeps the limit of its largest step", "[fetch]") {
@@ -163,36 +163,36 @@ TEST_CASE("RevisionWindow: any order of steps keeps the limit of its largest ste
       }
       largest = std::max(largest, step.size());
     }
-    Notes place;
-    RevisionWindow window(steps, 10 * std::max<size_t>(1, largest), true, place);
+    Notes store;
+    RevisionWindow window(steps, 10 * std::max<size_t>(1, largest), true, store);
     CAPTURE(round);
-    go(window, place, steps);
-    CHECK(place.most <= 10 * largest);
-    CHECK(place.here.empty());
+    go(window, store, steps);
+    CHECK(store.most <= 10 * largest);
+    CHECK(store.here.empty());
   }
 }
 
 TEST_CASE("forecast: least is the largest step with the small files of all, peak what is reached",
           "[fetch]") {
   const Steps steps = {{0}, {1}, {2}, {0, 1, 2}, {3}, {1, 2, 3}};
-  const WindowForecast free = forecast(steps, 0, true, pictures(4));
+  const WindowForecast free = forecast(steps, 0, true, simulated(4));
   CHECK(free.least == 31);  // three of 10 and one config
   CHECK(free.least_step == 3);
   CHECK(free.peak == 41);
   CHECK(free.fetched == 41);
-  const WindowForecast tight = forecast(steps, 31, true, pictures(4));
+  const WindowForecast tight = forecast(steps, 31, true, simulated(4));
   CHECK(tight.peak == 31);
   CHECK(tight.fetched == 41);
-  const WindowForecast kept = forecast(steps, 0, false, pictures(4));
+  const WindowForecast kept = forecast(steps, 0, false, simulated(4));
   CHECK(kept.least == 41);
   CHECK(kept.peak == 41);
-  const WindowForecast refused = forecast(steps, 30, true, pictures(4));
+  const WindowForecast refused = forecast(steps, 30, true, simulated(4));
   CHECK(refused.least == 31);
   CHECK(refused.peak == 0);
 }
 
 TEST_CASE("forecast: a resumed run counts what it has and fetches the rest", "[fetch]") {
-  const WindowForecast got = forecast({{0}, {1}}, 0, true, pictures(2), {"weights 0", "config"});
+  const WindowForecast got = forecast({{0}, {1}}, 0, true, simulated(2), {"weights 0", "config"});
   CHECK(got.fetched == 10);
   CHECK(got.peak == 21);
 }

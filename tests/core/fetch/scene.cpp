@@ -9,23 +9,22 @@ namespace quench::test {
 FetchScene::FetchScene() {
   policy.first_seconds = 0.01;
   policy.longest_seconds = 0.1;
+  policy.cancel = &cancel;
   access.silence_seconds = 2;
 }
 
 FetchPlan FetchScene::fetch(const std::string& spec, Purpose purpose) {
   access.endpoint = server.endpoint();
-  const Persistence persistence{policy, &cancel,
-                                [&](const std::string& line) { waits.push_back(line); }};
-  HubApi api(access, persistence);
+  policy.on_wait = [&](const std::string& line) { waits.push_back(line); };
+  HubApi api(access, policy);
   const FetchPlan out = plan_fetch({{parse_hub_spec(spec), purpose}}, api, cache());
-  quench::fetch(out, api, persistence);
+  quench::fetch(out, api);
   return out;
 }
 
 FetchPlan FetchScene::plan(const std::vector<std::string>& specs, Purpose purpose) {
   access.endpoint = server.endpoint();
-  const Persistence persistence{policy, &cancel, [](const std::string&) {}};
-  HubApi api(access, persistence);
+  HubApi api(access, policy);
   std::vector<FetchRequest> requests;
   for (const std::string& spec : specs) {
     requests.push_back({parse_hub_spec(spec), purpose});

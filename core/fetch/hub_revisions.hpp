@@ -1,4 +1,4 @@
-// The hub's cache as the place where a run's revisions lie.
+// The hub's cache as the store in which a run's revisions lie.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,12 @@ namespace quench {
 
 // Everything but fetch() is called while no fetch() is under way. Throws what fetch(),
 // evict_weights() and the ledger throw.
-class HubPlace final : public RevisionPlace {
+class HubRevisions final : public RevisionStore {
  public:
   // Those are held by reference and must outlive it. `root`: of the cache.
-  HubPlace(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
-           const Persistence& persistence, DownloadLedger& ledger);
+  HubRevisions(std::filesystem::path root, std::vector<PlannedRevision> revisions, HubApi& api,
+               DownloadLedger& ledger);
 
-  const PlannedRevision& revision(size_t at) const { return revisions_[at]; }
   // Called by fetch(), on its thread.
   std::function<void(const PlannedRevision&, const FetchState&)> on_progress =
       [](const PlannedRevision&, const FetchState&) {};
@@ -38,16 +37,13 @@ class HubPlace final : public RevisionPlace {
  private:
   // Files that came for another revision of the run and will be this one's, too.
   void note_shared(const PlannedRevision& revision);
-  // The commits that the ledger has of this repository, without those of these revisions.
-  std::set<std::string> released(const HubSpec& repository,
-                                 const std::set<size_t>& revisions) const;
 
   std::filesystem::path root_;
   std::vector<PlannedRevision> revisions_;
   HubApi& api_;
-  const Persistence& persistence_;
   DownloadLedger& ledger_;
-  std::map<std::string, std::set<std::string>> released_;  // commits by repository
+  // By repository: the commits of the ledger that no revision which is kept has.
+  std::map<std::string, std::set<std::string>> released_;
   HubClaim claim_;
   HubClaim::Commits claimed_;
 };

@@ -1,8 +1,8 @@
-#include "core/store/merged_folders.hpp"
+#include "core/store/merged_files.hpp"
 
 #include <algorithm>
-#include <string>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/io/atomic_file.hpp"
@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kLargestSeal = uint64_t{64} << 20;
+constexpr uint64_t kLargestLog = uint64_t{64} << 30;
 
 void copy_durably(const fs::path& from, const fs::path& to) {
   constexpr uint64_t kChunk = uint64_t{8} << 20;
@@ -110,6 +111,21 @@ bool copy_piece(const fs::path& from, const fs::path& to) {
   return folder.commit_if_absent();
 }
 
+bool is_record_file(const std::string& name) {
+  return name.starts_with("records-") && name.ends_with(".jsonl");
+}
+
+// Only ever appended to, so of two copies the longer one is the later one.
+bool is_appended(const std::string& name) {
+  return is_record_file(name) || (name.starts_with("log-") && name.ends_with(".jsonl"));
+}
+
+// Written once, under a name that no other attempt has.
+bool is_written_once(const std::string& name) {
+  return name.ends_with(".json") &&
+         (name.starts_with("tombstone-") || name.starts_with("processes-"));
+}
+
 }  // namespace
 
 void require_plain(const fs::path& path) {
@@ -125,24 +141,67 @@ void require_plain(const fs::path& path) {
   }
 }
 
-void MergedFolders::add(const fs::path& run, const fs::path& into) {
+void MergedFiles::add(const fs::path& run, const fs::path& into) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
+    if (entry.is_regular_file()) {
+      add_text(entry.path(), into);
+    }
+  }
   for (const char* kind : {"averages", "exports", "checkpoints", "training"}) {
     for_each_piece(run / kind, into / kind, [&](const fs::path& from, const fs::path& to) {
       if (!fs::is_symlink(from)) {
         require_plain(from);
       }
       check_piece(from, to);
-      check_piece(from, from_.emplace(to, from).first->second);
+      check_piece(from, folders_.emplace(to, from).first->second);
     });
   }
 }
 
-uint64_t MergedFolders::copy() const {
+void MergedFiles::add_text(const fs::path& file, const fs::path& into) {
+  const std::string name = file.filename().string();
+  if (!is_appended(name) && !is_written_once(name)) {
+    return;
+  }
+  require_plain(file);
+  Texts& texts = is_record_file(name) ? records_ : others_;
+  const fs::path to = into / name;
+  std::string text = read_appended_file(file, kLargestLog);
+  std::error_code unreadable;
+  const auto queued = texts.find(to);
+  const bool exists = fs::exists(to, unreadable);
+  if (queued == texts.end() && !exists) {
+    texts.emplace(to, std::move(text));
+    return;
+  }
+  const std::string there =
+      queued != texts.end() ? queued->second : read_appended_file(to, kLargestLog);
+  const size_t common = std::min(text.size(), there.size());
+  if (text.compare(0, common, there, 0, common) != 0 ||
+      (text.size() != there.size() && !is_appended(name))) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: another file than {} under the same name; nothing merged",
+         printable(file.string(), 4096), printable(to.string(), 4096));
+  }
+  if (text.size() > there.size()) {
+    texts[to] = std::move(text);
+  }
+}
+
+uint64_t MergedFiles::copy_folders() const {
   uint64_t copied = 0;
-  for (const auto& [to, from] : from_) {
+  for (const auto& [to, from] : folders_) {
     copied += copy_piece(from, to) ? 1 : 0;
   }
   return copied;
+}
+
+uint64_t MergedFiles::write_texts() const {
+  for (const Texts* texts : {&others_, &records_}) {
+    for (const auto& [to, text] : *texts) {
+      write_file_atomically(to, text);
+    }
+  }
+  return others_.size() + records_.size();
 }
 
 }  // namespace quench

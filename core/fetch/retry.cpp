@@ -1,7 +1,8 @@
-#include "core/fetch/patience.hpp"
+#include "core/fetch/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <thread>
 
 namespace quench {
@@ -21,36 +22,36 @@ void pause(double seconds, const std::atomic<bool>* cancel) {
   }
 }
 
-}  // namespace
-
-void Patience::wait_after(const TryAgain& failure) {
-  const RetryPolicy& policy = persistence_.policy;
-  if (++failures_ >= policy.tries) {
+// Seconds before the next try, of which `last` is the part that doubles.
+double seconds_after(const TryAgain& failure, const RetryPolicy& policy, int failures,
+                     double& last) {
+  static thread_local std::mt19937 random{std::random_device{}()};
+  if (failures >= policy.tries) {
     fail(QUENCH_FAILED_PRECONDITION, "{}; gave up after {} tries", failure.what(), policy.tries);
   }
-  const double doubled =
-      std::min(failures_ == 1 ? policy.first_seconds : 2 * last_seconds_, policy.longest_seconds);
-  last_seconds_ = doubled;
   const double asked = failure.wait_seconds().value_or(0);
   if (asked > policy.longest_asked_seconds) {
     fail(QUENCH_FAILED_PRECONDITION, "{}; the server asks for {:.0f} s without requests",
          failure.what(), asked);
   }
-  const double seconds =
-      asked + doubled * std::uniform_real_distribution<double>(0.5, 1.0)(random_);
-  persistence_.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(),
-                                   seconds, failures_ + 1, policy.tries));
-  pause(seconds, persistence_.cancel);
+  last = std::min(failures == 1 ? policy.first_seconds : 2 * last, policy.longest_seconds);
+  return asked + last * std::uniform_real_distribution<double>(0.5, 1.0)(random);
 }
 
-void persist(const Persistence& persistence, const std::function<void()>& work) {
-  Patience patience(persistence);
+}  // namespace
+
+void retry(const RetryPolicy& policy, const std::function<void(int& failures)>& work) {
+  int failures = 0;
+  double last = 0;
   for (;;) {
     try {
-      work();
+      work(failures);
       return;
     } catch (const TryAgain& failure) {
-      patience.wait_after(failure);
+      const double seconds = seconds_after(failure, policy, ++failures, last);
+      policy.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(), seconds,
+                                 failures + 1, policy.tries));
+      pause(seconds, policy.cancel);
     }
   }
 }

@@ -1,0 +1,93 @@
+#include "core/hub/cached_repository.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/io/file.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kModels = "models--";
+constexpr std::string_view kDatasets = "datasets--";
+
+}  // namespace
+
+CachedRepository::CachedRepository(const fs::path& root, const HubSpec& repository) {
+  std::string name = repository.repository;
+  if (const size_t slash = name.find('/'); slash != std::string::npos) {
+    name.replace(slash, 1, "--");
+  }
+  folder_ = root / (std::string(repository.dataset ? kDatasets : kModels) + name);
+}
+
+std::optional<std::string> CachedRepository::commit_of(const std::string& revision) const {
+  if (is_commit(revision)) {
+    return revision;
+  }
+  const fs::path reference = references() / revision;
+  std::error_code error;
+  if (!fs::is_regular_file(reference, error)) {
+    return std::nullopt;
+  }
+  std::string commit = read_file(reference, 1024);
+  commit.erase(commit.find_last_not_of(" \r\n") + 1);
+  return commit;
+}
+
+std::vector<std::string> CachedRepository::revisions() const {
+  constexpr size_t kMaxRevisions = 100'000;
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(references(), error), end;
+       !error && it != end && out.size() < kMaxRevisions; it.increment(error)) {
+    if (it->is_regular_file(error)) {
+      out.push_back(it->path().lexically_relative(references()).string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool CachedRepository::has(const HubFile& file) const {
+  std::error_code error;
+  return fs::is_regular_file(blob(file.hash), error) &&
+         fs::file_size(blob(file.hash), error) == file.size;
+}
+
+bool CachedRepository::is_linked(const std::string& commit, const HubFile& file) const {
+  std::error_code error;
+  const fs::path target = fs::canonical(snapshot(commit) / file.path, error);
+  return !error && target.filename() == file.hash;
+}
+
+bool CachedRepository::has_snapshot(const std::string& commit,
+                                    const std::vector<HubFile>& files) const {
+  return std::all_of(files.begin(), files.end(),
+                     [&](const HubFile& file) { return has(file) && is_linked(commit, file); });
+}
+
+std::string repository_at(const fs::path& path, const fs::path& root) {
+  const fs::path inside = path.lexically_relative(root);
+  std::string name = inside.empty() ? "" : inside.begin()->string();
+  const bool dataset = name.starts_with(kDatasets);
+  if (!dataset && !name.starts_with(kModels)) {
+    return "the hub's cache";
+  }
+  name.erase(0, (dataset ? kDatasets : kModels).size());
+  if (const size_t slash = name.find("--"); slash != std::string::npos) {
+    name.replace(slash, 2, "/");
+  }
+  return (dataset ? "hf://datasets/" : "hf://") + printable(name);
+}
+
+bool is_under(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+}  // namespace quench
