@@ -126,7 +126,7 @@ void add_forget(CommandLine& line, Context& context);
 void add_clean(CommandLine& line, Context& context);
 void add_diff(CommandLine& line, Context& context);
 void add_merge(CommandLine& line);
-void add_status(CommandLine& line);
+void add_status(CommandLine& line, Context& context);
 void add_schema(CommandLine& line, Context& context);
 void add_submit(CommandLine& line, Context& context);
 void add_init(CommandLine& line, Context& context);

@@ -149,7 +149,7 @@ int run(int argc, char** argv) {
   quench::add_fetch(line, context);
   quench::add_run(line, context);
   quench::add_submit(line, context);
-  quench::add_status(line);
+  quench::add_status(line, context);
   quench::add_why(line, context);
   quench::add_adopt(line, context);
   quench::add_results(line, context);
