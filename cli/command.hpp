@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ struct Context {
   // Those of these variables that are set and that a task on another machine needs, too: names and
   // values. No secret is among them.
   std::vector<std::pair<std::string, std::string>> installation;
+  // Those of engine_variables() that are set, for `--share auto`.
+  std::map<std::string, std::string> engine;
   std::vector<std::string> plugin_path;   // --plugin-path
   std::vector<std::string> isolate;       // --isolate
   std::string sandbox = "strict";         // --sandbox

@@ -7,6 +7,7 @@
 #include "core/config/amount.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "run/grid/share_engines.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"
 
@@ -33,8 +34,11 @@ void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options
 
 Option add_share_option(Verb& verb, ManifestOptions& options) {
   return verb
-      .option("--share", options.share,
-              "Only share I of N, counted from 1; `quench plan --shares N` shows all of them")
+      .option(
+          "--share", options.share,
+          "Only share I of N, counted from 1; `quench plan --shares N` shows all of them. auto: "
+          "the share that a Slurm, SGE or LSF array, MPI, srun or torchrun gives this task; "
+          "auto/N: where the engine does not say N")
       .placeholder("I/N");
 }
 
@@ -133,7 +137,11 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
       parse_device(options.device);
       sets.push_back("device=" + options.device);
     }
-    if (!options.share.empty()) {
+    if (is_auto_share(options.share)) {
+      const EngineShare found = engine_share(options.share, context.engine);
+      run.share = found.share;
+      run.engine = found.engine;
+    } else if (!options.share.empty()) {
       run.share = parse_share(options.share);
     }
     run.manifest = load_manifest(options.manifest, sets, study_reader(context));

@@ -28,7 +28,7 @@ struct ManifestOptions {
   std::string storage_limit;
   std::string evict;
   int64_t job = -1;   // point of the sweep, or job of a study's file; -1: all
-  std::string share;  // "2/3"; empty: all
+  std::string share;  // "2/3", "auto"; empty: all
   bool json = false;
 };
 
@@ -49,6 +49,7 @@ struct LoadedRun {
   std::vector<Experiment> experiments;  // none: the share has nothing to do
   std::filesystem::path folder;
   std::optional<Share> share;
+  std::string engine;    // that gave the share, or ""
   std::string split_id;  // Shares::id, with a share
   // Of weights, below the run's folder: all that the manifest asks for, of any share.
   std::vector<std::string> folders;

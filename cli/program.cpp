@@ -22,6 +22,7 @@
 #include "core/plugin/probe.hpp"
 #include "core/plugin/process_end.hpp"
 #include "core/version.hpp"
+#include "run/grid/share_engines.hpp"
 
 namespace {
 
@@ -212,6 +213,11 @@ int run(int argc, char** argv) {
         "QUENCH_PYTHON", "QUENCH_ISA", "HF_HOME", "HF_ENDPOINT"}) {
     if (const auto value = variable(name)) {
       context.installation.emplace_back(name, *value);
+    }
+  }
+  for (const std::string& name : quench::engine_variables()) {
+    if (const auto value = variable(name.c_str())) {
+      context.engine.emplace(name, *value);
     }
   }
   quench::CommandLine line("quench",

@@ -23,12 +23,18 @@ constexpr size_t kMostText = 1 << 20;
 
 // `quench/start.py` and not `-m`, which would find modules in the working folder first.
 Command command_for(const fs::path& interpreter, const std::string& module,
-                    const std::vector<std::string>& arguments, const Context& context) {
+                    const std::vector<std::string>& arguments, const Context& context,
+                    bool keeps_environment = false) {
   Command command;
-  command.words = {interpreter.string(), (context.python.package / "quench/start.py").string(),
-                   module};
+  command.words = {interpreter.string()};
+  if (keeps_environment) {
+    command.words.insert(command.words.end(), {"-E", "-B"});  // Python itself takes nothing from it
+  } else {
+    command.environment = python_environment(context.python);
+  }
+  command.words.push_back((context.python.package / "quench/start.py").string());
+  command.words.push_back(module);
   command.words.insert(command.words.end(), arguments.begin(), arguments.end());
-  command.environment = python_environment(context.python);
   command.ends_with_starter = true;
   return command;
 }
@@ -127,11 +133,15 @@ fs::path interpreter_for(const PythonVerb& verb, const Context& context) {
        verb.has_python_option ? "--python" : "QUENCH_PYTHON");
 }
 
+Command command_of(const PythonVerb& verb, const Context& context) {
+  return command_for(interpreter_for(verb, context), verb.module, verb.arguments, context,
+                     verb.keeps_environment);
+}
+
 }  // namespace
 
 int run_python(const PythonVerb& verb, const Context& context, MemoryFile* input) {
-  Command command =
-      command_for(interpreter_for(verb, context), verb.module, verb.arguments, context);
+  Command command = command_of(verb, context);
   if (input != nullptr) {
     input->rewind();
     command.streams = {ChildStream::copy(STDIN_FILENO, input->descriptor())};
@@ -142,8 +152,7 @@ int run_python(const PythonVerb& verb, const Context& context, MemoryFile* input
 std::string python_output(const PythonVerb& verb, const Context& context, MemoryFile* input) {
   const MemoryFile out;
   const MemoryFile err;
-  Command command =
-      command_for(interpreter_for(verb, context), verb.module, verb.arguments, context);
+  Command command = command_of(verb, context);
   if (input != nullptr) {
     input->rewind();
   }

@@ -17,6 +17,9 @@ struct PythonVerb {
   std::vector<std::string> packages = {};
   std::string interpreter = {};  // of the option --python: no other is asked
   bool has_python_option = false;
+  // It starts programs that are to find this process's variables, PYTHONPATH and LD_LIBRARY_PATH
+  // among them: commands of a cluster, which hand them to the tasks.
+  bool keeps_environment = false;
 };
 
 // Runs the verb to its end and returns its exit code. It works in this process's folder, prints

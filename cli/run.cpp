@@ -134,6 +134,11 @@ int run(const RunOptions& options, Context& context) {
   }
   const LoadedRun loaded =
       session ? load_and_fetch(options, context, *session) : load_run(options.manifest, context);
+  if (!loaded.engine.empty() && !options.manifest.json) {
+    fmt::print(results(), "share {} of {} ({})\n", loaded.share->number, loaded.share->of,
+               loaded.engine);
+    std::fflush(results());
+  }
   if (loaded.experiments.empty()) {
     return tell_of_empty_share(options, loaded);
   }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "run/cluster/submission.hpp"
 
 namespace quench {
 

@@ -6,6 +6,9 @@
 
 namespace quench {
 
+// The folder in the run's that has what was sent to a cluster.
+inline constexpr const char* kSubmissions = "cluster";
+
 // A name that is not a folder is one below runs/. Throws UsageError if neither is there.
 std::filesystem::path run_folder(const std::string& run);
 

@@ -226,10 +226,10 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatche
   return alive;
 }
 
-int status(StatusOptions options) {
+int status(StatusOptions options, const Context& context) {
   options.run = folder_with_run(options.run).string();
   HeartbeatWatcher watcher;
-  ClusterWatcher cluster(options.run);
+  ClusterWatcher cluster(options.run, context);
   while (show(options, watcher, cluster) && options.watch) {
     for (int i = 0; i < 20; ++i) {
       if (HostServices::instance().cancel_flag()) {
@@ -243,13 +243,13 @@ int status(StatusOptions options) {
 
 }  // namespace
 
-void add_status(Verb& verb, Context& /*context*/) {
+void add_status(Verb& verb, Context& context) {
   auto options = std::make_shared<StatusOptions>();
   verb.examples({"quench status runs/m --watch"});
   verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
   verb.flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
   verb.flag("--json", options->json, "Print JSON, one document per line");
-  verb.does([options] { return status(*options); });
+  verb.does([&context, options] { return status(*options, context); });
 }
 
 }  // namespace quench

@@ -1,19 +1,16 @@
-// quench submit MANIFEST --to slurm|htcondor: the shares of a run as tasks of a cluster.
+// quench submit MANIFEST --to slurm|htcondor: what is left of a run, share by share, which Python
+// sends to a cluster (python/quench/cluster).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "cli/answer.hpp"
-#include "cli/bytes.hpp"
-#include "cli/duration.hpp"
+#include "cli/cluster_status.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/outlook.hpp"
 #include "cli/standard_streams.hpp"
-#include "run/cluster/cluster_resources.hpp"
-#include "run/cluster/cluster_tools.hpp"
 
 namespace quench {
 
@@ -21,9 +18,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr uint64_t kUsualCpus = 4;
+
 struct SubmitOptions {
   ManifestOptions manifest;
   std::string to;
+  std::string script;  // --template
   uint64_t shares = 0;
   std::string retry;
   bool fetch = false;
@@ -32,68 +32,6 @@ struct SubmitOptions {
 
 fs::path absolute_path(const fs::path& path) {
   return fs::absolute(path).lexically_normal();
-}
-
-Scheduler scheduler_for(const SubmitOptions& options, const ManifestCluster& cluster) {
-  const auto named = scheduler_of(options.to);
-  if (!named && !cluster.to) {
-    throw UsageError(QUENCH_INVALID_ARGUMENT,
-                     "submit: --to is missing: wanted --to slurm or --to htcondor, or `to` under "
-                     "`cluster` in the manifest");
-  }
-  return named ? *named : *cluster.to;
-}
-
-// The tasks that earlier submissions left in a queue, by share.
-struct Queued {
-  std::map<uint64_t, TaskState> shares;
-  std::map<uint64_t, std::string> jobs;  // by share: "slurm job 12"
-};
-
-std::string job_text(const Submission& submission) {
-  return fmt::format("{} job {}", scheduler_name(submission.scheduler), submission.job);
-}
-
-// Throws UsageError if a task is queued that has another part of the work, or if nobody knows.
-Queued queued_tasks(const SubmitOptions& options, const fs::path& run, uint64_t count) {
-  Queued out;
-  for (const Submission& submission : read_submissions(run)) {
-    const SubmissionStates states = ask_cluster(submission, Ask::kQueue);
-    if (!states.asked) {
-      const std::string what = fmt::format("submit: cannot ask whether {} of {} has ended: {}",
-                                           job_text(submission), submission.time, states.unknown);
-      if (!options.dry_run) {
-        throw UsageError(QUENCH_FAILED_PRECONDITION,
-                         fmt::format("{}; if it has, remove {}", what, submission.folder.string()));
-      }
-      print_warning("warning: " + what);
-    }
-    for (const auto& [share, state] : states.shares) {
-      if (!state.active) {
-        continue;
-      }
-      if (submission.of != count) {
-        throw UsageError(
-            QUENCH_FAILED_PRECONDITION,
-            fmt::format("submit: {} has share {} of {} {}; wanted {} shares: wait for it, end it "
-                        "with `{}`, or submit with --shares {}",
-                        job_text(submission), share, submission.of, state.state, count,
-                        cancel_command(submission), submission.of));
-      }
-      out.shares[share] = state;
-      out.jobs[share] = job_text(submission);
-    }
-  }
-  const std::vector<fs::path> unfinished = unfinished_submissions(run);
-  if (!unfinished.empty() && !options.dry_run) {
-    throw UsageError(
-        QUENCH_FAILED_PRECONDITION,
-        fmt::format("submit: {} has no submission.json: another `quench submit` is at work, or was "
-                    "killed after the cluster may have taken the job; if it is not in the queue, "
-                    "remove the folder",
-                    unfinished.front().string()));
-  }
-  return out;
 }
 
 std::vector<std::string> run_arguments(const SubmitOptions& options, const LoadedRun& run,
@@ -157,180 +95,36 @@ std::vector<std::pair<std::string, std::string>> environment_of(Context& context
   return out;
 }
 
-// A line break would end the line of the script that it stands in.
-void check_paths(const ClusterJob& job) {
-  for (const fs::path& path : {job.program, job.working_folder, job.folder}) {
-    if (path.string().find('\n') != std::string::npos) {
-      throw UsageError(QUENCH_INVALID_ARGUMENT,
-                       fmt::format("submit: {}: got a path with a line break, wanted one without",
-                                   printable(path.string(), 4096)));
-    }
-  }
-}
-
-ClusterJob cluster_job(const SubmitOptions& options, const LoadedRun& run, Scheduler scheduler,
-                       const Outlook& outlook, const std::vector<uint64_t>& to_send,
-                       Context& context) {
-  const ManifestCluster& cluster = run.manifest.cluster;
-  ClusterJob job;
-  job.run = run.manifest.name;
-  job.program = context.executable;
-  job.arguments = run_arguments(options, run, context);
-  job.working_folder = fs::current_path();
-  job.folder = absolute_path(next_submission(run.folder));
-  job.environment = environment_of(context);
-  job.before = cluster.before;
-  job.shares = to_send;
-  job.of = outlook.shares.size();
-  job.at_once = cluster.at_once;
-  job.cpus = cluster.cpus > 0 ? cluster.cpus : kUsualCpus;
-  job.memory_bytes =
-      cluster.memory_bytes > 0 ? cluster.memory_bytes : requested_memory(outlook.memory);
-  double longest = 0;
-  for (const uint64_t share : to_send) {
-    longest = std::max(longest, outlook.shares[share - 1].seconds);
-  }
-  job.seconds_chosen = cluster.time_seconds > 0;
-  job.seconds = job.seconds_chosen ? cluster.time_seconds : requested_seconds(longest);
-  job.disk_bytes = cluster.disk_bytes;
-  const bool on_gpu = std::any_of(
-      run.experiments.begin(), run.experiments.end(),
-      [](const Experiment& each) { return device_text(each.device).starts_with("cuda"); });
-  job.gpus = cluster.gpus.value_or(on_gpu ? 1 : 0);
-  job.gpu_type = cluster.gpu_type;
-  job.grace_seconds = cluster.grace_seconds;
-  job.requeue = cluster.requeue;
-  job.retries = cluster.retries;
-  job.partition = cluster.partition;
-  job.account = cluster.account;
-  job.qos = cluster.qos;
-  job.lines = scheduler == Scheduler::kSlurm ? cluster.slurm : cluster.htcondor;
-  if (scheduler == Scheduler::kHtcondor) {
-    for (const auto& [key, value] :
-         {std::pair("partition", cluster.partition), std::pair("qos", cluster.qos)}) {
-      if (!value.empty()) {
-        print_warning(
-            fmt::format("warning: cluster: `{}` means nothing to HTCondor; use `htcondor: "
-                        "[requirements = ...]`",
-                        key));
-      }
-    }
-  }
-  check_paths(job);
-  return job;
-}
-
-// "2 (running, slurm job 12), 5 (pending: Resources, slurm job 12)"
-std::string queued_text(const Queued& queued) {
-  constexpr size_t kShown = 6;
-  std::string out;
-  size_t shown = 0;
-  for (const auto& [share, state] : queued.shares) {
-    if (++shown > kShown) {
-      return fmt::format("{} and {} more", out, queued.shares.size() - kShown);
-    }
-    out += fmt::format("{}{} ({}{}, {})", out.empty() ? "" : ", ", share, state.state,
-                       state.reason.empty() ? "" : ": " + state.reason, queued.jobs.at(share));
+nlohmann::json to_json(const std::vector<OpenShare>& shares) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const OpenShare& share : shares) {
+    out.push_back({{"cells", share.cells},
+                   {"open", share.open},
+                   {"blocked", share.blocked},
+                   {"failed", share.failed},
+                   {"folders", share.folders},
+                   {"seconds", share.seconds}});
   }
   return out;
 }
 
-struct Totals {
-  uint64_t cells = 0;
-  uint64_t open = 0;
-  uint64_t folders = 0;
-  uint64_t blocked = 0;
-  uint64_t failed = 0;
-};
-
-Totals totals_of(const std::vector<OpenShare>& shares) {
-  Totals out;
-  for (const OpenShare& share : shares) {
-    out.cells += share.cells;
-    out.open += share.open;
-    out.folders += share.folders;
-    out.blocked += share.blocked;
-    out.failed += share.failed;
+// Prints what came of it. Throws what went wrong.
+void tell(const SubmitOptions& options, const nlohmann::json& said) {
+  for (const nlohmann::json& warning : said.at("warnings")) {
+    print_warning("warning: " + warning.get<std::string>());
   }
-  return out;
-}
-
-void print_outlook(const LoadedRun& run, const std::vector<OpenShare>& shares,
-                   const Queued& queued) {
-  const Totals totals = totals_of(shares);
-  const auto open = std::count_if(shares.begin(), shares.end(),
-                                  [](const OpenShare& share) { return share.is_open(); });
-  fmt::print(results(), "{}: {} of {} cells are open{}, in {} of {} shares\n", run.manifest.name,
-             totals.open, totals.cells,
-             totals.folders > 0 ? fmt::format(" and {} {} of weights owed", totals.folders,
-                                              totals.folders == 1 ? "folder" : "folders")
-                                : "",
-             open, shares.size());
-  if (totals.blocked > 0) {
-    fmt::print(results(), "{} cells are blocked: files are missing; `quench plan` says which\n",
-               totals.blocked);
+  if (!options.manifest.json) {
+    fmt::print(results(), "{}", said.at("text").get<std::string>());
   }
-  if (totals.failed > 0) {
-    fmt::print(results(), "{} cells failed; --retry failed tries them again\n", totals.failed);
+  if (const nlohmann::json& error = said.at("error"); !error.is_null()) {
+    const auto code = static_cast<quench_status>(error.at("status").get<int>());
+    const auto message = error.at("message").get<std::string>();
+    if (error.at("usage").get<bool>()) {
+      throw UsageError(code, message);
+    }
+    fail(code, "{}", message);
   }
-  if (!queued.shares.empty()) {
-    fmt::print(results(), "already queued: share {}\n", queued_text(queued));
-  }
-}
-
-void print_files(Scheduler scheduler, const ClusterJob& job) {
-  for (const ClusterFile& file : cluster_files(scheduler, job)) {
-    fmt::print(results(), "==> {} <==\n{}\n", (job.folder / file.name).string(), file.text);
-  }
-}
-
-nlohmann::json job_json(Scheduler scheduler, const ClusterJob& job, const Submission* sent) {
-  nlohmann::json files = nlohmann::json::object();
-  for (const ClusterFile& file : cluster_files(scheduler, job)) {
-    files[file.name] = file.text;
-  }
-  return {{"scheduler", scheduler_name(scheduler)},
-          {"job", sent != nullptr ? nlohmann::json(sent->job) : nlohmann::json()},
-          {"shares", job.shares},
-          {"of", job.of},
-          {"folder", job.folder.string()},
-          {"cpus", job.cpus},
-          {"memory_bytes", job.memory_bytes},
-          {"seconds", job.seconds},
-          {"gpus", job.gpus},
-          {"files", files}};
-}
-
-void answer_submit(const LoadedRun& run, const std::vector<OpenShare>& shares, const Queued& queued,
-                   const nlohmann::json& submission) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const OpenShare& share : shares) {
-    const auto found = queued.shares.find(share.number);
-    list.push_back(
-        {{"share", fmt::format("{}/{}", share.number, shares.size())},
-         {"cells", share.cells},
-         {"open", share.open},
-         {"blocked", share.blocked},
-         {"failed", share.failed},
-         {"folders", share.folders},
-         {"seconds", share.seconds},
-         {"queued",
-          found == queued.shares.end() ? nlohmann::json() : nlohmann::json(found->second.state)}});
-  }
-  answer({{"name", run.manifest.name},
-          {"folder", run.folder.string()},
-          {"shares", list},
-          {"submission", submission}});
-}
-
-void print_sent(const LoadedRun& run, const Submission& sent, const ClusterJob& job) {
-  fmt::print(results(), "{}: {} {} of {}, each with {} CPUs, {}{}, {}\n", job_text(sent),
-             job.shares.size() == 1 ? "share" : "shares", ranges_text(job.shares), job.of, job.cpus,
-             bytes_text(job.memory_bytes), job.gpus > 0 ? fmt::format(", {} GPUs", job.gpus) : "",
-             duration_text(static_cast<double>(job.seconds)));
-  fmt::print(results(), "scripts and logs: {}\n", job.folder.string());
-  fmt::print(results(), "follow it: quench status {}; end it: {}\n", run.folder.string(),
-             cancel_command(sent));
+  answer(said.at("data"));
 }
 
 int submit(const SubmitOptions& options, Context& context) {
@@ -342,48 +136,31 @@ int submit(const SubmitOptions& options, Context& context) {
       session ? load_run(options.manifest, context,
                          [&](const Manifest& manifest) { return session->resolve(manifest); })
               : load_run(options.manifest, context);
-  const ManifestCluster& cluster = run.manifest.cluster;
-  const Scheduler scheduler = scheduler_for(options, cluster);
-  const uint64_t count = options.shares > 0   ? options.shares
-                         : cluster.shares > 0 ? cluster.shares
-                                              : 1;
+  const nlohmann::json& cluster = run.manifest.cluster;
+  const uint64_t count = options.shares > 0 ? options.shares : cluster.value("shares", uint64_t{1});
+  const uint64_t cpus = cluster.value("cpus", kUsualCpus);
   context.apply_threads();
-  const auto threads = static_cast<uint32_t>(cluster.cpus > 0 ? cluster.cpus : kUsualCpus);
-  const Outlook outlook =
-      look_ahead(run, {count, threads, options.retry == "failed", options.fetch}, context);
-  if (outlook.unknown && cluster.memory_bytes == 0) {
-    print_warning(
-        "warning: submit: what weights take that are still on the hub is not known; say `memory` "
-        "and `time` under `cluster`");
-  }
-  const Queued queued = queued_tasks(options, run.folder, count);
-  std::vector<uint64_t> to_send;
-  for (const OpenShare& share : outlook.shares) {
-    if (share.is_open() && !queued.shares.contains(share.number)) {
-      to_send.push_back(share.number);
-    }
-  }
-  const bool json = options.manifest.json;
-  if (!json && !options.dry_run) {
-    print_outlook(run, outlook.shares, queued);
-  }
-  if (to_send.empty()) {
-    if (json) {
-      answer_submit(run, outlook.shares, queued, {});
-    } else {
-      fmt::print(results(), "nothing to submit\n");
-    }
-    return kExitOk;
-  }
-  const ClusterJob job = cluster_job(options, run, scheduler, outlook, to_send, context);
-  if (options.dry_run) {
-    json ? answer_submit(run, outlook.shares, queued, job_json(scheduler, job, nullptr))
-         : print_files(scheduler, job);
-    return kExitOk;
-  }
-  const Submission sent = as_usage([&] { return send_to_cluster(scheduler, job); });
-  json ? answer_submit(run, outlook.shares, queued, job_json(scheduler, job, &sent))
-       : print_sent(run, sent, job);
+  const Outlook outlook = look_ahead(
+      run, {count, static_cast<uint32_t>(cpus), options.retry == "failed", options.fetch}, context);
+  const bool on_gpu = std::any_of(
+      run.experiments.begin(), run.experiments.end(),
+      [](const Experiment& each) { return device_text(each.device).starts_with("cuda"); });
+  const nlohmann::json request = {{"name", run.manifest.name},
+                                  {"folder", run.folder.string()},
+                                  {"to", options.to},
+                                  {"template", options.script},
+                                  {"dry_run", options.dry_run},
+                                  {"cluster", cluster},
+                                  {"shares", to_json(outlook.shares)},
+                                  {"memory", outlook.memory},
+                                  {"unknown", outlook.unknown},
+                                  {"on_gpu", on_gpu},
+                                  {"cpus", cpus},
+                                  {"program", context.executable.string()},
+                                  {"arguments", run_arguments(options, run, context)},
+                                  {"here", fs::current_path().string()},
+                                  {"environment", environment_of(context)}};
+  tell(options, as_usage([&] { return cluster_answer("submit", request, context); }));
   return kExitOk;
 }
 
@@ -392,14 +169,21 @@ int submit(const SubmitOptions& options, Context& context) {
 void add_submit(Verb& verb, Context& context) {
   verb.examples({"quench submit m.yaml --to slurm --shares 8",
                  "quench submit m.yaml --to htcondor --shares 8 --dry-run",
-                 "quench submit m.yaml --retry failed", "quench submit m.yaml --fetch"});
+                 "quench submit m.yaml --retry failed", "quench submit m.yaml --fetch",
+                 "quench submit m.yaml --to kubernetes --shares 8"});
   auto options = std::make_shared<SubmitOptions>();
   add_manifest_options(verb, context, options->manifest);
-  verb.option("--to", options->to, "slurm or htcondor (default: `to` under `cluster`)")
-      .one_of({"slurm", "htcondor"});
+  verb.option(
+          "--to", options->to,
+          "slurm or htcondor (default: `to` under `cluster`); kubernetes or generic: print what "
+          "to paste")
+      .one_of({"slurm", "htcondor", "kubernetes", "generic"});
+  verb.option("--template", options->script,
+              "File that takes the place of the script, with placeholders such as {{cpus}}")
+      .placeholder("FILE");
   verb.option("--shares", options->shares,
               "Tasks that the work is split into (default: `shares` under `cluster`, or 1)")
-      .between(1, kMostTasks)
+      .between(1, kMostShares)
       .placeholder("N");
   verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
   verb.flag("--fetch", options->fetch,

@@ -40,7 +40,6 @@ set(compiled_alone
     plugins/models/decoder/log_sums.cpp
     plugins/models/decoder/weights.cpp
     plugins/tokenizers/sentencepiece/unigram.cpp
-    run/cluster/condor_files.cpp
     run/manifest/cluster_keys.cpp
     run/manifest/item_keys.cpp
     run/manifest/manifest_train.cpp

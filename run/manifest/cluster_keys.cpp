@@ -2,12 +2,14 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/config/amount.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
-#include "run/manifest/section_keys.hpp"
+#include "run/manifest/schema_pieces.hpp"
 
 namespace quench {
 
@@ -21,56 +23,96 @@ constexpr long long kMostRetries = 10'000;
 constexpr uint64_t kMostSeconds = uint64_t{366} * 86400;
 constexpr size_t kLongestLine = 4096;
 
-// The section while it is read.
-struct Entry {
-  Problems& problems;
-  ManifestCluster out;
+// A key: its schema, with its range and default, and how its value is read. A value that stays null
+// is not given.
+struct Key {
+  const char* name;
+  json schema;
+  void (*read)(const Key& key, MappingReader& reader, Problems& problems, json& value);
+  json (*parse)(const std::string& text) = nullptr;  // null: the text has another form
+  const char* wanted = "";                           // that form
+  std::string (*fault)(const std::string& line) = nullptr;
 };
 
-void complain(Entry& entry, const char* key, const YamlNode& node, const std::string& wanted) {
-  entry.problems.add(
-      node.place, fmt::format("cluster: `{}`: got {}, wanted {}", key, node.described(), wanted));
+void complain(Problems& problems, const Key& key, const YamlNode& node, const std::string& wanted) {
+  problems.add(node.place,
+               fmt::format("cluster: `{}`: got {}, wanted {}", key.name, node.described(), wanted));
 }
 
-template <uint64_t ManifestCluster::*Member>
-void read_count(MappingReader& reader, Entry& entry, const char* key, long long most) {
-  const auto otherwise = static_cast<long long>(entry.out.*Member);
-  entry.out.*Member = static_cast<uint64_t>(reader.integer(key, otherwise, 1, most));
+void read_count(const Key& key, MappingReader& reader, Problems&, json& value) {
+  const long long count = reader.integer(key.name, key.schema.value("default", 0LL), 1,
+                                         key.schema.at("maximum").get<long long>());
+  if (count > 0) {
+    value = count;
+  }
 }
 
-template <uint64_t ManifestCluster::*Member>
-void read_parsed(MappingReader& reader, Entry& entry, const char* key,
-                 std::optional<uint64_t> (*parse)(std::string_view), const char* wanted) {
-  const YamlNode* node = reader.get(key);
+void read_flag(const Key& key, MappingReader& reader, Problems&, json& value) {
+  value = reader.flag(key.name, key.schema.at("default").get<bool>());
+}
+
+void read_text(const Key& key, MappingReader& reader, Problems& problems, json& value) {
+  const YamlNode* node = reader.get(key.name);
   if (node == nullptr) {
+    if (key.schema.contains("default")) {
+      value = key.parse(key.schema.at("default").get<std::string>());
+    }
     return;
   }
-  const auto value = node->is_scalar() ? parse(node->scalar) : std::nullopt;
-  if (!value) {
-    complain(entry, key, *node, wanted);
+  value = node->is_scalar() ? key.parse(node->scalar) : json();
+  if (value.is_null()) {
+    complain(problems, key, *node, key.wanted);
+  }
+}
+
+void read_lines(const Key& key, MappingReader& reader, Problems& problems, json& value) {
+  const YamlNode* node = reader.get(key.name);
+  if (node == nullptr || node->is_null()) {
     return;
   }
-  entry.out.*Member = *value;
+  if (!node->is_sequence()) {
+    complain(problems, key, *node, "a list of lines");
+    return;
+  }
+  value = json::array();
+  for (const YamlNode& item : node->items) {
+    const bool is_line = item.is_scalar() && !item.scalar.empty() &&
+                         item.scalar.find_first_of("\n\r") == std::string::npos &&
+                         item.scalar.size() <= kLongestLine;
+    const std::string fault = is_line && key.fault != nullptr ? key.fault(item.scalar) : "";
+    if (!is_line || !fault.empty()) {
+      complain(problems, key, item, is_line ? fault : "one line of text");
+    } else {
+      value.push_back(item.scalar);
+    }
+  }
+}
+
+json parsed(const std::optional<uint64_t>& number) {
+  return number ? json(*number) : json();
+}
+
+json parse_scheduler(const std::string& text) {
+  return text == "slurm" || text == "htcondor" ? json(text) : json();
 }
 
 // A name that stands alone in a line of the script.
-template <std::string ManifestCluster::*Member>
-void read_word(MappingReader& reader, Entry& entry, const char* key) {
-  const YamlNode* node = reader.get(key);
-  if (node == nullptr) {
-    return;
-  }
-  const bool is_word = node->is_scalar() && !node->scalar.empty() &&
-                       node->scalar.find_first_of(" \t\n\r\"'\\") == std::string::npos;
-  if (!is_word) {
-    complain(entry, key, *node, "one word");
-    return;
-  }
-  entry.out.*Member = node->scalar;
+json parse_word(const std::string& text) {
+  return text.empty() || text.find_first_of(" \t\n\r\"'\\") != std::string::npos ? json()
+                                                                                 : json(text);
 }
 
-constexpr const char* kDurationForms = "a time like 90m, 4h, 2d, 04:00:00 or 1-12:00:00";
-constexpr const char* kSizeForms = "a size like 500MB, 32GB or 1.5TiB";
+// `2`, or `a100:2`.
+json parse_gpus(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const std::string type = colon == std::string::npos ? "" : text.substr(0, colon);
+  const auto count =
+      parse_number<long long>(colon == std::string::npos ? text : text.substr(colon + 1));
+  const bool sound = count && *count >= 0 && *count <= kMostGpus &&
+                     (colon == std::string::npos || !type.empty()) &&
+                     type.find_first_of(" \t\n\"'\\:") == std::string::npos;
+  return sound ? json(text) : json();
+}
 
 // What `submit` writes itself: given twice, the tasks would not do what it counts on.
 const std::vector<std::string> kOwnSlurmOptions = {"--array",  "--output",  "--error",
@@ -79,12 +121,12 @@ const std::vector<std::string> kOwnSlurmOptions = {"--array",  "--output",  "--e
 
 std::string fault_of_slurm_line(const std::string& line) {
   if (!line.starts_with("--") || line.size() == 2) {
-    return "wanted an option of sbatch like --constraint=avx512";
+    return "an option of sbatch like --constraint=avx512";
   }
   const std::string name = line.substr(0, line.find_first_of("= "));
   for (const std::string& own : kOwnSlurmOptions) {
     if (name == own) {
-      return fmt::format("`submit` sets {} itself", own);
+      return fmt::format("nothing: `submit` sets {} itself", own);
     }
   }
   return "";
@@ -93,213 +135,103 @@ std::string fault_of_slurm_line(const std::string& line) {
 std::string fault_of_condor_line(const std::string& line) {
   const size_t equals = line.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return "wanted a command of a submit file like requirements = (OpSysMajorVer == 9)";
+    return "a command of a submit file like requirements = (OpSysMajorVer == 9)";
   }
   return "";
 }
 
-std::string no_fault(const std::string&) {
-  return "";
+Key count_key(const char* name, const char* description, long long most) {
+  return {name,
+          {{"type", "integer"}, {"minimum", 1}, {"maximum", most}, {"description", description}},
+          read_count};
 }
 
-template <std::vector<std::string> ManifestCluster::*Member>
-void read_lines(MappingReader& reader, Entry& entry, const char* key,
-                std::string (*fault)(const std::string&)) {
-  const YamlNode* node = reader.get(key);
-  if (node == nullptr || node->is_null()) {
-    return;
-  }
-  if (!node->is_sequence()) {
-    complain(entry, key, *node, "a list of lines");
-    return;
-  }
-  for (const YamlNode& item : node->items) {
-    const bool is_line = item.is_scalar() && !item.scalar.empty() &&
-                         item.scalar.find_first_of("\n\r") == std::string::npos &&
-                         item.scalar.size() <= kLongestLine;
-    if (!is_line) {
-      complain(entry, key, item, "one line of text");
-    } else if (const std::string why = fault(item.scalar); !why.empty()) {
-      complain(entry, key, item, why.starts_with("wanted ") ? why.substr(7) : "nothing: " + why);
-    } else {
-      (entry.out.*Member).push_back(item.scalar);
-    }
-  }
+Key time_key(const char* name, const char* description) {
+  return {name,
+          {{"type", "string"},
+           {"pattern", "^([0-9]+[smhd]|([0-9]+-)?[0-9]{1,3}:[0-9]{2}:[0-9]{2})$"},
+           {"description", description}},
+          read_text,
+          [](const std::string& text) { return parsed(parse_duration(text)); },
+          "a time like 90m, 4h, 2d, 04:00:00 or 1-12:00:00"};
 }
 
-// `2`, or `a100:2`.
-void read_gpus(MappingReader& reader, Entry& entry) {
-  const YamlNode* node = reader.get("gpus");
-  if (node == nullptr) {
-    return;
-  }
-  const std::string text = node->is_scalar() ? node->scalar : "";
-  const size_t colon = text.rfind(':');
-  const std::string digits = colon == std::string::npos ? text : text.substr(colon + 1);
-  const std::string type = colon == std::string::npos ? "" : text.substr(0, colon);
-  const auto count = parse_number<long long>(digits);
-  const bool sound = count && *count >= 0 && *count <= kMostGpus &&
-                     (colon == std::string::npos || !type.empty()) &&
-                     type.find_first_of(" \t\n\"'\\:") == std::string::npos;
-  if (!sound) {
-    complain(entry, "gpus", *node, "a number, or a type and a number like a100:2");
-    return;
-  }
-  entry.out.gpus = static_cast<uint64_t>(*count);
-  entry.out.gpu_type = type;
+Key size_key(const char* name, const char* description) {
+  return {name,
+          {{"type", "string"},
+           {"pattern", "^[0-9]+([.][0-9]+)? ?[kMGT]i?B$"},
+           {"description", description}},
+          read_text,
+          [](const std::string& text) { return parsed(parse_size(text)); },
+          "a size like 500MB, 32GB or 1.5TiB"};
 }
 
-void read_to(MappingReader& reader, Entry& entry) {
-  const YamlNode* node = reader.get("to");
-  if (node == nullptr) {
-    return;
-  }
-  entry.out.to = node->is_scalar() ? scheduler_of(node->scalar) : std::nullopt;
-  if (!entry.out.to) {
-    complain(entry, "to", *node, "slurm or htcondor");
-  }
+Key word_key(const char* name, const char* description) {
+  return {name,
+          {{"type", {"string", "number"}},
+           {"pattern", "^[^ \\t\\n\"'\\\\]+$"},
+           {"description", description}},
+          read_text,
+          parse_word,
+          "one word"};
 }
 
-json whole_number(long long least, long long most) {
-  return {{"type", "integer"}, {"minimum", least}, {"maximum", most}};
+Key lines_key(const char* name, const char* description, const char* pattern,
+              std::string (*fault)(const std::string&)) {
+  return {name,
+          {{"type", {"array", "null"}},
+           {"items", {{"type", "string"}, {"pattern", pattern}}},
+           {"description", description}},
+          read_lines,
+          nullptr,
+          "",
+          fault};
 }
 
-json word_schema() {
-  return {{"type", json::array({"string", "number"})}, {"pattern", "^[^ \\t\\n\"'\\\\]+$"}};
-}
-
-json lines_schema(const char* pattern) {
-  return {{"type", json::array({"array", "null"})},
-          {"items", {{"type", "string"}, {"pattern", pattern}}}};
-}
-
-json size_schema() {
-  return {{"type", "string"}, {"pattern", "^[0-9]+([.][0-9]+)? ?[kMGT]i?B$"}};
+Key with_default(Key key, const json& value) {
+  key.schema["default"] = value;
+  return key;
 }
 
 // In the order of docs/configuration.md.
-const std::vector<SectionKey<Entry>> kKeys = {
-    {"to",
-     [](const Catalog&) {
-       return json{{"enum", {"slurm", "htcondor"}}, {"description", "Who runs the tasks"}};
-     },
-     read_to},
-    {"shares",
-     [](const Catalog&) {
-       return described(whole_number(1, kMostTasks), "Tasks that the work is split into");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_count<&ManifestCluster::shares>(reader, entry, "shares", kMostTasks);
-     }},
-    {"at_once",
-     [](const Catalog&) {
-       return described(whole_number(1, kMostTasks), "Tasks that run at the same time, at most");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_count<&ManifestCluster::at_once>(reader, entry, "at_once", kMostTasks);
-     }},
-    {"time",
-     [](const Catalog&) {
-       return json{{"type", "string"},
-                   {"pattern", "^([0-9]+[smhd]|([0-9]+-)?[0-9]{1,3}:[0-9]{2}:[0-9]{2})$"},
-                   {"description", "Of one task, such as 4h (default: twice what plan estimates)"}};
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_parsed<&ManifestCluster::time_seconds>(reader, entry, "time", parse_duration,
-                                                   kDurationForms);
-     }},
-    {"memory",
-     [](const Catalog&) {
-       return described(size_schema(), "Of one task, such as 32GB (default: from plan's estimate)");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_parsed<&ManifestCluster::memory_bytes>(reader, entry, "memory", parse_size, kSizeForms);
-     }},
-    {"cpus",
-     [](const Catalog&) { return described(whole_number(1, kMostCpus), "Threads of one task"); },
-     [](MappingReader& reader, Entry& entry) {
-       read_count<&ManifestCluster::cpus>(reader, entry, "cpus", kMostCpus);
-     }},
-    {"gpus",
-     [](const Catalog&) {
-       return json{{"anyOf",
-                    {whole_number(0, kMostGpus),
-                     {{"type", "string"}, {"pattern", "^([^ \\t\\n\"'\\\\:]+:)?[0-9]{1,4}$"}}}},
-                   {"description", "Of one task: 1, or a100:1"}};
-     },
-     read_gpus},
-    {"disk",
-     [](const Catalog&) {
-       return described(size_schema(), "Scratch space of one task, such as 20GB");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_parsed<&ManifestCluster::disk_bytes>(reader, entry, "disk", parse_size, kSizeForms);
-     }},
-    {"partition", [](const Catalog&) { return described(word_schema(), "Slurm's partition"); },
-     [](MappingReader& reader, Entry& entry) {
-       read_word<&ManifestCluster::partition>(reader, entry, "partition");
-     }},
-    {"account",
-     [](const Catalog&) {
-       return described(word_schema(), "Slurm's account, HTCondor's accounting group");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_word<&ManifestCluster::account>(reader, entry, "account");
-     }},
-    {"qos", [](const Catalog&) { return described(word_schema(), "Slurm's quality of service"); },
-     [](MappingReader& reader, Entry& entry) {
-       read_word<&ManifestCluster::qos>(reader, entry, "qos");
-     }},
-    {"grace",
-     [](const Catalog&) {
-       return json{{"type", "string"},
-                   {"pattern", "^([0-9]+[smhd]|([0-9]+-)?[0-9]{1,3}:[0-9]{2}:[0-9]{2})$"},
-                   {"default", "5m"},
-                   {"description", "How long a task that must stop has to write its state"}};
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_parsed<&ManifestCluster::grace_seconds>(reader, entry, "grace", parse_duration,
-                                                    kDurationForms);
-     }},
-    {"requeue",
-     [](const Catalog&) {
-       return json{{"type", "boolean"},
-                   {"default", true},
-                   {"description", "Put a task back into the queue that was stopped unfinished"}};
-     },
-     [](MappingReader& reader, Entry& entry) { entry.out.requeue = reader.flag("requeue", true); }},
-    {"retries",
-     [](const Catalog&) {
-       json out = described(whole_number(1, kMostRetries), "How often, at most");
-       out["default"] = 20;
-       return out;
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_count<&ManifestCluster::retries>(reader, entry, "retries", kMostRetries);
-     }},
-    {"before",
-     [](const Catalog&) {
-       return described(lines_schema("^[^\\n\\r]+$"),
-                        "Lines of shell before quench: module load x");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_lines<&ManifestCluster::before>(reader, entry, "before", no_fault);
-     }},
-    {"slurm",
-     [](const Catalog&) {
-       return described(lines_schema("^--[^\\n\\r]+$"), "Further options of sbatch");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_lines<&ManifestCluster::slurm>(reader, entry, "slurm", fault_of_slurm_line);
-     }},
-    {"htcondor",
-     [](const Catalog&) {
-       return described(lines_schema("^[^=\\n\\r]+=[^\\n\\r]*$"),
-                        "Further commands of the submit file");
-     },
-     [](MappingReader& reader, Entry& entry) {
-       read_lines<&ManifestCluster::htcondor>(reader, entry, "htcondor", fault_of_condor_line);
-     }}};
+const std::vector<Key>& keys() {
+  static const std::vector<Key> kKeys = {
+      {"to",
+       {{"enum", {"slurm", "htcondor"}}, {"description", "Who runs the tasks"}},
+       read_text,
+       parse_scheduler,
+       "slurm or htcondor"},
+      count_key("shares", "Tasks that the work is split into", kMostTasks),
+      count_key("at_once", "Tasks that run at the same time, at most", kMostTasks),
+      time_key("time", "Of one task, such as 4h (default: twice what plan estimates)"),
+      size_key("memory", "Of one task, such as 32GB (default: from plan's estimate)"),
+      count_key("cpus", "Threads of one task", kMostCpus),
+      {"gpus",
+       {{"anyOf",
+         {{{"type", "integer"}, {"minimum", 0}, {"maximum", kMostGpus}},
+          {{"type", "string"}, {"pattern", "^([^ \\t\\n\"'\\\\:]+:)?[0-9]{1,4}$"}}}},
+        {"description", "Of one task: 1, or a100:1"}},
+       read_text,
+       parse_gpus,
+       "a number, or a type and a number like a100:2"},
+      size_key("disk", "Scratch space of one task, such as 20GB"),
+      word_key("partition", "Slurm's partition"),
+      word_key("account", "Slurm's account, HTCondor's accounting group"),
+      word_key("qos", "Slurm's quality of service"),
+      with_default(time_key("grace", "How long a task that must stop has to write its state"),
+                   "5m"),
+      {"requeue",
+       {{"type", "boolean"},
+        {"default", true},
+        {"description", "Put a task back into the queue that was stopped unfinished"}},
+       read_flag},
+      with_default(count_key("retries", "How often, at most", kMostRetries), 20),
+      lines_key("before", "Lines of shell before quench: module load x", "^[^\\n\\r]+$", nullptr),
+      lines_key("slurm", "Further options of sbatch", "^--[^\\n\\r]+$", fault_of_slurm_line),
+      lines_key("htcondor", "Further commands of the submit file", "^[^=\\n\\r]+=[^\\n\\r]*$",
+                fault_of_condor_line)};
+  return kKeys;
+}
 
 std::optional<uint64_t> within_a_year(uint64_t seconds) {
   return seconds > 0 && seconds <= kMostSeconds ? std::optional(seconds) : std::nullopt;
@@ -334,19 +266,6 @@ std::optional<uint64_t> clock_seconds(std::string_view text) {
 
 }  // namespace
 
-const char* scheduler_name(Scheduler scheduler) {
-  return scheduler == Scheduler::kSlurm ? "slurm" : "htcondor";
-}
-
-std::optional<Scheduler> scheduler_of(std::string_view name) {
-  for (const Scheduler scheduler : {Scheduler::kSlurm, Scheduler::kHtcondor}) {
-    if (name == scheduler_name(scheduler)) {
-      return scheduler;
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<uint64_t> parse_duration(std::string_view text) {
   if (text.find(':') != std::string_view::npos) {
     return clock_seconds(text);
@@ -367,20 +286,30 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return bytes && *bytes > 0 ? bytes : std::nullopt;
 }
 
-json cluster_schema(const Catalog& catalog) {
-  json out = section_schema<Entry>(kKeys, catalog);
-  out["type"] = json::array({"object", "null"});
+json cluster_schema() {
+  json properties = json::object();
+  for (const Key& key : keys()) {
+    properties[key.name] = key.schema;
+  }
+  json out = closed(std::move(properties));
+  out["type"] = {"object", "null"};
   return out;
 }
 
-ManifestCluster read_cluster(const YamlNode& node, Problems& problems) {
-  if (node.is_null()) {
-    return {};
+json read_cluster(const YamlNode* node, Problems& problems) {
+  YamlNode nothing;
+  nothing.kind = YamlNode::Kind::kMapping;
+  MappingReader reader(node == nullptr || node->is_null() ? nothing : *node, "cluster", problems);
+  json out = json::object();
+  for (const Key& key : keys()) {
+    json value;
+    key.read(key, reader, problems, value);
+    if (!value.is_null()) {
+      out[key.name] = std::move(value);
+    }
   }
-  MappingReader reader(node, "cluster", problems);
-  Entry entry{problems, {}};
-  read_section<Entry>(kKeys, reader, entry);
-  return entry.out;
+  reader.finish();
+  return out;
 }
 
 }  // namespace quench

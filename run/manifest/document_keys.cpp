@@ -189,13 +189,11 @@ const std::vector<SectionKey<Document>> kKeys = {
        document.out.storage = read_storage(reader.get("storage"), document.out.problems);
      }},
     {"cluster",
-     [](const Catalog& catalog) {
-       return described(cluster_schema(catalog), "What quench submit asks a cluster for");
+     [](const Catalog&) {
+       return described(cluster_schema(), "What quench submit asks a cluster for");
      },
      [](MappingReader& reader, Document& document) {
-       if (const YamlNode* cluster = reader.get("cluster")) {
-         document.out.cluster = read_cluster(*cluster, document.out.problems);
-       }
+       document.out.cluster = read_cluster(reader.get("cluster"), document.out.problems);
      }}};
 
 }  // namespace

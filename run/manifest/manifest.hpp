@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "core/config/problems.hpp"
 #include "core/config/yaml.hpp"
 #include "core/experiment/experiment.hpp"
-#include "run/manifest/cluster_keys.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/process_keys.hpp"
@@ -107,8 +107,8 @@ struct Manifest {
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
   std::optional<ManifestStorage> storage;
-  ManifestCluster cluster;
-  YamlNode report;  // as written, or null; the report checks its content
+  nlohmann::json cluster;  // read_cluster()
+  YamlNode report;         // as written, or null; the report checks its content
   Sweep sweep;
   YamlNode resolved;  // the document after --set, which is stored beside the results
   // The document before --set; where the file is one of the study's, the manifest that it amounts

@@ -105,6 +105,47 @@ TEST_CASE("shares: three of them compute every cell once, as the plan says", "[c
   CHECK(std::set<std::string>(all.begin(), all.end()).size() == 15);
 }
 
+TEST_CASE("shares: a task of an array computes the share that its engine numbers",
+          "[cli][shares]") {
+  const Workplace here;
+  make_models(here);
+  const auto run = [&](const std::string& task, const Workplace::Arguments& arguments) {
+    quench::Command command = here.command(arguments);
+    for (const std::string& variable :
+         {"SLURM_ARRAY_TASK_ID=" + task, std::string("SLURM_ARRAY_TASK_MIN=10"),
+          std::string("SLURM_ARRAY_TASK_MAX=12"), std::string("SLURM_ARRAY_TASK_STEP=1"),
+          std::string("SLURM_ARRAY_TASK_COUNT=3")}) {
+      command.environment->push_back(variable);
+    }
+    quench::ChildProcess process = quench::ChildProcess::start(command);
+    return here.wait(process);
+  };
+  for (int share = 1; share <= 3; ++share) {
+    const std::string task = std::to_string(9 + share);
+    CAPTURE(task);
+    const std::string text = std::to_string(share) + "/3";
+    const auto by_number =
+        cells_of(json_of(here.run({"run", "m.yaml", "--share", text, "--out", "a", "--json"})));
+    const auto by_engine =
+        cells_of(json_of(run(task, {"run", "m.yaml", "--share=auto", "--out", "b", "--json"})));
+    CHECK(by_engine == by_number);
+  }
+  const Outcome said = run("12", {"run", "m.yaml", "--share", "auto"});
+  CHECK(said.code == 0);
+  CHECK_THAT(said.out, Catch::Matchers::StartsWith("share 3 of 3 (Slurm array)\n"));
+
+  const Outcome outside = run("13", {"run", "m.yaml", "--share", "auto", "--out", "none"});
+  CHECK(outside.code == 2);
+  CHECK_THAT(outside.err,
+             Contains("--share auto: Slurm array: got SLURM_ARRAY_TASK_ID = 13, wanted "
+                      "10..12, one of 3 tasks"));
+  CHECK_FALSE(fs::exists(here.folder() / "none"));
+  const Outcome alone = here.run({"run", "m.yaml", "--share", "auto"});
+  CHECK(alone.code == 2);
+  CHECK_THAT(alone.err, Contains("--share auto: no engine numbers this task, wanted one of "
+                                 "SLURM_ARRAY_TASK_ID, "));
+}
+
 TEST_CASE("shares: a share needs only the checkpoints that it has", "[cli][shares]") {
   const Workplace here;
   make_models(here);

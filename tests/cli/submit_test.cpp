@@ -359,6 +359,59 @@ TEST_CASE("submit: what is wrong is said in one line", "[cli][cluster]") {
   }
 }
 
+TEST_CASE("submit: a template of the user's own takes the place of the script", "[cli][cluster]") {
+  const Login login;
+  const Workplace::Arguments mine = with(with(kSubmit, "--template"), "my.sbatch");
+  login.here.folder().write("my.sbatch",
+                            "#!/bin/bash\n#SBATCH --array={{array}}\n#SBATCH -p {{partition}}\n"
+                            "exec {{quench}} --share $SLURM_ARRAY_TASK_ID/{{of}}\n");
+  login.run_well(mine);
+  const std::string expected = "#!/bin/bash\n#SBATCH --array=1-3\nexec " +
+                               fs::canonical(quench::test::program_path()).string() + " run " +
+                               login.path("m.yaml") + " --out " + login.path("runs/m") +
+                               " --share $SLURM_ARRAY_TASK_ID/3\n";
+  CHECK(read_file(login.here.folder() / "sent") == expected);
+
+  fs::remove_all(login.here.folder() / "runs");
+  login.here.folder().write("my.sbatch", "#!/bin/bash\n#SBATCH -p {{partion}}\n");
+  const Outcome unknown = login.run(mine);
+  CHECK(unknown.code == 2);
+  CHECK_THAT(unknown.err, Contains("my.sbatch:2: got the placeholder {{partion}}, wanted one of "
+                                   "account, array, at_once, ") &&
+                              Contains("; did you mean {{partition}}?\n"));
+  fs::remove(login.here.folder() / "my.sbatch");
+  const Outcome absent = login.run(mine);
+  CHECK(absent.code == 2);
+  CHECK_THAT(absent.err, Contains("my.sbatch: No such file or directory\n"));
+  CHECK_FALSE(fs::exists(login.here.folder() / "runs"));
+}
+
+TEST_CASE("submit: what any engine runs is printed, and its tasks together are the run",
+          "[cli][cluster]") {
+  const Login login;
+  const std::string script =
+      login.run_well({"submit", "m.yaml", "--to", "generic", "--shares", "3"});
+  CHECK_FALSE(fs::exists(login.here.folder() / "runs"));
+  login.here.folder().write("task.sh", script);
+  for (const char* index : {"0", "1", "2"}) {
+    const auto ended = quench::test::run_program({"/bin/bash", login.path("task.sh")},
+                                                 {{"JOB_COMPLETION_INDEX", index}}, "/");
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+    CHECK_THAT(ended.out, Contains(" of 3 (Kubernetes job)\n"));
+  }
+  CHECK_THAT(login.run_well({"status", "m"}), Contains("records  9 done, 0 failed"));
+  CHECK_THAT(login.run_well({"submit", "m.yaml", "--to", "kubernetes"}),
+             Contains("nothing to submit\n"));
+
+  const json printed = quench::test::data_of(login.run_well(
+      {"submit", "m.yaml", "--to", "kubernetes", "--shares", "3", "--out", "other", "--json"}));
+  CHECK(printed.at("submission").at("job").is_null());
+  CHECK_THAT(printed.at("submission").at("files").at("job.yaml").get<std::string>(),
+             Contains("completionMode: Indexed\n  completions: 3\n") && Contains("--share auto/3"));
+  CHECK_FALSE(fs::exists(login.here.folder() / "other"));
+}
+
 TEST_CASE("submit: HTCondor gets a description and a script", "[cli][cluster]") {
   const Login login;
   const Workplace::Arguments condor = {"submit", "m.yaml", "--to", "htcondor", "--shares", "3"};
