@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/expected_run.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_eta.hpp"
 #include "cli/run_log.hpp"
 #include "core/store/claims.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
+#include "run/grid/expected_run.hpp"
+#include "run/grid/run_eta.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
