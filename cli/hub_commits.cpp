@@ -13,7 +13,8 @@ HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
       continue;
     }
     try {
-      const std::string commit = known_commit(cell.location, context.hub());
+      const std::string commit =
+          cell.located ? cell.located->commit : known_commit(cell.location, context.hub());
       out[repository_folder(parse_hub_spec(cell.location), hub_cache_root(context.hub_environment))]
           .insert(commit);
     } catch (const Error&) {

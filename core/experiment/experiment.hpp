@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -103,6 +104,12 @@ struct Branch {
   std::optional<size_t> fork;
 };
 
+// Where a checkpoint lies on this machine.
+struct LocatedCheckpoint {
+  std::filesystem::path path;  // folder or file
+  std::string commit;          // of a hub checkpoint, else empty
+};
+
 struct CheckpointCell {
   std::string model;     // as the user wrote it: folder or hf://org/name
   std::string revision;  // empty where there is none
@@ -116,6 +123,9 @@ struct CheckpointCell {
   std::string config;                   // text of a config.json for files without one, or empty
   std::string family;                   // model plugin; empty: the one that knows the config
   std::string tokenizer;                // path or "bytes", of this branch; empty: the experiment's
+  // Of a hub checkpoint that the cache had when the experiment was made: its revision's commit at
+  // that time is what is read, also if the revision moves on. Empty: it is looked up when needed.
+  std::optional<LocatedCheckpoint> located = std::nullopt;
 };
 
 struct AveragingCell {
