@@ -160,7 +160,9 @@ json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Co
   options.hub = context.hub();
   options.home = context.home();
   options.fail_fast = true;
-  const std::vector<Record> now = run_experiments(context.catalog(), {experiment}, options);
+  RunStatus unheard;
+  const std::vector<Record> now =
+      run_experiments(context.catalog(), {experiment}, options, unheard);
   std::vector<Record> same;
   for (const Record& record : now) {
     if (record.quantizer.is_object() == cell.variant.quantizer.has_value()) {

@@ -44,20 +44,32 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
   return out;
 }
 
-std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
-  Progress progress(quiet ? Progress::Form::kQuiet : Progress::Form::kText,
-                    context.log_levels(quiet));
+// Shows the steps of the one experiment.
+class EvalStatus final : public RunStatus {
+ public:
+  EvalStatus(bool quiet, Context& context)
+      : progress_(quiet ? Progress::Form::kQuiet : Progress::Form::kText,
+                  context.log_levels(quiet)) {}
+
+  void begin() override { started = true; }
+  void step(const std::string& what, uint64_t, uint64_t) override { progress_.step(what); }
+
   bool started = false;
+
+ private:
+  Progress progress_;
+};
+
+std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
+  EvalStatus status(quiet, context);
   RunnerOptions runner;
   runner.hub = context.hub();
   runner.home = context.home();
   runner.fail_without_values = true;
-  runner.on_start = [&] { started = true; };
-  runner.on_step = [&](const std::string& what, uint64_t, uint64_t) { progress.step(what); };
   try {
-    return run_experiments(context.catalog(), {experiment}, runner);
+    return run_experiments(context.catalog(), {experiment}, runner, status);
   } catch (const Error& error) {
-    if (!started) {
+    if (!status.started) {
       throw_if_usage(error);
     }
     throw;

@@ -14,7 +14,7 @@
 #include "core/fetch/hub_revisions.hpp"
 #include "core/fetch/revision_window.hpp"
 #include "run/storage_needs.hpp"
-#include "run/weights_supply.hpp"
+#include "run/run_status.hpp"
 
 namespace quench {
 

@@ -14,7 +14,8 @@ HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
       continue;
     }
     try {
-      const std::string commit = known_commit(cell.location, context.hub());
+      const std::string commit =
+          cell.located ? cell.located->commit : known_commit(cell.location, context.hub());
       const CachedRepository repository(hub_cache_root(context.hub_environment),
                                         parse_hub_spec(cell.location));
       out[repository.folder()].insert(commit);

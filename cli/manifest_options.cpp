@@ -7,6 +7,7 @@
 #include "core/config/amount.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/weights/open_checkpoint.hpp"
 #include "run/grid/share_engines.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"
@@ -161,6 +162,9 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
           make_shares(context.catalog(), run.experiments, context.hub(), run.share->of);
       run.experiments = experiments_of(shares, run.share->number, run.experiments);
       run.split_id = shares.id;
+    }
+    if (!resolve || !run.manifest.storage) {  // else revisions come and go while the run lasts
+      locate_checkpoints(run.experiments, context.hub());
     }
     return run;
   });

@@ -35,7 +35,8 @@ void add_trainings(const LoadedRun& run, Context& context, const Rates& rates, u
 std::vector<std::pair<size_t, size_t>> folders_to_write(const LoadedRun& run,
                                                         Identities& identities, bool fetches) {
   std::vector<std::pair<size_t, size_t>> out;
-  for (const OwedRow& row : owed_rows(run.experiments, folder_places(run.folder), identities)) {
+  for (const PendingRow& row :
+       pending_rows(run.experiments, folder_places(run.folder), identities)) {
     if (!row.blocked || fetches) {
       out.emplace_back(row.experiment, row.weights);
     }

@@ -7,7 +7,6 @@
 #include "cli/answer.hpp"
 #include "cli/bytes.hpp"
 #include "cli/duration.hpp"
-#include "cli/expected_run.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/output_width.hpp"
 #include "cli/plan_jobs.hpp"
@@ -20,6 +19,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
+#include "run/grid/expected_run.hpp"
 #include "run/grid/pass_peaks.hpp"
 #include "run/grid/plugins_apart.hpp"
 #include "run/grid/training_cost.hpp"
@@ -392,8 +392,8 @@ int plan(const PlanOptions& options, Context& context) {
     (options.manifest.json ? answer_shares : print_shares)(run, shares, cells, cost);
     return kExitOk;
   }
-  const std::vector<TrainingCost> training =
-      as_usage([&] { return training_of(run, context, rates); });
+  const std::vector<TrainingCost> training = as_usage(
+      [&] { return training_of(context.catalog(), run.experiments, context.home(), rates); });
   std::map<std::string, size_t> counts;
   for (const Cell& cell : cells) {
     ++counts[to_text(cell.state)];

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "cli/log_levels.hpp"
-#include "cli/run_eta.hpp"
 #include "cli/run_log.hpp"
 #include "core/plugin/host_services.hpp"
+#include "run/grid/run_eta.hpp"
 
 namespace quench {
 

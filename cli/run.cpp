@@ -9,7 +9,6 @@
 #include "cli/answer.hpp"
 #include "cli/current_texts.hpp"
 #include "cli/duration.hpp"
-#include "cli/expected_run.hpp"
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_commits.hpp"
 #include "cli/hub_session.hpp"
@@ -23,6 +22,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
+#include "run/grid/expected_run.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
@@ -152,7 +152,8 @@ int run(const RunOptions& options, Context& context) {
   const std::vector<Cell> cells =
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
              {options.fresh, options.retry == "failed"});
-  const ExpectedRun expected = expected_run(loaded, cells, knowledge, rates, context);
+  const ExpectedRun expected =
+      expected_run(loaded.experiments, cells, knowledge.identities, rates, context.home());
   nlohmann::json texts = current_texts(loaded, knowledge);
   if (const std::string line = other_text_warning(loaded, knowledge.records, texts);
       !line.empty()) {

@@ -116,48 +116,25 @@ std::vector<Record> Attempt::run() {
   RunnerOptions runner;
   runner.hub = context_.hub();
   runner.home = context_.home();
-  const std::vector<DeathNote> deaths = read_death_notes(run_.folder);
+  const std::vector<DeathNote> notes = read_death_notes(run_.folder);
   runner.memory.emplace(RunMemory{knowledge_.identities, knowledge_.finished, knowledge_.store,
-                                  fs::absolute(run_.folder).lexically_normal().string(),
-                                  [this] { return deaths_by_key(read_death_notes(run_.folder)); }});
+                                  fs::absolute(run_.folder).lexically_normal().string()});
   runner.places = folder_places(run_.folder);
   runner.manifest = run_.manifest.text;
   runner.supply = supply_;
   runner.fresh = options_.fresh;
   runner.retry_failed = options_.retry == "failed";
   runner.fail_fast = options_.fail_fast;
-  runner.on_start = [this] {
-    started_ = true;
-    prepare_folder(run_, texts_, context_);
-    if (to_do_ > 0) {
-      for (const PluginApart& each : plugins_apart(run_.experiments, knowledge_.identities)) {
-        HostServices::instance().log(QUENCH_LOG_INFO, "",
-                                     own_process_line(*each.plugin, each.reason));
-      }
-      open_file();
-    }
-  };
-  runner.claims = [this] { return claims_ ? &*claims_ : nullptr; };
-  runner.on_records = [this](const std::vector<Record>& records) { keep(records); };
-  runner.on_unwritten = [this](const std::string& line) {
-    HostServices::instance().log(QUENCH_LOG_ERROR, "", line);
-    unwritten_.push_back(line);
-  };
-  runner.on_step = [this](const std::string& what, uint64_t done, uint64_t total) {
-    progress_.step(what, done, total);
-    if (heartbeat_) {
-      heartbeat_->cell(what, done - std::min(done, failed_), failed_);
-    }
-  };
   tell_of_unfinished(run_.folder);
   try {
-    std::vector<Record> records = run_experiments(context_.catalog(), run_.experiments, runner);
+    std::vector<Record> records =
+        run_experiments(context_.catalog(), run_.experiments, runner, *this);
     progress_.clear();  // what follows is the results'
     write_processes();
     if (file_) {
       file_->close();
     }
-    remove_death_notes(deaths);
+    remove_death_notes(notes);
     if (heartbeat_) {
       heartbeat_->finish(total_ - std::min(total_, failed_), failed_);
     }
@@ -173,6 +150,34 @@ std::vector<Record> Attempt::run() {
     }
     throw;
   }
+}
+
+void Attempt::begin() {
+  started_ = true;
+  prepare_folder(run_, texts_, context_);
+  if (to_do_ > 0) {
+    for (const PluginApart& each : plugins_apart(run_.experiments, knowledge_.identities)) {
+      HostServices::instance().log(QUENCH_LOG_INFO, "",
+                                   own_process_line(*each.plugin, each.reason));
+    }
+    open_file();
+  }
+}
+
+std::map<std::string, std::string> Attempt::deaths() {
+  return deaths_by_key(read_death_notes(run_.folder));
+}
+
+void Attempt::step(const std::string& what, uint64_t done, uint64_t total) {
+  progress_.step(what, done, total);
+  if (heartbeat_) {
+    heartbeat_->cell(what, done - std::min(done, failed_), failed_);
+  }
+}
+
+void Attempt::tell_unwritten(const std::string& line) {
+  HostServices::instance().log(QUENCH_LOG_ERROR, "", line);
+  unwritten_.push_back(line);
 }
 
 void Attempt::open_file() {
@@ -207,10 +212,11 @@ void Attempt::write_processes() {
   }
 }
 
-void Attempt::keep(std::vector<Record> records) {
+void Attempt::keep(const std::vector<Record>& values) {
   if (!file_) {
     open_file();
   }
+  std::vector<Record> records = values;
   for (Record& record : records) {
     if (!record.error.empty()) {
       record.details["log"] = log_.last_lines();

@@ -2,20 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/expected_run.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_eta.hpp"
 #include "cli/run_log.hpp"
 #include "core/store/claims.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
+#include "run/grid/expected_run.hpp"
+#include "run/grid/run_eta.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
@@ -31,7 +32,7 @@ struct RunOptions {
 };
 
 // One attempt at a run: saves each record before the next cell begins.
-class Attempt {
+class Attempt final : private RunStatus {
  public:
   // `texts`: of current_texts. `to_do`, `total`: numbers of cells from the survey. `supply`: who
   // brings weights, or nullptr.
@@ -48,9 +49,15 @@ class Attempt {
   const std::vector<std::string>& unwritten() const { return unwritten_; }
 
  private:
+  void begin() override;
+  Claims* claims() override { return claims_ ? &*claims_ : nullptr; }
+  std::map<std::string, std::string> deaths() override;
+  void step(const std::string& what, uint64_t done, uint64_t total) override;
+  void keep(const std::vector<Record>& values) override;
+  void tell_unwritten(const std::string& line) override;
+
   void open_file();
   void write_processes();
-  void keep(std::vector<Record> records);
 
   const RunOptions& options_;
   const LoadedRun& run_;

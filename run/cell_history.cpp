@@ -4,7 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -12,8 +11,6 @@
 #include "core/store/attempt_name.hpp"
 #include "core/store/run_folder.hpp"
 #include "run/grid/evaluation_parts.hpp"
-#include "run/read_ahead.hpp"
-#include "run/record_keeper.hpp"
 
 namespace quench {
 
@@ -50,158 +47,149 @@ void wait_until_listed(const fs::path& folder, const std::vector<ClaimOwner>& ea
   }
 }
 
-// Computes keys from what values depend on; finds records in the run's folder and the store.
-class RememberedCells final : public CellHistory {
- public:
-  RememberedCells(const RunMemory& memory, const RunnerOptions& options)
-      : memory_(memory), options_(options), ahead_(memory.identities, options.hub) {
-    if (memory.deaths) {
-      deaths_ = memory.deaths();
-    }
-  }
-
-  bool may_need_work(const Experiment& experiment, const Cell& cell) override {
-    std::string missing;
-    const auto parts =
-        evaluation_parts(memory_.identities, parts_of(experiment, cell), false, missing);
-    return !parts || options_.fresh ||
-           state(content_key(*parts), experiment, cell) == CellState::kToDo;
-  }
-
-  bool is_recorded(const Experiment& experiment, const Cell& cell) override {
-    std::string missing;
-    const auto parts =
-        evaluation_parts(memory_.identities, parts_of(experiment, cell), false, missing);
-    if (!parts || options_.fresh) {
-      return false;
-    }
-    const CellState now = state(content_key(*parts), experiment, cell);
-    return now == CellState::kDone || now == CellState::kFailed;
-  }
-
-  void renew(const std::vector<ClaimOwner>& earlier) override {
-    wait_until_listed(memory_.folder, earlier);
-    // Sizes may be old where listings are, so they decide only while nothing depends on it.
-    if (std::string now = look_of(memory_.folder); now != seen_ || !earlier.empty()) {
-      seen_ = std::move(now);
-      memory_.finished.renew(read_run(memory_.folder));
-      if (memory_.deaths) {
-        deaths_ = memory_.deaths();
-      }
-    }
-  }
-
-  nlohmann::json identify(const Experiment& experiment, Cell& cell) override {
-    std::string missing;
-    nlohmann::json parts =
-        *evaluation_parts(memory_.identities, parts_of(experiment, cell), true, missing);
-    cell.key = content_key(parts);
-    if (!options_.fresh) {
-      cell.state = state(cell.key, experiment, cell);
-    }
-    return parts;
-  }
-
-  void check_death(const Cell& cell) const override {
-    const auto death = deaths_.find(cell.key);
-    if (cell.state == CellState::kToDo && death != deaths_.end() && !options_.fresh &&
-        !options_.retry_failed) {
-      fail(QUENCH_INTERNAL, "{}", death->second);
-    }
-  }
-
-  void look_again(const Experiment& experiment, Cell& cell) const override {
-    if (cell.state == CellState::kToDo && !cell.key.empty() && !options_.fresh &&
-        memory_.finished.failed(cell.key, cell_name(experiment, cell)) == nullptr &&
-        !memory_.finished.find(cell.key).empty()) {
-      cell.state = CellState::kReused;
-    }
-  }
-
-  std::vector<Record> records_of(const Experiment& experiment, const Cell& cell) const override {
-    switch (cell.state) {
-      case CellState::kToDo:
-      case CellState::kBlocked:
-        return {};
-      case CellState::kDone:
-        return *memory_.finished.in_run(cell.key, cell_name(experiment, cell));
-      case CellState::kFailed:
-        return {*memory_.finished.failed(cell.key, cell_name(experiment, cell))};
-      case CellState::kReused:
-        break;
-    }
-    return memory_.finished.find(cell.key);
-  }
-
-  void publish(const std::vector<Record>& records) override {
-    const Record& first = records.front();
-    if (!first.error.empty() || first.key.empty() || !first.cached.empty()) {
-      return;
-    }
-    std::vector<Record> shared = records;
-    for (Record& record : shared) {
-      record.cached = printable(memory_.folder, kMaxRecordText);
-    }
-    memory_.store.publish(shared);
-  }
-
-  std::string absence(const MemberCells& files) override {
-    for (const CheckpointCell* cell : files) {
-      if (std::string reason = memory_.identities.absence_of_known(*cell); !reason.empty()) {
-        return reason;
-      }
-    }
-    return "";
-  }
-
-  void forget_if_changed(const CheckpointCell& cell) override {
-    if (memory_.identities.absence(cell).empty()) {
-      memory_.identities.forget_if_changed(cell);
-    }
-  }
-
-  void check_unchanged(const MemberCells& files) override {
-    for (const CheckpointCell* cell : files) {
-      if (!memory_.identities.unchanged(*cell)) {
-        fail(QUENCH_DATA_LOSS, "{}: changed while it was read", cell->location);
-      }
-    }
-  }
-
-  std::optional<TokenizerIdentity> tokenizer(const Experiment& experiment,
-                                             const CheckpointCell& cell) override {
-    return memory_.identities.known_tokenizer(experiment, cell);
-  }
-
-  void check_read(const MetricCell& metric, const WantedRecords& read) override {
-    memory_.identities.check_read(metric, read);
-  }
-
-  void read_ahead(const MemberCells& files) override { ahead_.begin(files); }
-
-  std::optional<OwedFolder> owed(const Experiment& experiment, const RowFolder& row) override {
-    return owed_folder(experiment, row, memory_.identities);
-  }
-
- private:
-  CellState state(const std::string& key, const Experiment& experiment, const Cell& cell) const {
-    return state_of(memory_.finished, key, cell_name(experiment, cell), options_.retry_failed);
-  }
-
-  const RunMemory& memory_;
-  const RunnerOptions& options_;
-  ReadAhead ahead_;
-  std::map<std::string, std::string> deaths_;
-  std::string seen_;  // look_of the folder when it was last read
-};
+CellState state_in(const RunMemory& memory, const std::string& key, const Experiment& experiment,
+                   const Cell& cell, const RunnerOptions& options) {
+  return state_of(memory.finished, key, cell_name(experiment, cell), options.retry_failed);
+}
 
 }  // namespace
 
-std::unique_ptr<CellHistory> cell_history(const RunnerOptions& options) {
-  if (options.memory) {
-    return std::make_unique<RememberedCells>(*options.memory, options);
+CellHistory::CellHistory(const RunnerOptions& options, RunStatus& status)
+    : memory_(options.memory ? &*options.memory : nullptr), options_(options), status_(status) {
+  if (memory_ != nullptr) {
+    ahead_.emplace(memory_->identities, options.hub);
+    deaths_ = status.deaths();
   }
-  return std::make_unique<CellHistory>();
+}
+
+std::optional<CellState> CellHistory::known_state(const Experiment& experiment,
+                                                  const Cell& cell) const {
+  if (memory_ == nullptr) {
+    return std::nullopt;
+  }
+  std::string missing;
+  const auto parts =
+      evaluation_parts(memory_->identities, parts_of(experiment, cell), false, missing);
+  return parts && !options_.fresh
+             ? std::optional(state_in(*memory_, content_key(*parts), experiment, cell, options_))
+             : std::nullopt;
+}
+
+bool CellHistory::may_need_work(const Experiment& experiment, const Cell& cell) const {
+  return known_state(experiment, cell).value_or(CellState::kToDo) == CellState::kToDo;
+}
+
+void CellHistory::renew(const std::vector<ClaimOwner>& earlier) {
+  if (memory_ == nullptr) {
+    return;
+  }
+  wait_until_listed(memory_->folder, earlier);
+  // Sizes may be old where listings are, so they decide only while nothing depends on it.
+  if (std::string now = look_of(memory_->folder); now != seen_ || !earlier.empty()) {
+    seen_ = std::move(now);
+    memory_->finished.renew(read_run(memory_->folder));
+    deaths_ = status_.deaths();
+  }
+}
+
+void CellHistory::identify(const Experiment& experiment, MeasuredCell& measured) const {
+  if (memory_ == nullptr) {
+    return;
+  }
+  Cell& cell = measured.cell;
+  std::string missing;
+  measured.parts =
+      *evaluation_parts(memory_->identities, parts_of(experiment, cell), true, missing);
+  cell.key = content_key(measured.parts);
+  if (options_.fresh) {
+    return;
+  }
+  cell.state = state_in(*memory_, cell.key, experiment, cell, options_);
+  const auto death = deaths_.find(cell.key);
+  if (cell.state == CellState::kToDo && death != deaths_.end() && !options_.retry_failed) {
+    fail(QUENCH_INTERNAL, "{}", death->second);
+  }
+}
+
+std::vector<Record> CellHistory::records_of(const Experiment& experiment, Cell& cell) const {
+  if (memory_ == nullptr) {
+    return {};
+  }
+  const std::string name = cell_name(experiment, cell);
+  if (cell.state == CellState::kToDo && !cell.key.empty() && !options_.fresh &&
+      memory_->finished.failed(cell.key, name) == nullptr &&
+      !memory_->finished.find(cell.key).empty()) {
+    cell.state = CellState::kReused;
+  }
+  switch (cell.state) {
+    case CellState::kToDo:
+    case CellState::kBlocked:
+      return {};
+    case CellState::kDone:
+      return *memory_->finished.in_run(cell.key, name);
+    case CellState::kFailed:
+      return {*memory_->finished.failed(cell.key, name)};
+    case CellState::kReused:
+      break;
+  }
+  return memory_->finished.find(cell.key);
+}
+
+void CellHistory::publish(const std::vector<Record>& records) const {
+  const Record& first = records.front();
+  if (memory_ == nullptr || !first.error.empty() || first.key.empty() || !first.cached.empty()) {
+    return;
+  }
+  std::vector<Record> shared = records;
+  for (Record& record : shared) {
+    record.cached = printable(memory_->folder, kMaxRecordText);
+  }
+  memory_->store.publish(shared);
+}
+
+std::string CellHistory::absence(const MemberCells& files) const {
+  for (const CheckpointCell* cell : memory_ != nullptr ? files : MemberCells()) {
+    if (std::string reason = memory_->identities.absence_of_known(*cell); !reason.empty()) {
+      return reason;
+    }
+  }
+  return "";
+}
+
+void CellHistory::forget_if_changed(const CheckpointCell& cell) const {
+  if (memory_ != nullptr && memory_->identities.absence(cell).empty()) {
+    memory_->identities.forget_if_changed(cell);
+  }
+}
+
+void CellHistory::check_unchanged(const MemberCells& files) const {
+  for (const CheckpointCell* cell : memory_ != nullptr ? files : MemberCells()) {
+    if (!memory_->identities.unchanged(*cell)) {
+      fail(QUENCH_DATA_LOSS, "{}: changed while it was read", cell->location);
+    }
+  }
+}
+
+void CellHistory::read_ahead(const MemberCells& files) {
+  if (ahead_) {
+    ahead_->begin(files);
+  }
+}
+
+std::optional<TokenizerIdentity> CellHistory::tokenizer(const Experiment& experiment,
+                                                        const CheckpointCell& cell) const {
+  return memory_ != nullptr ? memory_->identities.known_tokenizer(experiment, cell) : std::nullopt;
+}
+
+void CellHistory::check_read(const MetricCell& metric, const WantedRecords& read) const {
+  if (memory_ != nullptr) {
+    memory_->identities.check_read(metric, read);
+  }
+}
+
+std::optional<PendingExport> CellHistory::pending(const Experiment& experiment,
+                                                  const RowFolder& row) const {
+  return memory_ != nullptr ? pending_export(experiment, row, memory_->identities) : std::nullopt;
 }
 
 }  // namespace quench

@@ -325,53 +325,32 @@ void check_planned_point(Catalog& catalog, const Experiment& experiment, const H
   checks.throw_if_any();
 }
 
-// All that check_planned_point looks at.
-std::string looked_at(const Experiment& experiment) {
-  std::string out = experiment.tokenizer;
-  const auto add = [&](const auto& plugin, const nlohmann::json& parameters) {
-    out += "\n" + plugin->id + parameters.dump();
-  };
-  for (const MetricCell& cell : experiment.metrics) {
-    add(cell.plugin, cell.parameters);
-    for (const auto& corpus : cell.corpora) {
-      add(corpus.second.plugin, corpus.second.parameters);
-    }
+// Whether check_planned_point finds the same in both: points of a sweep mostly differ in what it
+// does not look at. Cells are compared whole, so a key that one gains counts by itself.
+bool looks_alike(const Experiment& a, const Experiment& b) {
+  if (a.dtype != b.dtype || a.tokenizer != b.tokenizer || a.absent != b.absent ||
+      a.metrics != b.metrics || a.quantizers != b.quantizers ||
+      (a.training == nullptr) != (b.training == nullptr)) {
+    return false;
   }
-  for (const QuantizerCell& cell : experiment.quantizers) {
-    add(cell.plugin, cell.parameters);
-    out += fmt::format(" {} {} {}", cell.replicates.draws, cell.replicates.jitter,
-                       cell.store_as == nullptr ? "" : cell.store_as->id);
-    if (cell.calibration) {
-      out += fmt::format(" {} {} {} {}", static_cast<int>(cell.calibration->packing),
-                         cell.calibration->sequences, cell.calibration->length,
-                         cell.calibration->documents);
-      add(cell.calibration->corpus.plugin, cell.calibration->corpus.parameters);
-    }
-    if (cell.transform) {
-      add(cell.transform->plugin, cell.transform->parameters);
-    }
-  }
-  for (const auto& absent : experiment.absent) {
-    out += "\n" + absent.second;
-  }
-  if (experiment.training != nullptr) {
-    return out + "\n" + experiment.training->recipe.family->id + experiment.training->recipe.config;
-  }
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    out += "\n" + cell.location + " " + cell.family + " " + cell.config;
-  }
-  return out;
+  return a.training == nullptr ? a.checkpoints == b.checkpoints
+                               : a.training->recipe.family == b.training->recipe.family &&
+                                     a.training->recipe.config == b.training->recipe.config;
 }
 
 }  // namespace
 
 void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory) {
-  std::set<std::string> seen;  // points of a sweep mostly differ in other things
+  std::vector<const Experiment*> seen;
   for (const Experiment& experiment : experiments) {
     check_plugins(catalog, experiment);  // before any of them is loaded
-    if (seen.insert(looked_at(experiment)).second) {
+    const bool again = std::any_of(seen.begin(), seen.end(), [&](const Experiment* other) {
+      return looks_alike(*other, experiment);
+    });
+    if (!again) {
       check_planned_point(catalog, experiment, hub, memory);
+      seen.push_back(&experiment);
     }
   }
 }

@@ -19,7 +19,7 @@ bool any_to_do(std::span<const MeasuredCell> cells) {
                      [](const MeasuredCell& each) { return each.to_do(); });
 }
 
-bool hopeless(std::span<const MeasuredCell> cells) {
+bool all_failed(std::span<const MeasuredCell> cells) {
   return std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& each) {
     return each.cell.state == CellState::kFailed || each.fault;
   });

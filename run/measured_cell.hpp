@@ -26,7 +26,7 @@ struct MeasuredCell {
 std::vector<std::string> keys_to_do(std::span<const MeasuredCell> cells);
 bool any_to_do(std::span<const MeasuredCell> cells);
 // Whether all of these cells have failed or will fail.
-bool hopeless(std::span<const MeasuredCell> cells);
+bool all_failed(std::span<const MeasuredCell> cells);
 // Splits the cells into one span per variant; cells of a variant must be adjacent.
 std::vector<std::span<MeasuredCell>> by_variant(std::span<MeasuredCell> cells);
 

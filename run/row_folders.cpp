@@ -4,12 +4,16 @@
 #include <map>
 #include <set>
 
+#include "core/averaging/keep_average.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
+#include "core/io/atomic_file.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
 #include "core/plugin/host_services.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"
+#include "core/weights/export_weights.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "run/manifest/folder_name.hpp"
 
@@ -112,9 +116,9 @@ bool is_known_current(const Experiment& experiment, const RowFolder& row, Identi
   }
 }
 
-std::vector<OwedRow> owed_rows(const std::vector<Experiment>& experiments,
-                               const FolderPlaces& places, Identities& identities) {
-  std::vector<OwedRow> out;
+std::vector<PendingRow> pending_rows(const std::vector<Experiment>& experiments,
+                                     const FolderPlaces& places, Identities& identities) {
+  std::vector<PendingRow> out;
   for (size_t i = 0; i < experiments.size(); ++i) {
     const Experiment& experiment = experiments[i];
     for (const RowFolder& row : row_folders(experiment, places)) {
@@ -132,8 +136,8 @@ std::vector<OwedRow> owed_rows(const std::vector<Experiment>& experiments,
   return out;
 }
 
-std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFolder& row,
-                                      Identities& identities) {
+std::optional<PendingExport> pending_export(const Experiment& experiment, const RowFolder& row,
+                                            Identities& identities) {
   std::string missing;
   nlohmann::json made_from = *content_of(experiment, row, identities, /*measure=*/true, missing);
   const FolderSurvey there = survey_folder(row.path, made_from);
@@ -153,7 +157,38 @@ std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFol
     return std::nullopt;
   }
   const bool searches = made_from.contains("averaging") && made_from["averaging"].contains("score");
-  return OwedFolder{row, std::move(made_from), row.variant.quantizer || searches};
+  return PendingExport{row, std::move(made_from), row.variant.quantizer || searches};
+}
+
+void write_export(OpenWeights& open, FormatWriter& stored, const PendingExport& pending,
+                  const std::string& tokenizer) {
+  make_folders(pending.row.path.parent_path());
+  SealedFolder target(pending.row.path, /*replaces=*/true);
+  export_weights(open.folder, open.model, stored, target, tokenizer == "bytes" ? "" : tokenizer);
+  check_running_code();
+  target.publish(pending.made_from);
+}
+
+void write_average(Catalog& catalog, const Experiment& experiment, const PendingExport& pending,
+                   const std::vector<double>& found, const std::string& manifest,
+                   const HubEnvironment& hub) {
+  const WeightsCell& weights = experiment.weights[pending.row.weights];
+  std::vector<KeptMember> members;
+  for (const size_t member : weights.members) {
+    const CheckpointCell& cell = experiment.checkpoints[member];
+    members.push_back({open_files(catalog, cell, hub), cell.location,
+                       locate_checkpoint(cell, hub).commit,
+                       cell.revision.empty() ? cell.model : cell.revision, cell.step, cell.tokens});
+  }
+  KeepOptions keep;
+  keep.weights = found;
+  keep.threads = HostServices::instance().threads();
+  keep.manifest = manifest;
+  keep.made_from = pending.made_from;
+  keep.member_hashes = pending.made_from.at("averaging").at("members");
+  keep.replaces = true;
+  make_folders(pending.row.path.parent_path());
+  keep_average(catalog, experiment.averagings[*weights.averaging], members, pending.row.path, keep);
 }
 
 void check_row_folders(const std::vector<Experiment>& experiments, const FolderPlaces& places) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/plugin/format_writer.hpp"
+#include "core/weights/open_weights.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 
@@ -44,16 +46,16 @@ std::optional<nlohmann::json> content_of(const Experiment& experiment, const Row
 bool is_known_current(const Experiment& experiment, const RowFolder& row, Identities& identities);
 
 // A folder that is not known to be there and current.
-struct OwedRow {
+struct PendingRow {
   size_t experiment = 0;  // index
   size_t weights = 0;     // likewise, of its grid
   bool blocked = false;   // what it is made from is not there
 };
-std::vector<OwedRow> owed_rows(const std::vector<Experiment>& experiments,
-                               const FolderPlaces& places, Identities& identities);
+std::vector<PendingRow> pending_rows(const std::vector<Experiment>& experiments,
+                                     const FolderPlaces& places, Identities& identities);
 
 // A folder that is missing or outdated.
-struct OwedFolder {
+struct PendingExport {
   RowFolder row;
   nlohmann::json made_from;
   // A quantized model; or an average whose scheme searches by scores of models.
@@ -62,8 +64,18 @@ struct OwedFolder {
 
 // Nothing if the folder exists and is current. Puts one with a damaged seal aside, with a warning.
 // Throws like content_of; FAILED_PRECONDITION if it holds files that quench did not write.
-std::optional<OwedFolder> owed_folder(const Experiment& experiment, const RowFolder& row,
-                                      Identities& identities);
+std::optional<PendingExport> pending_export(const Experiment& experiment, const RowFolder& row,
+                                            Identities& identities);
+
+// Both write the folder, or leave it to another process that has written the same one meanwhile.
+// The model has the quantized weights. Throws what export_weights and SealedFolder throw.
+void write_export(OpenWeights& open, FormatWriter& stored, const PendingExport& pending,
+                  const std::string& tokenizer);
+// `found`: the members' weights if the scheme searched, else empty. `manifest`: its text, for the
+// model card. Throws what keep_average throws.
+void write_average(Catalog& catalog, const Experiment& experiment, const PendingExport& pending,
+                   const std::vector<double>& found, const std::string& manifest,
+                   const HubEnvironment& hub);
 
 // Throws Error(INVALID_ARGUMENT) listing all obstacles: files that quench did not write, or two
 // folders of the same name.

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <iterator>
 #include <thread>
 
@@ -11,23 +13,25 @@
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
-#include "run/job_runner.hpp"
+#include "run/run_state.hpp"
+#include "run/train_job.hpp"
+#include "run/weights_run.hpp"
 
 namespace quench {
 
 namespace {
 
 // Waits while other processes are at all that is left, and says so once.
-class Patience {
+class OtherProcessesWait {
  public:
-  explicit Patience(RunProgress& progress) : progress_(progress) {}
+  explicit OtherProcessesWait(const RunState& run) : run_(run) {}
 
   // `open`: sets of weights that others are at. Throws Error(CANCELLED) after a stop request.
   void wait(size_t open) {
     if (open != said_) {
       said_ = open;
-      progress_.say(fmt::format("waiting for {} {} that other processes are at", open,
-                                open == 1 ? "set of weights" : "sets of weights"));
+      run_.say(fmt::format("waiting for {} {} that other processes are at", open,
+                           open == 1 ? "set of weights" : "sets of weights"));
     }
     for (int i = 0; i < kParts; ++i) {
       if (HostServices::instance().cancel_flag()) {
@@ -41,15 +45,15 @@ class Patience {
   static constexpr int kParts = 5;
   static constexpr std::chrono::milliseconds kPart{100};
 
-  RunProgress& progress_;
+  const RunState& run_;
   size_t said_ = 0;
 };
 
 // Quantizers that calibrate for cells that may be computed.
 WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
-                                   CellHistory& history) {
+                                   const std::vector<Cell>& cells, const CellHistory& history) {
   WantedQuantizers out;
-  for (const Cell& cell : cells_of(experiments)) {
+  for (const Cell& cell : cells) {
     const auto& quantizer = cell.variant.quantizer;
     if (quantizer && experiments[cell.job].quantizers[*quantizer].calibration &&
         !out.contains({cell.job, *quantizer}) &&
@@ -60,67 +64,197 @@ WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
   return out;
 }
 
-std::vector<Record> records_of(std::vector<JobProgress>& jobs) {
-  std::vector<Record> out;
-  for (JobProgress& job : jobs) {
-    for (std::vector<Record>& of_weights : job.records) {
-      std::move(of_weights.begin(), of_weights.end(), std::back_inserter(out));
-    }
+// Makes the missing checkpoints. Returns false if another process is at it.
+bool train_first(RunState& run, Job& job) {
+  const Experiment& experiment = job.experiment;
+  if (experiment.training == nullptr) {
+    job.untrained.emplace();
   }
-  return out;
+  if (job.untrained) {
+    return true;
+  }
+  // Jobs that begin with the same steps go one after the other, and each finds what the one before
+  // has trained.
+  const std::optional<Claim> claim =
+      run.claims != nullptr
+          ? run.claims->take("training " + experiment.checkpoints.front().location)
+          : std::optional<Claim>();
+  if (run.claims != nullptr && !claim) {
+    return false;
+  }
+  const RunnerOptions& options = run.options;
+  job.untrained = train_job(run.catalog, experiment,
+                            {options.home, options.memory ? options.memory->folder : ""},
+                            [&run](const std::string& what) { run.say(what); });
+  if (options.fail_fast && !job.untrained->empty()) {
+    throw job.untrained->begin()->second;
+  }
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    run.history.forget_if_changed(cell);
+  }
+  return true;
+}
+
+// Why weights that should have been trained are missing; nullptr if they exist.
+const Error* untrained(const Job& job, const WeightsCell& weights) {
+  const auto found = job.untrained->find(files_cell(job.experiment, weights).branch);
+  if (found == job.untrained->end()) {
+    return nullptr;
+  }
+  const MemberCells files = files_of(job.experiment, weights);
+  const bool absent = std::any_of(files.begin(), files.end(), [](const CheckpointCell* file) {
+    std::error_code unreadable;
+    return !std::filesystem::exists(file->location, unreadable);
+  });
+  return absent ? &found->second : nullptr;
+}
+
+// Whether something may have to be computed or written for the weights with this index.
+bool needs_work(const RunState& run, const Job& job, size_t at) {
+  const std::vector<RowFolder> folders = row_folders(job.experiment, run.options.places);
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const RowFolder& row) { return row.weights == at; }) ||
+         std::any_of(job.cells[at].begin(), job.cells[at].end(), [&](const Cell& cell) {
+           const auto state = run.history.known_state(job.experiment, cell);
+           return state != CellState::kDone && state != CellState::kFailed;
+         });
+}
+
+// The name of this work among processes.
+std::string work_of(const Experiment& experiment, size_t at) {
+  const WeightsCell& weights = experiment.weights[at];
+  return fmt::format("job {}: {} of {}", experiment.job, weights_name(experiment, weights),
+                     experiment.checkpoints[weights.checkpoint].model);
+}
+
+// Reads the files of the next open weights after this index in the background.
+void read_ahead_of(const RunState& run, const Job& job, size_t at) {
+  for (size_t next = at + 1; next < job.cells.size(); ++next) {
+    if (job.done[next] ||
+        (run.claims != nullptr && run.claims->is_taken(work_of(job.experiment, next)))) {
+      continue;
+    }
+    const auto may_need_work = [&](const Cell& cell) {
+      return run.history.may_need_work(job.experiment, cell);
+    };
+    if (std::any_of(job.cells[next].begin(), job.cells[next].end(), may_need_work)) {
+      run.history.read_ahead(files_of(job.experiment, job.experiment.weights[next]));
+    }
+    return;
+  }
+}
+
+// Returns false if another process is at these weights, or has taken them over meanwhile.
+bool run_weights(RunState& run, Job& job, size_t at) {
+  const WeightsCell& weights = job.experiment.weights[at];
+  const std::string name = weights_name(job.experiment, weights);
+  const bool divided = run.claims != nullptr && needs_work(run, job, at);
+  const std::optional<Claim> claim =
+      divided ? run.claims->take(work_of(job.experiment, at)) : std::optional<Claim>();
+  if (divided && !claim) {
+    return false;
+  }
+  if (claim) {
+    run.history.renew(claim->earlier());
+  }
+  if (run.options.supply != nullptr) {
+    run.options.supply->begin(job.experiment.job, at);
+  }
+  const uint64_t done_before = run.done;
+  read_ahead_of(run, job, at);
+  run.say(name);
+  run.hold(claim ? &*claim : nullptr);
+  try {
+    job.records[at] = WeightsRun(run, job, at).run(untrained(job, weights));
+    job.done[at] = true;
+  } catch (const Error& error) {
+    if (!run.lost) {
+      run.hold(nullptr);
+      throw;
+    }
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", fmt::format("{}: {}", name, error.what()));
+    job.quantization.expect({});
+    run.done = done_before;
+  }
+  run.hold(nullptr);
+  return job.done[at];
+}
+
+// Goes through the open sets of weights, one after the other, and leaves those alone that another
+// process is at. Returns false if that were all of them.
+bool run_job(RunState& run, Job& job) {
+  if (job.open() == 0 || !train_first(run, job)) {
+    return false;
+  }
+  HostServices::instance().set_seed(job.experiment.seed);
+  bool moved = false;
+  for (size_t at = 0; at < job.done.size(); ++at) {
+    moved = (!job.done[at] && run_weights(run, job, at)) || moved;
+  }
+  return moved;
+}
+
+// Until every set of weights is done, here or by another process.
+void run_jobs(RunState& run, std::deque<Job>& jobs) {
+  for (OtherProcessesWait others(run);;) {
+    bool moved = false;
+    size_t open = 0;
+    for (Job& job : jobs) {
+      moved = run_job(run, job) || moved;
+      open += job.open();
+    }
+    if (open == 0) {
+      return;
+    }
+    if (!moved) {
+      others.wait(open);
+    }
+    run.history.renew({});
+  }
 }
 
 }  // namespace
 
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
-                                    const RunnerOptions& options) {
-  std::deque<QuantizerInstances> quantizers;  // by experiment
-  MetricInstances metrics(catalog);
+                                    const RunnerOptions& options, RunStatus& status) {
   for (const Experiment& experiment : experiments) {
     catalog.compute_on(experiment.device);  // before any check loads a plugin
   }
-  for (const Experiment& experiment : experiments) {
-    HostServices::instance().set_seed(experiment.seed);
-    check_experiment(catalog, experiment, options.hub, quantizers.emplace_back(catalog), metrics);
-  }
-  check_row_folders(experiments, options.places);
   const KeyedContent keyed =
       options.memory
           ? [&](const CorpusUse& use) { return options.memory->identities.measured_corpus(use); }
           : KeyedContent();
   Corpora corpora(catalog, TokenCache(options.home), options.hub, keyed);
-  const std::unique_ptr<CellHistory> history = cell_history(options);
-  check_calibration_text(catalog, experiments, wanted_quantizers(experiments, *history), corpora);
-  if (options.on_start) {
-    options.on_start();
+  MetricInstances metrics(catalog);
+  std::deque<Job> jobs;
+  for (const Experiment& experiment : experiments) {
+    Job& job = jobs.emplace_back(catalog, corpora, experiment);
+    HostServices::instance().set_seed(experiment.seed);
+    check_experiment(catalog, experiment, options.hub, job.quantizers, metrics);
   }
+  check_row_folders(experiments, options.places);
+  CellHistory history(options, status);
+  std::vector<Cell> cells = cells_of(experiments);
+  check_calibration_text(catalog, experiments, wanted_quantizers(experiments, cells, history),
+                         corpora);
+  status.begin();
   remove_row_leftovers(experiments, options.places);
-  RecordKeeper keeper(options, *history);
-  RunProgress progress(options.on_step, cells_of(experiments).size());
-  const RunContext context{
-      catalog,  options, corpora,  metrics,
-      *history, keeper,  progress, options.claims ? options.claims() : nullptr};
-  std::vector<JobProgress> jobs(experiments.begin(), experiments.end());
-  for (Patience patience(progress);;) {
-    bool moved = false;
-    size_t open = 0;
-    for (size_t job = 0; job < experiments.size(); ++job) {
-      if (jobs[job].open() > 0) {
-        moved = JobRunner(context, experiments[job], quantizers[job]).run(jobs[job]) || moved;
-        open += jobs[job].open();
-      }
-    }
-    if (open == 0) {
-      if (options.supply != nullptr) {
-        options.supply->end();
-      }
-      return records_of(jobs);
-    }
-    if (!moved) {
-      patience.wait(open);
-    }
-    history->renew({});
+  RunState run{catalog, options, status, corpora, metrics, history, cells.size()};
+  run.claims = status.claims();
+  for (Cell& cell : cells) {
+    jobs[cell.job].cells[cell.weights].push_back(std::move(cell));
   }
+  run_jobs(run, jobs);
+  if (options.supply != nullptr) {
+    options.supply->end();
+  }
+  std::vector<Record> out;
+  for (Job& job : jobs) {
+    for (std::vector<Record>& of_weights : job.records) {
+      std::move(of_weights.begin(), of_weights.end(), std::back_inserter(out));
+    }
+  }
+  return out;
 }
 
 }  // namespace quench

@@ -3,20 +3,54 @@
 // again.
 #pragma once
 
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/experiment/experiment.hpp"
+#include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/store/record.hpp"
-#include "run/runner_options.hpp"
+#include "run/grid/grid.hpp"
+#include "run/grid/identity.hpp"
+#include "run/row_folders.hpp"
+#include "run/run_status.hpp"
 
 namespace quench {
 
+// Where records come from and go to, so that no cell is computed twice. Everything must outlive the
+// run.
+struct RunMemory {
+  Identities& identities;
+  Finished& finished;
+  Store& store;
+  std::string folder;  // of this run, for records that other runs take from the store
+};
+
+struct RunnerOptions {
+  HubEnvironment hub;
+  std::filesystem::path home;  // QUENCH_HOME, where tokenized text is kept; empty: nowhere
+  // Without it nothing is remembered and records have no keys (`quench eval`).
+  std::optional<RunMemory> memory;
+  // For averages with `keep: true` and quantized weights with `export`; written only with a memory,
+  // which knows what a folder was made from.
+  FolderPlaces places;
+  std::string manifest;             // its text, for the model cards of kept averages
+  WeightsSupply* supply = nullptr;  // brings weights that are not here; must outlive the run
+  bool fresh = false;               // nothing counts as done
+  bool retry_failed = false;        // failed cells are tried again
+  // Throws at the first failure instead of continuing with the other cells.
+  bool fail_fast = false;
+  // Throws at a failure before the first value: then there is nothing to lose.
+  bool fail_without_values = false;
+};
+
 // Returns the records of all cells, old and new, ordered by weights, float model before quantizers,
 // metric. A failed cell is a record with its error. Throws Error(CANCELLED) after a stop request;
-// records finished by then have been passed to on_records. Errors of check_experiment are thrown
-// before on_start.
+// records finished by then have been passed to status.keep(). Errors of check_experiment are thrown
+// before status.begin().
 std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experiment>& experiments,
-                                    const RunnerOptions& options);
+                                    const RunnerOptions& options, RunStatus& status);
 
 }  // namespace quench

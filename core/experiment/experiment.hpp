@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,9 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/checkpoint/dtype.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/corpus_part.hpp"
 #include "quench/abi/tensor.h"
+
+inline bool operator==(const quench_dtype& a, const quench_dtype& b) {
+  return quench::same_dtype(a, b);
+}
 
 namespace quench {
 
@@ -26,6 +32,7 @@ struct CorpusUse {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
   CorpusPart part = {};
+  bool operator==(const CorpusUse&) const = default;
 };
 
 enum class Packing { kNone, kConcat };
@@ -41,6 +48,7 @@ struct Calibration {
   // them, and the pads count in what quantizers observe; 0: no padding.
   uint64_t pad_batch = 0;
   int32_t pad_id = 0;
+  bool operator==(const Calibration&) const = default;
 };
 
 // Repetitions of one quantizer on one set of weights. Draw r is calibrated on the r-th disjoint
@@ -51,12 +59,14 @@ struct Replicates {
   uint32_t jitter = 0;
   // Checkpoints (indices) where they are made; elsewhere there is draw 0 alone. Empty: everywhere.
   std::vector<size_t> at;
+  bool operator==(const Replicates&) const = default;
 };
 
 // What is applied to the float model before a quantizer.
 struct TransformUse {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
+  bool operator==(const TransformUse&) const = default;
 };
 
 struct QuantizerCell {
@@ -71,6 +81,7 @@ struct QuantizerCell {
   const PluginDescription* store_as = nullptr;
   std::string export_refused = {};
   std::optional<TransformUse> transform = std::nullopt;
+  bool operator==(const QuantizerCell&) const = default;
 };
 
 // What an entry of `metrics` says beside the plugin's id.
@@ -80,6 +91,7 @@ struct MetricScope {
   bool of_quantized = true;
   // Whether what it scores may be scored during quantization passes: the values are the same.
   bool fused = false;
+  bool operator==(const MetricScope&) const = default;
 };
 
 struct MetricCell {
@@ -92,6 +104,7 @@ struct MetricCell {
   // What the model is opened in for this metric alone; none: as the experiment says.
   std::optional<quench_dtype> dtype = std::nullopt;
   MetricScope scope = {};
+  bool operator==(const MetricCell&) const = default;
 };
 
 // A branch of the trajectory's tree. Order, averaging windows and drawn lines never cross it.
@@ -101,6 +114,13 @@ struct Branch {
   std::string mark;    // how figures draw its checkpoints ("star"), or empty
   // The checkpoint (index) of the parent at or before the place where this branch begins.
   std::optional<size_t> fork;
+};
+
+// Where a checkpoint lies on this machine.
+struct LocatedCheckpoint {
+  std::filesystem::path path;  // folder or file
+  std::string commit;          // of a hub checkpoint, else empty
+  bool operator==(const LocatedCheckpoint&) const = default;
 };
 
 struct CheckpointCell {
@@ -116,6 +136,10 @@ struct CheckpointCell {
   std::string config;                   // text of a config.json for files without one, or empty
   std::string family;                   // model plugin; empty: the one that knows the config
   std::string tokenizer;                // path or "bytes", of this branch; empty: the experiment's
+  // Of a hub checkpoint that the cache had when the experiment was made: its revision's commit at
+  // that time is what is read, also if the revision moves on. Empty: it is looked up when needed.
+  std::optional<LocatedCheckpoint> located = std::nullopt;
+  bool operator==(const CheckpointCell&) const = default;
 };
 
 struct AveragingCell {

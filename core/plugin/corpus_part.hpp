@@ -22,6 +22,7 @@ struct CorpusPart {
   double held_out = 0;
   // For keys: "", or what tells parts apart.
   std::string key() const;
+  bool operator==(const CorpusPart&) const = default;
 };
 
 class PartReader {

@@ -1,6 +1,7 @@
 #include "core/weights/open_checkpoint.hpp"
 
 #include <atomic>
+#include <map>
 #include <optional>
 #include <system_error>
 
@@ -40,8 +41,28 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
   if (!is_hub_spec(cell.location)) {
     return {cell.location, ""};
   }
+  if (cell.located) {
+    return *cell.located;
+  }
   const ResolvedModel resolved = resolve(cell.location, hub);
   return {resolved.folder, resolved.commit};
+}
+
+void locate_checkpoints(std::vector<Experiment>& experiments, const HubEnvironment& hub) {
+  std::map<std::string, std::optional<LocatedCheckpoint>> known;  // by location
+  for (Experiment& experiment : experiments) {
+    for (CheckpointCell& cell : experiment.checkpoints) {
+      const auto [found, added] = known.try_emplace(cell.location);
+      if (added && is_hub(cell.location)) {
+        try {
+          found->second = locate_checkpoint(cell, hub);
+        } catch (const Error&) {
+          // it may be fetched yet; whoever opens it will report the error
+        }
+      }
+      cell.located = found->second;
+    }
+  }
 }
 
 std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hub) {

@@ -13,12 +13,11 @@
 
 namespace quench {
 
-// Where a checkpoint lies on this machine. Throws Error when a hub checkpoint is not in the cache.
-struct LocatedCheckpoint {
-  std::filesystem::path path;  // folder or file
-  std::string commit;          // of a hub checkpoint, else empty
-};
+// Where the checkpoint was found when its experiment was made, or else where it is now. Throws
+// Error when a hub checkpoint is not in the cache.
 LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnvironment& hub);
+// Notes in the cells where hub checkpoints lie that the cache has: each is looked up once.
+void locate_checkpoints(std::vector<Experiment>& experiments, const HubEnvironment& hub);
 
 // Why the checkpoint's weights cannot be read at all, with the command that gets them, or "".
 std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hub);

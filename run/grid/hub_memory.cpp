@@ -48,7 +48,8 @@ nlohmann::json HubMemory::question(const CheckpointCell& cell) const {
   if (!is_hub_spec(cell.location)) {
     return nullptr;
   }
-  const std::string commit = known_commit(cell.location, hub_);
+  const std::string commit =
+      cell.located ? cell.located->commit : known_commit(cell.location, hub_);
   if (commit.empty()) {
     return nullptr;
   }

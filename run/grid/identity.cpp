@@ -125,6 +125,10 @@ nlohmann::json Identities::checkpoint_question(const CheckpointCell& cell) const
   return question;
 }
 
+std::vector<fs::path> Identities::watched(const CheckpointCell& cell) const {
+  return watched_files(cell, locate_checkpoint(cell, hub_).path);
+}
+
 bool Identities::spend(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > budget_) {
@@ -163,7 +167,7 @@ std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& c
     if (const auto identity = of_commit(cell)) {
       return identity;
     }
-    const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
+    const std::vector<fs::path> files = watched(cell);
     const auto text = fingerprints_.find(checkpoint_question(cell), files);
     if (!text) {
       return spend(bytes_of(files)) ? std::optional(read(cell)) : std::nullopt;
@@ -180,7 +184,7 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
   if (const auto there = known(cell); there && !there->times.empty()) {
     return *there;
   }
-  const std::vector<fs::path> files = watched_files(cell, locate_checkpoint(cell, hub_).path);
+  const std::vector<fs::path> files = watched(cell);
   const Fingerprints::Stamp before = fingerprints_.look(checkpoint_question(cell), files);
   CheckpointIdentity identity;
   identity.times = times_of(files);
@@ -250,14 +254,13 @@ std::string Identities::absence_of_known(const CheckpointCell& cell) {
 }
 
 bool Identities::unchanged(const CheckpointCell& cell) {
-  return times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) == read(cell).times;
+  return times_of(watched(cell)) == read(cell).times;
 }
 
 void Identities::forget_if_changed(const CheckpointCell& cell) {
   const std::lock_guard lock(mutex_);
   const auto found = checkpoints_.find(cell.location);
-  if (found != checkpoints_.end() &&
-      times_of(watched_files(cell, locate_checkpoint(cell, hub_).path)) != found->second.times) {
+  if (found != checkpoints_.end() && times_of(watched(cell)) != found->second.times) {
     checkpoints_.erase(found);
     tokenizers_.erase(cell.location);
   }

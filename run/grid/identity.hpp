@@ -4,6 +4,7 @@
 // thousands of cells reads no weights. Small files are read immediately.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -95,6 +96,8 @@ class Identities {
 
  private:
   nlohmann::json checkpoint_question(const CheckpointCell& cell) const;
+  // Those whose times show whether the checkpoint changed.
+  std::vector<std::filesystem::path> watched(const CheckpointCell& cell) const;
   // Takes `bytes` from the budget for unrequested reads; returns false if too little is left.
   bool spend(uint64_t bytes);
   // What is known at this moment, or nothing.

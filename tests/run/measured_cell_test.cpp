@@ -52,26 +52,28 @@ TEST_CASE("measured cells: what is to do has a key, or is known by nobody", "[ru
 TEST_CASE("measured cells: nothing is expected of a variant that failed whole", "[run]") {
   std::vector<MeasuredCell> cells = three_variants();
   const auto variants = quench::by_variant(cells);
-  CHECK_FALSE(quench::hopeless(variants[0]));
-  CHECK(quench::hopeless(variants[1]));
-  CHECK_FALSE(quench::hopeless(variants[2]));
+  CHECK_FALSE(quench::all_failed(variants[0]));
+  CHECK(quench::all_failed(variants[1]));
+  CHECK_FALSE(quench::all_failed(variants[2]));
   cells[3].fault = quench::Error(QUENCH_INTERNAL, "no");
-  CHECK_FALSE(quench::hopeless(variants[2]));  // one cell may still be measured
+  CHECK_FALSE(quench::all_failed(variants[2]));  // one cell may still be measured
   cells[4].fault = quench::Error(QUENCH_INTERNAL, "no");
-  CHECK(quench::hopeless(variants[2]));
+  CHECK(quench::all_failed(variants[2]));
 }
 
 TEST_CASE("cell history: where nothing is remembered every cell is to do, without a key", "[run]") {
   const quench::RunnerOptions options;
-  const std::unique_ptr<quench::CellHistory> history = quench::cell_history(options);
+  quench::RunStatus status;
+  const quench::CellHistory history(options, status);
   const quench::Experiment experiment;
-  Cell cell;
-  CHECK(history->may_need_work(experiment, cell));
-  CHECK(history->identify(experiment, cell).is_null());
-  CHECK(cell.key.empty());
-  CHECK(cell.state == CellState::kToDo);
-  history->look_again(experiment, cell);
-  CHECK(cell.state == CellState::kToDo);
-  CHECK(history->records_of(experiment, cell).empty());
-  CHECK_FALSE(history->owed(experiment, {}).has_value());
+  MeasuredCell measured;
+  CHECK_FALSE(history.known_state(experiment, measured.cell).has_value());
+  CHECK(history.may_need_work(experiment, measured.cell));
+  history.identify(experiment, measured);
+  CHECK(measured.parts.is_null());
+  CHECK(measured.cell.key.empty());
+  CHECK(measured.cell.state == CellState::kToDo);
+  CHECK(history.records_of(experiment, measured.cell).empty());
+  CHECK(measured.cell.state == CellState::kToDo);
+  CHECK_FALSE(history.pending(experiment, {}).has_value());
 }

@@ -83,3 +83,29 @@ TEST_CASE("open_headers: compares no weights", "[core][run]") {
   const quench::CheckpointCell cell = quench::single_checkpoint("hf://org/tiny");
   CHECK_NOTHROW(quench::open_headers(quench::test::built_catalog(), cell, checkpoint.environment));
 }
+
+TEST_CASE("locate_checkpoints: a located checkpoint stays at its commit when the revision moves on",
+          "[core][run]") {
+  const HubCheckpoint checkpoint;
+  quench::Experiment experiment;
+  experiment.checkpoints = {quench::single_checkpoint("hf://org/tiny"),
+                            quench::single_checkpoint("hf://org/tiny@later"),
+                            quench::single_checkpoint("a folder")};
+  std::vector<quench::Experiment> experiments(2, experiment);
+  quench::locate_checkpoints(experiments, checkpoint.environment);
+  for (const quench::Experiment& each : experiments) {
+    REQUIRE(each.checkpoints[0].located.has_value());
+    CHECK(each.checkpoints[0].located->commit == kCommit);
+    CHECK_FALSE(each.checkpoints[1].located.has_value());
+    CHECK_FALSE(each.checkpoints[2].located.has_value());
+  }
+  checkpoint.folder.write("hub/models--org--tiny/refs/main", std::string(40, 'd'));
+  checkpoint.folder.write("hub/models--org--tiny/refs/later", kCommit);
+  const std::vector<quench::CheckpointCell>& cells = experiments.back().checkpoints;
+  CHECK(quench::locate_checkpoint(cells[0], checkpoint.environment).commit == kCommit);
+  CHECK_THROWS_AS(quench::locate_checkpoint(experiment.checkpoints[0], checkpoint.environment),
+                  quench::Error);
+  // What was not there then is looked up whenever it is needed.
+  CHECK(quench::locate_checkpoint(cells[1], checkpoint.environment).commit == kCommit);
+  CHECK(quench::locate_checkpoint(cells[2], checkpoint.environment).path == "a folder");
+}

@@ -1,4 +1,4 @@
-#include "cli/expected_run.hpp"
+#include "run/grid/expected_run.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,13 +10,15 @@
 
 namespace quench {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 // The experiments that train, each training once.
-std::vector<const Experiment*> trainings(const LoadedRun& run) {
+std::vector<const Experiment*> trainings(const std::vector<Experiment>& experiments) {
   std::vector<const Experiment*> out;
   std::set<std::string> seen;
-  for (const Experiment& experiment : run.experiments) {
+  for (const Experiment& experiment : experiments) {
     // No estimate for a training whose data is missing: it would draw a model to learn the size.
     if (experiment.training != nullptr && experiment.absent.empty() &&
         seen.insert(experiment.checkpoints.back().location).second) {
@@ -27,12 +29,11 @@ std::vector<const Experiment*> trainings(const LoadedRun& run) {
 }
 
 // Tokens of each segment: the proportions of a training of unknown speed.
-ExpectedWork unmeasured(const std::vector<const Experiment*>& trained, Context& context) {
+ExpectedWork unmeasured(const std::vector<const Experiment*>& trained, const fs::path& home) {
   ExpectedWork out;
   for (const Experiment* experiment : trained) {
     const Training& training = *experiment->training;
-    for (const TrainingSegment& segment :
-         survey_training(training, TrainedStates(context.home()))) {
+    for (const TrainingSegment& segment : survey_training(training, TrainedStates(home))) {
       out.pieces.push_back(static_cast<double>(segment.steps()) *
                            static_cast<double>(training.recipe.tokens_per_step()));
     }
@@ -40,17 +41,18 @@ ExpectedWork unmeasured(const std::vector<const Experiment*>& trained, Context& 
   return out;
 }
 
-ExpectedWork expected_training(const LoadedRun& run, const Rates& rates, Context& context) {
-  const std::vector<const Experiment*> trained = trainings(run);
+ExpectedWork expected_training(Catalog& catalog, const std::vector<Experiment>& experiments,
+                               const Rates& rates, const fs::path& home) {
+  const std::vector<const Experiment*> trained = trainings(experiments);
   const bool measured = std::all_of(trained.begin(), trained.end(), [&](const Experiment* each) {
     return knows_training(rates, *each->training);
   });
   if (!measured) {
-    return unmeasured(trained, context);
+    return unmeasured(trained, home);
   }
   ExpectedWork out;
   out.guess = false;
-  for (const TrainingCost& cost : training_of(run, context, rates)) {
+  for (const TrainingCost& cost : training_of(catalog, experiments, home, rates)) {
     for (const SegmentCost& segment : cost.segments) {
       out.pieces.push_back(segment.seconds);
     }
@@ -58,13 +60,14 @@ ExpectedWork expected_training(const LoadedRun& run, const Rates& rates, Context
   return out;
 }
 
-ExpectedWork expected_cells(const LoadedRun& run, const std::vector<Cell>& cells,
-                            RunKnowledge& knowledge, const Rates& rates, Context& context) {
+ExpectedWork expected_cells(const std::vector<Experiment>& experiments,
+                            const std::vector<Cell>& cells, Identities& identities,
+                            const Rates& rates) {
   std::vector<MetricMemory> described;  // its sizes count for models that are yet to be trained
-  for (const Experiment& experiment : run.experiments) {
-    described.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
+  for (const Experiment& experiment : experiments) {
+    described.push_back(predict_metric_memory(identities.catalog(), experiment, identities.hub()));
   }
-  const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
+  const PlanCost cost = estimate(experiments, cells, identities, rates,
                                  HostServices::instance().threads(), described);
   ExpectedWork out;
   out.guess = cost.total.basis == Basis::kNominal;
@@ -83,10 +86,11 @@ double sum(const std::vector<double>& pieces) {
 
 }  // namespace
 
-std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates) {
+std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experiment>& experiments,
+                                      const fs::path& home, const Rates& rates) {
   std::vector<TrainingCost> out;
-  for (const Experiment* experiment : trainings(run)) {
-    out.push_back(training_cost(context.catalog(), *experiment->training, context.home(), rates,
+  for (const Experiment* experiment : trainings(experiments)) {
+    out.push_back(training_cost(catalog, *experiment->training, home, rates,
                                 HostServices::instance().threads()));
   }
   return out;
@@ -100,10 +104,10 @@ std::optional<double> ExpectedRun::seconds() const {
   return sum(training.pieces) + sum(cells.pieces);
 }
 
-ExpectedRun expected_run(const LoadedRun& run, const std::vector<Cell>& cells,
-                         RunKnowledge& knowledge, const Rates& rates, Context& context) {
-  return {expected_training(run, rates, context),
-          expected_cells(run, cells, knowledge, rates, context)};
+ExpectedRun expected_run(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
+                         Identities& identities, const Rates& rates, const fs::path& home) {
+  return {expected_training(identities.catalog(), experiments, rates, home),
+          expected_cells(experiments, cells, identities, rates)};
 }
 
 }  // namespace quench

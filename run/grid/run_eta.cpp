@@ -1,4 +1,4 @@
-#include "cli/run_eta.hpp"
+#include "run/grid/run_eta.hpp"
 
 #include <algorithm>
 #include <numeric>

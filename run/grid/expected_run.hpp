@@ -1,18 +1,19 @@
 // What a run is expected to take, before it begins.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <vector>
 
-#include "cli/manifest_options.hpp"
-#include "cli/run_eta.hpp"
 #include "run/grid/estimate.hpp"
+#include "run/grid/run_eta.hpp"
 #include "run/grid/training_cost.hpp"
 
 namespace quench {
 
 // The training of each point of the sweep; points that train the same thing count once.
-std::vector<TrainingCost> training_of(const LoadedRun& run, Context& context, const Rates& rates);
+std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experiment>& experiments,
+                                      const std::filesystem::path& home, const Rates& rates);
 
 struct ExpectedRun {
   ExpectedWork training;  // a piece per segment
@@ -21,7 +22,8 @@ struct ExpectedRun {
   std::optional<double> seconds() const;
 };
 // Draws no model whose training was never measured here.
-ExpectedRun expected_run(const LoadedRun& run, const std::vector<Cell>& cells,
-                         RunKnowledge& knowledge, const Rates& rates, Context& context);
+ExpectedRun expected_run(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
+                         Identities& identities, const Rates& rates,
+                         const std::filesystem::path& home);
 
 }  // namespace quench
